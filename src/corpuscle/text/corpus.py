@@ -1,0 +1,158 @@
+"""Corpus: text as integers in flat arrays, encoded once, at the door.
+
+A sentence is a slice of ``tokens``; a document is a slice of sentences. A corpus of characters is a corpus whose
+vocabulary is characters. Nothing here knows about files: the readers of this floor make corpora, and everything above
+uses them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpuscle.text.vocab import Vocab
+
+__all__ = ["Corpus", "starts_of"]
+
+
+def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
+    """Offsets from lengths: int64 (n + 1), beginning with 0."""
+    lengths = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences of token ids.
+
+    - ``tokens``: int32 (n_tokens,);
+    - ``sentence_starts``: int64 (n_sentences + 1,), sentence i is ``tokens[sentence_starts[i]:sentence_starts[i + 1]]``;
+    - ``document_starts``: int64 (n_documents + 1,) in sentences, or None where the text has no documents;
+    - ``labels``: a name for each document, or None;
+    - ``offsets``: int64 (n_tokens, 2), begin and end of each token in the characters of the raw text, or None.
+
+    >>> corpus = Corpus.from_sentences([["a", "b"], [], ["b"]])
+    >>> len(corpus), corpus.words(0), len(corpus[1:]), corpus.n_tokens
+    (3, ['a', 'b'], 2, 3)
+    """
+
+    tokens: np.ndarray
+    sentence_starts: np.ndarray
+    vocab: Vocab
+    document_starts: np.ndarray | None = None
+    labels: tuple[str, ...] | None = None
+    offsets: np.ndarray | None = None
+
+    @classmethod
+    def from_sentences(cls, sentences: Iterable[Sequence[str]], vocab: Vocab | None = None) -> Corpus:
+        """Encode sentences of strings, with a new vocabulary unless one is given."""
+        sentences = list(sentences)
+        if vocab is None:
+            counts = Counter(word for sentence in sentences for word in sentence)
+            vocab = Vocab.from_words(counts.keys(), list(counts.values()))
+        tokens = vocab.encode(word for sentence in sentences for word in sentence)
+        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.sentence_starts) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens, without boundary symbols."""
+        return int(self.sentence_starts[-1] - self.sentence_starts[0])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The length of every sentence, int64 (n_sentences,)."""
+        return np.diff(self.sentence_starts)
+
+    def sentence(self, index: int) -> np.ndarray:
+        """The token ids of one sentence (a view)."""
+        return self.tokens[self.sentence_starts[index] : self.sentence_starts[index + 1]]
+
+    def words(self, index: int) -> list[str]:
+        """The words of one sentence."""
+        return self.vocab.decode(self.sentence(index))
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """The sentences as lists of words."""
+        return (self.words(i) for i in range(len(self)))
+
+    def __getitem__(self, sentences: slice) -> Corpus:
+        """Some consecutive sentences, as a Corpus that shares this one's arrays."""
+        first, last, step = sentences.indices(len(self))
+        if step != 1:
+            raise ValueError("a slice of sentences has step 1; use select() for others")
+        last = max(first, last)
+        begin, end = self.sentence_starts[first], self.sentence_starts[last]
+        documents, labels = None, None
+        if self.document_starts is not None:
+            cut = np.clip(self.document_starts, first, last) - first
+            kept = np.flatnonzero(np.diff(cut) > 0)
+            documents = np.append(cut[kept], last - first)
+            labels = None if self.labels is None else tuple(self.labels[i] for i in kept)
+        return Corpus(
+            self.tokens[begin:end],
+            self.sentence_starts[first : last + 1] - begin,
+            self.vocab,
+            documents,
+            labels,
+            None if self.offsets is None else self.offsets[begin:end],
+        )
+
+    def select(self, sentences: np.ndarray) -> Corpus:
+        """Any sentences by index or mask, in that order; documents are not kept."""
+        chosen = np.arange(len(self))[sentences]
+        lengths = self.lengths[chosen]
+        starts = starts_of(lengths)
+        source = np.repeat(self.sentence_starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+        return Corpus(
+            self.tokens[source], starts, self.vocab, offsets=None if self.offsets is None else self.offsets[source]
+        )
+
+    def map_tokens(self, mapping: np.ndarray, vocab: Vocab) -> Corpus:
+        """Give every token the new id ``mapping[id]`` in another vocabulary."""
+        return dataclasses.replace(self, tokens=mapping.astype(np.int32, copy=False)[self.tokens], vocab=vocab)
+
+    def recode(self, vocab: Vocab) -> Corpus:
+        """The same text in the ids of another vocabulary; words that it lacks become ``UNKNOWN``."""
+        if vocab is self.vocab:
+            return self
+        mapping = np.zeros(len(self.vocab), np.int32)
+        mapping[:3] = np.arange(3)
+        mapping[3:] = vocab.encode(self.vocab.strings[3:])
+        return self.map_tokens(mapping, vocab)
+
+    def with_documents(self, document_starts: np.ndarray, labels: Sequence[str] | None = None) -> Corpus:
+        """The same sentences, grouped into documents."""
+        return dataclasses.replace(
+            self,
+            document_starts=np.asarray(document_starts, np.int64),
+            labels=None if labels is None else tuple(labels),
+        )
+
+    @property
+    def units(self) -> np.ndarray:
+        """The starts (int64, in sentences) of what must stay together when the corpus is split: documents if there
+        are any, else sentences."""
+        return np.arange(len(self) + 1) if self.document_starts is None else self.document_starts
+
+    def signature(self) -> str:
+        """A short hash of the text itself: the same for the same sentences, whatever the numbering of words."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(np.ascontiguousarray(np.diff(self.sentence_starts)).tobytes())
+        seen, first = np.unique(self.tokens, return_index=True)
+        order = np.argsort(first)
+        rank = np.zeros(len(self.vocab), np.int32)
+        rank[seen[order]] = np.arange(len(seen))
+        digest.update(np.ascontiguousarray(rank[self.tokens]).tobytes())
+        digest.update("\n".join(self.vocab.word(i) for i in seen[order]).encode())
+        return digest.hexdigest()

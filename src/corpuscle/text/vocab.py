@@ -1,0 +1,138 @@
+"""Vocab: the strings of a corpus and their numbers.
+
+Three numbers are reserved and have no string: ``UNKNOWN``, ``START`` and ``END`` (of a sentence). Ordinary types follow
+from ``FIRST`` on, in the order in which they were first seen. All strings live in one UTF-8 byte array with offsets, so
+that a vocabulary of millions costs bytes, not Python objects, and goes into a model file as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+__all__ = ["END", "FIRST", "MARKUP", "START", "UNKNOWN", "Vocab"]
+
+UNKNOWN, START, END, FIRST = 0, 1, 2, 3
+MARKUP = ("<unk>", "<s>", "</s>")
+"""How the reserved symbols are shown to people and written to ARPA files."""
+
+
+class Vocab:
+    """Strings <-> ids, with counts.
+
+    - ``bytes``: uint8, the UTF-8 of all types one after the other, without the reserved symbols;
+    - ``offsets``: int64 (n_types + 1), where each type begins in ``bytes``;
+    - ``counts``: int64 (3 + n_types), how often each id was seen; zeros if nobody counted.
+
+    >>> vocab = Vocab.from_words(["a", "b"], [5, 2])
+    >>> vocab.id("b"), vocab.word(4), vocab.id("never seen")
+    (4, 'b', 0)
+    """
+
+    def __init__(self, bytes: np.ndarray, offsets: np.ndarray, counts: np.ndarray | None = None):
+        self.bytes = bytes
+        self.offsets = offsets
+        self.counts = np.zeros(FIRST + len(offsets) - 1, np.int64) if counts is None else counts
+
+    @classmethod
+    def from_words(cls, words: Iterable[str], counts: Sequence[int] | np.ndarray | None = None) -> Vocab:
+        """A vocabulary of distinct words, numbered in the given order; ``counts`` excludes the reserved symbols."""
+        encoded = [word.encode() for word in words]
+        if len(set(encoded)) != len(encoded):
+            raise ValueError("the words of a vocabulary must be distinct")
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        vocab = cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        if counts is not None:
+            vocab.counts[FIRST:] = counts
+        return vocab
+
+    def __len__(self) -> int:
+        """The number of ids, the reserved ones included."""
+        return FIRST + len(self.offsets) - 1
+
+    def __eq__(self, other: object) -> bool:
+        """Same strings with the same ids (counts may differ)."""
+        return isinstance(other, Vocab) and (
+            self is other
+            or (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.bytes, other.bytes))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def strings(self) -> list[str]:
+        """The string of every id; the reserved ones as people see them."""
+        blob, offsets = self.bytes.tobytes(), self.offsets.tolist()
+        types = [blob[a:b].decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        return [*MARKUP, *types]
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The id of every ordinary type."""
+        return {word: FIRST + i for i, word in enumerate(self.strings[FIRST:])}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.ids
+
+    def id(self, word: str) -> int:
+        """The id of a word, ``UNKNOWN`` if it has none."""
+        return self.ids.get(word, UNKNOWN)
+
+    def word(self, id: int) -> str:
+        """The string of an id, decoded on its own: no need to decode the rest."""
+        if id < FIRST:
+            return MARKUP[id]
+        a, b = self.offsets[id - FIRST : id - FIRST + 2]
+        return self.bytes[a:b].tobytes().decode()
+
+    def encode(self, words: Iterable[str]) -> np.ndarray:
+        """The ids of some words, int32."""
+        return np.fromiter((self.ids.get(word, UNKNOWN) for word in words), np.int32)
+
+    def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
+        """The strings of some ids."""
+        strings = self.strings
+        return [strings[i] for i in ids]
+
+    def cut(self, min_count: int = 1, max_types: int | None = None) -> tuple[Vocab, np.ndarray]:
+        """Keep the types that occur at least ``min_count`` times, and at most the ``max_types`` most frequent of them.
+
+        Returns the smaller vocabulary (in the old order) and a map from old to new ids, int32 (len(self),), in which
+        dropped types become ``UNKNOWN``; their counts are added to its count.
+        """
+        counts = self.counts[FIRST:]
+        keep = counts >= min_count
+        if max_types is not None and keep.sum() > max_types:
+            ranking = np.lexsort((np.arange(len(counts)), -np.where(keep, counts, -1)))
+            keep = np.zeros(len(counts), bool)
+            keep[ranking[:max_types]] = True
+        mapping = np.zeros(len(self), np.int32)
+        mapping[:FIRST] = np.arange(FIRST)
+        mapping[FIRST:][keep] = FIRST + np.arange(keep.sum())
+        new_counts = np.bincount(mapping, weights=self.counts, minlength=FIRST + keep.sum()).astype(np.int64)
+        kept = self.subset(np.flatnonzero(keep) + FIRST)
+        kept.counts = new_counts
+        return kept, mapping
+
+    def subset(self, ids: np.ndarray) -> Vocab:
+        """A vocabulary of the given ordinary ids, in that order, with their counts."""
+        types = np.asarray(ids) - FIRST
+        lengths = (self.offsets[1:] - self.offsets[:-1])[types]
+        offsets = np.zeros(len(types) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        source = np.repeat(self.offsets[types] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        counts = np.concatenate([self.counts[:FIRST], self.counts[FIRST:][types]])
+        return Vocab(self.bytes[source], offsets, counts)
+
+    def arrays(self, prefix: str = "vocab/") -> dict[str, np.ndarray]:
+        """What a model file keeps of a vocabulary."""
+        return {prefix + "bytes": self.bytes, prefix + "offsets": self.offsets, prefix + "counts": self.counts}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], prefix: str = "vocab/") -> Vocab:
+        """The vocabulary of a model file."""
+        return cls(arrays[prefix + "bytes"], arrays[prefix + "offsets"], arrays[prefix + "counts"])
