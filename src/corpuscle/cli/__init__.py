@@ -1,1 +1,1 @@
-"""The command line: thin. Each module parses the arguments of one task, calls the floor below and shows the result."""
+"""The command line: each module parses the arguments of one task, calls the floor below and shows the result."""

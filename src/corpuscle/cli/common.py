@@ -1,7 +1,7 @@
 """What the commands share: options that mean the same everywhere, and how results are shown.
 
-A command declares ``seed: Seed = 1, workers: Workers = None, quiet: Quiet = False, as_json: Json = False`` and so on; the
-help texts and the spelling of the options live here only.
+A command declares ``seed: Seed = 1, workers: Workers = None, quiet: Quiet = False, as_json: Json = False`` and so
+on; the help texts and the spelling of the options live here only.
 """
 
 from __future__ import annotations
@@ -38,18 +38,24 @@ def _set_quiet(on: bool) -> bool:
 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")]
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, show_default="one for each core", help="How many workers share the work.")
+    int | None,
+    typer.Option(
+        "--workers", min=1, show_default="one for each core", help="How many workers share the work."
+    ),
 ]
 Cluster = Annotated[
     str | None, typer.Option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster at this address.")
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", callback=_set_quiet, is_eager=True, help="No progress and no messages.")
+    bool,
+    typer.Option("--quiet", "-q", callback=_set_quiet, is_eager=True, help="No progress and no messages."),
 ]
 """Takes effect by itself; a command only has to declare it."""
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")]
-Raw = Annotated[bool, typer.Option("--raw", help="The input is running text: split it into sentences and tokens.")]
+Raw = Annotated[
+    bool, typer.Option("--raw", help="The input is running text: split it into sentences and tokens.")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the .partial file of an interrupted run.")]
 Input = Annotated[str, typer.Argument(metavar="INPUT", help="A file; - is stdin.")]
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files; - is stdin.")]
@@ -57,7 +63,7 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: NumPy's numbers and arrays become Python's, what is not finite becomes null."""
+    """A value as JSON knows it: NumPy's numbers and arrays become Python's, not finite becomes null."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -70,7 +76,7 @@ def plain(value: Any) -> Any:
 
 
 def emit(values: Mapping[str, Any], as_json: bool = False, text: str | None = None) -> None:
-    """Show a result: one JSON object on one line, or ``text`` for people (default: one ``name: value`` a line)."""
+    """Show a result: one JSON object on one line, or ``text`` for people (default: ``name: value`` lines)."""
     if as_json:
         print(json.dumps(plain(values), ensure_ascii=False, allow_nan=False))
     elif text is not None:

@@ -1,12 +1,13 @@
-"""``corpuscle TASK ACTION ...``: finds the task, runs it, and turns whatever goes wrong into one line and an exit code.
+"""``corpuscle TASK ACTION ...``: finds the task, runs it, turns whatever goes wrong into one line and an exit code.
 
-A task's module is imported only when the task is used, so that ``corpuscle --help`` and shell completion answer at once
-and cost neither NumPy nor Numba. Exit codes: 0; 2 for bad input, bad usage or a missing extra; 1 for our bugs; 130 for
-interrupts.
+A task's module is imported only when the task is used, so that ``corpuscle --help`` and shell completion answer at
+once and cost neither NumPy nor Numba. Exit codes: 0; 2 for bad input, bad usage or a missing extra; 1 for our bugs;
+130 for interrupts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
@@ -40,8 +41,8 @@ COMMANDS = {
 }
 """Commands without actions -> (module whose ``app`` has one command of that name, one line of help)."""
 
-# Typer has its own copy of click in some versions and imports click in others; either way this is the base class of
-# every complaint about usage.
+# Typer has its own copy of click in some versions and imports click in others; either way this is the base class
+# of every complaint about usage.
 ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,7 +57,8 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def corpuscle(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Learn language technology from small corpora. Begin with: corpuscle learn."""
@@ -101,13 +103,19 @@ def _complain(message: object) -> None:
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
     if issubclass(category, CorpuscleWarning):
         print(f"warning: {one_line(message)}", file=file or sys.stderr, flush=True)
     else:
-        print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")
+        print(
+            warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end=""
+        )
 
 
 def _reason(error: OSError) -> str:
@@ -126,10 +134,10 @@ def _usage(error: Any) -> str:
 
 def _abandon_stdout() -> None:
     """Nobody reads on: let the interpreter's last flush go nowhere instead of complaining."""
-    try:
+    with contextlib.suppress(
+        OSError, ValueError, AttributeError
+    ):  # where stdout is not a file there is no flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):  # stdout is not a file
-        pass
 
 
 def _execute(args: list[str]) -> int:
@@ -176,13 +184,20 @@ def main(args: list[str] | None = None) -> int:
             return 2
         except Exception as error:
             traceback.print_exc()
-            print(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", file=sys.stderr)
+            print(
+                f"internal error, please report it: {type(error).__name__}: {one_line(error)}",
+                file=sys.stderr,
+            )
             return 1
 
 
 def run() -> None:
     """The entry point: UTF-8 whatever the locale, then ``main``."""
-    for stream, errors in (sys.stdin, "strict"), (sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace"):
+    for stream, errors in (
+        (sys.stdin, "strict"),
+        (sys.stdout, "surrogateescape"),
+        (sys.stderr, "backslashreplace"),
+    ):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=errors)
     sys.exit(main())

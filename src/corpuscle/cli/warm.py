@@ -33,4 +33,6 @@ def warm(
         begin = time.perf_counter()
         importlib.import_module(WARMERS[name]).warm()
         seconds[name] = round(time.perf_counter() - begin, 3)
-    emit({"seconds": seconds}, as_json, "\n".join(f"{name}: {value:.1f} s" for name, value in seconds.items()))
+    emit(
+        {"seconds": seconds}, as_json, "\n".join(f"{name}: {value:.1f} s" for name, value in seconds.items())
+    )
