@@ -1,0 +1,84 @@
+"""Figures from counts of right and wrong: accuracy, precision, recall, F1, each with its interval.
+
+Counts are given by item (sentence, document); items are what is resampled. A ratio without cases (0/0) is 0,
+as the field has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corpuscle.measure.bootstrap import bootstrap, compare
+from corpuscle.measure.result import Comparison, Result, signature
+
+__all__ = ["accuracy", "compare_f1", "precision_recall"]
+
+
+def _share(part: Any, whole: Any) -> Any:
+    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) != 0)
+
+
+def _precision(sums: np.ndarray) -> np.ndarray:
+    return _share(sums[..., 0], sums[..., 1])
+
+
+def _recall(sums: np.ndarray) -> np.ndarray:
+    return _share(sums[..., 0], sums[..., 2])
+
+
+def _f1(sums: np.ndarray) -> np.ndarray:
+    return _share(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
+
+
+def precision_recall(
+    correct: Any, predicted: Any, gold: Any, *, of: str = "spans", draws: int = 1000, seed: int = 1
+) -> Result:
+    """Precision, recall and F1 (micro-averaged) from counts by item; the headline interval is that of F1.
+
+    Figures: ``precision``, ``recall``, ``f1``, each also with ``_low`` and ``_high``, and the counts
+    ``correct``, ``predicted``, ``gold``. ``of`` says in the signature what was counted.
+    """
+    statistics = np.column_stack([correct, predicted, gold]).astype(np.float64)
+    if (statistics < 0).any() or (statistics[:, 0] > statistics[:, 1:].min(axis=1)).any():
+        raise ValueError("in every item, correct must lie between 0 and both predicted and gold")
+    sums = statistics.sum(axis=0)
+    figures: dict[str, float | int] = {}
+    for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1)):
+        interval = bootstrap(statistics, figure, draws=draws, seed=seed)
+        figures |= {name: float(figure(sums)), f"{name}_low": interval.low, f"{name}_high": interval.high}
+    figures |= {name: int(n) for name, n in zip(("correct", "predicted", "gold"), sums, strict=True)}
+    how = f"bootstrap of items, {draws} draws, seed {seed}"
+    return Result(figures, interval, signature("f1", of=of, average="micro", interval=how))
+
+
+def compare_f1(
+    correct_a: Any,
+    predicted_a: Any,
+    correct_b: Any,
+    predicted_b: Any,
+    gold: Any,
+    *,
+    draws: int = 1000,
+    seed: int = 1,
+) -> Comparison:
+    """F1 of system A minus that of system B against the same gold, by paired bootstrap over items."""
+    a = np.column_stack([correct_a, predicted_a, gold])
+    b = np.column_stack([correct_b, predicted_b, gold])
+    return compare(a, b, _f1, draws=draws, seed=seed)
+
+
+def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000, seed: int = 1) -> Result:
+    """The share of right decisions, from counts by item. Figures: ``accuracy``, ``correct``, ``total``."""
+    statistics = np.column_stack([correct, total]).astype(np.float64)
+    if (statistics[:, 0] < 0).any() or (statistics[:, 0] > statistics[:, 1]).any():
+        raise ValueError("in every item, correct must lie between 0 and total")
+    interval = bootstrap(statistics, _precision, draws=draws, seed=seed)
+    sums = statistics.sum(axis=0)
+    how = f"bootstrap of items, {draws} draws, seed {seed}"
+    return Result(
+        {"accuracy": float(_precision(sums)), "correct": int(sums[0]), "total": int(sums[1])},
+        interval,
+        signature("accuracy", of=of, interval=how),
+    )

@@ -1,0 +1,83 @@
+"""Perplexity: as how many equally likely words a text looks to a model.
+
+``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``.
+Words outside the vocabulary are predicted as the unknown word and counted; since a model could look good by
+knowing few words, the figure without them stands beside it, with their number. The interval is a bootstrap
+over sentences.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corpuscle.measure.bootstrap import bootstrap_ratio, paired_bootstrap
+from corpuscle.measure.result import Comparison, Result, signature
+
+__all__ = ["compare_perplexity", "perplexity"]
+
+
+def perplexity(
+    log_probabilities: Any,
+    tokens: Any,
+    oov: Any = None,
+    known_log_probabilities: Any = None,
+    *,
+    draws: int = 1000,
+    seed: int = 1,
+) -> Result:
+    """Perplexity from sums by sentence.
+
+    - ``log_probabilities``: natural log of the probability of each sentence (its ``</s>`` included);
+    - ``tokens``: the number of its events, ``</s>`` included;
+    - ``oov``: how many of them are out of vocabulary (default: none);
+    - ``known_log_probabilities``: the log probability of the other events alone; needed when there are
+      ``oov``.
+
+    Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``,
+    ``high``.
+    """
+    log_probabilities = np.asarray(log_probabilities, np.float64)
+    tokens = np.asarray(tokens, np.int64)
+    n_tokens = int(tokens.sum())
+    if n_tokens == 0:
+        raise ValueError("perplexity needs at least one event")
+    n_oov = 0 if oov is None else int(np.sum(oov))
+    if known_log_probabilities is None:
+        if n_oov:
+            raise ValueError("with events out of vocabulary, known_log_probabilities is needed")
+        known_log_probabilities = log_probabilities
+    with np.errstate(all="ignore"):
+        cross_entropy = -log_probabilities.sum() / n_tokens
+        known = -np.sum(known_log_probabilities) / np.float64(n_tokens - n_oov)
+        interval = bootstrap_ratio(-log_probabilities, tokens, draws=draws, seed=seed, transform=np.exp)
+        figures = {
+            "perplexity": float(np.exp(cross_entropy)),
+            "perplexity_without_oov": float(np.exp(known)),
+            "tokens": n_tokens,
+            "oov": n_oov,
+            "bits_per_token": float(cross_entropy / np.log(2)),
+            "low": interval.low,
+            "high": interval.high,
+        }
+    return Result(
+        figures,
+        interval,
+        signature(
+            "perplexity", events="tokens and </s>", unknown="included", interval=_interval(draws, seed)
+        ),
+    )
+
+
+def compare_perplexity(
+    log_probabilities_a: Any, log_probabilities_b: Any, tokens: Any, *, draws: int = 1000, seed: int = 1
+) -> Comparison:
+    """The perplexity of model A minus that of model B on the same sentences (negative: A is better)."""
+    a, b = np.asarray(log_probabilities_a, np.float64), np.asarray(log_probabilities_b, np.float64)
+    with np.errstate(over="ignore"):
+        return paired_bootstrap(-a, -b, tokens, draws=draws, seed=seed, transform=np.exp)
+
+
+def _interval(draws: int, seed: int) -> str:
+    return f"bootstrap of sentences, {draws} draws, seed {seed}"
