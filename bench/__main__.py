@@ -1,0 +1,57 @@
+"""``python -m bench NAME``: run a benchmark, cell by cell, and write its section of RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import time
+from pathlib import Path
+
+from bench import harness
+
+BENCHES = ("lm",)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("bench", choices=BENCHES)
+    parser.add_argument("--repeats", type=int, default=5, help="how often each side runs (default 5)")
+    parser.add_argument("--only", metavar="NAME", help="only cells whose name contains this; RESULTS.md is left alone")
+    parser.add_argument("--fresh", action="store_true", help="measure again what is stored")
+    given = parser.parse_args()
+    data = Path(os.environ.get("CORPUSCLE_DATA", "../shared/data"))
+    if not data.is_dir():
+        parser.error(f"no data folder {data}: set CORPUSCLE_DATA")
+
+    bench = importlib.import_module(f"bench.{given.bench}")
+    results = {}
+    for cell in bench.cells(data.resolve()):
+        if given.only is None or given.only in cell.name:
+            results[cell.name] = harness.run_cell(given.bench, cell, given.repeats, given.fresh)
+            print(harness.table(results[cell.name]), flush=True)
+    if given.only is not None:
+        return
+    claims = harness.claims_table(bench.claims(results))
+    print(claims)
+    harness.write_section(harness.HERE / "RESULTS.md", given.bench, report(bench, claims, results))
+
+
+def report(bench, claims: str, results: dict) -> str:
+    """The section of a benchmark: what it must show, where it ran, every cell, notes."""
+    here, versions = harness.machine(), harness.versions()
+    where = f"{here['processor']}, {here['cores']} cores, {here['memory']}, {here['system']}"
+    parts = [
+        f"## {bench.__name__.rpartition('.')[2]}",
+        f"{time.strftime('%Y-%m-%d')} on {where}. Versions: "
+        + ", ".join(f"{name} {version}" for name, version in versions.items())
+        + ".",
+        claims,
+        *(harness.table(result) for result in results.values()),
+        bench.notes(results),
+    ]
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+if __name__ == "__main__":
+    main()

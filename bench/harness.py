@@ -1,0 +1,331 @@
+"""Measures ours and a peer side by side, and keeps what it has measured.
+
+A *cell* is one comparison: two or more *sides* that do the same job on the same input. A side is a chain of whole
+commands (start-up included) or a Python function in a fresh process. The sides take turns, repeat after repeat, so that
+a slow moment of the machine hits all of them; figures are medians, and a ratio is taken within each repeat.
+
+A finished cell is a JSON file named by a hash of everything that could change its outcome: the commands, the contents
+of the input files, the versions, the machine. The next run finds it there and goes on with the others.
+
+This process imports neither NumPy nor Numba: Linux counts the memory of the parent at the moment of starting a child
+into the child's peak, so the parent must stay small.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).parent
+CELLS = HERE / "cells"
+BUSY = 0.1
+"""A machine is called busy when other processes take more than this share of its cores during a run."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Whole commands, one after the other. ``read`` names a function (``module:function``) that finds figures in the
+    text that the last one prints."""
+
+    name: str
+    argvs: tuple[tuple[str, ...], ...]
+    read: str = ""
+
+    def shown(self) -> str:
+        """The commands as people would type them, without folders."""
+        return " && ".join(" ".join(_shown(word) for word in argv) for argv in self.argvs)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function ``module:function`` called as ``function(timer, **arguments)`` in a process of its own. It times what
+    counts with ``with timer:`` and returns a dict of figures."""
+
+    name: str
+    function: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def shown(self) -> str:
+        """The call, without folders."""
+        settings = ", ".join(f"{key}={_shown(str(value))}" for key, value in self.arguments.items())
+        return f"{self.function.partition(':')[2]}({settings})"
+
+
+Side = Commands | Call
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison. ``peer`` is the name of the side that the others are divided by; ``inputs`` are the files whose
+    contents matter; ``prepare`` makes what the sides need and is not timed."""
+
+    name: str
+    title: str
+    sides: tuple[Side, ...]
+    peer: str | None = None
+    inputs: tuple[Path, ...] = ()
+    prepare: Callable[[], None] | None = None
+    repeats: int | None = None
+    warm_up: bool = True
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that a benchmark must show, and whether it does."""
+
+    text: str
+    target: str
+    measured: str
+    holds: bool
+
+
+class Timer:
+    """Adds up the seconds spent in its ``with`` blocks."""
+
+    seconds = 0.0
+
+    def __enter__(self) -> Timer:
+        self._begun = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._begun
+
+
+def measure(side: Side) -> dict[str, Any]:
+    """Run one side once: seconds of wall and CPU time, peak memory in MB, the share of the cores that other processes
+    took meanwhile, and the side's own figures."""
+    if isinstance(side, Call):
+        call = json.dumps([side.function, side.arguments])
+        run = _run((sys.executable, "-m", "bench.harness", call), side.environment)
+        answer = json.loads(run.pop("output").splitlines()[-1])
+        return {**run, "whole": run["wall"], "wall": answer["seconds"], "figures": answer["figures"]}
+    runs = [_run(argv, {}) for argv in side.argvs]
+    outputs = [run.pop("output") for run in runs]
+    return {
+        "wall": sum(run["wall"] for run in runs),
+        "cpu": sum(run["cpu"] for run in runs),
+        "peak": max(run["peak"] for run in runs),
+        "others": max(run["others"] for run in runs),
+        "figures": _function(side.read)(outputs[-1]) if side.read else {},
+    }
+
+
+def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: Path = CELLS) -> dict[str, Any]:
+    """The result of a cell: stored, or measured now and stored."""
+    stored = folder / f"{bench}-{cell.name}-{key_of(bench, cell, repeats)}.json"
+    if stored.exists() and not fresh:
+        return json.loads(stored.read_text())
+    if cell.prepare is not None:
+        cell.prepare()
+    if cell.warm_up:
+        for side in cell.sides:
+            measure(side)
+    load = os.getloadavg()[0]
+    runs: dict[str, list[dict[str, Any]]] = {side.name: [] for side in cell.sides}
+    for _ in range(cell.repeats or repeats):
+        for side in cell.sides:
+            runs[side.name].append(measure(side))
+    others = max(run["others"] for side in runs.values() for run in side)
+    if others > BUSY:
+        print(f"warning: {cell.name}: other processes took up to {others:.0%} of the cores", file=sys.stderr)
+    result = {
+        "name": cell.name,
+        "title": cell.title,
+        "peer": cell.peer,
+        "shown": {side.name: side.shown() for side in cell.sides},
+        "date": time.strftime("%Y-%m-%d"),
+        "load": load,
+        "others": others,
+        "runs": runs,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = stored.with_suffix(".partial")
+    aside.write_text(json.dumps(result, indent=1))
+    aside.replace(stored)
+    return result
+
+
+def key_of(bench: str, cell: Cell, repeats: int) -> str:
+    """A hash of everything that could change the outcome of a cell."""
+    sides = [{"kind": type(side).__name__, **asdict(side)} for side in cell.sides]
+    inputs = [digest(path) for path in cell.inputs]
+    what = [bench, cell.name, cell.peer, sides, inputs, cell.repeats or repeats, versions(), machine()]
+    return hashlib.blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def typical(result: dict[str, Any], side: str, what: str = "wall") -> float:
+    """The median of a side's wall time, CPU time, peak memory or of one of its figures."""
+    return median(run[what] if what in run else run["figures"][what] for run in result["runs"][side])
+
+
+def ratios(result: dict[str, Any], side: str) -> list[float]:
+    """The side's wall time divided by the peer's, repeat by repeat."""
+    pairs = zip(result["runs"][side], result["runs"][result["peer"]], strict=True)
+    return [ours["wall"] / peer["wall"] for ours, peer in pairs]
+
+
+def table(result: dict[str, Any]) -> str:
+    """A cell as a Markdown table, its commands below."""
+    peer = result["peer"]
+    figures = list(dict.fromkeys(key for side in result["runs"].values() for key in side[0]["figures"]))
+    head = ["", "wall s", "CPU s", "peak MB"] + ([f"times {peer} (min to max)"] if peer else []) + figures
+    lines = [f"### {result['title']}", "", _row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
+    for side, runs in result["runs"].items():
+        cells = [side] + [_number(typical(result, side, what)) for what in ("wall", "cpu", "peak")]
+        if peer:
+            shares = ratios(result, side)
+            cells.append(
+                "1" if side == peer else f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})"
+            )
+        cells += [_number(typical(result, side, key)) if key in runs[0]["figures"] else "" for key in figures]
+        lines.append(_row(cells))
+    repeats = len(next(iter(result["runs"].values())))
+    busy = f", at most {result['others']:.0%} of the cores taken by others"
+    lines += ["", f"Median of {repeats} ({result['date']}, load {result['load']:.1f}{busy}).", ""]
+    return "\n".join(lines + [f"- {side}: `{shown}`" for side, shown in result["shown"].items()] + [""])
+
+
+def claims_table(claims: Iterable[Claim]) -> str:
+    """What must be shown, as a Markdown table."""
+    lines = [_row(["claim", "target", "measured", "holds"]), _row(["---", "---:", "---:", "---"])]
+    return "\n".join(
+        [*lines, *(_row([c.text, c.target, c.measured, "yes" if c.holds else "**no**"]) for c in claims), ""]
+    )
+
+
+def write_section(path: Path, bench: str, text: str) -> None:
+    """Put ``text`` between the marks of this benchmark in a Markdown file, after its last line if they are new."""
+    begin, end = f"<!-- {bench}: begin -->", f"<!-- {bench}: end -->"
+    old = path.read_text() if path.exists() else ""
+    if begin not in old:
+        old += f"\n{begin}\n{end}\n"
+    before, _, rest = old.partition(begin)
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{rest.partition(end)[2]}")
+
+
+def digest(path: Path) -> str:
+    """A hash of a file's contents."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:16]
+
+
+def source_digest() -> str:
+    """A hash of our own source: results of another source are other results."""
+    whole = hashlib.blake2b(digest_size=8)
+    for path in sorted((HERE.parent / "src").rglob("*.py")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """The versions of what takes part."""
+    found = {"python": platform.python_version(), "source": source_digest()}
+    for package in ("corpuscle", "numpy", "scipy", "numba", "kenlm"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found
+
+
+def machine() -> dict[str, str]:
+    """The processor, its cores, and the memory."""
+    processor = platform.processor() or platform.machine()
+    for line in _lines("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            processor = line.partition(":")[2].strip()
+            break
+    memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
+    return {
+        "processor": processor,
+        "cores": str(len(os.sched_getaffinity(0))),
+        "memory": f"{int(memory) / 2**20:.0f} GB",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
+    }
+
+
+def _run(argv: tuple[str, ...], environment: dict[str, str]) -> dict[str, Any]:
+    """Run one command to its end. Its standard error is kept aside and shown only if it fails."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        busy, begun = _busy_seconds(), time.perf_counter()
+        child = subprocess.Popen(
+            argv, stdout=output, stderr=errors, stdin=subprocess.DEVNULL, cwd=HERE.parent, env=os.environ | environment
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        wall, busy = time.perf_counter() - begun, _busy_seconds() - busy
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if child.returncode != 0:
+            last = errors.read().decode(errors="replace").strip()[-2000:]
+            raise RuntimeError(f"{' '.join(argv)} failed with exit code {child.returncode}:\n{last}")
+        cpu = usage.ru_utime + usage.ru_stime
+        return {
+            "wall": wall,
+            "cpu": cpu,
+            "peak": usage.ru_maxrss / 1024,
+            "others": max(0.0, busy - cpu) / (wall * (os.cpu_count() or 1)),
+            "output": output.read().decode(errors="replace"),
+        }
+
+
+def _busy_seconds() -> float:
+    """The seconds that all cores together have worked since the machine started."""
+    user, nice, system, *_ = next(iter(_lines("/proc/stat")), "cpu 0 0 0").split()[1:]
+    return (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _function(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def _shown(word: str) -> str:
+    return Path(word).name if os.sep in word else word
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _number(value: Any) -> str:
+    """Four significant digits, thousands separated."""
+    if not isinstance(value, int | float):
+        return str(value)
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def _serve_call(request: str) -> None:
+    """What the process of a ``Call`` does."""
+    function, arguments = json.loads(request)
+    timer = Timer()
+    figures = _function(function)(timer, **arguments)
+    print(json.dumps({"seconds": timer.seconds, "figures": figures or {}}))
+
+
+if __name__ == "__main__":
+    _serve_call(sys.argv[1])

@@ -1,0 +1,117 @@
+"""The benchmark harness: sides take turns, finished cells are kept, memory and figures are read correctly."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from bench import harness
+from bench.harness import Call, Cell, Commands
+
+PYTHON = sys.executable
+
+
+def python(name, code, **settings):
+    return Commands(name, ((PYTHON, "-c", code),), **settings)
+
+
+def add_up(timer, n):
+    with timer:
+        total = sum(range(n))
+    return {"total": total}
+
+
+def read_answer(output):
+    return {"answer": int(output)}
+
+
+def test_sides_take_turns_and_every_repeat_is_kept(tmp_path):
+    log = tmp_path / "log"
+    write = f"open({str(log)!r}, 'a').write"
+    cell = Cell("turns", "Turns", (python("ours", write + "('o')"), python("peer", write + "('p')")), peer="peer")
+    result = harness.run_cell("test", replace(cell, warm_up=False), 3, folder=tmp_path / "cells")
+    assert log.read_text() == "opopop"
+    assert [len(runs) for runs in result["runs"].values()] == [3, 3]
+    assert len(harness.ratios(result, "ours")) == 3
+
+
+def test_a_finished_cell_is_not_run_again_unless_asked(tmp_path):
+    log = tmp_path / "log"
+    cell = Cell("once", "Once", (python("ours", f"open({str(log)!r}, 'a').write('x')"),), warm_up=False)
+    first = harness.run_cell("test", cell, 1, folder=tmp_path)
+    assert harness.run_cell("test", cell, 1, folder=tmp_path) == json.loads(json.dumps(first))
+    assert log.read_text() == "x"
+    harness.run_cell("test", cell, 1, fresh=True, folder=tmp_path)
+    assert log.read_text() == "xx"
+
+
+def test_another_input_another_command_or_more_repeats_make_another_cell(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("a b")
+    cell = Cell("key", "Key", (python("ours", "pass"),), inputs=(text,))
+    keys = {harness.key_of("test", cell, 1), harness.key_of("test", cell, 2)}
+    keys.add(harness.key_of("test", replace(cell, sides=(python("ours", "1"),)), 1))
+    text.write_text("a c")
+    keys.add(harness.key_of("test", cell, 1))
+    assert len(keys) == 4
+
+
+def test_peak_memory_is_that_of_the_child():
+    small = harness.measure(python("small", "pass"))
+    large = harness.measure(python("large", "b'x' * (200 << 20)"))
+    assert small["peak"] < 100 and 200 < large["peak"] < 300
+
+
+def test_a_chain_of_commands_adds_up_time_and_reads_the_last_output():
+    chain = ((PYTHON, "-c", "print(1)"), (PYTHON, "-c", "print(42)"))
+    run = harness.measure(Commands("chain", chain, read="tests.test_harness:read_answer"))
+    assert run["figures"] == {"answer": 42}
+    assert run["wall"] > 0 and run["cpu"] > 0
+
+
+def test_a_call_is_timed_inside_its_own_process():
+    run = harness.measure(Call("call", "tests.test_harness:add_up", {"n": 1000}))
+    assert run["figures"] == {"total": 499500}
+    assert 0 < run["wall"] < run["whole"]
+
+
+def test_a_failing_command_says_what_it_said():
+    with pytest.raises(RuntimeError, match="exit code 3"):
+        harness.measure(python("bad", "import sys; sys.exit(3)"))
+
+
+def test_nothing_is_stored_when_a_side_fails(tmp_path):
+    cell = Cell("bad", "Bad", (python("bad", "1/0"),), warm_up=False)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        harness.run_cell("test", cell, 1, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_show_medians_ratios_and_commands_without_folders():
+    def run(wall):
+        return {"wall": wall, "cpu": wall, "peak": 12.3, "others": 0.0, "figures": {"tokens": 1234.0}}
+
+    result = {
+        "title": "T",
+        "peer": "peer",
+        "date": "2024-01-01",
+        "load": 0.1,
+        "others": 0.0,
+        "shown": {"ours": Commands("ours", (("/a/b/tool", "/c/text"),)).shown()},
+        "runs": {"ours": [run(1.0), run(2.0), run(3.0)], "peer": [run(2.0), run(2.0), run(2.0)]},
+    }
+    text = harness.table(result)
+    assert "| ours | 2 | 2 | 12.3 | 1.00 (0.50 to 1.50) | 1,234 |" in text
+    assert "- ours: `tool text`" in text
+
+
+def test_a_section_is_replaced_in_place(tmp_path):
+    page = tmp_path / "RESULTS.md"
+    page.write_text("# Results\n")
+    harness.write_section(page, "lm", "old")
+    harness.write_section(page, "other", "kept")
+    harness.write_section(page, "lm", "new")
+    text = page.read_text()
+    assert "old" not in text and text.count("lm: begin") == 1
+    assert text.index("new") < text.index("kept")
