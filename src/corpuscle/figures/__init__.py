@@ -1,0 +1,13 @@
+"""Pictures of results as SVG, written by hand: small, sharp at any size, light or dark as the reader's screen
+is.
+
+Each function returns one ``<svg>`` element as a string, which can be a file of its own or stand inside an
+HTML page. It scales with the width it is given, asks for nothing from the network, has a title and a
+description for those who cannot see it, shows the numbers when a pointer rests on a mark, and is the same
+bytes for the same data.
+"""
+
+from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
+from corpuscle.figures.svg import escape
+
+__all__ = ["Series", "bar_plot", "escape", "histogram", "line_plot"]

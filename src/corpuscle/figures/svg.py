@@ -1,0 +1,121 @@
+"""The pen: SVG elements, text made safe, and the sheet that a plot is drawn on.
+
+Colours are set by classes in a style element with a ``prefers-color-scheme`` rule, not by CSS variables, so
+that viewers which know little CSS still show the light version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from typing import Any
+
+__all__ = ["COLOURS", "Sheet", "escape", "number", "shorten", "text_width"]
+
+_LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
+_DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
+COLOURS = len(_LIGHT)
+"""How many series can be told apart by colour; further ones begin again."""
+
+
+def _rules(ink: str, muted: str, grid: str, paper: str, colours: tuple[str, ...]) -> str:
+    rules = [
+        f".cpl text{{fill:{ink}}}.cpl .mu{{fill:{muted}}}.cpl .gr{{stroke:{grid}}}.cpl .ax{{stroke:{muted}}}",
+        f".cpl .ma{{stroke:{paper}}}.cpl .wh{{stroke:{ink}}}",
+    ]
+    rules += [f".cpl .l{i}{{stroke:{c}}}.cpl .f{i}{{fill:{c}}}" for i, c in enumerate(colours)]
+    return "".join(rules)
+
+
+_STYLE = (
+    ".cpl{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif;"
+    "max-width:100%;height:auto;display:block}"
+    ".cpl .ti{font-size:14px;font-weight:600}.cpl .ln{fill:none;stroke-width:2;stroke-linejoin:round}"
+    ".cpl .bd{opacity:.16}.cpl .gr{stroke-width:1}.cpl .wh{stroke-width:1.5}.cpl .ma{stroke-width:1}"
+    + _rules("#1f2328", "#5d6670", "#e1e5ea", "#ffffff", _LIGHT)
+    + "@media(prefers-color-scheme:dark){"
+    + _rules("#e6e8eb", "#a3acb7", "#343b44", "#14171b", _DARK)
+    + "}"
+)
+
+
+def _allowed(c: str) -> bool:
+    """Whether XML 1.0 can hold the character (and no reader takes it for a control code)."""
+    if c < " " or "\x7f" <= c <= "\x9f":
+        return c in "\t\n"
+    return not ("\ud800" <= c <= "\udfff" or c in "\ufffe\uffff")
+
+
+def escape(text: object) -> str:
+    """Text that is safe in XML and HTML, in elements and attributes; what XML cannot hold becomes U+FFFD.
+
+    >>> escape("<b> & \\x00")
+    '&lt;b&gt; &amp; \\ufffd'
+    """
+    safe = "".join(c if _allowed(c) else "\ufffd" for c in str(text))
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
+        safe = safe.replace(character, entity)
+    return safe
+
+
+def number(x: float) -> str:
+    """A coordinate with at most two decimals."""
+    result = f"{x:.2f}".rstrip("0").rstrip(".")
+    return "0" if result == "-0" else result
+
+
+def text_width(text: str, size: float = 13.0) -> float:
+    """About how wide a text is: enough to lay out labels without measuring fonts."""
+    ems = 0.0
+    for c in text:
+        if unicodedata.combining(c):
+            continue
+        ems += 1.05 if unicodedata.east_asian_width(c) in "WF" else 0.36 if c in " .,:;'|ijl()-" else 0.62
+    return ems * size
+
+
+def shorten(text: str, width: float, size: float = 13.0) -> str:
+    """The text, or as much of it as fits with an ellipsis."""
+    if text_width(text, size) <= width:
+        return text
+    while text and text_width(text + "…", size) > width:
+        text = text[:-1]
+    return text + "…"
+
+
+class Sheet:
+    """One SVG in the making: elements are appended, ``finish`` wraps them with style, title and description."""
+
+    def __init__(self, width: float, height: float):
+        self.width, self.height = width, height
+        self.parts: list[str] = []
+
+    def add(self, element: str, content: str | None = None, tip: str = "", **attributes: Any) -> None:
+        """Append an element. ``class_`` gives its class, ``tip`` what a pointer reads on it; numbers are
+        rounded."""
+        written = "".join(
+            f' {name.rstrip("_").replace("_", "-")}="{number(v) if isinstance(v, int | float) else escape(v)}"'
+            for name, v in attributes.items()
+            if v is not None
+        )
+        inside = ("" if content is None else escape(content)) + (f"<title>{escape(tip)}</title>" if tip else "")
+        self.parts.append(f"<{element}{written}>{inside}</{element}>" if inside else f"<{element}{written}/>")
+
+    def text(self, x: float, y: float, content: str, class_: str | None = None, anchor: str = "start") -> None:
+        """A line of text whose baseline begins (or ends, or is centred) at a point."""
+        self.add("text", content, x=x, y=y, class_=class_, text_anchor=None if anchor == "start" else anchor)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
+        """A straight line."""
+        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+    def finish(self, title: str, description: str) -> str:
+        """The whole SVG element. Its ids come from its content, so that several can stand in one page."""
+        body = "".join(self.parts)
+        key = hashlib.blake2b((title + description + body).encode("utf-8", "replace"), digest_size=5).hexdigest()
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="cpl" viewBox="0 0 {number(self.width)} '
+            f'{number(self.height)}" role="img" aria-labelledby="t{key} d{key}">'
+            f'<title id="t{key}">{escape(title)}</title><desc id="d{key}">{escape(description)}</desc>'
+            f"<style>{_STYLE}</style>{body}</svg>"
+        )
