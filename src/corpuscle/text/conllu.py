@@ -1,0 +1,265 @@
+"""CoNLL-U: ten tab-separated columns a word, a blank line after each sentence.
+
+The reader is strict: what it accepts, the writer gives back byte for byte (but for CR, a byte order mark, and the final
+blank line, which is there once). Comments, multiword ranges and empty nodes are kept. The columns and their rules are
+those of https://universaldependencies.org/format.html; CoNLL-X files, which have ten columns too, are read as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
+
+import numpy as np
+
+from corpuscle.errors import InputError
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
+
+__all__ = ["read_conllu", "write_conllu"]
+
+_COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_SPACED = ("FORM", "LEMMA", "MISC")
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
+_BATCH = 100_000
+"""Words whose cells are held as strings at one time."""
+
+
+class _Sentence:
+    """Where the reader is inside a sentence: checks the order of its lines."""
+
+    def __init__(self, index: int):
+        self.index = index
+        self.words = 0
+        self.comments: list[str] = []
+        self.ranges: list[tuple[int, int, int, str]] = []
+        self.empties: list[tuple[int, int, int, str]] = []
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.words or self.ranges or self.empties)
+
+    def insert(self, cells: list[str]) -> str | None:
+        """Take a line that is no word; the reason why not, if it does not belong here."""
+        id, following = cells[0], self.words + 1
+        open_range = bool(self.ranges) and self.ranges[-1][1] == following
+        if match := _RANGE.fullmatch(id):
+            first, last = int(match[1]), int(match[2])
+            if last < first:
+                return f"the range {id} ends before it begins"
+            if first != following or open_range:
+                return f"the range {id} must stand right before its first word"
+            if self.ranges and first <= self.ranges[-1][2]:
+                return f"the range {id} overlaps the one before it"
+            self.ranges.append((self.index, first, last, "\t".join(cells[1:])))
+        elif match := _EMPTY.fullmatch(id):
+            after, number = int(match[1]), int(match[2])
+            before = self.empties[-1][2] if self.empties and self.empties[-1][1] == after else 0
+            if after != self.words or number != before + 1 or open_range:
+                return f"the empty node {id} is out of order"
+            self.empties.append((self.index, after, number, "\t".join(cells[1:])))
+        else:
+            return f"the id is {id!r} where {following} is expected"
+        return None
+
+    def close(self) -> str | None:
+        """The reason why the sentence may not end here, if there is one."""
+        if not self.words:
+            return "a sentence without words"
+        if self.ranges and self.ranges[-1][2] > self.words:
+            return f"the range {self.ranges[-1][1]}-{self.ranges[-1][2]} goes beyond the sentence"
+        return None
+
+
+def read_conllu(path: AnyPath) -> Treebank:
+    """Read a CoNLL-U file; see ``Treebank`` for what comes back."""
+    lines = [line for _, line in read_lines(path)]
+    while lines and not lines[-1]:
+        lines.pop()
+    numberings = [Numbering() if name == "FORM" else Numbering("_") for name in _COLUMNS[1:]]
+    lengths: list[int] = []
+    comments: list[tuple[str, ...]] = []
+    ranges: list[tuple[int, int, int, str]] = []
+    empties: list[tuple[int, int, int, str]] = []
+    rows: list[str] = []
+
+    def flush() -> None:
+        # One split for all rows: no list for each, so nothing for the garbage collector to walk through.
+        cells = "\t".join(rows).split("\t")
+        for column, numbering in enumerate(numberings, 1):
+            numbering.add(cells[column::10])
+        rows.clear()
+
+    current = _Sentence(0)
+    for number, line in enumerate([*lines, ""] if lines else [], 1):
+        if not line:
+            if reason := current.close():
+                raise InputError(path, number, reason)
+            lengths.append(current.words)
+            comments.append(tuple(current.comments))
+            ranges += current.ranges
+            empties += current.empties
+            current = _Sentence(len(lengths))
+            if len(rows) > _BATCH:
+                flush()
+        elif line[0] == "#":
+            if current.begun:
+                raise InputError(path, number, "a comment inside a sentence; comments come before its words")
+            current.comments.append(line)
+        else:
+            if line.count("\t") != 9:
+                raise InputError(path, number, f"{line.count(chr(9)) + 1} columns instead of 10")
+            if line.startswith(f"{current.words + 1}\t"):
+                current.words += 1
+                rows.append(line)
+            else:
+                cells = line.split("\t")
+                if reason := _bad_cell(cells) or current.insert(cells):
+                    raise InputError(path, number, reason)
+    flush()
+    _check_cells(path, lines, numberings)
+    starts = starts_of(lengths)
+    columns = dict(zip(_COLUMNS[1:], numberings, strict=True))
+    tokens, vocab = columns.pop("FORM").finish()
+    documents, labels = _documents(comments)
+    corpus = Corpus(tokens, starts, vocab, documents, labels)
+    heads = _heads(path, lines, columns.pop("HEAD"), starts)
+    layers = {name: numbering.layer() for name, numbering in zip(LAYERS, columns.values(), strict=True)}
+    return Treebank(
+        corpus,
+        heads,
+        **layers,
+        comments=tuple(comments),
+        ranges=Insertions.build(ranges),
+        empties=Insertions.build(empties),
+    )
+
+
+def _bad_cell(cells: Sequence[str]) -> str | None:
+    """What is wrong with a cell: it is empty, or has a space where none is allowed."""
+    for name, cell in zip(_COLUMNS, cells, strict=True):
+        if not cell:
+            return f"the {name} column is empty"
+        if " " in cell and name not in _SPACED:
+            return f"a space in the {name} column"
+    return None
+
+
+def _check_cells(path: AnyPath, lines: list[str], numberings: list[Numbering]) -> None:
+    """Look at each distinct value once; only when one is bad, look for its line."""
+    for name, numbering in zip(_COLUMNS[1:], numberings, strict=True):
+        if all(type and (name in _SPACED or " " not in type) for type in numbering.types):
+            continue
+        for number, line in enumerate(lines, 1):
+            if line and line[0] != "#" and (reason := _bad_cell(line.split("\t"))):
+                raise InputError(path, number, reason)
+
+
+def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.ndarray) -> np.ndarray:
+    """The head numbers, int32, checked to lie within their sentences."""
+    ids, vocab = numbering.finish()
+    types = vocab.strings
+    values = np.full(len(types), -1, np.int32)
+    bad = np.zeros(len(types), bool)
+    for id, type in enumerate(types[3:], 3):
+        if _HEAD.fullmatch(type):
+            values[id] = int(type)
+        else:
+            bad[id] = True
+    heads = values[ids]
+    wrong = np.flatnonzero(bad[ids] | (heads > np.repeat(np.diff(starts), np.diff(starts))))
+    if len(wrong):
+        token = int(wrong[0])
+        words = (i for i, line in enumerate(lines, 1) if line.split("\t", 1)[0].isdecimal())
+        line = next(islice(words, token, None))
+        reason = "is not a number" if bad[ids[token]] else "lies outside the sentence"
+        raise InputError(path, line, f"the head {types[ids[token]]!r} {reason}")
+    return heads
+
+
+def _documents(comments: list[tuple[str, ...]]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
+    """Where documents start, and their names, as ``# newdoc`` comments tell."""
+    starts: list[int] = []
+    labels: list[str] = []
+    for sentence, lines in enumerate(comments):
+        if not lines:
+            continue
+        label = comment_value(lines, "newdoc id")
+        if label is None:
+            label = comment_value(lines, "newdoc")
+        if label is not None:
+            starts.append(sentence)
+            labels.append(label)
+    if not starts:
+        return None, None
+    if starts[0] > 0:
+        starts.insert(0, 0)
+        labels.insert(0, "")
+    return np.array([*starts, len(comments)], np.int64), tuple(labels)
+
+
+def write_conllu(treebank: Treebank, path: AnyPath) -> None:
+    """Write a CoNLL-U file: what ``read_conllu`` read comes out as it was, with the layers as they are now."""
+    _check_writable(treebank, path)
+    lengths = treebank.corpus.lengths
+    starts = treebank.corpus.sentence_starts
+    ids = (np.arange(len(treebank.corpus.tokens)) - np.repeat(starts[:-1], lengths) + 1).tolist()
+    names = ["_", *map(str, range(int(lengths.max(initial=0)) + 1))]
+    columns = {name: getattr(treebank, name).strings() for name in LAYERS}
+    cells = [
+        [names[id + 1] for id in ids],
+        treebank.corpus.vocab.decode(treebank.corpus.tokens.tolist()),
+        *(columns[name] for name in LAYERS[:4]),
+        [names[head + 1] for head in treebank.heads.tolist()],
+        *(columns[name] for name in LAYERS[4:]),
+    ]
+    rows = ["\t".join(row) for row in zip(*cells, strict=True)]
+    inserted = _inserted(treebank)
+    with write_atomically(path, "w") as output:
+        for sentence, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+            lines = rows[begin:end]
+            for position, line in reversed(inserted.get(sentence, [])):
+                lines.insert(position, line)
+            output.write("\n".join([*treebank.comments[sentence], *lines, "\n"]))
+
+
+def _inserted(treebank: Treebank) -> dict[int, list[tuple[int, str]]]:
+    """For each sentence that has any: its ranges and empty nodes in order, with the number of words before them."""
+    items = []
+    for sentence, (first, last), columns in _rows(treebank.ranges):
+        items.append((sentence, first - 1, 1, last, f"{first}-{last}\t{columns}"))
+    for sentence, (after, number), columns in _rows(treebank.empties):
+        items.append((sentence, after, 0, number, f"{after}.{number}\t{columns}"))
+    return {
+        sentence: [(item[1], item[4]) for item in group] for sentence, group in groupby(sorted(items), itemgetter(0))
+    }
+
+
+def _rows(insertions: Insertions) -> Iterator[tuple[int, list[int], str]]:
+    return zip(insertions.sentences.tolist(), insertions.numbers.tolist(), insertions.columns, strict=True)
+
+
+def _check_writable(treebank: Treebank, path: AnyPath) -> None:
+    """Refuse what a CoNLL-U file cannot hold."""
+    lengths = treebank.corpus.lengths
+    if len(lengths) and lengths.min() == 0:
+        sentence = int(lengths.argmin()) + 1
+        raise InputError(path, None, f"CoNLL-U has no empty sentences: sentence {sentence} has no words")
+    if (treebank.heads > np.repeat(lengths, lengths)).any() or (treebank.heads < -1).any():
+        raise InputError(path, None, "a head lies outside its sentence")
+    forms = Layer(treebank.corpus.tokens, treebank.corpus.vocab)
+    for name, layer in [("FORM", forms), *((name, getattr(treebank, name)) for name in LAYERS)]:
+        for id in np.unique(layer.ids).tolist():
+            value = layer.vocab.word(id)
+            if not value or any(mark in value for mark in "\t\n\r"):
+                raise InputError(path, None, f"CoNLL-U cannot hold the value {value!r} ({name})")
+    for lines in treebank.comments:
+        for line in lines:
+            if not line.startswith("#") or "\n" in line or "\r" in line:
+                raise InputError(path, None, f"a comment is one line that begins with '#', not {line!r}")

@@ -1,0 +1,243 @@
+"""Treebank: a corpus of word forms with layers of annotation aligned to its tokens.
+
+``heads`` follow the files of the field: the head of a word is the number of another word of its sentence, counted from
+1; 0 means that the word is the root, -1 that no head is given. So ``heads - 1`` are zero-based positions, and a heads
+array can go straight to a parser whose position 0 is an artificial root. All other layers are ids with their own
+vocabulary (see ``Layer``), id 0 where the file has ``_``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpuscle.errors import InputError
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.files import AnyPath
+from corpuscle.text.layers import Layer, Numbering
+
+__all__ = ["LAYERS", "Insertions", "Treebank"]
+
+LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
+"""The layers of a treebank beside ``heads``, in the order of the columns of a CoNLL-U file."""
+
+_NO_HEAD = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Insertions:
+    """Lines between the words of a CoNLL-U file: multiword ranges (``3-4``) or empty nodes (``5.1``).
+
+    - ``sentences``: int64 (n,), the sentence of each, non-decreasing;
+    - ``numbers``: int32 (n, 2): first and last word of a range, or the word before an empty node and its own number;
+    - ``columns``: the other nine columns, verbatim, joined by tabs.
+    """
+
+    sentences: np.ndarray
+    numbers: np.ndarray
+    columns: tuple[str, ...]
+
+    @classmethod
+    def build(cls, rows: Iterable[tuple[int, int, int, str]] = ()) -> Insertions:
+        """From rows of sentence, number, number, columns."""
+        rows = list(rows)
+        return cls(
+            np.array([row[0] for row in rows], np.int64),
+            np.array([row[1:3] for row in rows], np.int32).reshape(len(rows), 2),
+            tuple(row[3] for row in rows),
+        )
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def forms(self) -> list[str]:
+        """The FORM of each line."""
+        return [columns.split("\t", 1)[0] for columns in self.columns]
+
+    def of(self, sentence: int) -> list[tuple[int, int, str]]:
+        """The lines of one sentence: number, number, columns."""
+        begin, end = np.searchsorted(self.sentences, [sentence, sentence + 1])
+        return [(int(a), int(b), columns) for (a, b), columns in
+                zip(self.numbers[begin:end], self.columns[begin:end], strict=True)]
+
+    def select(self, chosen: np.ndarray) -> Insertions:
+        """The lines of the chosen sentences, which are numbered anew in that order."""
+        return Insertions.build((new, *line) for new, old in enumerate(chosen.tolist()) for line in self.of(old))
+
+
+@dataclass(frozen=True, eq=False)
+class Treebank:
+    """Sentences with trees and tags. All layers are as long as ``corpus.tokens``.
+
+    - ``corpus``: the word forms; ``# newdoc`` comments are its documents;
+    - ``heads``: int32, see above; ``relations``: their names;
+    - ``tags``: universal tags (UPOS); ``xpos``: tags of the treebank's own; ``lemmas``; ``features``: the whole FEATS
+      string as one value (``feature()`` takes it apart); ``deps``: enhanced dependencies, verbatim; ``misc``;
+    - ``comments``: for each sentence its lines that begin with ``#``;
+    - ``ranges``, ``empties``: multiword tokens and empty nodes.
+    """
+
+    corpus: Corpus
+    heads: np.ndarray
+    relations: Layer
+    tags: Layer
+    xpos: Layer
+    lemmas: Layer
+    features: Layer
+    deps: Layer
+    misc: Layer
+    comments: tuple[tuple[str, ...], ...]
+    ranges: Insertions
+    empties: Insertions
+
+    @classmethod
+    def from_sentences(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        *,
+        heads: Iterable[Sequence[int]] | None = None,
+        comments: Iterable[Sequence[str]] | None = None,
+        **layers: Iterable[Sequence[str]],
+    ) -> Treebank:
+        """From sentences of strings; each layer (a name of ``LAYERS``) is a sequence of the same shape.
+
+        >>> bank = Treebank.from_sentences([["dogs", "bark"]], heads=[[2, 0]], tags=[["NOUN", "VERB"]])
+        >>> bank.tags.strings(), bank.lemmas.strings()
+        (['NOUN', 'VERB'], ['_', '_'])
+        """
+        if not set(layers) <= set(LAYERS):
+            raise TypeError(f"no such layer: {', '.join(sorted(set(layers) - set(LAYERS)))}")
+        sentences = list(sentences)
+        numbering = Numbering()
+        numbering.add(word for sentence in sentences for word in sentence)
+        tokens, vocab = numbering.finish()
+        corpus = Corpus(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
+
+        def flat(name: str, rows: Iterable[Sequence]) -> list:
+            rows = list(rows)
+            if [len(row) for row in rows] != [len(sentence) for sentence in sentences]:
+                raise ValueError(f"{name} must have one value for each word")
+            return [value for row in rows for value in row]
+
+        unset = Layer.unset(len(tokens))
+        columns = dict.fromkeys(LAYERS, unset)
+        columns |= {name: Layer.from_strings(flat(name, rows)) for name, rows in layers.items()}
+        lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
+        if len(lines) != len(corpus):
+            raise ValueError(f"comments for {len(lines)} sentences, but there are {len(corpus)}")
+        numbers = np.full(len(tokens), _NO_HEAD, np.int32)
+        if heads is not None:
+            numbers[:] = flat("heads", heads)
+        nothing = Insertions.build()
+        return cls(corpus, numbers, **columns, comments=lines, ranges=nothing, empties=nothing)
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.corpus)
+
+    def __getitem__(self, sentences: slice) -> Treebank:
+        """Some consecutive sentences."""
+        part = self.corpus[sentences]
+        first, last, _ = sentences.indices(len(self))
+        return self._part(part, np.arange(first, max(first, last)))
+
+    def select(self, sentences: np.ndarray) -> Treebank:
+        """Any sentences by index or mask, in that order; documents are not kept."""
+        return self._part(self.corpus.select(sentences), np.arange(len(self))[sentences])
+
+    def _part(self, corpus: Corpus, chosen: np.ndarray) -> Treebank:
+        """The layers that belong to the chosen sentences."""
+        starts = corpus.sentence_starts
+        tokens = np.repeat(self.corpus.sentence_starts[chosen] - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+        return Treebank(
+            corpus,
+            self.heads[tokens],
+            **{name: getattr(self, name)[tokens] for name in LAYERS},
+            comments=tuple(self.comments[i] for i in chosen),
+            ranges=self.ranges.select(chosen),
+            empties=self.empties.select(chosen),
+        )
+
+    def replace(self, **layers: np.ndarray | Layer) -> Treebank:
+        """The same sentences with other layers: ``treebank.replace(heads=heads, relations=relations)``."""
+        for name, layer in layers.items():
+            if name != "heads" and name not in LAYERS:
+                raise TypeError(f"no such layer: {name}")
+            if len(layer) != len(self.corpus.tokens):
+                raise ValueError(f"{name} has {len(layer)} values for {len(self.corpus.tokens)} tokens")
+        return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
+
+    def sentence_heads(self, index: int) -> np.ndarray:
+        """The heads of one sentence (a view)."""
+        return self.heads[self.corpus.sentence_starts[index] : self.corpus.sentence_starts[index + 1]]
+
+    def sentence_id(self, index: int) -> str | None:
+        """What the ``# sent_id = ...`` comment says, or None."""
+        return comment_value(self.comments[index], "sent_id")
+
+    def feature(self, name: str) -> Layer:
+        """One feature of every token, ``Case`` say: its value, or id 0 where the token has none."""
+
+        def value(features: str) -> str:
+            pairs = (pair.partition("=") for pair in features.split("|"))
+            return next((value for key, _, value in pairs if key == name), "_")
+
+        return self.features.map(value)
+
+    def text(self, index: int) -> str:
+        """The sentence as it was written: with the forms of multiword tokens, spaces where no ``SpaceAfter=No`` is."""
+        begin, end = self.corpus.sentence_starts[index : index + 2]
+        misc, words = self.misc[begin:end].strings(), self.corpus.words(index)
+        pieces = list(zip(words, misc, strict=True))
+        for first, last, columns in reversed(self.ranges.of(index)):
+            cells = columns.split("\t")
+            pieces[first - 1 : last] = [(cells[0], cells[-1])]
+        spaced = [form + ("" if "SpaceAfter=No" in misc.split("|") else " ") for form, misc in pieces]
+        return "".join(spaced).rstrip(" ")
+
+    def check_trees(self, path: AnyPath | None = None, single_root: bool = False) -> None:
+        """Raise an ``InputError`` that names sentence and token unless every sentence is a tree.
+
+        A word without a head, heads that run in a circle and (with ``single_root``) a second root are errors.
+        """
+        starts, heads = self.corpus.sentence_starts, self.heads
+        missing = np.flatnonzero(heads < 0)
+        if len(missing):
+            raise self._fault(path, missing[0], "has no head")
+        # Follow all heads at once, twice as far each time: what never reaches a root runs into a circle.
+        lengths = np.diff(starts)
+        root = len(heads)
+        up = np.append(np.where(heads > 0, np.repeat(starts[:-1], lengths) + heads - 1, root), root)
+        reach = up
+        for _ in range(int(lengths.max(initial=0)).bit_length()):
+            reach = reach[reach]
+        lost = np.flatnonzero(reach[:-1] != root)
+        if len(lost):
+            raise self._fault(path, reach[lost[0]], "is its own ancestor: the heads run in a circle")
+        if single_root:
+            roots = np.flatnonzero(heads == 0)
+            sentence = np.searchsorted(starts, roots, side="right") - 1
+            second = np.flatnonzero(sentence[1:] == sentence[:-1])
+            if len(second):
+                raise self._fault(path, roots[second[0] + 1], "is a second root")
+
+    def _fault(self, path: AnyPath | None, token: int, reason: str) -> InputError:
+        sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1
+        number = int(token - self.corpus.sentence_starts[sentence]) + 1
+        name = self.sentence_id(sentence)
+        where = f"sentence {sentence + 1}" + (f" ({name})" if name else "")
+        word = self.corpus.vocab.word(self.corpus.tokens[token])
+        return InputError(path, None, f"{where}, word {number} ({word}) {reason}")
+
+
+def comment_value(comments: Sequence[str], key: str) -> str | None:
+    """The value of a ``# key = value`` comment; an empty string for a bare ``# key``."""
+    for line in comments:
+        name, _, value = line[1:].partition("=")
+        if name.strip(" ") == key:
+            return value.strip(" ")
+    return None
