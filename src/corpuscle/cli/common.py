@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -28,6 +29,8 @@ __all__ = [
     "Seed",
     "Workers",
     "emit",
+    "one_line",
+    "plain",
 ]
 
 
@@ -60,6 +63,12 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on from the .partial 
 Input = Annotated[str, typer.Argument(metavar="INPUT", help="A file; - is stdin.")]
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files; - is stdin.")]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
+
+
+def one_line(message: object) -> str:
+    """A message without line breaks and control characters, whatever file name or text it quotes."""
+    joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
 
 
 def plain(value: Any) -> Any:

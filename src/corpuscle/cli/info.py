@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
-from corpuscle.cli.common import Json, ModelFile, Quiet, emit
+from corpuscle.cli.common import Json, ModelFile, Quiet, emit, one_line
 
 __all__ = ["app"]
 
@@ -31,12 +32,10 @@ def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     return rows
 
 
-def _section(title: str, rows: list[tuple[str, ...]]) -> list[str]:
+def _section(title: str, rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return [f"\n{title}", *("  " + line for line in lines)] if rows else []
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return ["", title, *("  " + one_line(line) for line in lines)] if rows else []
 
 
 @app.command()
@@ -45,17 +44,12 @@ def info(model: ModelFile, as_json: Json = False, quiet: Quiet = False) -> None:
     from corpuscle.model import read_header
 
     header, entries, size = read_header(model)
-    arrays = {
-        name: {"dtype": e.dtype, "shape": list(e.shape), "bytes": e.end - e.begin}
-        for name, e in entries.items()
-    }
-    lines = [f"{header['kind']} (version {header['kind_version']}), {_size(size)}"]
-    settings = [(name, str(value), origin) for name, (value, origin) in header["settings"].items()]
-    lines += _section("settings", settings)
+    lines = [one_line(f"{header['kind']} (version {header['kind_version']}), {_size(size)}")]
+    lines += _section("settings", [(name, str(value), origin) for name, (value, origin) in header["settings"].items()])
     for part in "preprocessing", "provenance", "extra":
-        lines += _section(part, list(_flat(header[part])))
-    shapes = [
-        (n, str(a["dtype"]), " x ".join(map(str, a["shape"])), _size(a["bytes"])) for n, a in arrays.items()
-    ]
-    lines += _section("arrays", shapes)
+        lines += _section(part, _flat(header[part]))
+    lines += _section("components", [(name, part["kind"]) for name, part in header["components"].items()])
+    shapes = {name: " x ".join(map(str, entry.shape)) for name, entry in entries.items()}
+    lines += _section("arrays", [(name, e.dtype.name, shapes[name], _size(e.size)) for name, e in entries.items()])
+    arrays = {name: {"dtype": e.dtype.name, "shape": e.shape, "bytes": e.size} for name, e in entries.items()}
     emit({**header, "bytes": size, "arrays": arrays}, as_json, "\n".join(lines))

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import importlib
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -22,6 +21,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from corpuscle import __version__
+from corpuscle.cli.common import one_line
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
 
 __all__ = ["COMMANDS", "TASKS", "main", "run"]
@@ -90,12 +90,6 @@ def _root() -> Any:
         for name, (module, help) in table.items():
             root.add_command(_Lazy(name, module, help, is_task), name)
     return root
-
-
-def one_line(message: object) -> str:
-    """A message without line breaks and control characters, whatever file name or text it quotes."""
-    joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
 
 
 def _complain(message: object) -> None:

@@ -1,0 +1,32 @@
+"""Model files: one file a model, safe to load, the same bytes for the same model.
+
+- ``Kind`` and ``Array`` declare what a kind of model consists of; every array is checked before a kernel sees it;
+- ``save``, ``read`` and ``load`` write and read models, ``read_header`` only looks;
+- ``Checkpoint`` keeps the state of an iterative learner in ``MODEL.partial``.
+
+A model file is a safetensors file. Its metadata has one string, ``corpuscle``: a small JSON header with the kind of
+model, versions, settings with their origin, preprocessing, provenance and a checksum of the whole file.
+"""
+
+from corpuscle.model.checkpoint import Checkpoint
+from corpuscle.model.container import Entry
+from corpuscle.model.kinds import ITEMS, VOCAB, Array, Kind, vocab_arrays
+from corpuscle.model.store import HOMES, Container, Part, load, read, read_header, save, save_part
+
+__all__ = [
+    "HOMES",
+    "ITEMS",
+    "VOCAB",
+    "Array",
+    "Checkpoint",
+    "Container",
+    "Entry",
+    "Kind",
+    "Part",
+    "load",
+    "read",
+    "read_header",
+    "save",
+    "save_part",
+    "vocab_arrays",
+]

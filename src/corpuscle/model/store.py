@@ -1,0 +1,286 @@
+"""Models and their headers: saving, reading, loading.
+
+The header of a model: ``kind``, ``kind_version``, ``container_version``, ``settings`` (name -> [value, origin], the
+origin being given, default or tuned), ``preprocessing``, ``provenance``, ``extra`` (small facts of the kind's own),
+``components`` (prefix -> header of a model within the model) and ``checksum``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from corpuscle import __version__
+from corpuscle.errors import InputError
+from corpuscle.model import container
+from corpuscle.model.kinds import Invalid, Kind, validate
+
+__all__ = ["HOMES", "Container", "Part", "load", "read", "read_header", "save", "save_part"]
+
+CONTAINER_VERSION = 1
+ORIGINS = ("given", "default", "tuned")
+NEWER = "written by a newer version of Corpuscle"
+
+HOMES = {
+    "lm.ngram": "corpuscle.lm:NgramModel",
+    "words.classes": "corpuscle.words:WordClasses",
+}
+"""Kind of model -> where its class lives, imported when such a file is loaded."""
+
+Settings = Mapping[str, tuple[Any, str]]
+
+
+@dataclass
+class Part:
+    """A model as it goes into a file, alone or as a component of another.
+
+    ``settings`` is name -> (value, origin); ``components`` is prefix -> Part.
+    """
+
+    kind: Kind
+    arrays: Mapping[str, np.ndarray]
+    settings: Settings = field(default_factory=dict)
+    preprocessing: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    components: Mapping[str, Part] = field(default_factory=dict)
+
+
+@dataclass
+class Container:
+    """A model as it comes out of a file: checked, its arrays mapped, not yet an object of its class."""
+
+    path: str
+    header: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The value of every setting."""
+        return {name: value for name, (value, _) in self.header["settings"].items()}
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Where every setting comes from: given, default or tuned."""
+        return {name: origin for name, (_, origin) in self.header["settings"].items()}
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind."""
+        return self.header["kind"]
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The kind's own small facts."""
+        return self.header["extra"]
+
+    @property
+    def preprocessing(self) -> dict[str, Any]:
+        """What was done to the training text."""
+        return self.header["preprocessing"]
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the model comes from."""
+        return self.header["provenance"]
+
+    def component(self, prefix: str) -> Container:
+        """A model within this model."""
+        inside = {name[len(prefix) + 1 :]: a for name, a in self.arrays.items() if name.startswith(prefix + "/")}
+        return Container(self.path, self.header["components"][prefix], inside)
+
+
+def _python(value: Any) -> Any:
+    """NumPy's numbers and arrays for JSON."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{value!r} cannot stand in the header of a model")
+
+
+def _header(part: Part) -> dict[str, Any]:
+    for name, (_, origin) in part.settings.items():
+        if origin not in ORIGINS:
+            raise ValueError(f"the origin of {name} is {origin!r}, not one of {', '.join(ORIGINS)}")
+    return {
+        "kind": part.kind.name,
+        "kind_version": part.kind.version,
+        "settings": {name: [value, origin] for name, (value, origin) in part.settings.items()},
+        "preprocessing": dict(part.preprocessing),
+        "provenance": dict(part.provenance),
+        "extra": dict(part.extra),
+        "components": {prefix: _header(inner) for prefix, inner in part.components.items()},
+    }
+
+
+def _all_arrays(part: Part) -> dict[str, np.ndarray]:
+    arrays = dict(part.arrays)
+    for prefix, inner in part.components.items():
+        arrays.update({f"{prefix}/{name}": array for name, array in _all_arrays(inner).items()})
+    return arrays
+
+
+def _created() -> dict[str, str]:
+    """The creation date, where SOURCE_DATE_EPOCH sets one. Without it the file's own date must do: a clock in the
+    header would make the same model different bytes every time."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is None:
+        return {}
+    moment = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
+    return {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def save_part(path: str | PathLike[str], part: Part) -> None:
+    """Write a model: all of it or nothing, the same bytes for the same model."""
+    header = _header(part) | {"container_version": CONTAINER_VERSION, "checksum": "sha256:" + container.UNSEALED}
+    header["provenance"] = {"corpuscle": __version__} | _created() | header["provenance"]
+    text = json.dumps(
+        header, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_python
+    )
+    arrays = _all_arrays(part)
+    _check(part.kind, Container(os.fspath(path), container.parse_json(text), arrays))
+    container.write(path, {"corpuscle": text}, arrays)
+
+
+def save(
+    path: str | PathLike[str],
+    kind: Kind,
+    arrays: Mapping[str, np.ndarray],
+    settings: Settings | None = None,
+    preprocessing: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    components: Mapping[str, Part] | None = None,
+) -> None:
+    """Write a model, see ``Part``."""
+    save_part(
+        path, Part(kind, arrays, settings or {}, preprocessing or {}, provenance or {}, extra or {}, components or {})
+    )
+
+
+def _check_header(header: Any, depth: int = 0) -> None:
+    """The shape of a header that comes from outside; ``Invalid`` if it is not one."""
+    if type(header) is not dict or depth > 8:
+        raise Invalid("its header is not one of ours")
+    for name, kind in ("kind", str), ("kind_version", int):
+        if type(header.get(name)) is not kind:
+            raise Invalid(f"its header has no {name}")
+    for name in "settings", "preprocessing", "provenance", "extra", "components":
+        if type(header.get(name)) is not dict:
+            raise Invalid(f"its header has no {name}")
+    for setting in header["settings"].values():
+        if type(setting) is not list or len(setting) != 2 or setting[1] not in ORIGINS:
+            raise Invalid("its settings have no origin")
+    for inner in header["components"].values():
+        _check_header(inner, depth + 1)
+
+
+def _open(path: str | PathLike[str]) -> tuple[container.Layout, dict[str, Any]]:
+    """The layout and header of one of our files."""
+    layout = container.read_layout(path)
+    if "corpuscle" not in layout.metadata:
+        raise InputError(path, None, "a safetensors file, but not a Corpuscle model")
+    try:
+        header = container.parse_json(layout.metadata["corpuscle"])
+        version = header.get("container_version") if type(header) is dict else None
+        if type(version) is not int or version < 1:
+            raise Invalid("its header has no container_version")
+        if version > CONTAINER_VERSION:
+            raise InputError(path, None, f"{NEWER} (container version {version}, known: {CONTAINER_VERSION})")
+        _check_header(header)
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, None, f"a damaged model: {error}") from None
+    return layout, header
+
+
+def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, container.Entry], int]:
+    """Only look: the header of a model of any kind, the places of its arrays, and the size of the file."""
+    layout, header = _open(path)
+    return header, layout.entries, len(layout.data)
+
+
+def _migrated(kind: Kind, content: Container) -> Container:
+    """Bring a model of an older version up to date, step by step."""
+    for version in range(content.header["kind_version"], kind.version):
+        if version not in kind.migrations:
+            raise Invalid(f"version {version} of {kind.name} is too old for this version of Corpuscle")
+        header, arrays = kind.migrations[version](content.header, content.arrays)
+        content = Container(content.path, header | {"kind_version": version + 1}, arrays)
+    return content
+
+
+def _check(kind: Kind, content: Container) -> Container:
+    """Migrate and validate a model and its components; whatever is wrong with it is ``Invalid``."""
+    version = content.header["kind_version"]
+    if version > kind.version:
+        raise InputError(content.path, None, f"{NEWER} ({kind.name} version {version}, known: {kind.version})")
+    if version < kind.version:
+        content = _migrated(kind, content)
+    arrays = dict(content.arrays)
+    declared = kind.components_for(content.extra)
+    if content.header["components"].keys() != declared.keys():
+        raise Invalid(f"it should have the components {sorted(declared)}")
+    components = {}
+    for prefix, kinds in declared.items():
+        inner = content.component(prefix)
+        known = [candidate for candidate in kinds if candidate.name == inner.kind]
+        if not known:
+            raise Invalid(f"its component {prefix!r} is of kind {inner.kind!r}")
+        checked = _check(known[0], inner)
+        components[prefix] = checked.header
+        arrays = {name: array for name, array in arrays.items() if not name.startswith(prefix + "/")}
+        content.arrays.update({f"{prefix}/{name}": array for name, array in checked.arrays.items()})
+    content.header = content.header | {"components": components}
+    validate(kind.arrays_for(content.extra), arrays, content.extra)
+    if kind.check is not None:
+        kind.check(content)
+    return content
+
+
+def _home(path: str | PathLike[str], name: str) -> Any:
+    """The class of a kind of model."""
+    if name not in HOMES:
+        raise InputError(path, None, f"a model of unknown kind {name!r}, perhaps {NEWER}")
+    module, _, class_name = HOMES[name].partition(":")
+    return getattr(importlib.import_module(module), class_name)
+
+
+def _finish(path: str | PathLike[str], kind: Kind, layout: container.Layout, header: dict[str, Any]) -> Container:
+    written = header.get("checksum")
+    if type(written) is not str or not written.startswith("sha256:") or len(written) != 71:
+        raise InputError(path, None, "a damaged model: it has no checksum")
+    if container.checksum_of(layout, written[7:]) != written[7:]:
+        raise InputError(path, None, "a damaged model: its checksum is wrong")
+    try:
+        return _check(kind, Container(os.fspath(path), header, container.read_arrays(layout)))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        # A hostile header can make the functions of a kind stumble in any of these ways.
+        raise InputError(path, None, f"a damaged model: {error}") from error
+
+
+def read(path: str | PathLike[str], kind: Kind | tuple[Kind, ...] | None = None) -> Container:
+    """Read a model of the given kind (or one of the kinds, or any known kind), completely checked."""
+    layout, header = _open(path)
+    if kind is None:
+        return _finish(path, _home(path, header["kind"]).KIND, layout, header)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    for candidate in kinds:
+        if candidate.name == header["kind"]:
+            return _finish(path, candidate, layout, header)
+    wanted = " or ".join(candidate.name for candidate in kinds)
+    raise InputError(path, None, f"a model of kind {header['kind']!r}, where {wanted} is needed")
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Load a model of any kind as an object of its class."""
+    layout, header = _open(path)
+    home = _home(path, header["kind"])
+    return home.from_container(_finish(path, home.KIND, layout, header))
