@@ -17,7 +17,7 @@ import numpy as np
 
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["Corpus", "starts_of"]
+__all__ = ["Corpus", "renumbered", "starts_of"]
 
 
 def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
@@ -28,12 +28,21 @@ def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
     return starts
 
 
+def renumbered(tokens: np.ndarray, mapping: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``mapping[tokens]`` as int32, piece by piece: NumPy would first make a copy of all tokens twice their size."""
+    mapping = mapping.astype(np.int32, copy=False)
+    out = np.empty(len(tokens), np.int32) if out is None else out
+    for first in range(0, len(tokens), 1 << 18):
+        out[first : first + (1 << 18)] = mapping[tokens[first : first + (1 << 18)]]
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Sentences of token ids.
 
     - ``tokens``: int32 (n_tokens,);
-    - ``sentence_starts``: int64 (n_sentences + 1,), sentence i is ``tokens[sentence_starts[i]:sentence_starts[i + 1]]``;
+    - ``sentence_starts``: int64 (n_sentences + 1,), where each sentence begins, and the end of the last;
     - ``document_starts``: int64 (n_documents + 1,) in sentences, or None where the text has no documents;
     - ``labels``: a name for each document, or None;
     - ``offsets``: int64 (n_tokens, 2), begin and end of each token in the characters of the raw text, or None.
@@ -120,16 +129,13 @@ class Corpus:
 
     def map_tokens(self, mapping: np.ndarray, vocab: Vocab) -> Corpus:
         """Give every token the new id ``mapping[id]`` in another vocabulary."""
-        return dataclasses.replace(self, tokens=mapping.astype(np.int32, copy=False)[self.tokens], vocab=vocab)
+        return dataclasses.replace(self, tokens=renumbered(self.tokens, mapping), vocab=vocab)
 
     def recode(self, vocab: Vocab) -> Corpus:
         """The same text in the ids of another vocabulary; words that it lacks become ``UNKNOWN``."""
         if vocab is self.vocab:
             return self
-        mapping = np.zeros(len(self.vocab), np.int32)
-        mapping[:3] = np.arange(3)
-        mapping[3:] = vocab.encode(self.vocab.strings[3:])
-        return self.map_tokens(mapping, vocab)
+        return self.map_tokens(vocab.mapping_from(self.vocab), vocab)
 
     def with_documents(self, document_starts: np.ndarray, labels: Sequence[str] | None = None) -> Corpus:
         """The same sentences, grouped into documents."""

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from corpuscle.text.scan import Index
 
 __all__ = ["END", "FIRST", "MARKUP", "START", "UNKNOWN", "Vocab"]
 
 UNKNOWN, START, END, FIRST = 0, 1, 2, 3
 MARKUP = ("<unk>", "<s>", "</s>")
 """How the reserved symbols are shown to people and written to ARPA files."""
+
+_LARGE = 20_000
+"""From this size on words are found by the compiled index: a dictionary of Python strings would take long to make."""
 
 
 class Vocab:
@@ -67,7 +74,7 @@ class Vocab:
     def strings(self) -> list[str]:
         """The string of every id; the reserved ones as people see them."""
         blob, offsets = self.bytes.tobytes(), self.offsets.tolist()
-        types = [blob[a:b].decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        types = [blob[a:b].decode() for a, b in pairwise(offsets)]
         return [*MARKUP, *types]
 
     @cached_property
@@ -75,12 +82,22 @@ class Vocab:
         """The id of every ordinary type."""
         return {word: FIRST + i for i, word in enumerate(self.strings[FIRST:])}
 
+    @cached_property
+    def index(self) -> Index:
+        """The compiled hash table that finds words by their bytes, made at first use."""
+        from corpuscle.text.scan import Index
+
+        return Index.of(self.bytes, self.offsets)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocab, (self.bytes, self.offsets, self.counts)  # without what can be made again
+
     def __contains__(self, word: str) -> bool:
-        return word in self.ids
+        return self.id(word) != UNKNOWN
 
     def id(self, word: str) -> int:
         """The id of a word, ``UNKNOWN`` if it has none."""
-        return self.ids.get(word, UNKNOWN)
+        return int(self.encode([word])[0])
 
     def word(self, id: int) -> str:
         """The string of an id, decoded on its own: no need to decode the rest."""
@@ -90,8 +107,22 @@ class Vocab:
         return self.bytes[a:b].tobytes().decode()
 
     def encode(self, words: Iterable[str]) -> np.ndarray:
-        """The ids of some words, int32."""
-        return np.fromiter((self.ids.get(word, UNKNOWN) for word in words), np.int32)
+        """The ids of some words, int32; ``UNKNOWN`` where the vocabulary has none."""
+        if len(self) < _LARGE or "ids" in self.__dict__:
+            return np.fromiter((self.ids.get(word, UNKNOWN) for word in words), np.int32)
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        return self.index.look_up(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    def mapping_from(self, other: Vocab) -> np.ndarray:
+        """For every id of another vocabulary the id of the same word in this one, int32 (len(other),).
+
+        Words that this vocabulary lacks become ``UNKNOWN``; the reserved symbols are the same in all vocabularies.
+        """
+        mapping = np.arange(len(other), dtype=np.int32)
+        mapping[FIRST:] = self.index.look_up(other.bytes, other.offsets)
+        return mapping
 
     def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
         """The strings of some ids."""

@@ -1,0 +1,210 @@
+"""Files: bytes in and bytes out, with errors that a user can act on.
+
+Reading takes a path, or ``-`` for stdin, and unpacks gzip and xz, which it knows by their first bytes. Writing goes to
+a file aside, in the same folder, which takes the place of the target only when everything has been written: an
+interrupted or failed command leaves no half-written file and destroys no old one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, BinaryIO, TypeAlias, cast
+
+from corpuscle.errors import InputError
+
+__all__ = ["STDIO", "AnyPath", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
+
+AnyPath: TypeAlias = str | PathLike[str]
+
+STDIO = "-"
+"""The path that means stdin or stdout."""
+
+BOM = b"\xef\xbb\xbf"
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_CORRUPT = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
+_counter = itertools.count()
+
+
+@contextmanager
+def _reading(path: AnyPath) -> Iterator[None]:
+    """Turn what the operating system and the unpackers say about an input into an ``InputError``."""
+    try:
+        yield
+    except _CORRUPT as error:
+        raise InputError(path, None, f"corrupt or truncated archive: {error}") from error
+    except OSError as error:
+        raise InputError(path, None, (error.strerror or str(error)).lower()) from error
+    except ValueError as error:  # a NUL in a path
+        raise InputError(path, None, str(error)) from error
+
+
+def _unpacked(raw: BinaryIO, path: AnyPath) -> BinaryIO:
+    """The stream itself, or what is packed in it."""
+    if not isinstance(raw, io.BufferedReader):
+        raw = cast(BinaryIO, io.BufferedReader(cast(Any, raw)))
+    magic = cast(Any, raw).peek(6)[:6]
+    if magic.startswith(_GZIP):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if magic.startswith(_XZ):
+        return cast(BinaryIO, lzma.LZMAFile(raw))
+    suffix = os.path.splitext(os.fspath(path))[1]
+    if suffix in (".gz", ".xz"):
+        raise InputError(path, None, f"not a {suffix[1:]} archive, in spite of its name")
+    return raw
+
+
+class _Stream:
+    """A binary stream whose reading errors name the file."""
+
+    def __init__(self, stream: BinaryIO, path: AnyPath):
+        self._stream, self._path = stream, path
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes; fewer when that is all there is at the moment, none at the end."""
+        with _reading(self._path):
+            return self._stream.read() if size < 0 else cast(Any, self._stream).read1(size)
+
+
+@contextmanager
+def open_stream(path: AnyPath) -> Iterator[_Stream]:
+    """A stream of the (unpacked) bytes of a file or of stdin, for input that should not be held in memory."""
+    with ExitStack() as stack:
+        with _reading(path):
+            if os.fspath(path) == STDIO:
+                raw = cast(BinaryIO, sys.stdin.buffer)
+            else:
+                raw = stack.enter_context(open(path, "rb"))
+            stream = _unpacked(raw, path)
+        yield _Stream(stream, path)
+
+
+def open_bytes(path: AnyPath) -> bytes:
+    """All (unpacked) bytes of a file, or of stdin for ``-``."""
+    with open_stream(path) as stream:
+        return stream.read()
+
+
+def decode(data: bytes, path: AnyPath | None, first_line: int = 1) -> str:
+    """The text of UTF-8 bytes; invalid UTF-8 and NUL are errors that name the line. A BOM at the start is dropped."""
+    if data.startswith(BOM):
+        data = data[len(BOM) :]
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise InputError(path, line, "invalid UTF-8") from None
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise InputError(path, first_line + data.count(b"\n", 0, nul), "NUL byte in text")
+    return text
+
+
+def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers, from 1, without LF or CR LF.
+
+    The whole file is checked before the first line comes, so nothing is half-read.
+    """
+    lines = decode(open_bytes(path), path).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    for number, line in enumerate(lines, 1):
+        yield number, line[:-1] if line.endswith("\r") else line
+
+
+def expand(paths: Iterable[AnyPath]) -> list[str]:
+    """The files to read: a folder stands for its ``*.txt``, ``*.txt.gz`` and ``*.txt.xz``, sorted by name."""
+    files: list[str] = []
+    for path in paths:
+        if os.fspath(path) == STDIO or not os.path.isdir(path):
+            files.append(os.fspath(path))
+            continue
+        with _reading(path):
+            inside = sorted(p for p in Path(path).iterdir() if p.name.endswith((".txt", ".txt.gz", ".txt.xz")))
+        if not inside:
+            raise InputError(path, None, "no .txt files in this folder")
+        files.extend(map(str, inside))
+    return files
+
+
+def _is_special(target: str) -> bool:
+    """A pipe or a device, which is written to directly: there is nothing to rename."""
+    try:
+        mode = os.stat(target).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def write_atomically(path: AnyPath, mode: str = "wb") -> Iterator[Any]:
+    """A file object to write to: bytes (``wb``) or UTF-8 text (``w``); the file appears when the block ends well.
+
+    ``-`` is stdout. A name in ``.gz`` or ``.xz`` packs. A full disk, a missing folder and the like are an
+    ``InputError``; after any error the target is what it was before.
+    """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode is 'wb' or 'w', not {mode!r}")
+    name = os.fspath(path)
+    if name == STDIO:
+        with _as_text(cast(BinaryIO, sys.stdout.buffer), mode) as output:
+            yield output
+        sys.stdout.buffer.flush()
+        return
+    target = os.path.realpath(name) if "\0" not in name else name
+    aside = target if _is_special(target) else f"{target}.{os.getpid()}-{next(_counter)}.part"
+    try:
+        if os.path.isdir(target):
+            raise InputError(path, None, "is a directory")
+        with open(aside, "wb") as raw, _packed(raw, name) as packed, _as_text(packed, mode) as output:
+            yield output
+        if aside != target:
+            os.replace(aside, target)
+    except BaseException as error:
+        if aside != target:
+            with suppress(OSError, ValueError):
+                os.unlink(aside)
+        ours = isinstance(error, OSError) and error.filename in (None, aside, target)
+        if ours and not isinstance(error, BrokenPipeError):
+            reason = (cast(OSError, error).strerror or str(error)).lower()
+            raise InputError(path, None, f"cannot write: {reason}") from error
+        if isinstance(error, ValueError) and "\0" in name:
+            raise InputError(path, None, f"cannot write: {error}") from error
+        raise
+
+
+@contextmanager
+def _packed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    """What to write to: a packer where the name asks for one. No time stamp, so that equal text gives equal bytes."""
+    if name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packer:
+            yield cast(BinaryIO, packer)
+    elif name.endswith(".xz"):
+        with lzma.LZMAFile(raw, "wb") as xz:
+            yield cast(BinaryIO, xz)
+    else:
+        yield raw
+
+
+@contextmanager
+def _as_text(raw: BinaryIO, mode: str) -> Iterator[IO[Any]]:
+    if mode == "wb":
+        yield raw
+        return
+    text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+    try:
+        yield text
+        text.flush()
+    finally:
+        with suppress(OSError, ValueError):
+            text.detach()

@@ -1,0 +1,275 @@
+"""Plain text: one sentence a line, tokens between white space. The door through which most text comes in.
+
+Conventions: UTF-8; lines end at LF (a CR before it is white space, a BOM at the start is dropped); tokens are split at
+ASCII white space only. No line is ever dropped: a line of white space is an empty sentence, or the end of a document
+where the caller says so. A literal ``<unk>`` is the unknown symbol, or an ordinary word where the caller says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.characters import SPACE, spell_out
+from corpuscle.text.corpus import Corpus, renumbered
+from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream, read_lines, write_atomically
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
+
+__all__ = ["iter_text", "read_text", "write_text"]
+
+BLOCK = 1 << 20
+"""How many bytes ``iter_text`` asks for at a time."""
+
+
+def _check(units: str, blank: str, unk: str) -> None:
+    for name, value, allowed in (
+        ("units", units, ("words", "characters", "graphemes")),
+        ("blank", blank, ("sentence", "document")),
+        ("unk", unk, ("unknown", "literal")),
+    ):
+        if value not in allowed:
+            raise SettingError(f"{name} is one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def read_text(
+    *paths: AnyPath,
+    vocab: Vocab | None = None,
+    units: str = "words",
+    blank: str = "sentence",
+    unk: str = "unknown",
+    preprocessing: Preprocessing | None = None,
+    documents: AnyPath | None = None,
+) -> Corpus:
+    """Read text files (``-``: stdin; folders: their .txt files) one after the other into one Corpus.
+
+    - ``vocab``: use the ids of this vocabulary, in which unknown words become ``UNKNOWN``; otherwise types are numbered
+      in the order in which they are first seen;
+    - ``units``: tokens are ``words``, ``characters`` or ``graphemes``, the latter two with ``SPACE`` between words;
+    - ``blank``: a white-space-only line is an empty ``sentence`` or the end of a ``document``; in the latter case a
+      document also ends with its file, and a file of a folder is one document whatever blank lines it has;
+    - ``unk``: a literal ``<unk>`` is the ``unknown`` symbol or a ``literal`` word;
+    - ``preprocessing``: what is done to the words; by default Unicode NFC and nothing else;
+    - ``documents``: a TSV file that says which lines make up which document, see ``read_document_index``.
+    """
+    from corpuscle.text.scan import Scanner
+
+    _check(units, blank, unk)
+    if not paths:
+        raise SettingError("no text to read")
+    scanner = Scanner()
+    files: list[tuple[str, int, bool]] = []  # name, number of the line after its last, whether it is in a folder
+    for path in paths:
+        in_folder = os.fspath(path) != STDIO and os.path.isdir(path)
+        for file in expand([path]):
+            scanner.feed(open_bytes(file), file)
+            files.append((file, scanner.n_lines, in_folder))
+    tokens, starts, found = scanner.finish()
+    corpus = _finish(Corpus(tokens, starts, found), vocab, units, unk, preprocessing or Preprocessing())
+    if documents is not None:
+        return _by_index(corpus, documents, blank)
+    return _by_blank_lines(corpus, files) if blank == "document" else corpus
+
+
+def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk: str, preprocessing: Preprocessing) -> Corpus:
+    """From the words as they stand in the text to the units and ids that were asked for."""
+    if unk == "unknown":
+        corpus = _without_markup(corpus)
+    corpus = preprocessing.apply(corpus)
+    if unk == "unknown":
+        corpus = _without_markup(corpus)  # lower-casing makes <unk> of <UNK>
+    if units != "words":
+        corpus = spell_out(corpus, units)
+    return corpus if vocab is None else _recode_in_place(corpus, vocab.mapping_from(corpus.vocab), vocab)
+
+
+def _recode_in_place(corpus: Corpus, mapping: np.ndarray, vocab: Vocab) -> Corpus:
+    """Renumber tokens that nobody else has seen yet, without a second copy of them."""
+    renumbered(corpus.tokens, mapping, out=corpus.tokens)
+    return Corpus(corpus.tokens, corpus.sentence_starts, vocab)
+
+
+def _without_markup(corpus: Corpus) -> Corpus:
+    """Make the type ``<unk>``, if there is one, the unknown symbol."""
+    markup = np.frombuffer(MARKUP[UNKNOWN].encode(), np.uint8)
+    type = int(corpus.vocab.index.look_up(markup, np.array([0, len(markup)]))[0])
+    if type == UNKNOWN:
+        return corpus
+    mapping = np.arange(len(corpus.vocab), dtype=np.int32)
+    mapping[type:] -= 1
+    mapping[type] = UNKNOWN
+    vocab = corpus.vocab.subset(np.delete(np.arange(FIRST, len(corpus.vocab)), type - FIRST))
+    vocab.counts[UNKNOWN] += corpus.vocab.counts[type]
+    return _recode_in_place(corpus, mapping, vocab)
+
+
+def _by_blank_lines(corpus: Corpus, files: list[tuple[str, int, bool]]) -> Corpus:
+    """Drop blank lines; a document is what stands between two of them in a file, or a whole file of a folder."""
+    blank = corpus.lengths == 0
+    begins = ~blank
+    begins[1:] &= blank[:-1]
+    labels: dict[int, str] = {}
+    first = 0
+    for name, last, in_folder in files:
+        text = first + np.flatnonzero(~blank[first:last])[:1]
+        if in_folder:
+            begins[first:last] = False
+            labels.update((int(line), Path(name).name.split(".txt")[0]) for line in text)
+        begins[text] = True
+        first = last
+    kept = np.cumsum(~blank) - 1
+    begin_lines = np.flatnonzero(begins)
+    names = None
+    if labels:
+        names = [labels.get(line) or _line_label(files, line) for line in begin_lines.tolist()]
+    starts = corpus.sentence_starts[np.append(np.flatnonzero(~blank), len(corpus))]
+    text_only = Corpus(corpus.tokens, starts, corpus.vocab)
+    return text_only.with_documents(np.append(kept[begin_lines], len(starts) - 1), names)
+
+
+def _line_label(files: list[tuple[str, int, bool]], line: int) -> str:
+    """``FILE:LINE`` of a line of all files together."""
+    first = 0
+    for name, last, _ in files:
+        if line < last:
+            return f"{name}:{line - first + 1}"
+        first = last
+    raise IndexError(line)
+
+
+def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
+    """Which lines belong to which document: int64 (n, 2), first line (from 0) and number of lines; and their labels.
+
+    The file has a header with the columns ``first_line`` (counted from 1) and ``lines`` in any place; without a header
+    these are the first two columns. The label is the column ``id`` or else the first of the others, if there is one.
+    """
+    rows: list[tuple[int, int]] = []
+    labels: list[str] = []
+    first_column, lines_column, label_column = 0, 1, None
+    width, end, first_row = 2, 0, True
+    for number, line in read_lines(path):
+        fields = line.split("\t")
+        if first_row:
+            first_row, width = False, len(fields)
+            header = not fields[0].isdecimal() or "lines" in fields
+            names = fields if header else ["first_line", "lines", *map(str, range(width - 2))][:width]
+            if "first_line" not in names or "lines" not in names:
+                raise InputError(path, number, "a document index has the columns first_line and lines")
+            first_column, lines_column = names.index("first_line"), names.index("lines")
+            others = [i for i in range(width) if i not in (first_column, lines_column)]
+            label_column = names.index("id") if "id" in names else (others[0] if others else None)
+            if header:
+                continue
+        if len(fields) != width:
+            raise InputError(path, number, f"{len(fields)} columns instead of {width}")
+        try:
+            first, length = int(fields[first_column]) - 1, int(fields[lines_column])
+        except ValueError:
+            raise InputError(path, number, "first_line and lines are whole numbers") from None
+        if first < end or length < 0:
+            raise InputError(path, number, "documents come in order, do not overlap, and lines count from 1")
+        end = first + length
+        rows.append((first, length))
+        if label_column is not None:
+            labels.append(fields[label_column])
+    return np.array(rows, np.int64).reshape(-1, 2), labels if label_column is not None else None
+
+
+def _by_index(corpus: Corpus, path: AnyPath, blank: str) -> Corpus:
+    """The lines that the index names, grouped into documents; other lines are left out."""
+    index, labels = read_document_index(path)
+    for row, (first, length) in enumerate(index.tolist()):
+        if first + length > len(corpus):
+            reason = f"document {row + 1} ends at line {first + length}, but the text has {len(corpus)} lines"
+            raise InputError(path, None, reason)
+    lengths = index[:, 1]
+    starts = np.zeros(len(index) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    lines = np.repeat(index[:, 0] - starts[:-1], lengths) + np.arange(starts[-1])
+    if blank == "document":
+        text = corpus.lengths[lines] > 0
+        starts = np.concatenate([[0], np.cumsum(text)])[starts]
+        lines = lines[text]
+    chosen = corpus if len(lines) == len(corpus) else corpus.select(lines)
+    return chosen.with_documents(starts, labels)
+
+
+def iter_text(
+    path: AnyPath,
+    vocab: Vocab | None = None,
+    lines_per_chunk: int = 10_000,
+    *,
+    units: str = "words",
+    unk: str = "unknown",
+    preprocessing: Preprocessing | None = None,
+) -> Iterator[Corpus]:
+    """Read a text of any length as one Corpus for every so many lines; only one of them is in memory at a time.
+
+    Without ``vocab`` each chunk numbers its own types.
+    """
+    from corpuscle.text.scan import Scanner
+
+    _check(units, "sentence", unk)
+    if lines_per_chunk < 1:
+        raise SettingError(f"lines_per_chunk is at least 1, not {lines_per_chunk}")
+    first_line = 1
+    for data in _blocks_of_lines(path, lines_per_chunk):
+        scanner = Scanner()
+        scanner.feed(data, path, first_line)
+        first_line += scanner.n_lines
+        tokens, starts, found = scanner.finish()
+        yield _finish(Corpus(tokens, starts, found), vocab, units, unk, preprocessing or Preprocessing())
+
+
+def _blocks_of_lines(path: AnyPath, lines: int) -> Iterator[bytes]:
+    """The bytes of a file in pieces of exactly so many lines, but for the last."""
+    with open_stream(path) as stream:
+        pieces: list[bytes] = []
+        missing = lines
+        while block := stream.read(BLOCK):
+            while (count := block.count(b"\n")) >= missing:
+                cut = len(block) if count == missing and block.endswith(b"\n") else _after_line(block, missing)
+                pieces.append(block[:cut])
+                yield b"".join(pieces)
+                pieces, block, missing = [], block[cut:], lines
+            if block:
+                pieces.append(block)
+                missing -= count
+        if pieces:
+            yield b"".join(pieces)
+
+
+def _after_line(block: bytes, line: int) -> int:
+    """The position after the ``line``-th LF."""
+    return int(np.flatnonzero(np.frombuffer(block, np.uint8) == 10)[line - 1]) + 1
+
+
+def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
+    """Write one sentence a line, and a blank line between documents if there are any.
+
+    With ``units`` other than ``words`` tokens are joined into running text again. Reserved symbols are written as
+    people see them, ``<unk>`` for the unknown.
+    """
+    _check(units, "sentence", "unknown")
+    last_of_document = frozenset[int]()
+    if corpus.document_starts is not None:
+        last_of_document = frozenset((corpus.document_starts[1:-1] - 1).tolist())
+    with write_atomically(path, "wb") as output:
+        for first in range(0, len(corpus), 1 << 14):
+            piece = range(first, min(len(corpus), first + (1 << 14)))
+            lines: list[str] = []
+            for i in piece:
+                words = corpus.words(i)
+                lines.append(" ".join(words) if units == "words" else _joined(words))
+                if i in last_of_document:
+                    lines.append("")
+            output.write(("\n".join(lines) + "\n").encode())
+
+
+def _joined(units: list[str]) -> str:
+    """Running text from characters: ``SPACE`` is a space, and an escaped ``SPACE`` itself."""
+    return "".join(" " if unit == SPACE else SPACE if unit == "\\" + SPACE else unit for unit in units)
