@@ -1,0 +1,424 @@
+"""N-grams of all orders as one trie in flat arrays: counting, look-up, and back-off language models over it.
+
+The one idea: rows. The m-grams of a text, in lexicographic order, are numbered one after the other, order by order, and
+an m-gram's context is the row of an (m-1)-gram. So the words that follow a context are a contiguous, sorted range of
+rows (``first_child``), dropping the oldest word is one array access (``suffix``), and a decoder's language-model state is
+a single integer. Unigram rows are the symbol ids themselves; the empty context is the state ``ROOT``.
+
+Counting sorts text positions, never keys: positions that share an m-gram form a run, and each run is sorted by the next
+symbol to make the runs of order m+1. Most runs are short, so this is close to linear, whatever the vocabulary.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+
+__all__ = [
+    "ROOT",
+    "Ngrams",
+    "Tables",
+    "add_boundaries",
+    "chunk_bounds",
+    "count_ngrams",
+    "distribution",
+    "find",
+    "follow",
+    "frozen",
+    "score_sentences",
+    "score_stream",
+    "state_of",
+    "step",
+    "truncate",
+]
+
+ROOT = -1
+"""The state of the empty context."""
+
+_CHUNK = 1 << 19
+_INSERTION = 40
+
+
+class Ngrams(NamedTuple):
+    """All n-grams of a text with their counts.
+
+    - ``levels``: int64 (order + 1,), the rows of order m are ``levels[m - 1]`` to ``levels[m]``;
+    - ``words``: int32 (rows,), the last symbol of each n-gram;
+    - ``first_child``: int32 (context_rows + 1,), the n-grams that extend row r to the right are the rows
+      ``first_child[r]`` to ``first_child[r + 1]``, with rising ``words``; rows of the highest order have none;
+    - ``suffix``: int32 (rows,), the row of the n-gram without its oldest symbol, ``ROOT`` for unigrams;
+    - ``counts``: int32 (rows,), how often each n-gram occurs.
+    """
+
+    levels: np.ndarray
+    words: np.ndarray
+    first_child: np.ndarray
+    suffix: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def order(self) -> int:
+        return len(self.levels) - 1
+
+
+class Tables(NamedTuple):
+    """A back-off language model: the trie with log probabilities instead of counts.
+
+    P(w | h) is the ``log_probability`` of row (h, w) if there is one, else ``backoff[h]`` plus that of w in the longest
+    shorter context. Here ``suffix`` may skip orders that were pruned away.
+
+    - ``log_probability``: float64 (rows,), natural logs;
+    - ``backoff``: float64 (context_rows,), natural logs.
+    """
+
+    levels: np.ndarray
+    words: np.ndarray
+    first_child: np.ndarray
+    suffix: np.ndarray
+    log_probability: np.ndarray
+    backoff: np.ndarray
+
+    @property
+    def order(self) -> int:
+        return len(self.levels) - 1
+
+
+def frozen(array: np.ndarray, dtype: type) -> np.ndarray:
+    """A read-only plain view: kernels then see one array type, whether it was computed or mapped from a file."""
+    view = np.ascontiguousarray(array, dtype).view(np.ndarray)[:]
+    view.flags.writeable = False
+    return view
+
+
+# ---- counting
+
+
+@kernel
+def _add_boundaries(tokens, starts, left, start, end, out):
+    at = 0
+    for sentence in range(len(starts) - 1):
+        for _ in range(left):
+            out[at] = start
+            at += 1
+        for i in range(starts[sentence], starts[sentence + 1]):
+            out[at] = tokens[i]
+            at += 1
+        out[at] = end
+        at += 1
+
+
+def add_boundaries(tokens: np.ndarray, starts: np.ndarray, left: int, start: int, end: int) -> np.ndarray:
+    """The stream of all sentences, each with ``left`` start symbols before it and an end symbol after it: int32."""
+    out = np.empty(len(tokens) + (len(starts) - 1) * (left + 1), np.int32)
+    _add_boundaries(frozen(tokens, np.int32), frozen(starts, np.int64), left, start, end, out)
+    return out
+
+
+@kernel
+def _sort_by_symbol(symbols, n_types, positions, starts):
+    """Text positions grouped by symbol: those of symbol s are ``positions[starts[s]:starts[s + 1]]``."""
+    for symbol in symbols:
+        starts[symbol + 1] += 1
+    for symbol in range(n_types):
+        starts[symbol + 1] += starts[symbol]
+    cursor = starts[:-1].copy()
+    for position in range(len(symbols)):
+        symbol = symbols[position]
+        positions[cursor[symbol]] = position
+        cursor[symbol] += 1
+
+
+@kernel
+def _sort_keys(keys, spare, length, passes):
+    """Sort ``keys[:length]``; only the ``passes`` lowest bytes of the upper half differ in unknown order."""
+    if length <= _INSERTION:
+        for i in range(1, length):
+            key = keys[i]
+            j = i
+            while j > 0 and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+        return
+    cursor = np.empty(256, np.int64)
+    for digit in range(passes):
+        shift = 32 + 8 * digit
+        cursor[:] = 0
+        for i in range(length):
+            cursor[(keys[i] >> shift) & 255] += 1
+        total = 0
+        for value in range(256):
+            total, cursor[value] = total + cursor[value], total
+        for i in range(length):
+            value = (keys[i] >> shift) & 255
+            spare[cursor[value]] = keys[i]
+            cursor[value] += 1
+        keys[:length] = spare[:length]
+
+
+@kernel
+def _extend(symbols, end, depth, passes, words, starts, positions, row_of, first, last, new, new_positions, children):
+    """Split the runs of rows ``first`` to ``last`` (n-grams of order ``depth``) by their next symbol.
+
+    ``new`` (3, n_positions) receives word, count and suffix row of each longer n-gram and ``new_positions`` their sorted
+    positions, both from index ``starts[first]`` on; ``children`` how many each row has. Returns how many rows and how
+    many positions were written.
+    """
+    longest = 1
+    for row in range(first, last):
+        longest = max(longest, starts[row + 1] - starts[row])
+    keys = np.empty(longest, np.int64)
+    spare = np.empty(longest if longest > _INSERTION else 1, np.int64)
+    n_symbols = len(symbols)
+    rows = kept = starts[first]
+    for row in range(first, last):
+        children[row] = 0
+        if words[row] == end:
+            continue
+        length = 0
+        for i in range(starts[row], starts[row + 1]):
+            position = np.int64(positions[i])
+            if position + depth < n_symbols:
+                keys[length] = (np.int64(symbols[position + depth]) << 32) | position
+                length += 1
+        if length > 1:
+            _sort_keys(keys, spare, length, passes)
+        before = rows
+        word = np.int64(-1)
+        for i in range(length):
+            position = keys[i] & 0xFFFFFFFF
+            new_positions[kept + i] = position
+            if keys[i] >> 32 != word:
+                word = keys[i] >> 32
+                new[0, rows] = word
+                new[1, rows] = 0
+                new[2, rows] = row_of[position + 1]
+                rows += 1
+            new[1, rows - 1] += 1
+        kept += length
+        children[row] = rows - before
+    return rows - starts[first], kept - starts[first]
+
+
+@kernel
+def _number_positions(positions, starts, first, last, base, row_of):
+    """Note for every position the row of the n-gram that begins there."""
+    for row in range(first, last):
+        for i in range(starts[row], starts[row + 1]):
+            row_of[positions[i]] = base + row
+
+
+def chunk_bounds(starts: np.ndarray, size: int = _CHUNK) -> np.ndarray:
+    """Cut rows into chunks of about ``size`` items each, by data alone: int64 row bounds."""
+    targets = np.arange(0, int(starts[-1]) + size, size)
+    return np.unique(np.append(np.searchsorted(starts, targets).clip(max=len(starts) - 1), [0, len(starts) - 1]))
+
+
+def _starts(lengths: np.ndarray, base: int = 0) -> np.ndarray:
+    starts = np.empty(len(lengths) + 1, np.int64)
+    starts[0] = base
+    np.cumsum(lengths, out=starts[1:])
+    starts[1:] += base
+    return starts
+
+
+def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, workers: int = 1) -> Ngrams:
+    """Count the n-grams of orders 1 to ``order`` of a stream of symbols (int32, ids below ``n_types``).
+
+    No n-gram reaches beyond the symbol ``end`` (-1: there is no such symbol). Boundary symbols must be in the stream.
+    """
+    if len(symbols) >= 2**31 - order:
+        raise ValueError("a stream of more than 2^31 symbols cannot be counted at once")
+    symbols = frozen(symbols, np.int32)
+    positions, starts = np.empty(len(symbols), np.int32), np.zeros(n_types + 1, np.int64)
+    _sort_by_symbol(symbols, n_types, positions, starts)
+    words = np.arange(n_types, dtype=np.int32)
+    levels, row_of = [0, n_types], symbols
+    parts = {
+        "words": [words],
+        "counts": [np.diff(starts).astype(np.int32)],
+        "suffix": [np.full(n_types, ROOT, np.int32)],
+        "first_child": [],
+    }
+    passes = max(1, -(-int(n_types).bit_length() // 8))
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        for depth in range(1, order):
+            new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
+            children = np.empty(len(words), np.int32)
+            bounds = chunk_bounds(starts).tolist()
+            chunks = list(zip(bounds[:-1], bounds[1:], strict=True))
+
+            def extend(chunk, depth=depth, words=words, starts=starts, positions=positions, row_of=row_of,
+                       new=new, new_positions=new_positions, children=children):  # fmt: skip
+                return _extend(symbols, end, depth, passes, words, starts, positions, row_of, chunk[0], chunk[1],
+                               new, new_positions, children)  # fmt: skip
+
+            sizes = list(pool.map(extend, chunks))
+            origins = [int(starts[first]) for first, _ in chunks]
+            pieces = list(zip(origins, sizes, strict=True))
+            words, counts, suffix = (
+                np.concatenate([new[i, origin : origin + rows] for origin, (rows, _) in pieces]) for i in range(3)
+            )
+            positions = np.concatenate([new_positions[origin : origin + kept] for origin, (_, kept) in pieces])
+            parts["first_child"].append(_starts(children, levels[-1])[:-1])
+            parts["words"].append(words)
+            parts["counts"].append(counts)
+            parts["suffix"].append(suffix)
+            starts = _starts(counts)
+            if depth + 1 < order:
+                numbers = np.empty(len(symbols), np.int32)
+                bounds = chunk_bounds(starts).tolist()
+                for future in [
+                    pool.submit(_number_positions, positions, starts, first, last, levels[-1], numbers)
+                    for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+                ]:
+                    future.result()
+                row_of = frozen(numbers, np.int32)
+            levels.append(levels[-1] + len(words))
+    if levels[-1] >= 2**31:
+        raise ValueError("more than 2^31 distinct n-grams")
+    first_child = np.concatenate([*parts["first_child"], [levels[-1] if order > 1 else 0]])
+    return Ngrams(
+        frozen(np.array(levels), np.int64),
+        frozen(np.concatenate(parts["words"]), np.int32),
+        frozen(first_child, np.int32),
+        frozen(np.concatenate(parts["suffix"]), np.int32),
+        frozen(np.concatenate(parts["counts"]), np.int32),
+    )
+
+
+def truncate(ngrams: Ngrams, order: int) -> Ngrams:
+    """The same counts up to a lower order (views)."""
+    rows, contexts = int(ngrams.levels[order]), int(ngrams.levels[order - 1])
+    first_child = ngrams.first_child[: contexts + 1] if order > 1 else np.zeros(1, np.int32)
+    return Ngrams(
+        frozen(ngrams.levels[: order + 1], np.int64),
+        frozen(ngrams.words[:rows], np.int32),
+        frozen(first_child, np.int32),
+        frozen(ngrams.suffix[:rows], np.int32),
+        frozen(ngrams.counts[:rows], np.int32),
+    )
+
+
+# ---- the back-off automaton
+
+
+@kernel
+def find(words, first_child, state, word):
+    """The row of ``word`` after the context ``state``, or -1."""
+    if state == ROOT:
+        return np.int64(word)
+    low, high = np.int64(first_child[state]), np.int64(first_child[state + 1])
+    while low < high:
+        middle = (low + high) >> 1
+        if words[middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    if low < first_child[state + 1] and words[low] == word:
+        return low
+    return np.int64(-1)
+
+
+@kernel
+def follow(first_child, suffix, row):
+    """The state after row: the row itself, or its longest suffix that has continuations."""
+    contexts = len(first_child) - 1
+    while row >= 0 and (row >= contexts or first_child[row] == first_child[row + 1]):
+        row = np.int64(suffix[row])
+    return row
+
+
+@kernel
+def step(tables, state, word):
+    """Read one word: ``(state after it, natural log of its probability)``. Start from ``state_of`` the context."""
+    state, weight = np.int64(state), 0.0
+    row = find(tables.words, tables.first_child, state, word)
+    while row < 0:
+        weight += tables.backoff[state]
+        state = np.int64(tables.suffix[state])
+        row = find(tables.words, tables.first_child, state, word)
+    return follow(tables.first_child, tables.suffix, row), weight + tables.log_probability[row]
+
+
+@kernel
+def state_of(tables, context):
+    """The state after some words: their longest suffix that is a context of the model."""
+    state = np.int64(ROOT)
+    for word in context:
+        state = step(tables, state, word)[0]
+    return state
+
+
+@kernel
+def _score_sentences(tables, tokens, starts, first, last, initial, end, out):
+    for sentence in range(first, last):
+        state = np.int64(initial)
+        for i in range(starts[sentence], starts[sentence + 1]):
+            state, out[i + sentence] = step(tables, state, tokens[i])
+        out[starts[sentence + 1] + sentence] = step(tables, state, end)[1]
+
+
+@kernel
+def _score_stream(tables, tokens, state, out):
+    for i in range(len(tokens)):
+        state, out[i] = step(tables, state, tokens[i])
+    return state
+
+
+def score_sentences(
+    tables: Tables, tokens: np.ndarray, starts: np.ndarray, initial: int, end: int, workers: int = 1
+) -> np.ndarray:
+    """Log probability of every token and of ``end`` after every sentence: float64 (n_tokens + n_sentences,).
+
+    The events of sentence i are ``out[starts[i] + i : starts[i + 1] + i + 1]``.
+    """
+    tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
+    out = np.empty(len(tokens) + len(starts) - 1)
+    bounds = chunk_bounds(starts + np.arange(len(starts))).tolist()
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        for future in [
+            pool.submit(_score_sentences, tables, tokens, starts, first, last, initial, end, out)
+            for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+        ]:
+            future.result()
+    return out
+
+
+def score_stream(tables: Tables, tokens: np.ndarray) -> np.ndarray:
+    """Log probability of every token of one endless stream without boundaries: float64 (n_tokens,)."""
+    tokens = frozen(tokens, np.int32)
+    out = np.empty(len(tokens))
+    state = ROOT
+    for first in range(0, len(tokens), _CHUNK):
+        state = _score_stream(tables, tokens[first : first + _CHUNK], state, out[first : first + _CHUNK])
+    return out
+
+
+@kernel
+def _distribution(tables, state, out):
+    """Probabilities of all symbols after ``state``: start from the unigrams, then overlay longer and longer contexts."""
+    chain = np.empty(len(tables.levels), np.int64)
+    depth = 0
+    while state != ROOT:
+        chain[depth] = state
+        depth += 1
+        state = np.int64(tables.suffix[state])
+    for word in range(len(out)):
+        out[word] = np.exp(tables.log_probability[word])
+    for i in range(depth - 1, -1, -1):
+        context = chain[i]
+        out *= np.exp(tables.backoff[context])
+        for row in range(tables.first_child[context], tables.first_child[context + 1]):
+            out[tables.words[row]] = np.exp(tables.log_probability[row])
+
+
+def distribution(tables: Tables, state: int) -> np.ndarray:
+    """The probability of every symbol after a state: float64 (n_types,), summing to one."""
+    out = np.empty(int(tables.levels[1]))
+    _distribution(tables, state, out)
+    return out
