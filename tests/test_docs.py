@@ -1,0 +1,87 @@
+"""The documentation tells the truth: commands exist, examples run, links lead somewhere."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import corpuscle
+from corpuscle.cli.main import COMMANDS, TASKS, main
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(corpuscle.__path__, "corpuscle.")
+    if not module.name.endswith("__main__")
+)
+
+
+def block_after(mark, text):
+    return re.search(rf"<!-- {mark} -->\n```sh\n(.*?)\n```", text, re.S).group(1)
+
+
+def commands_in(page):
+    """Every ``corpuscle ...`` line of the shell blocks of a page, as lists of words."""
+    blocks = re.findall(r"```(?:sh|bash|console)\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    found = [re.split(r"&&|\||;|>|<| #", line) for line in lines]
+    parts = [part.strip().removeprefix("$ ").split() for line in found for part in line]
+    return [words for words in parts if words and words[0].endswith("corpuscle")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_are_true(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_the_documentation_exist(page, capsys):
+    for words in commands_in(page):
+        if len(words) == 1 or words[1].startswith("-"):
+            continue
+        assert words[1] in TASKS or words[1] in COMMANDS, " ".join(words)
+        action = [words[1], words[2]] if words[1] in TASKS and len(words) > 2 else [words[1]]
+        if words[1] in TASKS and action[-1].startswith("-"):
+            action.pop()
+        assert main([*action, "--help"]) == 0, " ".join(words)
+        help = capsys.readouterr().out
+        for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+            assert option in help, f"{' '.join(words)}: no option {option}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"[a-z]+:", target):
+            path = target.partition("#")[0]
+            assert not path or (page.parent / path).exists(), target
+
+
+def test_every_page_is_in_the_menu_and_the_menu_has_only_pages():
+    menu = re.findall(r":\s+([\w/-]+\.md)\s*$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    assert sorted(menu) == sorted(str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md"))
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
+    line = next(line for line in script.splitlines() if line.startswith("tests=$("))
+    extracted = subprocess.run(["bash", "-c", line + '; printf %s "$tests"'], cwd=ROOT, capture_output=True, text=True)
+    assert extracted.stdout == block_after("test command", readme)
+    assert "pytest" in extracted.stdout and '".[test]"' in extracted.stdout
+
+
+def test_the_first_command_of_the_readme_learns_from_the_sample():
+    command = block_after("learn command", (ROOT / "README.md").read_text())
+    assert command.endswith("corpuscle learn")
+    assert main(["learn", "--help"]) == 0
+
+
+def test_committed_pages_name_no_machine_paths():
+    for page in PAGES:
+        assert not re.search(r"(?<![\w.])/(work|tmp|home|root)/", page.read_text(encoding="utf-8")), page.name
