@@ -2,6 +2,7 @@
 
 import os
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def cluster():
 def chunks():
     values = np.random.default_rng(3).random(10_001)
     starts = chunks_of(np.ones(len(values), np.int64), 300)
-    return [values[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [values[a:b] for a, b in pairwise(starts)]
 
 
 def total(chunks, count=None, cluster=None):
@@ -127,5 +128,5 @@ def test_chunks_cover_all_items_in_order_and_are_not_much_heavier_than_asked(wei
     starts = chunks_of(weights, target)
     assert starts[-1] == len(weights) and (len(weights) == 0 or starts[0] == 0)
     assert (np.diff(starts) > 0).all()
-    for a, b in zip(starts[:-1], starts[1:], strict=True):
+    for a, b in pairwise(starts):
         assert weights[a:b].sum() < target + 50 + 1

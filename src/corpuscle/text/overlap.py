@@ -1,0 +1,58 @@
+"""Which items of a corpus a model has seen: hashes that tell, without the text.
+
+A model keeps the hashes of its training and tuning sentences (``corpuscle.model.ITEMS``); every evaluation reports which
+share of its sentences is among them. The hash of a sentence is made from those of its words, so it does not depend on
+how a vocabulary numbers them. Words that a vocabulary lacks all look alike, so hash a corpus in its own vocabulary.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+from corpuscle.hashing import string_hashes
+from corpuscle.random import mix
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import FIRST, Vocab
+
+__all__ = ["item_hashes", "overlap", "seen"]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel
+def _hash_sentences(tokens, starts, type_hashes, hashes):
+    for i in range(len(hashes)):
+        h = _STEP
+        for j in range(starts[i], starts[i + 1]):
+            h = mix(h + type_hashes[tokens[j]]) + _STEP
+        hashes[i] = h
+
+
+def _type_hashes(vocab: Vocab) -> np.ndarray:
+    """A hash for each id, uint64 (len(vocab),); the reserved ids have no string and hash as themselves."""
+    return np.concatenate([np.arange(FIRST, dtype=np.uint64), string_hashes(vocab.bytes, vocab.offsets)])
+
+
+def _sentence_hashes(corpus: Corpus) -> np.ndarray:
+    hashes = np.empty(len(corpus), np.uint64)
+    tokens = np.ascontiguousarray(corpus.tokens, np.int32)
+    starts = np.ascontiguousarray(corpus.sentence_starts, np.int64)
+    _hash_sentences(tokens, starts, _type_hashes(corpus.vocab), hashes)
+    return hashes
+
+
+def item_hashes(corpus: Corpus) -> np.ndarray:
+    """The hashes of the different non-empty sentences of a corpus, uint64, ascending."""
+    return np.unique(_sentence_hashes(corpus)[corpus.lengths > 0])
+
+
+def seen(hashes: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """For each sentence whether it is among the hashed ones, bool (n_sentences,); an empty sentence never is."""
+    return np.isin(_sentence_hashes(corpus), hashes) & (corpus.lengths > 0)
+
+
+def overlap(hashes: np.ndarray, corpus: Corpus) -> float:
+    """The share of the non-empty sentences of a corpus that are among the hashed ones; 0 if there are none."""
+    total = np.count_nonzero(corpus.lengths)
+    return np.count_nonzero(seen(hashes, corpus)) / total if total else 0.0
