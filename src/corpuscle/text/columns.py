@@ -1,0 +1,234 @@
+"""Column files: a token a line with its annotations in columns, a blank line between sentences.
+
+The files of the CoNLL shared tasks on chunks and names, and what came after them: the first column is the word, the
+last one usually a tag (see ``schemes``). A sentence that consists of one ``-DOCSTART-`` line begins a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.schemes import Span, spans_of_tags
+
+__all__ = ["DOCUMENT", "Columns", "read_columns", "write_columns"]
+
+DOCUMENT = "-DOCSTART-"
+"""What the first column of a line says that begins a document."""
+
+_BATCH = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Sentences with named layers.
+
+    - ``corpus``: the first column; its documents are those of the file;
+    - ``layers``: the other columns by name, in order; an empty cell is id 0;
+    - ``separator``: what stands between cells, a tab or a space, say;
+    - ``comments``: for each sentence its comment lines, if comments were asked for;
+    - ``breaks``: for each document the line that began it, or None; None where there are no documents.
+    """
+
+    corpus: Corpus
+    layers: Mapping[str, Layer]
+    separator: str = "\t"
+    comments: tuple[tuple[str, ...], ...] | None = None
+    breaks: tuple[str | None, ...] | None = None
+
+    @classmethod
+    def from_sentences(cls, sentences: Iterable[Sequence[str]], **layers: Iterable[Sequence[str]]) -> Columns:
+        """From sentences of words, and layers of the same shape by name."""
+        sentences = list(sentences)
+        shape = [len(sentence) for sentence in sentences]
+        columns = {}
+        for name, rows in layers.items():
+            rows = list(rows)
+            if [len(row) for row in rows] != shape:
+                raise ValueError(f"{name} must have one value for each word")
+            columns[name] = Layer.from_strings((value for row in rows for value in row), missing="")
+        return cls(Corpus.from_sentences(sentences), columns)
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.corpus)
+
+    def __getitem__(self, name: str) -> Layer:
+        """A layer by its name."""
+        return self.layers[name]
+
+    def values(self, name: str, sentence: int) -> list[str]:
+        """The values of one layer in one sentence."""
+        begin, end = self.corpus.sentence_starts[sentence : sentence + 2]
+        return self.layers[name][begin:end].strings()
+
+    def spans(
+        self, name: str, scheme: str = "bio", repair: bool = False, path: AnyPath | None = None
+    ) -> list[list[Span]]:
+        """The spans that a layer of tags stands for, sentence by sentence; see ``schemes.spans_of_tags``."""
+        tags, starts = self.layers[name].strings(), self.corpus.sentence_starts.tolist()
+        found = []
+        for sentence in range(len(self)):
+            try:
+                found.append(spans_of_tags(tags[starts[sentence] : starts[sentence + 1]], scheme, repair))
+            except InputError as error:
+                raise InputError(path, None, f"sentence {sentence + 1}, {error.reason}") from None
+        return found
+
+
+def read_columns(
+    path: AnyPath,
+    names: Sequence[str] | None = None,
+    separator: str | None = None,
+    *,
+    comments: bool = False,
+    allow_empty: bool = False,
+) -> Columns:
+    """Read a column file.
+
+    ``names`` are those of all columns, the word first; without them there are ``label`` for the last column and
+    ``column2``, ``column3``, ... between. ``separator`` None means: tabs if the first line of a token has one, else
+    runs of spaces. ``comments`` keeps lines that begin with ``#`` before a sentence (without it they are tokens).
+    ``allow_empty`` lets cells other than the word be empty. Several blank lines count as one.
+    """
+    if separator == "":
+        raise SettingError("the separator must not be empty")
+    table = _Table(path, names, separator, allow_empty)
+    notes: list[tuple[str, ...]] = []
+    starts: list[int] = []
+    breaks: list[str | None] = []
+    for block in _blocks(path):
+        first = 0
+        while comments and first < len(block) and block[first][1][0] == "#":
+            first += 1
+        if first == len(block):
+            raise InputError(path, block[-1][0], "a comment without a sentence")
+        documents = [number for number, line in block[first:] if table.split(line)[0] == DOCUMENT]
+        if documents:
+            if len(block) > 1:
+                raise InputError(path, documents[0], f"{DOCUMENT} stands alone, with blank lines around it")
+            starts.append(len(table.lengths))
+            breaks.append(block[0][1])
+            continue
+        notes.append(tuple(line for _, line in block[:first]))
+        table.add(block[first:])
+    corpus, layers = table.finish()
+    if starts:
+        if starts[0] > 0:
+            starts, breaks = [0, *starts], [None, *breaks]
+        corpus = corpus.with_documents(np.array([*starts, len(corpus)]))
+    return Columns(
+        corpus, layers, table.separator or "\t", tuple(notes) if comments else None, tuple(breaks) if starts else None
+    )
+
+
+def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
+    """The runs of lines between blank lines, with their numbers."""
+    block: list[tuple[int, str]] = []
+    for number, line in read_lines(path):
+        if line.strip(" \t"):
+            block.append((number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+class _Table:
+    """Collects the rows of a file as numbers, and sees that they all have the same form."""
+
+    def __init__(self, path: AnyPath, names: Sequence[str] | None, separator: str | None, allow_empty: bool):
+        if names is not None and (not names or len(set(names)) != len(names)):
+            raise SettingError(f"the columns need distinct names, not {list(names)}")
+        self.path, self.names, self.separator, self.allow_empty = path, names, separator, allow_empty
+        self.runs = False
+        self.numberings = None if names is None else self._start(len(names))
+        self.lengths: list[int] = []
+        self._rows: list[list[str]] = []
+
+    @staticmethod
+    def _start(width: int) -> list[Numbering]:
+        return [Numbering(), *(Numbering("") for _ in range(width - 1))]
+
+    def split(self, line: str) -> list[str]:
+        """The cells of a line; the first line decides what separates them, unless that was given."""
+        if self.separator is None:
+            self.separator = "\t" if "\t" in line else " "
+            self.runs = self.separator == " "
+        cells = line.split(self.separator)
+        return [cell for cell in cells if cell] if self.runs else cells
+
+    def add(self, sentence: list[tuple[int, str]]) -> None:
+        """Take the lines of one sentence."""
+        for number, line in sentence:
+            cells = self.split(line)
+            if self.numberings is None:
+                self.numberings = self._start(len(cells))
+            if len(cells) != len(self.numberings):
+                raise InputError(self.path, number, f"{len(cells)} columns instead of {len(self.numberings)}")
+            if not cells[0].strip(" \t") or ("" in cells and not self.allow_empty):
+                empty = 1 if not cells[0].strip(" \t") else cells.index("") + 1
+                raise InputError(self.path, number, f"column {empty} is empty")
+            self._rows.append(cells)
+        self.lengths.append(len(sentence))
+        if len(self._rows) > _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        for numbering, column in zip(self.numberings or (), zip(*self._rows, strict=True), strict=False):
+            numbering.add(column)
+        self._rows.clear()
+
+    def finish(self) -> tuple[Corpus, dict[str, Layer]]:
+        """The first column as a corpus, the others as layers by name."""
+        self._flush()
+        word, *others = self.numberings or self._start(1)
+        tokens, vocab = word.finish()
+        names = [f"column{i}" for i in range(2, len(others) + 1)] + ["label"] if self.names is None else self.names[1:]
+        layers = {name: numbering.layer() for name, numbering in zip(names, others, strict=False)}
+        return Corpus(tokens, starts_of(self.lengths), vocab), layers
+
+
+def write_columns(columns: Columns, path: AnyPath) -> None:
+    """Write a column file; what ``read_columns`` read comes out as it was, with one blank line between sentences."""
+    _check_writable(columns, path)
+    corpus = columns.corpus
+    cells = [corpus.vocab.decode(corpus.tokens.tolist()), *(layer.strings() for layer in columns.layers.values())]
+    rows = [columns.separator.join(row) for row in zip(*cells, strict=True)]
+    begins: dict[int, list[str]] = {}
+    if columns.breaks is not None and corpus.document_starts is not None:
+        for sentence, line in zip(corpus.document_starts.tolist(), columns.breaks, strict=False):
+            begins.setdefault(sentence, []).extend([] if line is None else [line, ""])
+    with write_atomically(path, "w") as output:
+        starts = corpus.sentence_starts.tolist()
+        for sentence in range(len(corpus)):
+            notes = columns.comments[sentence] if columns.comments else ()
+            block = [*begins.get(sentence, ()), *notes, *rows[starts[sentence] : starts[sentence + 1]], "\n"]
+            output.write("\n".join(block))
+        output.write("\n".join([*begins.get(len(corpus), ()), ""]))
+
+
+def _check_writable(columns: Columns, path: AnyPath) -> None:
+    """Refuse what would not be read back."""
+    corpus = columns.corpus
+    if len(corpus) and corpus.lengths.min() == 0:
+        sentence = int(corpus.lengths.argmin()) + 1
+        raise InputError(path, None, f"a column file has no empty sentences: sentence {sentence} has no words")
+    forbidden = {columns.separator, "\t", "\n", "\r"}
+    words = Layer(corpus.tokens, corpus.vocab)
+    for name, layer in [("word", words), *columns.layers.items()]:
+        for id in np.unique(layer.ids).tolist():
+            value = layer.vocab.word(id)
+            if any(mark in value for mark in forbidden) or (layer is words and value.strip(" ") in ("", DOCUMENT)):
+                raise InputError(path, None, f"this file cannot hold the value {value!r} ({name})")
+    if columns.comments is not None:
+        first = corpus.vocab.decode(corpus.tokens[corpus.sentence_starts[:-1]].tolist())
+        if any(word.startswith("#") for word in first):
+            raise InputError(path, None, "in a file with comments a sentence cannot begin with '#'")
