@@ -1,0 +1,356 @@
+"""The exchange algorithm: put each word into the class where the class bigram model likes it best.
+
+The model gives every word one class and every token a parent (its left neighbour in running text, its head in a tree;
+a parent-only symbol, the *root*, stands before the first word): p(w | parent) = p(w | class(w)) p(class(w) | class(parent)).
+Let n(A, B) count the tokens of class B whose parent is of class A, l(A) its row sums (how often A is a parent) and
+r(B) its column sums (how often B occurs). With f(x) = x log x, the log-likelihood is, up to a constant of the words,
+
+    F = sum f(n(A, B)) - sum f(l(A)) - sum f(r(B)),      A over all classes and the root, which is a class of its own.
+
+A pass visits the words by falling frequency and moves each to the class that raises F most. Moving a word w touches
+only the cells (its class, k) and (k, its class) where k is a class of one of w's neighbours, so the gains of *all*
+classes cost one row of C numbers for each neighbouring class: the rows are contiguous because the table is kept both
+ways round. Where w occurs once with k, which is most often the case, the row to add up, f(n + 1) - f(n), is kept ready.
+
+Threads. Words are taken in batches; ``propose`` finds the best class of each word of a batch against counts that stand
+still (any number of threads, each with its own words), then ``settle`` goes through the batch in order, recomputes the
+exact gain of each proposal against the counts of that moment and carries it out only if F rises. Batches depend on the
+data alone, so the result does not depend on the number of threads, and F never falls. Frequent words are batches of
+their own: for them, this is the textbook algorithm.
+
+Kneser and Ney 1993; Martin, Liermann and Ney 1998.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+
+__all__ = [
+    "Neighbours",
+    "Tables",
+    "batches",
+    "gains",
+    "neighbours",
+    "objective",
+    "propose",
+    "settle",
+    "sweep",
+    "tables",
+]
+
+DOWN, UP = 0, 1
+"""The two sides of a word: its children, and its parents."""
+
+LARGEST_TABLE = 1 << 20
+"""x log x is looked up below this and computed above it."""
+
+
+class Neighbours(NamedTuple):
+    """How often each word occurs with each other word; W words, and the root as number W.
+
+    - ``starts`` int64 (2, W + 2), ``others`` int32, ``counts`` int32: the entries starts[side, w]..starts[side, w + 1]
+      list the children (``DOWN``) or the parents (``UP``) of w; the root has children only;
+    - ``selves`` int32 (W + 1,): how often w is its own parent, which the lists leave out;
+    - ``degrees`` int64 (2, W + 1): how often each word has a child, and has a parent (its frequency).
+    """
+
+    starts: np.ndarray
+    others: np.ndarray
+    counts: np.ndarray
+    selves: np.ndarray
+    degrees: np.ndarray
+
+
+class Tables(NamedTuple):
+    """The counts of C classes and what is derived from them; the root is class C.
+
+    - ``classes`` int32 (W + 1,): the class of each word, and C for the root;
+    - ``sizes`` int64 (C,): how many words each class has;
+    - ``cells`` int32 (2, C + 1, C): what changes when a word with a neighbour of class k is put into class c:
+      cells[DOWN, k, c] = n(c, k) and cells[UP, k, c] = n(k, c), so the classes c lie side by side;
+    - ``values``, ``steps`` float64 (2, C + 1, C): f(n) and f(n + 1) - f(n) of those counts;
+    - ``margins`` int64 (2, C + 1): l and r; ``margin_values``: f of them;
+    - ``xlogx`` float64: f(0), f(1), ... as far as the table goes;
+    - ``tolerance`` float64 (1,): gains below this are rounding, and count as ties.
+    """
+
+    classes: np.ndarray
+    sizes: np.ndarray
+    cells: np.ndarray
+    values: np.ndarray
+    steps: np.ndarray
+    margins: np.ndarray
+    margin_values: np.ndarray
+    xlogx: np.ndarray
+    tolerance: np.ndarray
+
+
+class Context(NamedTuple):
+    """The neighbours of one word, added up by class; one for each thread.
+
+    - ``totals`` int32 (2, C + 1): how often the word occurs with each class;
+    - ``seen`` int32 (2, C + 1), ``n_seen`` int64 (2,): the classes where that is not zero.
+    """
+
+    totals: np.ndarray
+    seen: np.ndarray
+    n_seen: np.ndarray
+
+
+def neighbours(parents: np.ndarray, children: np.ndarray, words: int) -> Neighbours:
+    """Count the pairs (parent, child) of word numbers in 0..words-1; the parent may be ``words``, the root."""
+    width = np.int64(words + 1)
+    keys = np.sort(parents.astype(np.int64) * width + children)
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(firsts, append=len(keys)).astype(np.int32)
+    parent, child = np.divmod(keys[firsts], width)
+    degrees = np.stack([np.bincount(ends, counts, words + 1) for ends in (parent, child)]).astype(np.int64)
+    same = parent == child
+    selves = np.bincount(child[same], counts[same], words + 1).astype(np.int32)
+    parent, child, counts = parent[~same], child[~same], counts[~same]
+    by_child = np.argsort(child, kind="stable")
+    rows = np.arange(words + 2)
+    return Neighbours(
+        np.stack([np.searchsorted(parent, rows), len(parent) + np.searchsorted(child[by_child], rows)]),
+        np.concatenate([child, parent[by_child]]).astype(np.int32),
+        np.concatenate([counts, counts[by_child]]),
+        selves,
+        degrees,
+    )
+
+
+def tables(near: Neighbours, classes: np.ndarray, n_classes: int) -> Tables:
+    """The counts of a given assignment, int (W,), of words to classes 0..n_classes-1."""
+    assigned = np.append(classes, n_classes).astype(np.int32)
+    side = n_classes + 1
+    down = slice(0, near.starts[DOWN, -1])
+    pairs = np.repeat(assigned.astype(np.int64), np.diff(near.starts[DOWN])) * side + assigned[near.others[down]]
+    sums = np.bincount(pairs, near.counts[down], side * side)
+    sums += np.bincount(assigned.astype(np.int64) * (side + 1), near.selves, side * side)
+    by_parent = sums.reshape(side, side).astype(np.int32)[:, :n_classes]
+    cells = np.zeros((2, side, n_classes), np.int32)
+    cells[DOWN, :n_classes] = by_parent[:n_classes].T
+    cells[UP] = by_parent
+    margins = np.stack([np.bincount(assigned, degrees, side) for degrees in near.degrees]).astype(np.int64)
+    total = int(near.degrees[UP].sum())
+    return Tables(
+        assigned,
+        np.bincount(assigned[:-1], minlength=n_classes),
+        cells,
+        _f(cells),
+        _f(cells + 1) - _f(cells),
+        margins,
+        _f(margins),
+        _f(np.arange(min(total + 2, LARGEST_TABLE))),
+        np.array([max(1e-9, 1e-13 * total * math.log(max(total, 1)))]),
+    )
+
+
+def _f(counts: np.ndarray) -> np.ndarray:
+    """x log x of an array, with 0 log 0 = 0."""
+    return counts * np.log(np.maximum(counts, 1))
+
+
+def objective(table: Tables) -> float:
+    """F of the present assignment."""
+    return math.fsum(table.values[UP].ravel()) - math.fsum(table.margin_values.ravel())
+
+
+def batches(near: Neighbours, share: float = 0.002, most: int = 4096) -> np.ndarray:
+    """Where the batches begin, int64 (n + 1,): up to ``most`` consecutive words with at most ``share`` of all tokens.
+
+    A word more frequent than that is a batch of its own.
+    """
+    mass = np.concatenate([[0], np.cumsum(near.degrees[UP, :-1])])
+    starts = [0]
+    while starts[-1] < len(mass) - 1:
+        end = int(np.searchsorted(mass, mass[starts[-1]] + share * mass[-1], side="right")) - 1
+        starts.append(max(starts[-1] + 1, min(end, starts[-1] + most)))
+    return np.array(starts, np.int64)
+
+
+@kernel
+def _value(xlogx, x):
+    """f(x) = x log x for an integer."""
+    if x < len(xlogx):
+        return xlogx[x]
+    return x * math.log(x)
+
+
+@kernel
+def _empty_context(n_classes):
+    return Context(
+        np.zeros((2, n_classes + 1), np.int32), np.empty((2, n_classes + 1), np.int32), np.zeros(2, np.int64)
+    )
+
+
+@kernel
+def _gather(near, classes, word, context):
+    """Add up a word's neighbours by class."""
+    for side in range(2):
+        totals, seen = context.totals[side], context.seen[side]
+        for i in range(context.n_seen[side]):
+            totals[seen[i]] = 0
+        n = 0
+        for i in range(near.starts[side, word], near.starts[side, word + 1]):
+            k = classes[near.others[i]]
+            if totals[k] == 0:
+                seen[n] = k
+                n += 1
+            totals[k] += near.counts[i]
+        context.n_seen[side] = n
+
+
+@kernel
+def _gain_of_staying(near, table, word, context):
+    """What F loses when the word is taken out of its class: the gain of putting it back."""
+    f, own = table.xlogx, table.classes[word]
+    gain = 0.0
+    rest = table.cells[UP, own, own] - near.selves[word]
+    for side in range(2):
+        for i in range(context.n_seen[side]):
+            k = context.seen[side, i]
+            if k == own:
+                rest -= context.totals[side, k]
+            else:
+                n = table.cells[side, k, own] - context.totals[side, k]
+                gain += table.values[side, k, own] - _value(f, n)
+        without = table.margins[side, own] - near.degrees[side, word]
+        gain -= table.margin_values[side, own] - _value(f, without)
+    return gain + table.values[UP, own, own] - _value(f, rest)
+
+
+@kernel
+def _gains(near, table, word, context, gain):
+    """Fill ``gain``, float64 (C,): what F gains when the word, taken out of its class, is put into each class.
+
+    The tables still contain the word. Only the row and the column of its own class differ from the tables without it,
+    and into the gain of another class they enter for k = own alone.
+    """
+    f, own = table.xlogx, table.classes[word]
+    gain[:] = 0.0
+    for side in range(2):
+        for i in range(context.n_seen[side]):
+            k = context.seen[side, i]
+            count = context.totals[side, k]
+            cells, values = table.cells[side, k], table.values[side, k]
+            if k == own:
+                here = context.totals[1 - side]
+                for c in range(len(gain)):
+                    n = cells[c] - here[c]
+                    gain[c] += _value(f, n + count) - _value(f, n)
+            elif count == 1:
+                steps = table.steps[side, k]
+                for c in range(len(gain)):
+                    gain[c] += steps[c]
+            elif table.margins[1 - side, k] < len(f):  # an upper bound of every sum below: no need to look
+                for c in range(len(gain)):
+                    gain[c] += f[cells[c] + count] - values[c]
+            else:
+                for c in range(len(gain)):
+                    gain[c] += _value(f, cells[c] + count) - values[c]
+        margins, margin_values, degree = table.margins[side], table.margin_values[side], near.degrees[side, word]
+        for c in range(len(gain)):
+            gain[c] -= _value(f, margins[c] + degree) - margin_values[c]
+    for c in range(len(gain)):
+        # The cell (c, c) was reached from both sides; it changes once, by everything.
+        n, down, up = table.cells[UP, c, c], context.totals[DOWN, c], context.totals[UP, c]
+        both = down + up + near.selves[word]
+        if both > 0:
+            gain[c] += _value(f, n + both) - _value(f, n + down) - _value(f, n + up) + table.values[UP, c, c]
+    gain[own] = _gain_of_staying(near, table, word, context)
+
+
+@kernel
+def _move(near, table, word, target, context):
+    """Take a word out of its class and put it into another."""
+    f, root = table.xlogx, len(table.sizes)
+    for sign in range(-1, 2, 2):
+        if sign > 0:
+            table.classes[word] = target
+        own = table.classes[word]
+        table.sizes[own] += sign
+        for side in range(2):
+            table.margins[side, own] += sign * near.degrees[side, word]
+            table.margin_values[side, own] = _value(f, table.margins[side, own])
+            _add(table, side, own, own, sign * near.selves[word])
+            for i in range(context.n_seen[side]):
+                k = context.seen[side, i]
+                _add(table, side, k, own, sign * context.totals[side, k])
+                if k != root:
+                    _add(table, 1 - side, own, k, sign * context.totals[side, k])
+
+
+@kernel
+def _add(table, side, k, c, count):
+    """Add to one cell and renew what is derived from it."""
+    n = table.cells[side, k, c] + count
+    value = _value(table.xlogx, n)
+    table.cells[side, k, c] = n
+    table.values[side, k, c] = value
+    table.steps[side, k, c] = _value(table.xlogx, n + 1) - value
+
+
+@kernel
+def propose(near, table, first, last, proposals):
+    """Write the best class of the words first..last-1 to ``proposals``, int32 (W,); reads the counts, changes nothing.
+
+    A word stays where it is on ties, and where it is the only one.
+    """
+    n_classes = len(table.sizes)
+    context = _empty_context(n_classes)
+    gain = np.empty(n_classes, np.float64)
+    for word in range(first, last):
+        own = table.classes[word]
+        best = own
+        if table.sizes[own] > 1:
+            _gather(near, table.classes, word, context)
+            _gains(near, table, word, context, gain)
+            best_gain = gain[own] + table.tolerance[0]
+            for c in range(n_classes):
+                if gain[c] > best_gain:
+                    best, best_gain = c, gain[c]
+        proposals[word] = best
+
+
+@kernel
+def settle(near, table, first, last, proposals):
+    """Carry out the proposals for the words first..last-1 that still raise F, in order; returns how many did."""
+    context = _empty_context(len(table.sizes))
+    moved = 0
+    for word in range(first, last):
+        own, wanted = table.classes[word], proposals[word]
+        if wanted == own or table.sizes[own] == 1:
+            continue
+        _gather(near, table.classes, word, context)
+        gain = -_gain_of_staying(near, table, word, context)
+        for attempt in range(2):
+            # Once into the wanted class; if that turns out not to raise F, once more, back into the old one.
+            _move(near, table, word, own if attempt else wanted, context)
+            if gain + _gain_of_staying(near, table, word, context) > table.tolerance[0]:
+                moved += 1
+                break
+    return moved
+
+
+@kernel
+def sweep(near, table, starts, first, last, proposals):
+    """Propose and settle the batches first..last-1 one after the other; returns how many words moved."""
+    moved = 0
+    for batch in range(first, last):
+        propose(near, table, starts[batch], starts[batch + 1], proposals)
+        moved += settle(near, table, starts[batch], starts[batch + 1], proposals)
+    return moved
+
+
+@kernel
+def gains(near, table, word, gain):
+    """Fill ``gain``, float64 (C,), with the gain of putting one word into each class; its own is that of staying."""
+    context = _empty_context(len(table.sizes))
+    _gather(near, table.classes, word, context)
+    _gains(near, table, word, context, gain)
