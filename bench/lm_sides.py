@@ -1,0 +1,183 @@
+"""What the sides of the language-model benchmark do inside their processes, and how their output is read.
+
+Imports stay inside the functions: the harness itself must remain small (see there).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+LN_10 = 2.302585092994046
+
+
+
+def read_json(output: str) -> dict[str, float]:
+    """Figures from the last line of ``--json``."""
+    figures = json.loads(output.splitlines()[-1])
+    return {key: figures[key] for key in ("perplexity", "tokens")}
+
+
+def read_query(output: str) -> dict[str, float]:
+    """Figures from KenLM's summary."""
+    lines = dict(line.split(":", 1) for line in output.splitlines() if ":" in line)
+    return {"perplexity": float(lines["Perplexity including OOVs"]), "tokens": int(lines["Tokens"])}
+
+
+def encode(timer, text: str) -> dict[str, float]:
+    """The compiled scanner, warm."""
+    from corpuscle.text import read_text
+
+    read_text(text)
+    with timer:
+        corpus = read_text(text)
+    return {"tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
+
+
+def encode_with_dict(timer, text: str) -> dict[str, float]:
+    """What one would write in plain Python."""
+    import numpy as np
+
+    with timer:
+        ids: dict[str, int] = {}
+        tokens, lengths = [], []
+        with open(text, encoding="utf-8") as file:
+            for line in file:
+                words = line.split()
+                tokens += [ids.setdefault(word, len(ids)) for word in words]
+                lengths.append(len(words))
+        np.array(tokens, np.int32)
+    return {"tokens": len(tokens), "types": len(ids)}
+
+
+def score_corpus(timer, model: str, text: str) -> dict[str, float]:
+    """Log probability of every event of an encoded corpus, model warm."""
+    import corpuscle
+    from corpuscle.text import read_text
+
+    ours = corpuscle.load(model)
+    corpus = read_text(text, vocab=ours.vocab_, unk=ours.unk)
+    ours.events(corpus[:10])
+    with timer:
+        events = ours.events(corpus)
+    return {"tokens": len(events.log_probability), "sum (ln)": float(events.log_probability.sum())}
+
+
+def score_strings(timer, model: str, text: str) -> dict[str, float]:
+    """From a list of strings to the log probability of each, encoding included, model warm."""
+    import corpuscle
+    from corpuscle.text import Corpus
+    from corpuscle.text.scan import Scanner
+
+    ours = corpuscle.load(model)
+    lines = _lines(text, "<unk>")
+
+    def score(lines: list[str]):
+        scanner = Scanner()
+        scanner.feed(("\n".join(lines) + "\n").encode(), None)
+        return ours.events(Corpus(*scanner.finish())).by_sentence()
+
+    score(lines[:10])
+    with timer:
+        scores = score(lines)
+    return {"tokens": int(scores.tokens.sum()), "sum (ln)": float(scores.log_probability.sum())}
+
+
+def score_with_kenlm(timer, arpa: str, text: str) -> dict[str, float]:
+    """A loop over sentences with KenLM's module."""
+    import kenlm
+
+    theirs = kenlm.Model(arpa)
+    lines = _lines(text, r"\<unk>")
+    theirs.score(lines[0])
+    with timer:
+        total = 0.0
+        for line in lines:
+            total += theirs.score(line)
+    return {"tokens": sum(len(line.split()) + 1 for line in lines), "sum (ln)": total * LN_10}
+
+
+def agreement(timer, model: str, arpa: str, text: str) -> dict[str, float]:
+    """The largest difference between our log10 probabilities and KenLM's, of a word and of a sentence (a word)."""
+    import kenlm
+    import numpy as np
+
+    import corpuscle
+    from corpuscle.text import read_text
+
+    ours, theirs = corpuscle.load(model), kenlm.Model(arpa)
+    events = ours.events(read_text(text, vocab=ours.vocab_, unk=ours.unk))
+    lines = _lines(text, r"\<unk>")
+    with timer:
+        words = [score for line in lines for score, _, _ in theirs.full_scores(line)]
+    difference = np.abs(events.log_probability / np.log(10) - np.array(words))
+    sentences = np.add.reduceat(difference, events.starts[:-1]) / np.diff(events.starts)
+    return {
+        "events": len(words),
+        "largest of a word": float(difference.max()),
+        "largest mean of a sentence": float(sentences.max()),
+    }
+
+
+def load(timer, model: str) -> dict[str, float]:
+    """From file to first score; importing the package is not counted."""
+    import corpuscle
+    import corpuscle.lm
+
+    with timer:
+        score = corpuscle.load(model).log_probability(["the", "end"])
+    return {"score (ln)": score}
+
+
+def load_with_kenlm(timer, path: str) -> dict[str, float]:
+    """The same with KenLM's module."""
+    import kenlm
+
+    with timer:
+        score = kenlm.Model(path).score("the end") * LN_10
+    return {"score (ln)": score}
+
+
+def sizes(timer, files: dict[str, str]) -> dict[str, float]:
+    """Sizes in MB."""
+    return {name: Path(path).stat().st_size / 1e6 for name, path in files.items()}
+
+
+def compile_cold(timer) -> dict[str, float]:
+    """Seconds spent compiling, by file of the kernel, with an empty cache; a kernel's own time, without that of the
+    kernels it calls."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["CORPUSCLE_CACHE"] = cache
+        from numba.core import event
+
+        from corpuscle.cli.warm import WARMERS
+
+        seconds: dict[str, float] = {}
+        running: list[list[float]] = []
+
+        class Clock(event.Listener):
+            def on_start(self, event):
+                running.append([time.perf_counter(), 0.0])
+
+            def on_end(self, event):
+                begun, within = running.pop()
+                spent = time.perf_counter() - begun
+                if running:
+                    running[-1][1] += spent
+                path = Path(event.data["dispatcher"].py_func.__code__.co_filename)
+                name = "/".join(path.parts[-2:])
+                seconds[name] = seconds.get(name, 0.0) + spent - within
+
+        with event.install_listener("numba:compile", Clock()), timer:
+            for package in WARMERS.values():
+                importlib.import_module(package).warm()
+    return dict(sorted(seconds.items()))
+
+
+def _lines(text: str, unknown: str) -> list[str]:
+    with open(text, encoding="utf-8", newline="\n") as file:
+        return [line.rstrip("\n").replace("<unk>", unknown) for line in file]
