@@ -107,20 +107,21 @@ class Timer:
 
 
 def measure(side: Side) -> dict[str, Any]:
-    """Run one side once: seconds of wall and CPU time, peak memory in MB, the share of the cores that other processes
-    took meanwhile, and the side's own figures."""
+    """Run one side once: seconds of wall and CPU time, peak memory in MB, the core seconds that other processes took
+    and could have taken meanwhile, and the side's own figures."""
     if isinstance(side, Call):
         call = json.dumps([side.function, side.arguments])
         run = _run((sys.executable, "-m", "bench.harness", call), side.environment)
         answer = json.loads(run.pop("output").splitlines()[-1])
-        return {**run, "whole": run["wall"], "wall": answer["seconds"], "figures": answer["figures"]}
+        return {**run, "wall": answer["seconds"], "figures": answer["figures"]}
     runs = [_run(argv, {}) for argv in side.argvs]
     outputs = [run.pop("output") for run in runs]
     return {
         "wall": sum(run["wall"] for run in runs),
         "cpu": sum(run["cpu"] for run in runs),
         "peak": max(run["peak"] for run in runs),
-        "others": max(run["others"] for run in runs),
+        "others": sum(run["others"] for run in runs),
+        "core_seconds": sum(run["core_seconds"] for run in runs),
         "figures": _function(side.read)(outputs[-1]) if side.read else {},
     }
 
@@ -140,9 +141,10 @@ def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: 
     for _ in range(cell.repeats or repeats):
         for side in cell.sides:
             runs[side.name].append(measure(side))
-    others = max(run["others"] for side in runs.values() for run in side)
+    every = [run for side in runs.values() for run in side]
+    others = sum(run["others"] for run in every) / sum(run["core_seconds"] for run in every)
     if others > BUSY:
-        print(f"warning: {cell.name}: other processes took up to {others:.0%} of the cores", file=sys.stderr)
+        print(f"warning: {cell.name}: other processes took {others:.0%} of the cores", file=sys.stderr)
     result = {
         "name": cell.name,
         "title": cell.title,
@@ -195,8 +197,8 @@ def table(result: dict[str, Any]) -> str:
         cells += [_number(typical(result, side, key)) if key in runs[0]["figures"] else "" for key in figures]
         lines.append(_row(cells))
     repeats = len(next(iter(result["runs"].values())))
-    busy = f", at most {result['others']:.0%} of the cores taken by others"
-    lines += ["", f"Median of {repeats} ({result['date']}, load {result['load']:.1f}{busy}).", ""]
+    busy = f"load {result['load']:.1f}, {result['others']:.0%} of the cores taken by others"
+    lines += ["", f"Median of {repeats} ({result['date']}, {busy}).", ""]
     return "\n".join(lines + [f"- {side}: `{shown}`" for side, shown in result["shown"].items()] + [""])
 
 
@@ -279,7 +281,8 @@ def _run(argv: tuple[str, ...], environment: dict[str, str]) -> dict[str, Any]:
             "wall": wall,
             "cpu": cpu,
             "peak": usage.ru_maxrss / 1024,
-            "others": max(0.0, busy - cpu) / (wall * (os.cpu_count() or 1)),
+            "others": max(0.0, busy - cpu),
+            "core_seconds": wall * (os.cpu_count() or 1),
             "output": output.read().decode(errors="replace"),
         }
 
