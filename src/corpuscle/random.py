@@ -143,9 +143,12 @@ def shuffle(stream, items):
         items[i], items[j] = items[j], items[i]
 
 
+_STEP_INT, _MIX_1_INT, _MIX_2_INT = int(_STEP), int(_MIX_1), int(_MIX_2)  # converting at each draw is half its time
+
+
 def _mix(x: int) -> int:
-    x = ((x ^ (x >> 30)) * int(_MIX_1)) & _MASK
-    x = ((x ^ (x >> 27)) * int(_MIX_2)) & _MASK
+    x = ((x ^ (x >> 30)) * _MIX_1_INT) & _MASK
+    x = ((x ^ (x >> 27)) * _MIX_2_INT) & _MASK
     return x ^ (x >> 31)
 
 
@@ -157,7 +160,7 @@ class Random:
     """
 
     def __init__(self, seed: int, purpose: str, iteration: int = 0, item: int = 0):
-        step, key = int(_STEP), 0
+        step, key = _STEP_INT, 0
         for part in (seed, purpose_id(purpose), iteration, item):
             key = _mix((((key ^ part) & _MASK) + step) & _MASK)
         self.key, self.drawn = key, 0
@@ -165,7 +168,7 @@ class Random:
     def uniform(self) -> float:
         """A number in [0, 1)."""
         self.drawn += 1
-        return (_mix((self.key + self.drawn * int(_STEP)) & _MASK) >> 11) * _TO_UNIT
+        return (_mix((self.key + self.drawn * _STEP_INT) & _MASK) >> 11) * _TO_UNIT
 
     def below(self, n: int) -> int:
         """An integer in 0..n-1."""
