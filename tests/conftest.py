@@ -1,6 +1,13 @@
-"""Property tests draw the same examples in every run, and no example fails for being slow: the first one may compile."""
+"""What all tests share: nothing of the user's, few examples that are the same every time."""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("corpuscle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# No clock in what tests write, and no settings of the person who runs them.
+os.environ.pop("SOURCE_DATE_EPOCH", None)
+
+settings.register_profile(
+    "corpuscle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=False
+)
 settings.load_profile("corpuscle")

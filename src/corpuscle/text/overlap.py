@@ -1,6 +1,6 @@
 """Which items of a corpus a model has seen: hashes that tell, without the text.
 
-A model keeps the hashes of its training and tuning sentences (``corpuscle.model.ITEMS``); every evaluation reports which
+A model keeps hashes of its training and tuning sentences (``corpuscle.model.ITEMS``); every evaluation reports which
 share of its sentences is among them. The hash of a sentence is made from those of its words, so it does not depend on
 how a vocabulary numbers them. Words that a vocabulary lacks all look alike, so hash a corpus in its own vocabulary.
 """
