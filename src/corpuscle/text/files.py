@@ -23,7 +23,7 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 
 from corpuscle.errors import InputError
 
-__all__ = ["STDIO", "AnyPath", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
+__all__ = ["BOM", "STDIO", "AnyPath", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
 
 AnyPath: TypeAlias = str | PathLike[str]
 
@@ -31,6 +31,8 @@ STDIO = "-"
 """The path that means stdin or stdout."""
 
 BOM = b"\xef\xbb\xbf"
+"""The byte-order mark that some editors put before UTF-8."""
+
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _CORRUPT = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
 _counter = itertools.count()

@@ -20,7 +20,7 @@ from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
 
-__all__ = ["iter_text", "read_text", "write_text"]
+__all__ = ["iter_text", "read_document_index", "read_text", "warm", "write_text"]
 
 BLOCK = 1 << 20
 """How many bytes ``iter_text`` asks for at a time."""
@@ -273,3 +273,13 @@ def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
 def _joined(units: list[str]) -> str:
     """Running text from characters: ``SPACE`` is a space, and an escaped ``SPACE`` itself."""
     return "".join(" " if unit == SPACE else SPACE if unit == "\\" + SPACE else unit for unit in units)
+
+
+def warm() -> None:
+    """Compile and cache the kernels of this floor by running each once."""
+    from corpuscle.text.scan import Index, Scanner
+
+    scanner = Scanner()
+    scanner.feed(b"a b", None)
+    vocab = scanner.finish()[2]
+    Index.of(vocab.bytes, vocab.offsets).look_up(vocab.bytes, vocab.offsets)

@@ -1,9 +1,9 @@
 """The byte scanner: from the bytes of a text to token ids in one pass, compiled.
 
 A token is a run of bytes without ASCII white space. While its end is being found its bytes are packed into a 64-bit
-key, eight bytes at a time, and the key is looked up in a hash table with open addressing. Up to eight bytes the key *is*
-the token, so nothing needs to be compared; longer tokens have a hash as their key and are compared byte by byte. New types
-are copied to the end of one byte array, which together with its offsets is already the vocabulary.
+key, eight at a time, and the key is looked up in a hash table with open addressing. Up to eight bytes the key *is* the
+token, so nothing needs to be compared; longer tokens have a hash as their key and are compared byte by byte. New
+types are copied to the end of one byte array, which together with its offsets is already the vocabulary.
 
 The kernels never allocate: when some array is full, or when a chunk of the text is done, they return a code, and
 ``Scanner`` grows the array or goes on. So each call is short, and memory is the text plus what comes out of it.

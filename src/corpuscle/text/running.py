@@ -1,0 +1,244 @@
+"""From running text to one tokenised sentence a line, and exactly back.
+
+Nothing is thrown away: a prepared text knows where each token stands in the raw text, and what lies between tokens (the
+gaps: white space, control characters) can be written to a side file. Tokens and gaps, one after the other, are the raw
+text again, character by character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import BOM, AnyPath, decode, open_bytes, read_lines, write_atomically
+from corpuscle.text.sentences import Piece, Usage, join_abbreviations, sentence_ends
+from corpuscle.text.tokens import character_classes, token_spans
+from corpuscle.text.vocab import Vocab
+
+__all__ = ["Prepared", "prepare", "read_gaps", "read_raw", "restore", "restore_file", "write_gaps"]
+
+_BLANK_LINE = re.compile("N[sS]*N[sSN]*")
+_LINE_END = re.compile("N[sSN]*")
+_PIECE = 1 << 20
+"""Pieces are at least so many characters, so that what NumPy does for each of them costs nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A text with its tokens, sentences and documents (what stands between blank lines).
+
+    - ``text``: the raw text;
+    - ``offsets``: int64 (n_tokens, 2), begin and end of each token in its characters;
+    - ``sentence_starts``: int64 (n_sentences + 1,) in tokens;
+    - ``document_starts``: int64 (n_documents + 1,) in sentences.
+
+    >>> prepared = prepare("Hello, Mr. Wu!\\nHow are you?")
+    >>> [" ".join(sentence) for sentence in prepared]
+    ['Hello , Mr. Wu !', 'How are you ?']
+    """
+
+    text: str
+    offsets: np.ndarray
+    sentence_starts: np.ndarray
+    document_starts: np.ndarray
+
+    @property
+    def tokens(self) -> list[str]:
+        """All tokens as strings."""
+        text = self.text
+        return [text[begin:end] for begin, end in self.offsets.tolist()]
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.sentence_starts) - 1
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """The sentences as lists of tokens."""
+        tokens = self.tokens
+        return (tokens[begin:end] for begin, end in pairwise(self.sentence_starts.tolist()))
+
+    def gaps(self) -> list[str]:
+        """What stands before each token, and after the last: n_tokens + 1 strings."""
+        text = self.text
+        edges = [0, *self.offsets.ravel().tolist(), len(text)]
+        return [text[begin:end] for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+
+    def corpus(self, vocab: Vocab | None = None) -> Corpus:
+        """As a Corpus with offsets and documents, in a new vocabulary unless one is given."""
+        plain = Corpus.from_sentences(self, vocab)
+        return Corpus(
+            plain.tokens, self.sentence_starts, plain.vocab, self.document_starts, offsets=self.offsets
+        )
+
+    def write(self, path: AnyPath) -> None:
+        """Write one sentence a line, a blank line between documents."""
+        breaks = frozenset(self.document_starts[1:-1].tolist())
+        with write_atomically(path, "w") as output:
+            for number, sentence in enumerate(self):
+                output.write(("\n" if number in breaks else "") + " ".join(sentence) + "\n")
+
+
+def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = "space") -> Prepared:
+    """Find the tokens, sentences and documents of running text in any script.
+
+    - ``abbreviations``: words whose full stop does not end a sentence, besides those that the text itself shows;
+    - ``line_breaks``: a single line end is white space (``space``), or also ends a sentence (``sentence``: headings,
+      verse, one paragraph a line). Blank lines always end sentence and document.
+    """
+    if line_breaks not in ("space", "sentence"):
+        raise SettingError(f"line_breaks is 'space' or 'sentence', not {line_breaks!r}")
+    classes = character_classes(text)
+    pieces = [_piece(text, classes, begin, end) for begin, end in _stretches(classes)]
+    usage = Usage.of(pieces, abbreviations)
+    separator = _LINE_END if line_breaks == "sentence" else _BLANK_LINE
+    offsets: list[np.ndarray] = []
+    sentence_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
+    document_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
+    n_tokens = n_sentences = base = 0
+    for piece in pieces:
+        piece, joined = join_abbreviations(piece, usage)
+        ends = sentence_ends(piece, joined, usage)
+        piece_classes = piece.classes.decode()
+        ends = np.union1d(ends, _tokens_before(piece, separator, piece_classes))
+        ends = ends[ends > 0]
+        documents = _tokens_before(piece, _BLANK_LINE, piece_classes)
+        documents = np.union1d(documents[documents > 0], ends[-1:])
+        offsets.append(np.stack([piece.begins, piece.ends], axis=1) + base)
+        sentence_starts.append(ends + n_tokens)
+        document_starts.append(np.searchsorted(ends, documents) + 1 + n_sentences)
+        n_tokens += len(piece.begins)
+        n_sentences += len(ends)
+        base += len(piece.text)
+    return Prepared(
+        text,
+        np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int64),
+        np.concatenate(sentence_starts),
+        np.concatenate(document_starts),
+    )
+
+
+def _stretches(classes: str) -> Iterator[tuple[int, int]]:
+    """Cut a text at blank lines into stretches of some length, without a rest."""
+    begin = 0
+    while begin < len(classes):
+        separator = _BLANK_LINE.search(classes, begin + _PIECE)
+        end = separator.end() if separator else len(classes)
+        yield begin, end
+        begin = end
+
+
+def _piece(text: str, classes: str, begin: int, end: int) -> Piece:
+    found = token_spans(classes[begin:end])
+    spans = np.fromiter(chain.from_iterable(found), np.int64, 2 * len(found)).reshape(-1, 2)
+    return Piece(text[begin:end], classes[begin:end].encode(), spans[:, 0].copy(), spans[:, 1].copy())
+
+
+def _tokens_before(piece: Piece, separator: re.Pattern[str], classes: str) -> np.ndarray:
+    """For every separator the number of tokens before it."""
+    positions = np.array([match.start() for match in separator.finditer(classes)], np.int64)
+    return np.searchsorted(piece.begins, positions)
+
+
+def read_raw(path: AnyPath) -> str:
+    """Running text as it stands in a file, a BOM included: it is part of what can be restored."""
+    data = open_bytes(path)
+    return ("\ufeff" if data.startswith(BOM) else "") + decode(data, path)
+
+
+def restore(tokens: Sequence[str], gaps: Sequence[str]) -> str:
+    """The raw text: gap, token, gap, token, ..., gap."""
+    if len(gaps) != len(tokens) + 1:
+        raise ValueError(f"{len(tokens)} tokens need {len(tokens) + 1} gaps, not {len(gaps)}")
+    parts = [""] * (len(tokens) + len(gaps))
+    parts[::2], parts[1::2] = gaps, tokens
+    return "".join(parts)
+
+
+_HEADER = "begin\tend\tgap"
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def _escaped(gap: str) -> str:
+    """A gap on one line of a TSV file: other control characters and line separators as ``\\uXXXX``."""
+    if gap in ("", " "):
+        return gap
+    return re.sub(
+        r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", lambda m: _ESCAPES.get(m[0]) or f"\\u{ord(m[0]):04x}", gap
+    )
+
+
+def _unescaped(field: str) -> str:
+    if "\\" not in field:
+        return field
+    names = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+    if re.sub(r"\\(?:[\\tnr]|u[0-9a-f]{4})", "", field).find("\\") >= 0:
+        raise ValueError("unknown escape in a gap")
+    return re.sub(r"\\(?:[\\tnr]|u[0-9a-f]{4})", lambda m: names.get(m[0]) or chr(int(m[0][2:], 16)), field)
+
+
+def write_gaps(prepared: Prepared, path: AnyPath) -> None:
+    """Write the side file: for each token its begin and end in the raw text and the gap before it, as TSV.
+
+    The last row has no token: it holds the gap at the end of the text.
+    """
+    edges = [*prepared.offsets.tolist(), [len(prepared.text)] * 2]
+    with write_atomically(path, "w") as output:
+        output.write(_HEADER + "\n")
+        for (begin, end), gap in zip(edges, prepared.gaps(), strict=True):
+            output.write(f"{begin}\t{end}\t{_escaped(gap)}\n")
+
+
+def read_gaps(path: AnyPath) -> tuple[np.ndarray, list[str]]:
+    """Read a side file: offsets int64 (n_tokens, 2), and n_tokens + 1 gaps."""
+    rows: list[tuple[int, int]] = []
+    gaps: list[str] = []
+    end_before, number = 0, 0
+    for number, line in read_lines(path):
+        if number == 1:
+            if line != _HEADER:
+                raise InputError(path, 1, f"an offsets file begins with the line {_HEADER!r}")
+            continue
+        fields = line.split("\t")
+        if len(fields) != 3 or not all(_is_number(f) for f in fields[:2]):
+            raise InputError(path, number, "a row has begin, end and gap")
+        try:
+            gap = _unescaped(fields[2])
+        except ValueError as error:
+            raise InputError(path, number, str(error)) from None
+        begin, end = int(fields[0]), int(fields[1])
+        if begin != end_before + len(gap) or end < begin:
+            raise InputError(path, number, "offsets do not fit the gap and the row before")
+        end_before = end
+        rows.append((begin, end))
+        gaps.append(gap)
+    if not rows or rows[-1][0] != rows[-1][1]:
+        raise InputError(path, number or None, "truncated: the last row holds the end of the text")
+    return np.array(rows[:-1], np.int64).reshape(-1, 2), gaps
+
+
+def _is_number(field: str) -> bool:
+    return field.isascii() and field.isdecimal() and len(field) < 18
+
+
+def restore_file(text_path: AnyPath, gaps_path: AnyPath) -> str:
+    """The raw text from a prepared file and its side file."""
+    offsets, gaps = read_gaps(gaps_path)
+    tokens: list[str] = []
+    lengths: Any = np.diff(offsets, axis=1)[:, 0]
+    for number, line in read_lines(text_path):
+        for word in re.split(r"[ \t\v\f\r]+", line):
+            if not word:
+                continue
+            if len(tokens) == len(lengths) or len(word) != lengths[len(tokens)]:
+                raise InputError(text_path, number, f"token {word!r} does not fit {gaps_path}")
+            tokens.append(word)
+    if len(tokens) != len(lengths):
+        raise InputError(text_path, None, f"{len(tokens)} tokens, but {gaps_path} has {len(lengths)}")
+    return restore(tokens, gaps)

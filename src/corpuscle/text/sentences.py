@@ -1,0 +1,223 @@
+"""Where sentences end: the full stop that closes one, against the full stop of an abbreviation.
+
+Most of what is known about abbreviations is learnt from the text itself, so that it works in languages nobody made a
+list for: a short word that hardly ever stands without a full stop, and after whose full stop the text goes on in lower
+case, is an abbreviation (compare Kiss and Strunk 2006, Unsupervised Multilingual Sentence Boundary Detection). In the
+same way a capitalised word that the text mostly writes in lower case has its capital from the start of a sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+__all__ = ["COMMON_ABBREVIATIONS", "TITLES", "Piece", "Usage", "join_abbreviations", "sentence_ends"]
+
+TITLES = frozenset({
+    "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt", "gov", "sen", "mt", "ft", "mme", "mlle",
+    "sra", "srta",
+})
+"""Abbreviations before names, so common that even a short text should have them, though it cannot teach them."""
+
+COMMON_ABBREVIATIONS = frozenset({
+    "jr", "sr", "vs", "etc", "cf", "approx", "dept", "univ", "inc", "ltd", "corp", "bros", "ph.d", "m.sc",
+    "jan", "feb", "aug", "sept", "oct", "nov", "dec", "bzw", "usw", "evtl", "ggf", "vgl",
+})
+"""The same for abbreviations that may stand at the end of a sentence."""
+
+NUMBERED = frozenset({
+    "no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca",
+})
+"""Abbreviations only before a number: elsewhere they are words."""
+
+_CLOSING = frozenset(b")q'")
+_OPENING = frozenset(b"(q'd-")
+_TERMINATORS = np.zeros(128, bool)
+_TERMINATORS[list(b".!Te")] = True
+_LETTERS = frozenset(b"aAo")
+_MAX_LENGTH = 8
+
+
+@dataclass
+class Piece:
+    """A stretch of text between two blank lines (or more of them), and its tokens.
+
+    - ``text``, ``classes``: the characters, and their classes as ASCII bytes;
+    - ``begins``, ``ends``: int64 (n_tokens,), where each token begins and ends in ``text``.
+    """
+
+    text: str
+    classes: bytes
+    begins: np.ndarray
+    ends: np.ndarray
+
+    def token(self, index: int) -> str:
+        """The string of a token."""
+        return self.text[self.begins[index] : self.ends[index]]
+
+    def first_classes(self) -> np.ndarray:
+        """The class of the first character of every token, uint8 (n_tokens,)."""
+        return np.frombuffer(self.classes, np.uint8)[self.begins]
+
+    def full_stops(self) -> np.ndarray:
+        """The tokens that are a single full stop right after another token."""
+        single = (self.first_classes() == ord(".")) & (self.ends - self.begins == 1)
+        single[:1] = False
+        single[1:] &= self.begins[1:] == self.ends[:-1]
+        return np.flatnonzero(single)
+
+    def next_class(self, index: int) -> int:
+        """How the text goes on: the class of the next token that is no opening quote or bracket; 0 at the end."""
+        for i in range(index, min(index + 3, len(self.begins))):
+            found = self.classes[self.begins[i]]
+            if found not in _OPENING:
+                return found
+        return 0
+
+
+@dataclass
+class Usage:
+    """What the text says about its words.
+
+    - ``counts``: how often each token occurs, in its spelling;
+    - ``abbreviations``: lower-cased words without their full stop; the value is whether a name usually follows, as
+      after a title, so that a capital says nothing;
+    - ``cased``: whether the text uses capitals at all.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    abbreviations: dict[str, bool] = field(default_factory=dict)
+    cased: bool = True
+
+    @classmethod
+    def of(cls, pieces: Sequence[Piece], abbreviations: Iterable[str] = ()) -> Usage:
+        """Learn from all pieces of a text; ``abbreviations`` are known beforehand."""
+        usage = cls()
+        stops, before_lower, before_upper = Counter[str](), Counter[str](), Counter[str]()
+        upper = lower = 0
+        for piece in pieces:
+            text = piece.text
+            usage.counts.update([text[b:e] for b, e in zip(piece.begins.tolist(), piece.ends.tolist(), strict=True)])
+            upper += piece.classes.count(b"A")
+            lower += piece.classes.count(b"a")
+            for i in piece.full_stops().tolist():
+                if piece.classes[piece.begins[i - 1]] not in _LETTERS:
+                    continue
+                word = piece.token(i - 1).lower()
+                stops[word] += 1
+                if i + 1 < len(piece.begins):
+                    following = piece.classes[piece.begins[i + 1]]
+                    before_lower[word] += following in b"a0,:"
+                    before_upper[word] += following == ord("A")
+        usage.cased = upper * 100 >= lower
+        usage.abbreviations = dict.fromkeys(TITLES, True) | dict.fromkeys(COMMON_ABBREVIATIONS, False)
+        for word in {word.strip().rstrip(".").lower() for word in abbreviations}:
+            usage.abbreviations[word] = before_upper[word] >= before_lower[word]
+        if usage.cased:
+            usage._learn(stops, before_lower, before_upper)
+        return usage
+
+    def _learn(self, stops: Counter[str], before_lower: Counter[str], before_upper: Counter[str]) -> None:
+        words = Counter[str]()
+        for word, count in self.counts.items():
+            words[word.lower()] += count
+        for word, count in stops.items():
+            if len(word) > _MAX_LENGTH or count < 2 or count < 0.9 * words[word]:
+                continue
+            goes_on = before_lower[word] >= 0.1 * count
+            frequent_and_short = count >= 5 and len(word) <= 4
+            if word not in self.abbreviations and (goes_on or frequent_and_short):
+                self.abbreviations[word] = before_upper[word] > before_lower[word]
+
+    def is_starter(self, word: str) -> bool:
+        """Whether a capitalised word has its capital from its place in the sentence."""
+        lower = word.lower()
+        return lower != word and 0 < self.counts[lower] >= self.counts[word]
+
+
+def join_abbreviations(piece: Piece, usage: Usage) -> tuple[Piece, np.ndarray]:
+    """Make the full stops of abbreviations, initials and ordinal numbers part of the token before them.
+
+    Returns the new piece and a mask of its tokens: those whose full stop does not end a sentence by itself.
+    """
+    drop = np.zeros(len(piece.begins), bool)
+    ends = piece.ends.copy()
+    for i in piece.full_stops().tolist():
+        if _belongs(piece, usage, i):
+            drop[i] = True
+            ends[i - 1] = piece.ends[i]
+    joined = ends != piece.ends
+    # Letters with full stops (U.S.) are single tokens already; an address never ends in a full stop.
+    last = np.frombuffer(piece.classes, np.uint8)[np.maximum(ends - 1, 0)]
+    joined |= (last == ord(".")) & (piece.first_classes() != ord("."))
+    keep = ~drop
+    return Piece(piece.text, piece.classes, piece.begins[keep], ends[keep]), joined[keep]
+
+
+def _belongs(piece: Piece, usage: Usage, stop: int) -> bool:
+    """Whether a full stop is part of the word before it."""
+    first = piece.classes[piece.begins[stop - 1]]
+    length = piece.ends[stop - 1] - piece.begins[stop - 1]
+    following = piece.next_class(stop + 1)
+    if first == ord("0"):
+        if piece.classes[piece.begins[stop - 1] : piece.ends[stop - 1]].strip(b"0") or length > 3:
+            return False
+        return (stop == 1 and following != 0) or (following == ord("a") and usage.cased)
+    if first not in _LETTERS:
+        return False
+    if length == 1 and first == ord("A"):
+        return following != 0
+    word = piece.token(stop - 1).lower()
+    if word in NUMBERED and following == ord("0"):
+        return True
+    return word in usage.abbreviations
+
+
+def sentence_ends(piece: Piece, joined: np.ndarray, usage: Usage) -> np.ndarray:
+    """The numbers of tokens, int64, after which a sentence ends; always the last token."""
+    first = piece.first_classes()
+    candidates = np.flatnonzero(_TERMINATORS[first] | joined).tolist()
+    found = [last for i in candidates if (last := _end_at(piece, usage, i, bool(joined[i]), first))]
+    return np.unique(np.array([*found, len(piece.begins)], np.int64))
+
+
+def _end_at(piece: Piece, usage: Usage, i: int, is_joined: bool, first: np.ndarray) -> int:
+    """The end of the sentence that token ``i`` closes, closing quotes and brackets included; 0 if it closes none."""
+    n, kind = len(piece.begins), first[i]
+    end = i + 1
+    while end < n and first[end] in _CLOSING:
+        gap = piece.classes[piece.ends[end - 1] : piece.begins[end]]
+        if gap.strip(b"S"):
+            break
+        end += 1
+    if end == n:
+        return n
+    gap = piece.begins[end] - piece.ends[end - 1]
+    following = piece.next_class(end)
+    goes_on = usage.cased and following == ord("a")
+    if is_joined:
+        if gap == 0 or following != ord("A"):
+            return 0
+        return end if _may_close(piece, usage, i, end) else 0
+    if goes_on or following in b",:":
+        return 0
+    if kind == ord("T"):
+        return end
+    if gap == 0 and not (kind == ord("!") and following == ord("o")):
+        return 0
+    if kind == ord("e") or (kind == ord(".") and piece.ends[i] - piece.begins[i] > 1):
+        return end if following in b"Ao" or not usage.cased else 0
+    return end
+
+
+def _may_close(piece: Piece, usage: Usage, i: int, end: int) -> bool:
+    """Whether an abbreviation also ends its sentence: the next word has a capital that it does not have elsewhere."""
+    word = piece.token(i).rstrip(".").lower()
+    if usage.abbreviations.get(word, False):
+        return False
+    while end < len(piece.begins) and piece.classes[piece.begins[end]] in _OPENING:
+        end += 1
+    return end < len(piece.begins) and usage.is_starter(piece.token(end))
