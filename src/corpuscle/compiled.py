@@ -2,24 +2,33 @@
 
 Numba's own cache notices when the file of a kernel changes, but not when a kernel that it calls does. So the cache
 directory is named by a hash of all kernel sources (and of the Numba version, and of the bounds-checking flag, which a
-warm cache would silently ignore): another source, another directory. Importing this module imports Numba; modules
-without kernels do not need it.
+warm cache would silently ignore): another source, another directory. Directories that nobody has used for 60 days are
+removed; where none can be written, a temporary one serves until the process ends. Importing this module imports Numba;
+modules without kernels do not need it.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+from corpuscle.progress import say
 
 __all__ = ["cache_directory", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+KEEP_SECONDS = 60 * 24 * 3600
 
 
 def _source_hash() -> str:
@@ -33,22 +42,51 @@ def _source_hash() -> str:
     return digest.hexdigest()
 
 
-def _usable(directory: Path) -> bool:
+def _base() -> Path | None:
+    """The folder of all our caches: CORPUSCLE_CACHE, or the user's cache folder if there is one."""
+    chosen = os.environ.get("CORPUSCLE_CACHE")
+    if chosen:
+        return Path(chosen)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(directory, os.W_OK)
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "corpuscle"
+    except RuntimeError:  # a user without a home
+        return None
+
+
+def _prune(base: Path, now: float) -> None:
+    """Remove the caches of sources that have not been used for long."""
+    for old in base.glob("kernels-*"):
+        with suppress(OSError):
+            if now - old.stat().st_mtime > KEEP_SECONDS:
+                shutil.rmtree(old)
+
+
+def _temporary_directory() -> Path:
+    """A cache for this process only."""
+    directory = tempfile.mkdtemp(prefix="corpuscle-kernels-")
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # not in a fork of this process
+            shutil.rmtree(directory, ignore_errors=True)
+
+    atexit.register(remove)
+    return Path(directory)
 
 
 def _choose_directory() -> Path:
-    base = os.environ.get("CORPUSCLE_CACHE")
+    base = _base()
     if base is None:
-        base = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "corpuscle")
-    directory = Path(base) / f"kernels-{_source_hash()}"
-    if _usable(directory):
-        return directory
-    return Path(tempfile.mkdtemp(prefix="corpuscle-kernels-"))
+        return _temporary_directory()
+    directory = base / f"kernels-{_source_hash()}"
+    try:
+        if not directory.is_dir():
+            directory.mkdir(parents=True, exist_ok=True)
+            _prune(base, time.time())
+        os.utime(directory)  # the day of its last use
+    except OSError:
+        return _temporary_directory()
+    return directory if os.access(directory, os.W_OK) else _temporary_directory()
 
 
 cache_directory = _choose_directory()
@@ -57,7 +95,7 @@ os.environ["NUMBA_CACHE_DIR"] = str(cache_directory)
 import numba  # noqa: E402  (the environment variable comes first)
 from numba.core import event  # noqa: E402
 
-numba.config.CACHE_DIR = str(cache_directory)
+cast(Any, numba.config).CACHE_DIR = str(cache_directory)  # someone may have imported Numba before us
 
 
 class _Announcer(event.Listener):
@@ -66,8 +104,8 @@ class _Announcer(event.Listener):
     told = False
 
     def on_start(self, event: Any) -> None:
-        if not self.told and sys.stderr.isatty():
-            print("compiling kernels for this machine (first use only) ...", file=sys.stderr, flush=True)
+        if not self.told and sys.stderr is not None and sys.stderr.isatty():
+            say("compiling kernels for this machine (first use only) ...")
         _Announcer.told = True
 
     def on_end(self, event: Any) -> None:
@@ -79,4 +117,4 @@ event.register("numba:compile", _Announcer())
 
 def kernel(function: F) -> F:
     """Compile a function of arrays and numbers: cached on disk, without the GIL, with NumPy's division by zero."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
