@@ -1,0 +1,192 @@
+"""``learn``: look at a kit, do every step that its files allow, write the report.
+
+A step that was already done with the same input, settings and versions is not repeated. Since everything that matters
+is written when a step ends, a run can be stopped at any time, and the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpuscle import __version__
+from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
+from corpuscle.packs.kit import ROLES, Kit, find_kit
+from corpuscle.packs.language_model import LANGUAGE_MODEL
+from corpuscle.packs.pack import Pack, write_json
+from corpuscle.packs.report import render
+from corpuscle.packs.step import Chapter, Findings, Job, Step
+from corpuscle.packs.word_classes import WORD_CLASSES
+from corpuscle.progress import say
+from corpuscle.text.files import AnyPath, write_atomically
+
+__all__ = ["STEPS", "Outcome", "learn"]
+
+STEPS: tuple[Step, ...] = (LANGUAGE_MODEL, WORD_CLASSES)
+"""All that can be learned, in the order in which it is done."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of ``learn`` has done: where the report is, what each step says, and which steps were kept as they
+    were."""
+
+    pack: Path
+    report: Path
+    chapters: Mapping[str, Chapter]
+    kept: tuple[str, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for ``--json``."""
+        steps = {
+            name: {"status": "kept" if name in self.kept else "done", **chapter.figures}
+            for name, chapter in self.chapters.items()
+        }
+        return {
+            "pack": str(self.pack),
+            "report": str(self.report),
+            "steps": steps,
+            "seconds": round(self.seconds, 3),
+            "version": __version__,
+        }
+
+
+def learn(
+    kit: AnyPath | None = None,
+    pack: AnyPath = "pack",
+    *,
+    seed: int = 1,
+    workers: int | None = None,
+    steps: Sequence[Step] = STEPS,
+) -> Outcome:
+    """Learn everything that a folder allows (default: the built-in sample) into another folder, the pack."""
+    began = time.perf_counter()
+    target = Pack(pack)
+    if kit is None:
+        found = _sample(target, seed)
+    else:
+        found = find_kit(kit, pack)
+    possible = [step for step in steps if all(found.files.get(role) for role in step.needs)]
+    if not possible:
+        raise InputError(found.folder, None, _nothing_usable(found, steps))
+    target.create()
+    target.state |= {"kit": str(found.folder), "seed": seed}
+    for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
+        target.forget(name, target.state["steps"][name]["files"])
+
+    job = Job(found, target.folder, seed, workers)
+    kept = []
+    for step in possible:
+        try:
+            if _do(step, job, target):
+                kept.append(step.name)
+        except (KeyboardInterrupt, Interrupted):
+            done = [s.title.lower() for s in possible if target.is_done(s.name, _fingerprint(s, job, target))]
+            finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
+            message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
+            raise Interrupted(message) from None
+    chapters = {step.name: step.report(_findings(target, step), target.shown) for step in possible}
+    report = _write_report(found, target, possible, chapters)
+    return Outcome(target.folder, report, chapters, tuple(kept), time.perf_counter() - began)
+
+
+def _sample(target: Pack, seed: int) -> Kit:
+    """The built-in sample, generated into the pack unless it is already there."""
+    from corpuscle import samples
+
+    folder = target.folder / "kit"
+    wanted = {"seed": seed, "version": __version__}
+    if target.state.get("sample") != wanted or not folder.is_dir():
+        say("no kit given: generating the built-in sample")
+        target.create()
+        samples.write(folder, seed)
+        target.state["sample"] = wanted
+        target.save()
+    return find_kit(folder, target.folder / "no pack in a kit of ours")
+
+
+def _nothing_usable(kit: Kit, steps: Sequence[Step]) -> str:
+    useful = sorted({ROLES[role] for step in steps for role in step.needs})
+    found = (
+        f"{sum(map(len, kit.files.values())) + len(kit.others)} other files" if kit.files or kit.others else "no files"
+    )
+    return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}"
+
+
+def _fingerprint(step: Step, job: Job, target: Pack) -> str:
+    """Changes whenever the step could give another result."""
+    before = {name: (target.done(name) or {}).get("fingerprint") for name in step.after}
+    facts = [step.name, step.version, __version__, job.seed, dict(step.settings), job.hashes(step.needs), before]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _do(step: Step, job: Job, target: Pack) -> bool:
+    """Do a step unless it is done; returns whether it was."""
+    fingerprint = _fingerprint(step, job, target)
+    if target.is_done(step.name, fingerprint):
+        say(f"{step.title.lower()}: already done")
+        return True
+    say(f"{step.title.lower()} ...")
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CorpuscleWarning)
+        findings = step.run(job, step.settings)
+    seconds = time.perf_counter() - began
+    notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
+    target.record(
+        step.name,
+        step.writes,
+        fingerprint=fingerprint,
+        version=step.version,
+        settings=dict(step.settings),
+        seconds=round(seconds, 3),
+        finished=_today(),
+        notes=notes,
+        findings=findings,
+    )
+    for note in notes:
+        say(f"note: {note}")
+    say(f"{step.title.lower()}: done in {seconds:.1f} s")
+    return False
+
+
+def _today() -> str:
+    """The date, or the one that SOURCE_DATE_EPOCH sets."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return time.strftime("%Y-%m-%d", time.gmtime(None if epoch is None else int(epoch)))
+
+
+def _findings(target: Pack, step: Step) -> Findings:
+    record = target.done(step.name)
+    assert record is not None
+    return record["findings"]
+
+
+def _write_report(kit: Kit, target: Pack, steps: Sequence[Step], chapters: Mapping[str, Chapter]) -> Path:
+    records = {step.name: target.done(step.name) or {} for step in steps}
+    used = {role for step in steps for role in step.needs}
+    unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
+    unused += [(name, "") for name in kit.others]
+    write_json(
+        target.folder / "report.json",
+        {
+            "corpuscle": __version__,
+            "kit": str(kit.folder),
+            "seed": target.state["seed"],
+            "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
+            "not_used": sorted(name for name, _ in unused),
+            "steps": records,
+        },
+    )
+    path = target.folder / "report.html"
+    with write_atomically(path, "w") as file:
+        file.write(render(kit, target, steps, chapters, records, sorted(unused)))
+    return path

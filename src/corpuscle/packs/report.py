@@ -1,0 +1,144 @@
+"""The report of a pack: one HTML file that needs nothing else, for someone who knows the language and not the models.
+
+No script, no font, no picture is fetched: a content security policy in the page forbids it, which also keeps hostile
+text in a kit from becoming anything but text. What each step has to say comes from the step; here it is put in order.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpuscle import __version__
+from corpuscle.packs import page
+from corpuscle.packs.kit import ROLES, Kit
+from corpuscle.packs.pack import Pack
+from corpuscle.packs.step import Chapter, Step
+
+__all__ = ["render"]
+
+_STYLE = (Path(__file__).parent / "report.css").read_text
+
+
+def render(
+    kit: Kit,
+    pack: Pack,
+    steps: Sequence[Step],
+    chapters: Mapping[str, Chapter],
+    records: Mapping[str, Mapping[str, Any]],
+    unused: Sequence[tuple[str, str]],
+) -> str:
+    """The whole page."""
+    is_sample = "sample" in pack.state and kit.folder == pack.folder / "kit"
+    name = "the built-in sample" if is_sample else kit.folder.resolve().name or str(kit.folder)
+    title = f"What was learned from {name}"
+    contents = [(step.name, step.title) for step in steps] + [("use", "How to use it"), ("made", "How it was made")]
+    links = "".join(f'<a href="#{page.escape(anchor)}">{page.escape(text)}</a>' for anchor, text in contents)
+    body = [
+        f"<header><h1>{page.escape(title)}</h1>{_summary(steps, chapters, is_sample)}<nav>{links}</nav></header>",
+        *(_chapter(step, chapters[step.name], records[step.name]) for step in steps),
+        _use(pack, chapters, steps),
+        _made(kit, pack, steps, records, unused),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{page.escape(title)}</title><style>{_STYLE(encoding='utf-8')}</style></head>"
+        f"<body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: bool) -> str:
+    cards = [card for step in steps for card in chapters[step.name].cards]
+    boxes = "".join(
+        f'<div class="card"><b>{page.escape(number)}</b><span>{page.escape(what)}</span></div>'
+        for number, what in cards
+    )
+    learned = " and ".join(f"a {step.title.lower()}" if i == 0 else step.title.lower() for i, step in enumerate(steps))
+    sample = (
+        " The sample is a made-up language that Corpuscle generates to be tried on; give a folder of your own to learn "
+        "from your text."
+        if is_sample
+        else ""
+    )
+    lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
+    return f'<p class="lead">{page.escape(lead)}</p><div class="cards">{boxes}</div>'
+
+
+def _chapter(step: Step, chapter: Chapter, record: Mapping[str, Any]) -> str:
+    notes = "".join(page.note(f"Note: {text}") for text in record.get("notes", ()))
+    return f'<section id="{page.escape(step.name)}"><h2>{page.escape(step.title)}</h2>{chapter.body}{notes}</section>'
+
+
+def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> str:
+    commands = [command for step in steps for command in chapters[step.name].commands]
+    rows = "".join(
+        f"<dt><code>{page.escape(command)}</code></dt><dd>{page.escape(what)}</dd>" for command, what in commands
+    )
+    load = f"import corpuscle\nmodel = corpuscle.load({f'{pack.shown}/{steps[0].writes[0]}'!r})"
+    return (
+        '<section id="use"><h2>How to use it</h2>'
+        + page.paragraph("In a terminal, where TEXT stands for a file of yours, a sentence a line:")
+        + f'<dl class="commands">{rows}</dl>'
+        + page.paragraph("In Python:")
+        + f"<pre><code>{page.escape(load)}</code></pre></section>"
+    )
+
+
+def _made(
+    kit: Kit,
+    pack: Pack,
+    steps: Sequence[Step],
+    records: Mapping[str, Mapping[str, Any]],
+    unused: Sequence[tuple[str, str]],
+) -> str:
+    used = sorted({role for step in steps for role in step.needs})
+    rows = [(name, ROLES[role], _size(kit.folder / name)) for role in used for name in kit.files.get(role, ())]
+    timing = [
+        (step.title, f"{records[step.name]['seconds']:.1f} s", records[step.name]["finished"], _settings(step))
+        for step in steps
+    ]
+    models = [(name, _size(pack.folder / name)) for step in steps for name in step.writes]
+    again = f"corpuscle learn {shlex.quote(str(kit.folder))} -o {shlex.quote(pack.shown)} --seed {pack.state['seed']}"
+    parts = [
+        '<section id="made"><h2>How it was made</h2>',
+        page.facts(
+            [("Corpuscle", __version__), ("seed", pack.state["seed"]), ("kit", kit.folder), ("pack", pack.shown)]
+        ),
+        page.table(("step", "time", "finished", "settings"), timing, (1,)),
+        "<h3>Files</h3>",
+        page.table(("learned from", "what it is", "size"), rows, (2,)),
+        page.table(("written", "size"), models, (1,)),
+    ]
+    if unused:
+        parts.append("<h3>Not used</h3>")
+        parts.append(page.paragraph("These files of the kit were not used: nothing in this version learns from them."))
+        items = [
+            f"<li><code>{page.escape(page.clip(name, 120))}</code>{page.escape(f' ({what})' if what else '')}</li>"
+            for name, what in unused
+        ]
+        shown = 12
+        parts.append(f"<ul>{''.join(items[:shown])}</ul>")
+        if len(items) > shown:
+            more = f"{len(items) - shown} more"
+            parts.append(f"<details><summary>{more}</summary><ul>{''.join(items[shown:])}</ul></details>")
+    parts.append(page.paragraph("The same files and the same seed give the same models:"))
+    parts.append(f"<pre><code>{page.escape(again)}</code></pre></section>")
+    return "".join(parts)
+
+
+def _settings(step: Step) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in step.settings.items())
+
+
+def _plain(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _size(path: Path) -> str:
+    size = path.stat().st_size
+    return f"{size:,} bytes" if size < 10_000 else f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,100 @@
+"""A step of learning: what it needs, what it writes, and what it has to say in the report.
+
+A step is a record of plain functions. ``run`` does the work and returns its findings, plain data that JSON can hold;
+they are kept, so that ``report`` can write the chapter again without the work being done again. A new step is a
+module with one such record, and a line in ``corpuscle.packs.learn.STEPS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from corpuscle.errors import InputError
+from corpuscle.packs.heldout import Split, split
+from corpuscle.packs.kit import Kit
+from corpuscle.text import read_text
+from corpuscle.text.corpus import Corpus
+
+__all__ = ["Chapter", "Findings", "Job", "Step"]
+
+Findings = dict[str, Any]
+"""What a step has found out: numbers, strings, lists and dictionaries, as JSON knows them."""
+
+FEWEST_SENTENCES = 20
+"""With fewer, a tenth held out says nothing."""
+
+
+class Job:
+    """What a step works with: the kit, the pack's folder, seed and workers, and the text, read once for all steps."""
+
+    def __init__(self, kit: Kit, pack: Path, seed: int, workers: int | None):
+        self.kit, self.pack, self.seed, self.workers = kit, pack, seed, workers
+        self._hashes: dict[str, dict[str, str]] = {}
+
+    def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
+        """A hash of the content of every file of some roles; each file is read once a run."""
+        for role in roles:
+            if role not in self._hashes:
+                self._hashes[role] = self.kit.hashes([role])
+        return {name: digest for role in roles for name, digest in self._hashes[role].items()}
+
+    @cached_property
+    def text(self) -> Corpus:
+        """The running text: every file begins a document, and so does every empty line."""
+        corpus = read_text(*self.kit.paths("text"), blank="document")
+        filled = int((corpus.lengths > 0).sum())
+        if filled < FEWEST_SENTENCES:
+            reason = f"only {filled} sentences of text; at least {FEWEST_SENTENCES} are needed"
+            raise InputError(self.kit.folder / "text", None, reason)
+        return corpus
+
+    @cached_property
+    def halves(self) -> Split:
+        """The text without a seeded tenth, and that tenth."""
+        return split(self.text, self.seed)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What a step tells the reader.
+
+    - ``headline``: one sentence of plain text;
+    - ``figures``: its main numbers by name, for ``--json``;
+    - ``cards``: (number, what it is) for the top of the report;
+    - ``body``: HTML;
+    - ``commands``: (command line, what it does).
+    """
+
+    headline: str
+    figures: Mapping[str, Any]
+    cards: list[tuple[str, str]]
+    body: str
+    commands: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that can be learned from a kit.
+
+    - ``name``: short, for files and JSON; ``title``: for people;
+    - ``version``: to be raised when the step would give other results for the same input;
+    - ``needs``: the roles of a kit's files without which there is nothing to do;
+    - ``writes``: its files, relative to the pack;
+    - ``run``: does the work; ``report``: findings and the pack's path as the user wrote it -> Chapter;
+    - ``settings``: what it was told; kept, reported, and part of what makes a run the same run;
+    - ``after``: names of steps whose files it reads.
+    """
+
+    name: str
+    title: str
+    version: int
+    needs: tuple[str, ...]
+    writes: tuple[str, ...]
+    run: Callable[[Job, Mapping[str, Any]], Findings]
+    report: Callable[[Findings, str], Chapter]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
