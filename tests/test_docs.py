@@ -1,9 +1,11 @@
 """The documentation tells the truth: commands exist, examples run, links lead somewhere."""
 
 import doctest
+import glob
 import importlib
 import pkgutil
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -25,12 +27,12 @@ def block_after(mark, text):
     return re.search(rf"<!-- {mark} -->\n```sh\n(.*?)\n```", text, re.S).group(1)
 
 
-def commands_in(page):
+def commands_in(text):
     """Every ``corpuscle ...`` line of the shell blocks of a page, as lists of words."""
-    blocks = re.findall(r"```(?:sh|bash|console)\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    blocks = re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, re.S)
+    lines = [x for x in "\n".join(blocks).replace("\\\n", " ").splitlines() if not x.lstrip().startswith("#")]
     found = [re.split(r"&&|\||;|>|<| #", line) for line in lines]
-    parts = [part.strip().removeprefix("$ ").split() for line in found for part in line]
+    parts = [shlex.split(part.strip().removeprefix("$ ")) for line in found for part in line]
     return [words for words in parts if words and words[0].endswith("corpuscle")]
 
 
@@ -41,7 +43,7 @@ def test_examples_in_docstrings_are_true(name):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_in_the_documentation_exist(page, capsys):
-    for words in commands_in(page):
+    for words in commands_in(page.read_text(encoding="utf-8")):
         if len(words) == 1 or words[1].startswith("-"):
             continue
         assert words[1] in TASKS or words[1] in COMMANDS, " ".join(words)
@@ -80,6 +82,17 @@ def test_the_first_command_of_the_readme_learns_from_the_sample():
     command = block_after("learn command", (ROOT / "README.md").read_text())
     assert command.endswith("corpuscle learn")
     assert main(["learn", "--help"]) == 0
+
+
+def test_the_tour_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    tour = (ROOT / "README.md").read_text().partition("## A short tour")[2].partition("\n## ")[0]
+    monkeypatch.chdir(tmp_path)
+    Path("letters.txt").write_text("Dear friend, it rained. We stayed at No. 5.\n")
+    for words in commands_in(tour):
+        arguments = [path for word in words[1:] for path in (sorted(glob.glob(word)) or [word])]
+        assert main(arguments) == 0, " ".join(words) + "\n" + capsys.readouterr().err
+    for code in re.findall(r"```python\n(.*?)```", tour, re.S):
+        exec(compile(code, "README.md", "exec"), {})
 
 
 def test_committed_pages_name_no_machine_paths():
