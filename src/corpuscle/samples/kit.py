@@ -1,0 +1,202 @@
+"""Write a sample to a folder: a kit that ``corpuscle learn`` takes, and beside it the truth about everything in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from corpuscle import __version__
+from corpuscle.errors import InputError
+from corpuscle.samples.documents import Document
+from corpuscle.samples.entities import Note
+from corpuscle.samples.language import Language, Pair
+from corpuscle.samples.lexicon import Word
+from corpuscle.samples.names import Name
+from corpuscle.text.conllu import write_conllu
+from corpuscle.text.files import AnyPath, write_atomically
+
+__all__ = ["MARK", "write_language"]
+
+MARK = "sample.json"
+"""The file by which a sample is known: its seed, its sizes and the list of its files."""
+TAGGED = 6
+"""One sentence of the text in so many is in the treebank that goes with the kit."""
+SEGMENTED = 4
+"""One sentence of the text in so many is in the truth about segmentation."""
+
+README = """\
+A made-up language, written by Corpuscle {version} from seed {seed}.
+
+It has a sister language, which came from the same ancestor, and which is written in the {other} script. All of this
+was generated together, so the truth about every file is known; it is in the folder gold. `corpuscle learn` takes this
+folder as it is. One line is one sentence, words are separated by spaces, except in entities, which is running text.
+
+text/*.txt          {documents} documents, {sentences} sentences; the topic is in the file name
+parallel/train.src  {pairs} sentences of the main language
+parallel/train.tgt  their translations into the sister language
+names.tsv           {names} names: Latin spelling, then the accepted spellings in the other script, the usual one first
+lexicon.tsv         lemma, form, features (UPOS first) of every form of every base word
+tagged.conllu       {tagged} sentences with lemmas, tags, features and dependencies (CoNLL-U)
+trees.mrg           the constituent trees of the same sentences
+entities/*.txt,ann  {notes} notes of a clinic with people, places, products and disorders (brat standoff); some
+                    disorders are in several pieces, some share words
+noisy.txt           {messages} messages as people type them in a hurry
+
+gold/alignments.txt          word alignments of parallel/train: source-target from 0, `?` for links only possible
+gold/topics.tsv              the topic of each document
+gold/unspaced.txt, words.txt the beginning of the text without spaces, and its words
+gold/noisy.tsv               messages, a token a line: as typed, as meant, what happened to it
+gold/slang.tsv               slang and what it stands for
+gold/entities.bio            tokens of the notes with BIO tags, for the mentions that such tags can express
+gold/held-out.txt, .conllu, .mrg              more text with its analyses, not in text/
+gold/parallel.src, .tgt, .align, .tgt.conllu  more pairs, their alignments, and the analyses of the translations
+gold/names.tsv               more names
+gold/entities/*.txt,ann      more notes
+"""
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _text(documents: Iterable[Document]) -> str:
+    return _lines(str(sentence) for document in documents for sentence in document.sentences)
+
+
+def _alignment(pair: Pair) -> str:
+    return " ".join(f"{link.source}{'-' if link.sure else '?'}{link.target}" for link in pair.links)
+
+
+def _names(names: Iterable[Name]) -> str:
+    return _lines("\t".join((name.latin, *name.other)) for name in names)
+
+
+def _entry(word: Word) -> str:
+    features = f"UPOS={word.upos}" + ("" if word.features == "_" else f"|{word.features}")
+    return f"{word.lemma}\t{word.form}\t{features}"
+
+
+def _notes(folder: str, notes: Iterable[Note]) -> Iterator[tuple[str, str]]:
+    for note in notes:
+        yield f"{folder}/{note.label}.txt", note.text
+        yield f"{folder}/{note.label}.ann", note.standoff()
+
+
+def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, str]]:
+    yield f"{stem}.src", _lines(str(pair.source) for pair in pairs)
+    yield f"{stem}.tgt", _lines(str(pair.target) for pair in pairs)
+
+
+def tagged_documents(language: Language) -> list[Document]:
+    """The documents of the text that are in the kit's treebank."""
+    wanted, chosen, count = language.sizes.sentences / TAGGED, [], 0
+    for document in language.documents:
+        chosen.append(document)
+        count += len(document.sentences)
+        if count >= wanted:
+            break
+    return chosen
+
+
+def files(language: Language) -> Iterator[tuple[str, str]]:
+    """The files of a kit that are plain lines: path inside the folder and content."""
+    sizes = language.sizes
+    for document in language.documents:
+        yield f"text/{document.label}.txt", _text([document])
+    yield from _parallel("parallel/train", language.pairs)
+    yield "names.tsv", _names(language.names)
+    yield "lexicon.tsv", _lines(dict.fromkeys(map(_entry, language.lexicon)))
+    tagged = tagged_documents(language)
+    yield "trees.mrg", _lines(sentence.brackets() for sentence in language.sentences(tagged))
+    yield from _notes("entities", language.entities)
+    yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)
+
+    yield "gold/alignments.txt", _lines(map(_alignment, language.pairs))
+    yield "gold/topics.tsv", _lines(f"{document.label}\t{document.topic}" for document in language.documents)
+    segmented = language.sentences()[: max(1, sizes.sentences // SEGMENTED)]
+    yield "gold/unspaced.txt", _lines("".join(sentence.words) for sentence in segmented)
+    yield "gold/words.txt", _lines(map(str, segmented))
+    yield "gold/noisy.tsv", "\n".join(
+        _lines(f"{typed}\t{meant}\t{way or '_'}" for typed, meant, way in zip(m.typed, m.meant, m.ways, strict=True))
+        for m in language.messages
+    )
+    yield "gold/slang.tsv", _lines(f"{short}\t{word}" for word, short in language.channel.slang.items())
+    yield "gold/entities.bio", "\n".join(
+        _lines(f"{word}\t{tag}" for word, tag in zip(sentence.words, note.tags(number), strict=True))
+        for note in language.entities
+        for number, sentence in enumerate(note.sentences)
+    )
+    yield "gold/held-out.txt", _text(language.held_out)
+    yield "gold/held-out.mrg", _lines(s.brackets() for s in language.sentences(language.held_out))
+    yield from _parallel("gold/parallel", language.held_out_pairs)
+    yield "gold/parallel.align", _lines(map(_alignment, language.held_out_pairs))
+    yield "gold/names.tsv", _names(language.held_out_names)
+    yield from _notes("gold/entities", language.held_out_entities)
+    yield "README.txt", README.format(
+        version=__version__,
+        seed=language.seed,
+        other=language.other_script.name.capitalize(),
+        documents=len(language.documents),
+        sentences=sizes.sentences,
+        pairs=sizes.pairs,
+        names=sizes.names,
+        tagged=sum(len(document.sentences) for document in tagged),
+        notes=len(language.entities),
+        messages=sizes.messages,
+    )
+
+
+def _clear(folder: Path) -> None:
+    """Make room: an old sample goes, anything else is an error."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(folder, None, "not a folder")
+    if not any(folder.iterdir()):
+        return
+    mark = folder / MARK
+    if not mark.is_file():
+        raise InputError(folder, None, f"the folder is not empty and holds no sample ({MARK} is not there)")
+    try:
+        old = json.loads(mark.read_text(encoding="utf-8"))["files"]
+        inside = [folder / name for name in old if ".." not in Path(name).parts and not Path(name).is_absolute()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(mark, None, "this does not describe a sample") from error
+    for path in inside:
+        path.unlink(missing_ok=True)
+
+
+def write_language(language: Language, folder: AnyPath) -> list[str]:
+    """Write the kit of a language; an old sample in the folder is replaced. Returns the paths inside the folder."""
+    target = Path(folder)
+    _clear(target)
+    written = []
+
+    def place(name: str) -> Path:
+        path = target / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(path.parent, None, (error.strerror or str(error)).lower()) from error
+        written.append(name)
+        return path
+
+    for name, content in files(language):
+        with write_atomically(place(name), "wb") as file:
+            file.write(content.encode())
+    for name, treebank in (
+        ("tagged.conllu", language.treebank(tagged_documents(language))),
+        ("gold/held-out.conllu", language.treebank(language.held_out)),
+        ("gold/parallel.tgt.conllu", language.sister_treebank(language.held_out_pairs)),
+    ):
+        write_conllu(treebank, place(name))
+    description = {
+        "seed": language.seed,
+        "version": __version__,
+        "sizes": vars(language.sizes),
+        "files": sorted(written),
+    }
+    with write_atomically(place(MARK), "wb") as file:
+        file.write((json.dumps(description, indent=1) + "\n").encode())
+    return sorted(written)

@@ -1,0 +1,268 @@
+"""``Language``: everything about one generated language, made when it is asked for.
+
+Each layer draws from random streams of its own, so asking for one never changes another, and a larger sample begins
+with the smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from corpuscle.errors import SettingError
+from corpuscle.random import Random
+from corpuscle.samples.documents import Cast, Document, Sentence, make_documents
+from corpuscle.samples.entities import Note, make_notes
+from corpuscle.samples.grammar import Grammar
+from corpuscle.samples.lexicon import Lexicon, Word, make_roots
+from corpuscle.samples.meaning import Speaker
+from corpuscle.samples.messages import Channel, Message, make_messages
+from corpuscle.samples.morphology import main_morphology
+from corpuscle.samples.names import Name, make_names
+from corpuscle.samples.scripts import Script, latin, other_script
+from corpuscle.samples.sister import Link, SoundChanges, links, sister_grammar
+from corpuscle.samples.sounds import Sounds, inventory
+from corpuscle.text.brackets import parse_brackets
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.trees import Trees
+
+__all__ = ["Language", "Pair", "Sizes", "generate"]
+
+KNOWN_NAMES = 600
+"""How many of the names the texts may mention: a fixed number, so that texts do not depend on the list's length."""
+
+
+class Pair(NamedTuple):
+    """A sentence of the main language, its translation into the sister language, and their alignment."""
+
+    source: Sentence
+    target: Sentence
+    links: list[Link]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much to make of each layer; what is held out comes on top."""
+
+    sentences: int = 6000
+    pairs: int = 1500
+    names: int = 1200
+    notes: int = 400
+    """Sentences with entities."""
+    messages: int = 800
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1:
+                raise SettingError(f"{name} must be at least 1, not {value}")
+
+    @property
+    def held_out(self) -> Sizes:
+        """The sizes of the held-out parts."""
+        return Sizes(
+            max(1, self.sentences // 15),
+            max(1, self.pairs // 7),
+            max(1, self.names // 6),
+            max(1, self.notes // 5),
+            max(1, self.messages // 5),
+        )
+
+
+class Language:
+    """A language, its sister, and texts in them. See ``generate``."""
+
+    def __init__(self, seed: int, sizes: Sizes):
+        self.seed = seed
+        self.sizes = sizes
+
+    @cached_property
+    def sounds(self) -> Sounds:
+        """Phonemes and how they combine."""
+        return inventory(self.seed)
+
+    @cached_property
+    def script(self) -> Script:
+        """The Latin orthography of the main language."""
+        return latin(self.seed)
+
+    @cached_property
+    def other_script(self) -> Script:
+        """The script of the sister language."""
+        return other_script(self.seed)
+
+    @cached_property
+    def sound_changes(self) -> SoundChanges:
+        """What happened to inherited words in the sister language."""
+        return SoundChanges(self.seed)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The grammar and the lexicon of the main language."""
+        seed = self.seed
+        roots = make_roots(seed, "samples/main/roots", self.sounds)
+        morphology = main_morphology(seed, self.sounds)
+        lexicon = Lexicon(seed, "samples/main", self.sounds, self.script, morphology, roots)
+        random = Random(seed, "samples/main/grammar")
+        order = random.choice(("SVO", "SOV", "VSO"))
+        return Grammar.drawn(random, lexicon, order, articles=True, copula=True, drop=random.uniform() < 0.5)
+
+    @cached_property
+    def sister(self) -> Grammar:
+        """The grammar and the lexicon of the sister language."""
+        roots = self.grammar.lexicon.roots
+        return sister_grammar(self.seed, self.sounds, self.other_script, roots, self.sound_changes, self.grammar)
+
+    @cached_property
+    def lexicon(self) -> list[Word]:
+        """Every form of every base word of the main language, with lemma and features."""
+        return list(self.grammar.lexicon.paradigms())
+
+    @cached_property
+    def _speaker(self) -> Speaker:
+        return Speaker(self.seed, self.grammar.lexicon.morphology.numbers)
+
+    @cached_property
+    def _names(self) -> list[Name]:
+        count = max(KNOWN_NAMES, self.sizes.names + self.sizes.held_out.names)
+        return make_names(self.seed, count, self.sounds, self.script, self.other_script, self.sound_changes)
+
+    @property
+    def names(self) -> list[Name]:
+        """Names in both scripts."""
+        return self._names[: self.sizes.names]
+
+    @property
+    def held_out_names(self) -> list[Name]:
+        """More names."""
+        return self._names[self.sizes.names :][: self.sizes.held_out.names]
+
+    @cached_property
+    def _cast(self) -> Cast:
+        return Cast(self._names[:KNOWN_NAMES])
+
+    def _documents(self, purpose: str, sentences: int) -> list[Document]:
+        return make_documents(self.seed, purpose, sentences, self._speaker, self.grammar, self._cast)
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        """The main text."""
+        return self._documents("samples/text", self.sizes.sentences)
+
+    @cached_property
+    def held_out(self) -> list[Document]:
+        """More documents of the same kind, for testing."""
+        return self._documents("samples/held-out text", self.sizes.held_out.sentences)
+
+    def _pairs(self, purpose: str, count: int) -> list[Pair]:
+        pairs = []
+        for document in self._documents(purpose, count):
+            for sentence in document.sentences:
+                target = Sentence(sentence.meaning, self.sister.sentence(sentence.meaning))
+                pairs.append(Pair(sentence, target, links(sentence.tree, target.tree)))
+        return pairs
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Sentences with their translations into the sister language."""
+        return self._pairs("samples/pairs", self.sizes.pairs)
+
+    @cached_property
+    def held_out_pairs(self) -> list[Pair]:
+        """More pairs."""
+        return self._pairs("samples/held-out pairs", self.sizes.held_out.pairs)
+
+    @cached_property
+    def _notes(self) -> tuple[list[Note], list[Note]]:
+        def make(purpose: str, sentences: int) -> list[Note]:
+            return make_notes(
+                self.seed, purpose, sentences, self._speaker, self.grammar, self._cast, self.other_script
+            )
+
+        return make("samples/notes", self.sizes.notes), make("samples/held-out notes", self.sizes.held_out.notes)
+
+    @property
+    def entities(self) -> list[Note]:
+        """Notes in which people, places, products and disorders are marked."""
+        return self._notes[0]
+
+    @property
+    def held_out_entities(self) -> list[Note]:
+        """More notes."""
+        return self._notes[1]
+
+    @cached_property
+    def channel(self) -> Channel:
+        """What corrupts messages, with its slang."""
+        return Channel(self.seed, self.grammar.lexicon)
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """Noisy messages with their repair."""
+        return make_messages(
+            self.seed, self.sizes.messages, self._speaker, self.grammar, self._cast, self.channel
+        )
+
+    def sentences(self, documents: Iterable[Document] | None = None) -> list[Sentence]:
+        """The sentences of some documents, of the main text unless others are given."""
+        return [s for document in (self.documents if documents is None else documents) for s in document.sentences]
+
+    def corpus(self, documents: Sequence[Document] | None = None) -> Corpus:
+        """The main text (or other documents) as a Corpus, with documents labelled by their topics."""
+        documents = self.documents if documents is None else documents
+        corpus = Corpus.from_sentences(sentence.words for sentence in self.sentences(documents))
+        starts = starts_of(len(document.sentences) for document in documents)
+        return corpus.with_documents(starts, [document.topic for document in documents])
+
+    def treebank(self, documents: Sequence[Document] | None = None) -> Treebank:
+        """The main text (or other documents) with lemmas, tags, features and dependencies."""
+        documents = self.documents if documents is None else documents
+        comments = []
+        for document in documents:
+            for number, _ in enumerate(document.sentences, 1):
+                first = (f"# newdoc id = {document.label}",) if number == 1 else ()
+                comments.append((*first, f"# sent_id = {document.label}-{number}"))
+        return _treebank(self.sentences(documents), comments)
+
+    def trees(self, documents: Sequence[Document] | None = None) -> Trees:
+        """The main text (or other documents) as constituent trees."""
+        return parse_brackets(sentence.brackets() for sentence in self.sentences(documents))
+
+    def sister_treebank(self, pairs: Sequence[Pair] | None = None) -> Treebank:
+        """The translations with lemmas, tags and dependencies."""
+        return _treebank([pair.target for pair in (self.pairs if pairs is None else pairs)])
+
+
+def _treebank(sentences: Sequence[Sentence], comments: Sequence[tuple[str, ...]] | None = None) -> Treebank:
+    words = [[leaf.word for leaf in sentence.leaves] for sentence in sentences]
+    return Treebank.from_sentences(
+        [sentence.words for sentence in sentences],
+        heads=[sentence.dependencies[0] for sentence in sentences],
+        relations=[sentence.dependencies[1] for sentence in sentences],
+        lemmas=[[word.lemma for word in row] for row in words],
+        tags=[[word.upos for word in row] for row in words],
+        features=[[word.features for word in row] for row in words],
+        misc=[[f"Gloss={word.gloss}" for word in row] for row in words],
+        comments=comments,
+    )
+
+
+def generate(
+    seed: int = 1,
+    sentences: int = 6000,
+    pairs: int = 1500,
+    names: int = 1200,
+    notes: int = 400,
+    messages: int = 800,
+) -> Language:
+    """The language of a seed. Layers are made when they are first asked for.
+
+    >>> language = generate(seed=1, sentences=20)
+    >>> len(language.corpus())
+    20
+    """
+    if seed < 0:
+        raise SettingError(f"a seed is 0 or more, not {seed}")
+    return Language(seed, Sizes(sentences, pairs, names, notes, messages))

@@ -1,0 +1,348 @@
+"""The words of a language: roots with their paradigms, irregular forms, function words.
+
+``Lexicon`` answers "the word for this concept in this form" and remembers the answer. The same class serves the main
+language and its sister; they differ in their morphology, their script and their roots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from corpuscle.random import Random
+from corpuscle.samples.concepts import CONCEPTS, GENERAL
+from corpuscle.samples.morphology import Morphology
+from corpuscle.samples.scripts import Script
+from corpuscle.samples.sounds import VOWELS, Sounds
+
+__all__ = ["Lexicon", "Word", "make_roots"]
+
+UNINFLECTED = {
+    "not": "PART",
+    "that": "SCONJ",
+    "and": "CCONJ",
+    "but": "CCONJ",
+    "or": "CCONJ",
+    "when": "SCONJ",
+    "because": "SCONJ",
+    "if": "SCONJ",
+    "very": "ADV",
+    "Q": "PART",
+    "of": "ADP",
+    "FUT": "AUX",
+}
+"""Function words that have one form only, with their part of speech."""
+_INFLECTED = "the a this which who what where I you he we youse they be be-past"
+FUNCTION_WORDS = (*_INFLECTED.split(" "), *UNINFLECTED)
+FREQUENT = tuple(
+    key for key, concept in CONCEPTS.items() if concept.topic == GENERAL and concept.kind in ("person", "idea", "body")
+)
+"""Nouns that may have an unrelated plural."""
+STRONG = ("see.v", "come.v", "go.v", "take.v", "have.v", "know.v", "give.v", "say.v", "think.v", "make.v")
+"""Verbs that may have an unrelated past."""
+ARTICLES = ("the", "a")
+_ABLAUT = str.maketrans("aeioyuøɨ", "oieuoiea")
+
+
+class Word(NamedTuple):
+    """A word form with all that is known about it."""
+
+    form: str
+    lemma: str
+    upos: str
+    features: str
+    """In the notation of Universal Dependencies, "_" if there are none."""
+    sounds: str
+    gloss: str
+
+
+def features_of(**values: str) -> str:
+    """Features as Universal Dependencies writes them, without the empty ones.
+
+    >>> features_of(Number="Sing", Case="Nom", Gender="")
+    'Case=Nom|Number=Sing'
+    """
+    return "|".join(f"{name}={value}" for name, value in sorted(values.items()) if value) or "_"
+
+
+def onset(root: str) -> str:
+    """The consonants before the first vowel."""
+    return root[: next((i for i, sound in enumerate(root) if sound in VOWELS), len(root))]
+
+
+def make_roots(
+    seed: int, purpose: str, sounds: Sounds, root_of: Callable[[str], str | None] = lambda key: None
+) -> dict[str, str]:
+    """A root for every concept and function word, no two alike.
+
+    Frequent words are short. ``root_of`` may suggest a root (an inherited one); it is taken unless another word has it.
+    """
+    roots: dict[str, str] = {}
+    taken: set[str] = set()
+    for index, key in enumerate([*FUNCTION_WORDS, *CONCEPTS]):
+        random = Random(seed, purpose, 0, index)
+        suggestion = root_of(key)
+        if suggestion and suggestion not in taken:
+            root = suggestion
+        else:
+            concept = CONCEPTS.get(key)
+            attempt = 0
+            while True:
+                length = 1 + attempt // 6
+                if concept is not None and concept.pos not in ("ADP", "NUM"):
+                    second = random.uniform() < (0.5 if concept.topic == GENERAL else 0.85)
+                    length = 1 + second + (random.uniform() < 0.25) + attempt // 20
+                root = sounds.root(random, length)
+                attempt += 1
+                if key in ARTICLES and onset(root) in ("", onset(roots.get("the", ""))):
+                    continue
+                if root not in taken and len(root) > (1 if length == 1 else 2) and len(root) < 10:
+                    break
+        taken.add(root)
+        roots[key] = root
+    return roots
+
+
+class Lexicon:
+    """All words of one language."""
+
+    def __init__(
+        self,
+        seed: int,
+        purpose: str,
+        sounds: Sounds,
+        script: Script,
+        morphology: Morphology,
+        roots: dict[str, str],
+    ):
+        self.sounds = sounds
+        self.script = script
+        self.morphology = morphology
+        self.roots = roots
+        self.genders: dict[str, str] = {}
+        self.stems: dict[tuple[str, str], str] = {}
+        """(concept, number or tense) -> an irregular stem."""
+        self._words: dict[tuple[str, ...], Word] = {}
+        self._assign_genders(Random(seed, f"{purpose}/genders"))
+        self._make_irregular(Random(seed, f"{purpose}/irregular"))
+
+    def _assign_genders(self, random: Random) -> None:
+        genders = self.morphology.genders
+        weights = [0.45, 0.35, 0.2][: len(genders)]
+        for key, concept in CONCEPTS.items():
+            if concept.pos != "NOUN":
+                continue
+            self.genders[key] = gender = random.choice(genders, weights) if genders else ""
+            root = self.roots[key]
+            if gender != (genders or ("",))[0] and len(root) > 3:  # here a theme vowel takes the place of the last one
+                self.roots[key] = root.rstrip("".join(VOWELS))
+
+    def _make_irregular(self, random: Random) -> None:
+        for key in FREQUENT:
+            if random.uniform() < 0.4:
+                other = self.sounds.root(random, 2)
+                for number in self.morphology.numbers[1:]:
+                    self.stems[key, number] = other
+        for key, concept in CONCEPTS.items():
+            if concept.pos != "VERB":
+                continue
+            if key in STRONG and random.uniform() < 0.5:
+                self.stems[key, "Past"] = self.sounds.root(random, 1 + random.below(2))
+            elif random.uniform() < 0.2:
+                self.stems[key, "Past"] = self.roots[key].translate(_ABLAUT)
+
+    def _word(self, sounds: str, lemma: str, upos: str, features: str, gloss: str) -> Word:
+        return Word(self.script.spell(sounds), lemma, upos, features, sounds, gloss)
+
+    def root(self, key: str) -> str:
+        """The root of a concept; ``a+b`` is a compound with head b, ``a~`` a diminutive."""
+        if key.endswith("~"):
+            return self.sounds.join(self.root(key[:-1]), self.morphology.diminutive)
+        if "+" in key:
+            modifier, head = key.split("+")
+            stem = self.sounds.join(self.root(modifier), self.morphology.linking)
+            return self.sounds.join(stem, self.root(head))
+        return self.roots[key]
+
+    def gender(self, key: str) -> str:
+        """The gender of a noun, "" where the language has none; a compound has the gender of its head."""
+        return self.genders[key.rstrip("~").rsplit("+")[-1]]
+
+    def gloss(self, key: str) -> str:
+        """What a concept is called in English."""
+        if key.endswith("~"):
+            return f"little-{self.gloss(key[:-1])}"
+        return "-".join(CONCEPTS[part].gloss if part in CONCEPTS else part for part in key.split("+"))
+
+    def noun(self, key: str, number: str, case: str) -> Word:
+        """A noun in a number and a case (any case, for a language without)."""
+        if not self.morphology.cases:
+            case = ""
+        memory = (key, number, case)
+        if memory not in self._words:
+            gender = self.gender(key)
+            endings = self.morphology.noun
+            first = "Nom" if case else ""
+            stem = self.stems.get((key, number)) or self.root(key)
+            lemma = self.script.spell(self.sounds.join(self.root(key), endings[gender, "Sing", first]))
+            sounds = self.sounds.join(stem, endings[gender, number, case])
+            features = features_of(Case=case, Gender=gender, Number=number)
+            self._words[memory] = self._word(sounds, lemma, "NOUN", features, self.gloss(key))
+        return self._words[memory]
+
+    def adjective(self, key: str, gender: str, number: str) -> Word:
+        """An adjective that agrees with its noun."""
+        return self._agreeing(key, key, "ADJ", gender, number)
+
+    def determiner(self, key: str, gender: str, number: str) -> Word:
+        """``the``, ``a`` or ``this``, agreeing with its noun."""
+        return self._agreeing(key, key, "DET", gender, number)
+
+    def _agreeing(self, key: str, root_key: str, upos: str, gender: str, number: str) -> Word:
+        if not self.morphology.genders:
+            gender = number = ""
+        memory = (key, upos, gender, number)
+        if memory not in self._words:
+            endings, root = self.morphology.agreement, self.roots[root_key]
+            first = (self.morphology.genders[0], "Sing") if gender else ("", "Sing")
+            if key in ARTICLES and gender:  # articles are short: what precedes the first vowel, and an ending
+                root = onset(root)
+            lemma = self.script.spell(self.sounds.join(root, endings[first]))
+            sounds = self.sounds.join(root, endings[gender, number] if gender else "")
+            extra = {"the": "Def", "a": "Ind"}.get(key, "") if upos == "DET" else ""
+            kind = {"the": "Art", "a": "Art", "this": "Dem"}.get(key, "") if upos == "DET" else ""
+            features = features_of(Definite=extra, Gender=gender, Number=number, PronType=kind)
+            self._words[memory] = self._word(sounds, lemma, upos, features, self.gloss(key))
+        return self._words[memory]
+
+    def verb(self, key: str, tense: str, person: str, number: str) -> Word:
+        """A finite verb; ``be.v`` is the copula."""
+        if not self.morphology.subject:
+            person = number = ""
+        memory = (key, tense, person, number)
+        if memory not in self._words:
+            sounds = self._tense_stem(key, tense)
+            sounds = self.sounds.join(sounds, self.morphology.subject[person, number] if person else "")
+            features = features_of(Mood="Ind", Number=number, Person=person, Tense=tense, VerbForm="Fin")
+            upos = "AUX" if key == "be.v" else "VERB"
+            self._words[memory] = self._word(sounds, self.infinitive(key).form, upos, features, self.gloss(key))
+        return self._words[memory]
+
+    def _tense_stem(self, key: str, tense: str) -> str:
+        if key == "be.v":  # suppletive through and through
+            stem = self.roots["be-past" if tense == "Past" else "be"]
+            return stem if tense == "Past" else self.sounds.join(stem, self.morphology.tense[tense])
+        irregular = self.stems.get((key, tense))
+        return irregular or self.sounds.join(self.roots[key], self.morphology.tense[tense])
+
+    def infinitive(self, key: str) -> Word:
+        """The form in which a verb is listed, and which follows another verb."""
+        memory = (key, "Inf")
+        if memory not in self._words:
+            sounds = self.sounds.join(self.roots["be" if key == "be.v" else key], self.morphology.infinitive)
+            upos = "AUX" if key == "be.v" else "VERB"
+            word = self._word(sounds, self.script.spell(sounds), upos, "VerbForm=Inf", self.gloss(key))
+            self._words[memory] = word
+        return self._words[memory]
+
+    def order(self, key: str, number: str) -> Word:
+        """A command."""
+        if not self.morphology.subject:
+            number = "Sing"
+        memory = (key, "Imp", number)
+        if memory not in self._words:
+            sounds = self.sounds.join(self.roots[key], self.morphology.order[number])
+            features = features_of(
+                Mood="Imp", Number=number if self.morphology.subject else "", Person="2", VerbForm="Fin"
+            )
+            self._words[memory] = self._word(sounds, self.infinitive(key).form, "VERB", features, self.gloss(key))
+        return self._words[memory]
+
+    def pronoun(self, person: str, number: str, gender: str, case: str) -> Word:
+        """A personal pronoun; only the third person singular knows gender."""
+        if not self.morphology.cases:
+            case = ""
+        if person != "3" or number != "Sing":
+            gender = ""
+        if number == "Dual":
+            number = "Plur"
+        memory = ("pronoun", person, number, gender, case)
+        if memory not in self._words:
+            key = {"1Sing": "I", "2Sing": "you", "3Sing": "he", "1Plur": "we", "2Plur": "youse", "3Plur": "they"}[
+                person + number
+            ]
+            stem = self.sounds.join(self.roots[key], self.morphology.agreement[gender, "Sing"] if gender else "")
+            sounds = self.sounds.join(stem, self.morphology.pronoun_case.get(case, ""))
+            features = features_of(Case=case, Gender=gender, Number=number, Person=person, PronType="Prs")
+            self._words[memory] = self._word(sounds, self.script.spell(self.roots[key]), "PRON", features, key)
+        return self._words[memory]
+
+    def relative(self, gender: str, number: str, case: str) -> Word:
+        """The relative pronoun: gender and number of what it refers to, case of its own clause."""
+        if not self.morphology.cases:
+            gender = number = case = ""
+        memory = ("which", gender, number, case)
+        if memory not in self._words:
+            root = self.roots["which"]
+            sounds = self.sounds.join(root, self.morphology.agreement[gender, number] if gender else "")
+            sounds = self.sounds.join(sounds, self.morphology.pronoun_case.get(case, ""))
+            features = features_of(Case=case, Gender=gender, Number=number, PronType="Rel")
+            self._words[memory] = self._word(sounds, self.script.spell(root), "PRON", features, "which")
+        return self._words[memory]
+
+    def asking(self, key: str, case: str) -> Word:
+        """``who``, ``what`` (in a case) or ``where``."""
+        if not self.morphology.cases or key == "where":
+            case = ""
+        memory = (key, "asking", case)
+        if memory not in self._words:
+            sounds = self.sounds.join(self.roots[key], self.morphology.pronoun_case.get(case, ""))
+            features = features_of(Case=case, PronType="Int")
+            upos = "ADV" if key == "where" else "PRON"
+            self._words[memory] = self._word(sounds, self.script.spell(self.roots[key]), upos, features, key)
+        return self._words[memory]
+
+    def particle(self, key: str, upos: str) -> Word:
+        """A word without inflection."""
+        memory = (key, upos)
+        if memory not in self._words:
+            sounds = self.roots[key]
+            self._words[memory] = self._word(sounds, self.script.spell(sounds), upos, "_", self.gloss(key))
+        return self._words[memory]
+
+    def paradigms(self) -> Iterator[Word]:
+        """Every form of every word in the list of concepts, and the function words."""
+        numbers, cases = self.morphology.numbers, self.morphology.cases or ("",)
+        genders = self.morphology.genders or ("",)
+        for key, concept in CONCEPTS.items():
+            if concept.pos == "NOUN":
+                yield from (self.noun(key, number, case) for number in numbers for case in cases)
+            elif concept.pos == "ADJ":
+                yield from self._distinct(self.adjective(key, g, n) for g in genders for n in numbers)
+            elif concept.pos == "VERB":
+                yield self.infinitive(key)
+                yield from self._verb_forms(key)
+                yield from self._distinct(self.order(key, number) for number in numbers)
+            else:
+                yield self.particle(key, concept.pos)
+        yield from self._verb_forms("be.v")
+        for key in ("the", "a", "this"):
+            yield from self._distinct(self.determiner(key, g, n) for g in genders for n in numbers)
+        yield from self._distinct(
+            self.pronoun(p, n, g, c) for p in "123" for n in numbers for g in genders for c in cases
+        )
+        yield from self._distinct(self.relative(g, n, c) for g in genders for n in numbers for c in cases[:2])
+        for key in ("who", "what"):
+            yield from self._distinct(self.asking(key, c) for c in cases[:2])
+        yield self.asking("where", "")
+        for key, upos in UNINFLECTED.items():
+            yield self.particle(key, upos)
+
+    def _verb_forms(self, key: str) -> Iterator[Word]:
+        return self._distinct(
+            self.verb(key, t, p, n) for t in self.morphology.tense for n in self.morphology.numbers for p in "123"
+        )
+
+    @staticmethod
+    def _distinct(words: Iterator[Word]) -> Iterator[Word]:
+        return iter(dict.fromkeys(words))

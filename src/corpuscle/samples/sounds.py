@@ -1,0 +1,191 @@
+"""The sounds of the sample language: phonemes with features, syllables, and what happens where morphemes meet.
+
+A phoneme is one character of the International Phonetic Alphabet, so a word's sounds are a plain string. A suffix may
+contain the archiphonemes ``A`` and ``I``, low and high vowels that take their backness from the stem where the
+language has vowel harmony.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from corpuscle.random import Random
+from corpuscle.samples.chance import Table
+
+__all__ = ["BACK", "CONSONANTS", "FRONT", "VOWELS", "Consonant", "Sounds", "Vowel", "inventory"]
+
+
+class Consonant(NamedTuple):
+    """The features of a consonant."""
+
+    place: str
+    manner: str
+    voiced: bool
+
+
+class Vowel(NamedTuple):
+    """The features of a vowel."""
+
+    height: str
+    front: bool
+    rounded: bool
+
+
+CONSONANTS: dict[str, Consonant] = {
+    "p": Consonant("labial", "stop", False),
+    "b": Consonant("labial", "stop", True),
+    "t": Consonant("dental", "stop", False),
+    "d": Consonant("dental", "stop", True),
+    "k": Consonant("velar", "stop", False),
+    "g": Consonant("velar", "stop", True),
+    "m": Consonant("labial", "nasal", True),
+    "n": Consonant("dental", "nasal", True),
+    "ɲ": Consonant("palatal", "nasal", True),
+    "ŋ": Consonant("velar", "nasal", True),
+    "f": Consonant("labial", "fricative", False),
+    "v": Consonant("labial", "fricative", True),
+    "s": Consonant("dental", "fricative", False),
+    "z": Consonant("dental", "fricative", True),
+    "ʃ": Consonant("palatal", "fricative", False),
+    "ʒ": Consonant("palatal", "fricative", True),
+    "x": Consonant("velar", "fricative", False),
+    "h": Consonant("glottal", "fricative", False),
+    "ʦ": Consonant("dental", "affricate", False),
+    "ʧ": Consonant("palatal", "affricate", False),
+    "ʤ": Consonant("palatal", "affricate", True),
+    "l": Consonant("dental", "liquid", True),
+    "r": Consonant("dental", "liquid", True),
+    "j": Consonant("palatal", "glide", True),
+    "w": Consonant("labial", "glide", True),
+}
+VOWELS: dict[str, Vowel] = {
+    "a": Vowel("low", False, False),
+    "e": Vowel("mid", True, False),
+    "i": Vowel("high", True, False),
+    "o": Vowel("mid", False, True),
+    "u": Vowel("high", False, True),
+    "y": Vowel("high", True, True),
+    "ø": Vowel("mid", True, True),
+    "ɨ": Vowel("high", False, False),
+}
+FRONT = frozenset(v for v, features in VOWELS.items() if features.front)
+BACK = frozenset(v for v, features in VOWELS.items() if not features.front)
+
+_OBSTRUENTS = frozenset(c for c, f in CONSONANTS.items() if f.manner in ("stop", "fricative", "affricate"))
+_VOICING = dict(zip("pbtdkgfvszʃʒʧʤ", "bpdtgkvfzsʒʃʤʧ", strict=True))
+_NASALS = {"labial": "m", "dental": "n"}
+_EASE = "tnsrklmpdbgvjfzhʃxwʧʦʒɲŋʤ"
+
+
+def _assimilate(word: str) -> str:
+    """Neighbouring obstruents agree in voicing, nasals take the place of a following stop, nothing is doubled."""
+    sounds: list[str] = []
+    following = ""
+    for sound in reversed(word):
+        if sound in CONSONANTS and following in CONSONANTS:
+            features, next_features = CONSONANTS[sound], CONSONANTS[following]
+            if sound in _OBSTRUENTS and following in _OBSTRUENTS and features.voiced != next_features.voiced:
+                sound = _VOICING.get(sound, sound)
+            elif sound in "mn" and next_features.manner == "stop":
+                sound = _NASALS.get(next_features.place, sound)
+        if sound == following:
+            continue
+        sounds.append(sound)
+        following = sound
+    return "".join(reversed(sounds))
+
+
+@dataclass(frozen=True)
+class Sounds:
+    """The sound system of one language."""
+
+    consonants: Table[str]
+    vowels: Table[str]
+    codas: Table[str]
+    clusters: bool
+    """May a syllable begin with an obstruent and a liquid?"""
+    coda_rate: float
+    harmony: bool
+    lenition: bool
+    """Does a final voiceless stop become voiced before a vowel of a suffix?"""
+    hiatus: str
+    """What stands between two vowels at a morpheme boundary: a glide, or nothing, and the first vowel goes."""
+    epenthesis: str
+    """The vowel that breaks up clusters at a morpheme boundary."""
+
+    @property
+    def phonemes(self) -> str:
+        """All sounds of the language, vowels last."""
+        return "".join(self.consonants.items + self.vowels.items)
+
+    def syllable(self, random: Random, first: bool = False, last: bool = False) -> str:
+        """One syllable; only the first of a word may lack an onset."""
+        vowel = self.vowels.draw(random)
+        onset = "" if first and random.uniform() < 0.14 else self.consonants.draw(random)
+        if self.clusters and onset in ("p", "b", "t", "d", "k", "g", "f") and random.uniform() < 0.13:
+            onset += "r" if onset in "td" or random.uniform() < 0.5 else "l"
+        rate = self.coda_rate * (1.6 if last else 1.0)
+        coda = self.codas.draw(random) if random.uniform() < rate else ""
+        if vowel in {"j": "iy", "w": "uy"}.get(onset, ""):
+            vowel = "a"
+        return onset + vowel + coda
+
+    def root(self, random: Random, syllables: int) -> str:
+        """The sounds of a root with so many syllables."""
+        parts = [self.syllable(random, i == 0, i == syllables - 1) for i in range(syllables)]
+        return _assimilate("".join(parts))
+
+    def join(self, stem: str, suffix: str) -> str:
+        """Stem and suffix as one word: harmony, lenition, hiatus and clusters are settled.
+
+        This is where allomorphs come from: the same suffix is ``-ta`` after one stem, ``-ete`` after another. A hyphen
+        separates suffixes that are joined one after the other.
+        """
+        for piece in suffix.split("-") if suffix else ():
+            stem = self._join(stem, piece)
+        return stem
+
+    def _join(self, stem: str, suffix: str) -> str:
+        if "A" in suffix or "I" in suffix:
+            last_vowel = next((s for s in reversed(stem) if s in VOWELS), "a")
+            front = self.harmony and last_vowel in FRONT
+            suffix = suffix.replace("A", "e" if front else "a").replace("I", "i" if front else "u")
+        if suffix[0] in VOWELS:
+            if stem[-1] in VOWELS:
+                if self.hiatus:
+                    return stem + self.hiatus + suffix
+                return (stem[:-1] if len(stem) > 2 else stem + "j") + suffix
+            if self.lenition and stem[-1] in "ptk" and len(stem) > 2 and stem[-2] in VOWELS:
+                stem = stem[:-1] + _VOICING[stem[-1]]
+            return stem + suffix
+        if stem[-1] in VOWELS:
+            return stem + suffix
+        if len(suffix) == 1:
+            return stem + self.epenthesis + suffix
+        fits = CONSONANTS[stem[-1]].manner in ("nasal", "liquid") or (stem[-1] in "sʃ" and suffix[0] in "ptk")
+        if fits and suffix[0] != stem[-1] and (len(stem) < 2 or stem[-2] in VOWELS):
+            return _assimilate(stem + suffix)
+        return stem + self.epenthesis + suffix
+
+
+def inventory(seed: int) -> Sounds:
+    """The sound system of a seed: 15 to 19 consonants, 5 to 7 vowels, and its habits."""
+    random = Random(seed, "samples/sounds")
+    extra = random.shuffled([c for c in CONSONANTS if c not in "ptkmnslr"])[: 7 + random.below(5)]
+    chosen = sorted(["p", "t", "k", "m", "n", "s", "l", "r", *extra], key=_EASE.index)
+    weights = [(0.5 + random.uniform()) / (4 + rank) for rank in range(len(chosen))]
+    vowels = ["a", "i", "e", "o", "u", *random.shuffled(["y", "ø", "ɨ"])[: random.below(3)]]
+    vowel_weights = [(0.6 + random.uniform()) / (2 + rank) for rank in range(len(vowels))]
+    codas = [c for c in chosen if CONSONANTS[c].manner in ("nasal", "liquid") or c in "sʃkt"]
+    return Sounds(
+        consonants=Table(chosen, weights),
+        vowels=Table(vowels, vowel_weights),
+        codas=Table(codas, [(0.5 + random.uniform()) / (3 + rank) for rank in range(len(codas))]),
+        clusters=random.uniform() < 0.6,
+        coda_rate=0.12 + 0.18 * random.uniform(),
+        harmony=random.uniform() < 0.5,
+        lenition=random.uniform() < 0.6,
+        hiatus="j" if "j" in chosen and random.uniform() < 0.6 else "",
+        epenthesis="a" if random.uniform() < 0.5 else "e",
+    )
