@@ -1,0 +1,217 @@
+"""Trees: constituent trees of a corpus as flat arrays.
+
+The nodes of all trees stand one after the other, each tree in preorder (a node before its children, children from left
+to right). Words are not nodes: they are a Corpus of their own, and a node covers a span of them. Every node covers at
+least one word, so the order of a node's children, be they nodes or bare words, follows from their spans. A tree without
+nodes belongs to an empty sentence.
+
+Transformations return new Trees; those for parsers with binary rules are in ``binarise``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.layers import Layer
+
+__all__ = ["ROOTS", "TRACE", "Trees"]
+
+TRACE = "-NONE-"
+"""The tag of a word that is not there: a trace or another empty element."""
+
+ROOTS = ("", "TOP", "ROOT", "S1")
+"""Labels of an outermost node that says nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Constituent trees. Positions are relative to the tree: its first node is 0, its first word is 0.
+
+    - ``words``: the sentences, int32 tokens and so on;
+    - ``labels``: a Layer over nodes; id 0 is the empty label;
+    - ``parents``: int32 (n_nodes,), the parent of each node, -1 for the root;
+    - ``spans``: int32 (n_nodes, 2), first word and the word after the last;
+    - ``tree_starts``: int64 (n_trees + 1,), where each tree begins in the node arrays;
+    - ``word_parents``: int32 (n_words,), the node that a word hangs from.
+    """
+
+    words: Corpus
+    labels: Layer
+    parents: np.ndarray
+    spans: np.ndarray
+    tree_starts: np.ndarray
+    word_parents: np.ndarray
+
+    def __len__(self) -> int:
+        """The number of trees."""
+        return len(self.tree_starts) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes of all trees."""
+        return len(self.parents)
+
+    def __getitem__(self, trees: slice) -> Trees:
+        """Some consecutive trees."""
+        words = self.words[trees]
+        first, last, _ = trees.indices(len(self))
+        return self._part(words, np.arange(first, max(first, last)))
+
+    def select(self, trees: np.ndarray) -> Trees:
+        """Any trees by index or mask, in that order."""
+        return self._part(self.words.select(trees), np.arange(len(self))[trees])
+
+    def _part(self, words: Corpus, chosen: np.ndarray) -> Trees:
+        starts = starts_of(np.diff(self.tree_starts)[chosen])
+        nodes = np.repeat(self.tree_starts[chosen] - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+        begins = self.words.sentence_starts[chosen]
+        tokens = np.repeat(begins - words.sentence_starts[:-1], words.lengths) + np.arange(words.n_tokens)
+        return Trees(
+            words, self.labels[nodes], self.parents[nodes], self.spans[nodes], starts, self.word_parents[tokens]
+        )
+
+    @cached_property
+    def _node_parents(self) -> np.ndarray:
+        """Parents as indices into all nodes, int64; ``n_nodes`` for roots."""
+        first = np.repeat(self.tree_starts[:-1], np.diff(self.tree_starts))
+        return np.where(self.parents < 0, self.n_nodes, self.parents + first)
+
+    @cached_property
+    def _word_nodes(self) -> np.ndarray:
+        """The node of each word as an index into all nodes, int64."""
+        return self.word_parents + np.repeat(self.tree_starts[:-1], self.words.lengths)
+
+    @cached_property
+    def children(self) -> tuple[np.ndarray, np.ndarray]:
+        """The children of all nodes in CSR form: starts, int64 (n_nodes + 1,), and items, int64.
+
+        An item is the index of a node among all nodes, or ``~w`` for the word that is number w of all words.
+        """
+        nodes = np.flatnonzero(self.parents >= 0)
+        words = np.arange(len(self.word_parents))
+        positions = words - np.repeat(self.words.sentence_starts[:-1], self.words.lengths)
+        parents = np.concatenate([self._node_parents[nodes], self._word_nodes])
+        order = np.lexsort((np.concatenate([self.spans[nodes, 0], positions]), parents))
+        return starts_of(np.bincount(parents, minlength=self.n_nodes)), np.concatenate([nodes, ~words])[order]
+
+    @property
+    def preterminals(self) -> np.ndarray:
+        """Which nodes have a single word as their only child, bool (n_nodes,)."""
+        starts, items = self.children
+        return (np.diff(starts) == 1) & (items[starts[:-1]] < 0)
+
+    @property
+    def unaries(self) -> np.ndarray:
+        """Which nodes have another node as their only child, bool (n_nodes,); that child is the next node."""
+        starts, items = self.children
+        return (np.diff(starts) == 1) & (items[starts[:-1]] >= 0)
+
+    @property
+    def roots(self) -> np.ndarray:
+        """The index of the root of every tree that has nodes, int64."""
+        return self.tree_starts[:-1][np.diff(self.tree_starts) > 0]
+
+    def relabel(self, function: Callable[[str], str]) -> Trees:
+        """Another label for each node, computed once for each distinct label; empty labels stay empty."""
+        return dataclasses.replace(self, labels=self.labels.map(function))
+
+    def without_nodes(self, drop: np.ndarray) -> Trees:
+        """Take out the marked nodes, bool (n_nodes,); their children go to the nearest ancestor that stays.
+
+        A root may be marked only if the tree has another root without it, or vanishes as a whole.
+        """
+        n = self.n_nodes
+        up = np.append(np.where(drop, self._node_parents, np.arange(n)), n)
+        gone = np.append(drop, False)
+        while gone[up].any():
+            up = up[up]
+        number = np.append(np.cumsum(~drop) - 1, -1)
+        kept = np.flatnonzero(~drop)
+        trees = np.repeat(np.arange(len(self)), np.diff(self.tree_starts))
+        starts = starts_of(np.bincount(trees[kept], minlength=len(self)))
+        parents = up[self._node_parents[kept]]
+        heads = up[self._word_nodes]
+        if (np.bincount(trees[kept][parents == n], minlength=len(self)) > 1).any() or (heads == n).any():
+            raise ValueError("a tree would be left with several roots")
+        parents = np.where(parents == n, -1, number[parents] - np.repeat(starts[:-1], np.diff(starts)))
+        words = number[heads] - np.repeat(starts[:-1], self.words.lengths)
+        return Trees(
+            self.words,
+            self.labels[kept],
+            parents.astype(np.int32),
+            self.spans[kept],
+            starts,
+            words.astype(np.int32),
+        )
+
+    def without_words(self, drop: np.ndarray) -> Trees:
+        """Take out the marked words, bool (n_words,), and all nodes that are left without a word."""
+        starts = self.words.sentence_starts
+        before = np.concatenate([[0], np.cumsum(~drop)])
+        first = np.repeat(starts[:-1], np.diff(self.tree_starts))
+        spans = (before[self.spans + first[:, None]] - before[first][:, None]).astype(np.int32)
+        empty = spans[:, 0] == spans[:, 1]
+        # The words go first, so that no word hangs from a node that is taken out.
+        offsets = None if self.words.offsets is None else self.words.offsets[~drop]
+        tokens = self.words.tokens[~drop]
+        words = dataclasses.replace(self.words, tokens=tokens, sentence_starts=before[starts], offsets=offsets)
+        stripped = Trees(words, self.labels, self.parents, spans, self.tree_starts, self.word_parents[~drop])
+        return stripped.without_nodes(empty)
+
+    def without_traces(self, tag: str = TRACE) -> Trees:
+        """Take out empty elements (words under a node with the given tag) and what is left empty without them."""
+        id = self.labels.vocab.id(tag)
+        if id == 0:
+            return self
+        return self.without_words(self.labels.ids[self._word_nodes] == id)
+
+    def without_functions(self, marks: str = "-=") -> Trees:
+        """Cut labels at the first of the marks: ``NP-SBJ-1`` becomes ``NP``; labels that begin with one are kept."""
+
+        def cut(label: str) -> str:
+            if label[0] in marks:
+                return label
+            return label[: min((label.find(mark) for mark in marks if mark in label), default=len(label))]
+
+        return self.relabel(cut)
+
+    def without_root(self, labels: Sequence[str] = ROOTS) -> Trees:
+        """Take out outermost nodes with one of the labels, where a single node is below."""
+        trees = self
+        while True:
+            names = np.array([label in labels for label in trees.labels.values])
+            drop = np.zeros(trees.n_nodes, bool)
+            drop[trees.roots] = (trees.unaries & names[trees.labels.ids])[trees.roots]
+            if not drop.any():
+                return trees
+            trees = trees.without_nodes(drop)
+
+    def with_root(self, label: str = "TOP") -> Trees:
+        """Put a node with this label above every tree that has nodes."""
+        at = self.roots
+        has = np.diff(self.tree_starts) > 0
+        whole = np.stack([np.zeros(len(at)), self.words.lengths[has]], axis=1)
+        labels = self.labels.strings()
+        for i in reversed(at.tolist()):
+            labels.insert(i, label)
+        return Trees(
+            self.words,
+            Layer.from_strings(labels, missing=""),
+            np.insert(self.parents + 1, at, -1).astype(np.int32),
+            np.insert(self.spans, at, whole, axis=0).astype(np.int32),
+            starts_of(np.diff(self.tree_starts) + has),
+            (self.word_parents + 1).astype(np.int32),
+        )
+
+    def without_repeats(self) -> Trees:
+        """Make one node of a node and its only child where both have the same label (``X`` over ``X``)."""
+        drop = np.zeros(self.n_nodes, bool)
+        above = np.flatnonzero(self.unaries)
+        drop[above + 1] = self.labels.ids[above] == self.labels.ids[above + 1]
+        return self.without_nodes(drop)
