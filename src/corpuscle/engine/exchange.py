@@ -1,7 +1,10 @@
 """The exchange algorithm: put each word into the class where the class bigram model likes it best.
 
 The model gives every word one class and every token a parent (its left neighbour in running text, its head in a tree;
-a parent-only symbol, the *root*, stands before the first word): p(w | parent) = p(w | class(w)) p(class(w) | class(parent)).
+a parent-only symbol, the *root*, stands before the first word):
+
+    p(w | parent) = p(w | class(w)) p(class(w) | class(parent)).
+
 Let n(A, B) count the tokens of class B whose parent is of class A, l(A) its row sums (how often A is a parent) and
 r(B) its column sums (how often B occurs). With f(x) = x log x, the log-likelihood is, up to a constant of the words,
 
@@ -161,7 +164,7 @@ def objective(table: Tables) -> float:
     return math.fsum(table.values[UP].ravel()) - math.fsum(table.margin_values.ravel())
 
 
-def batches(near: Neighbours, share: float = 0.002, most: int = 4096) -> np.ndarray:
+def batches(near: Neighbours, share: float = 0.005, most: int = 8192) -> np.ndarray:
     """Where the batches begin, int64 (n + 1,): up to ``most`` consecutive words with at most ``share`` of all tokens.
 
     A word more frequent than that is a batch of its own.

@@ -1,0 +1,230 @@
+"""WordClasses: every word has one class; the model that each method of this task ends in.
+
+Classes are numbered by falling frequency, so class 0 has the most tokens. The figures are those of the class bigram
+model p(w | parent) = p(w | class(w)) p(class(w) | class(parent)) with maximum-likelihood parameters, in which the
+parent of a word is its left neighbour or its head: its log-likelihood is N (I - H), where H is the entropy of the
+words and I the mutual information of the classes of parent and child (Brown et al. 1992). Only I depends on the
+classes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from corpuscle.errors import SettingError
+from corpuscle.model import VOCAB, Array, Container, Kind, save
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import write_atomically
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
+
+__all__ = ["ClassLearner", "Pass", "WordClasses"]
+
+
+class Pass(NamedTuple):
+    """How far learning had come after a pass over the words; the first entry of a history is the start."""
+
+    mutual_information: float
+    moved: int
+
+
+HISTORY = {
+    "history/mutual_information": Array("float64", ("passes",), finite=True),
+    "history/moved": Array("int64", ("passes",), low=0),
+}
+
+
+def history_arrays(history: list[Pass]) -> dict[str, np.ndarray]:
+    """A history as a model file keeps it."""
+    return {
+        "history/mutual_information": np.array([step.mutual_information for step in history], np.float64),
+        "history/moved": np.array([step.moved for step in history], np.int64),
+    }
+
+
+def history_from(arrays: Mapping[str, np.ndarray]) -> list[Pass]:
+    """The inverse of ``history_arrays``."""
+    both = zip(arrays["history/mutual_information"].tolist(), arrays["history/moved"].tolist(), strict=True)
+    return [Pass(*step) for step in both]
+
+
+class ClassLearner(Protocol):
+    """What all learners of word classes have in common; what they learn are the attributes of ``WordClasses``."""
+
+    method: str
+    classes_: np.ndarray
+    vocab_: Vocab
+
+    def fit(self, corpus: Corpus) -> Self:
+        """Learn from running text."""
+        ...
+
+    def class_of(self, word: str) -> int:
+        """The class of a word."""
+        ...
+
+    def words_of(self, number: int, k: int | None = None) -> list[tuple[str, int]]:
+        """The most frequent words of a class, with their counts."""
+        ...
+
+    def apply(self, corpus: Corpus) -> Corpus:
+        """Put classes in the place of words."""
+        ...
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a model file."""
+        ...
+
+
+def _check(container: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    classes = container.arrays["classes"]
+    if classes[START] != -1 or classes[END] != -1 or (np.delete(classes, [START, END]) < 0).any():
+        raise ValueError("every word has a class, and sentence boundaries have none")
+    if type(container.extra.get("classes")) is not int or type(container.settings.get("method")) is not str:
+        raise ValueError("it does not say how many classes there are, or how they were learned")
+    if len(container.arrays["history/moved"]) == 0:
+        raise ValueError("it has no history")
+
+
+class WordClasses:
+    """One class for each word.
+
+    - ``method``: how the classes were learned;
+    - ``vocab_``: the words, with their counts in the training text; words below the cut-offs count as ``UNKNOWN``;
+    - ``classes_`` int32 (len(vocab_),): the class of each id, -1 for the boundaries of sentences. Where the training
+      text had unknown words their class was learned; else they get the class that has most of the rarest words;
+    - ``n_classes_``, ``mutual_information_`` (nats), ``likelihood_`` (log-likelihood of the training text, nats), and
+      ``history_``, a list of ``Pass``.
+    """
+
+    KIND = Kind(
+        "words.classes",
+        1,
+        {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY},
+        check=_check,
+    )
+
+    method: str
+    vocab_: Vocab
+    classes_: np.ndarray
+    n_classes_: int
+    history_: list[Pass]
+    preprocessing_: Preprocessing
+    settings_: Mapping[str, tuple[Any, str]]
+    provenance_: Mapping[str, Any]
+
+    @property
+    def mutual_information_(self) -> float:
+        """I, in nats: how much the class of a parent says about the class of its child."""
+        return self.history_[-1].mutual_information
+
+    @property
+    def entropy_(self) -> float:
+        """H, in nats: the entropy of the words by themselves."""
+        counts = self.vocab_.counts[self.vocab_.counts > 0]
+        return float(np.log(counts.sum()) - (counts * np.log(counts)).sum() / counts.sum())
+
+    @property
+    def n_tokens_(self) -> int:
+        """N, the number of training tokens."""
+        return int(self.vocab_.counts.sum())
+
+    @property
+    def likelihood_(self) -> float:
+        """The log-likelihood of the training text, N (I - H), in nats."""
+        return self.n_tokens_ * (self.mutual_information_ - self.entropy_)
+
+    @property
+    def class_counts_(self) -> np.ndarray:
+        """How many training tokens each class has, int64 (n_classes,)."""
+        inside = self.classes_ >= 0
+        sums = np.bincount(self.classes_[inside], self.vocab_.counts[inside], self.n_classes_)
+        return sums.astype(np.int64)
+
+    def class_of(self, word: str) -> int:
+        """The class of a word; an unknown word has one too."""
+        return int(self.classes_[self.vocab_.id(word)])
+
+    def words_of(self, number: int, k: int | None = None) -> list[tuple[str, int]]:
+        """The ``k`` most frequent words of a class (default: all), with their counts."""
+        if not 0 <= number < self.n_classes_:
+            raise SettingError(f"there is no class {number}; classes are 0 to {self.n_classes_ - 1}")
+        members = np.flatnonzero((self.classes_ == number) & (self.vocab_.counts > 0))
+        members = members[np.argsort(-self.vocab_.counts[members], kind="stable")][:k]
+        return [(self.vocab_.word(int(i)), int(self.vocab_.counts[i])) for i in members]
+
+    def apply(self, corpus: Corpus) -> Corpus:
+        """The same sentences with classes for words: a Corpus whose vocabulary is the class numbers as strings.
+
+        The id of class c in it is ``FIRST + c``.
+        """
+        vocab = Vocab.from_words(map(str, range(self.n_classes_)), self.class_counts_)
+        ids = self.vocab_.mapping_from(corpus.vocab)
+        boundary = (ids == START) | (ids == END)
+        return corpus.map_tokens(np.where(boundary, ids, FIRST + self.classes_[ids]), vocab)
+
+    def lines(self, format: str = "tsv") -> Iterator[str]:
+        """The words class by class, each class by falling count.
+
+        ``tsv`` lines are word, class, count; ``paths`` lines are class, word, count, as tools for Brown clusters read
+        them (there the class is a bit string).
+        """
+        if format not in ("tsv", "paths"):
+            raise SettingError(f"the format is tsv or paths, not {format!r}")
+        for number in range(self.n_classes_):
+            for word, count in self.words_of(number):
+                yield f"{number}\t{word}\t{count}" if format == "paths" else f"{word}\t{number}\t{count}"
+
+    def export(self, path: str | PathLike[str], format: str = "tsv") -> None:
+        """Write ``lines`` to a file (``-``: stdout)."""
+        with write_atomically(os.fspath(path), "w") as file:
+            file.writelines(line + "\n" for line in self.lines(format))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a model file."""
+        save(
+            path,
+            self.KIND,
+            {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_)},
+            settings=self.settings_,
+            preprocessing=self.preprocessing_.to_dict(),
+            provenance=self.provenance_,
+            extra={"classes": self.n_classes_},
+        )
+
+    @classmethod
+    def from_container(cls, container: Container) -> WordClasses:
+        """The model of a file."""
+        model = WordClasses()
+        model.method = container.settings["method"]
+        model.vocab_ = Vocab.from_arrays(container.arrays)
+        model.classes_ = container.arrays["classes"]
+        model.n_classes_ = container.extra["classes"]
+        model.history_ = history_from(container.arrays)
+        model.preprocessing_ = Preprocessing.from_dict(container.preprocessing)
+        model.settings_ = {
+            name: (value, container.origins[name]) for name, value in container.settings.items()
+        }
+        model.provenance_ = container.provenance
+        return model
+
+    def _number(self, vocab: Vocab, ids: np.ndarray, classes: np.ndarray, n_classes: int) -> None:
+        """Take over a learned assignment of the words ``ids``: number the classes, give the rest of the ids theirs."""
+        counts = vocab.counts[ids]
+        sums = np.bincount(classes, counts, n_classes)
+        first = np.full(n_classes, len(ids))
+        np.minimum.at(first, classes, np.arange(len(ids)))
+        number = np.empty(n_classes, np.int32)
+        number[np.lexsort((first, -sums))] = np.arange(n_classes)
+        self.classes_ = np.full(len(vocab), -1, np.int32)
+        self.classes_[ids] = number[classes]
+        if vocab.counts[UNKNOWN] == 0:
+            rarest = self.classes_[ids[counts == counts.min()]]
+            self.classes_[UNKNOWN] = np.bincount(rarest, minlength=n_classes).argmax()
+        self.vocab_, self.n_classes_ = vocab, n_classes

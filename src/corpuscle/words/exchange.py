@@ -1,0 +1,175 @@
+"""ExchangeClasses: word classes by the exchange algorithm; see ``corpuscle.engine.exchange`` for the mathematics.
+
+The end of a sentence is not predicted: as in the model on trees, every token has a parent and that is all, so there
+are as many pairs as tokens. The start of a sentence is a parent of its own kind and of its own class.
+
+The exchange algorithm climbs to a hill top near its start, and which start is near a high one depends on the text: on
+news, giving the most frequent words classes of their own leads up to a tenth higher than the textbook's start, on
+picture captions it leads less high. After three passes the order is nearly always that of the end. So, by default,
+both starts are tried for three passes, and the better one goes on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+
+from corpuscle.engine import exchange
+from corpuscle.errors import SettingError
+from corpuscle.model import Checkpoint
+from corpuscle.progress import bar
+from corpuscle.scale import default_workers
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import START, UNKNOWN, Vocab
+from corpuscle.words.classes import WordClasses
+from corpuscle.words.search import PARTIAL, Search
+
+__all__ = ["STARTS", "ExchangeClasses", "previous_tokens"]
+
+STARTS = ("best", "frequent", "cyclic", "random")
+
+TRIAL = 3
+"""For how many passes the two starts are tried before one of them is chosen."""
+
+
+def previous_tokens(corpus: Corpus) -> np.ndarray:
+    """The left neighbour of every token, ``START`` for the first of a sentence; int32 (n_tokens,)."""
+    before = np.empty_like(corpus.tokens)
+    before[1:] = corpus.tokens[:-1]
+    firsts = corpus.sentence_starts[:-1]
+    before[firsts[firsts < corpus.sentence_starts[1:]]] = START
+    return before
+
+
+@dataclass(eq=False)
+class ExchangeClasses(WordClasses):
+    """Learns one class for each word by the exchange algorithm.
+
+    - ``classes``: how many;
+    - ``passes``: stop after so many passes over the words, or earlier when nothing moves any more;
+    - ``min_count``, ``max_types``: rarer words share one type, the unknown word, which has a class like any other;
+    - ``start``: ``frequent`` gives each of the most frequent words a class of its own and all others the last one;
+      ``cyclic`` puts the i-th most frequent word into class i mod C; ``best`` tries both; ``random`` deals the words
+      out by the seed, equally many to each class;
+    - ``seed``: only a random start depends on it;
+    - ``workers``: threads (default: one for each core); the result is the same for any number.
+    """
+
+    method = "exchange"
+
+    classes: int = 100
+    passes: int = 15
+    min_count: int = 1
+    max_types: int | None = None
+    start: str = "best"
+    seed: int = 1
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in ("classes", 1), ("passes", 0), ("min_count", 1), ("max_types", 1), ("workers", 1):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise SettingError(f"{name} must be at least {least}, not {value}")
+        if self.start not in STARTS:
+            raise SettingError(f"start is one of {', '.join(STARTS)}, not {self.start!r}")
+
+    def fit(
+        self,
+        corpus: Corpus,
+        *,
+        preprocessing: Preprocessing | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Learn from running text: the parent of a token is its left neighbour.
+
+        ``preprocessing`` says what was done to the text, for the model's record; ``checkpoint`` keeps unfinished work.
+        """
+        self.preprocessing_ = preprocessing or Preprocessing()
+        signature = corpus.signature() if checkpoint is None else checkpoint.signature
+        parents = previous_tokens(corpus)
+        return self._fit(parents, corpus.tokens, corpus.vocab, len(corpus), signature, checkpoint)
+
+    def fit_pairs(
+        self, parents: np.ndarray, children: np.ndarray, vocab: Vocab, *, checkpoint: Checkpoint | None = None
+    ) -> Self:
+        """Learn from any pairs of parent and child, such as heads and dependents: two arrays of ids of equal length,
+        in which every token is a child once and the parent may be ``START``, the root."""
+        if len(parents) != len(children):
+            raise SettingError(f"{len(parents)} parents cannot be paired with {len(children)} children")
+        signature = hashlib.blake2b(digest_size=16)
+        for ids in parents, children, vocab.bytes, vocab.offsets:
+            signature.update(np.ascontiguousarray(ids).tobytes())
+        self.preprocessing_ = Preprocessing()
+        roots = int((parents == START).sum())
+        return self._fit(parents, children, vocab, roots, signature.hexdigest(), checkpoint)
+
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
+        return Checkpoint(path, PARTIAL, self._settings(), corpus.signature(), resume=resume)
+
+    def _settings(self) -> dict[str, Any]:
+        """What the result depends on."""
+        fields = [field.name for field in dataclasses.fields(self) if field.name != "workers"]
+        return {"method": self.method} | {name: getattr(self, name) for name in fields}
+
+    def _fit(
+        self,
+        parents: np.ndarray,
+        children: np.ndarray,
+        vocab: Vocab,
+        sentences: int,
+        signature: str,
+        checkpoint: Checkpoint | None,
+    ) -> Self:
+        if len(children) == 0:
+            raise SettingError("there are no words to learn classes from")
+        seen = np.bincount(children, minlength=len(vocab)).astype(np.int64)
+        vocab, mapping = Vocab(vocab.bytes, vocab.offsets, seen).cut(self.min_count, self.max_types)
+        ids = np.flatnonzero(vocab.counts)
+        ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
+        if self.classes > len(ids):
+            raise SettingError(f"{self.classes} classes are too many for {len(ids)} different words")
+        rank = np.full(len(vocab), -1, np.int32)
+        rank[ids] = np.arange(len(ids))
+        rank[START] = len(ids)
+        near = exchange.neighbours(rank[mapping[parents]], rank[mapping[children]], len(ids))
+        with ExitStack() as stack:
+            if checkpoint is None:
+                checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self._settings(), signature))
+            count = self.workers or default_workers()
+            pool = stack.enter_context(ThreadPoolExecutor(count)) if count > 1 else None
+            progress = stack.enter_context(bar("exchange", len(ids) * self._most_passes()))
+            search = Search(near, self.classes, checkpoint, progress, pool, count)
+            classes, self.history_ = search.climb(self._stages(), self.seed)
+        self._number(vocab, ids, classes, self.classes)
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        self.settings_ = {
+            name: (value, "default" if defaults.get(name) == value else "given")
+            for name, value in self._settings().items()
+        }
+        self.provenance_ = {
+            "sentences": sentences,
+            "tokens": len(children),
+            "types": len(ids) - bool(vocab.counts[UNKNOWN]),
+            "signature": signature,
+        }
+        return self
+
+    def _stages(self) -> list[tuple[str, int]]:
+        """Where to start, and after how many passes to stop."""
+        if self.start != "best":
+            return [(self.start, self.passes)]
+        trial = min(TRIAL, self.passes)
+        return [("frequent", trial), ("cyclic", trial), ("best", self.passes)]
+
+    def _most_passes(self) -> int:
+        """How many passes there are if nothing converges early: the best start does not repeat its trial."""
+        return self.passes + (min(TRIAL, self.passes) if self.start == "best" else 0)
