@@ -299,7 +299,8 @@ class Scanner:
         text = _read_only(data)
         state = self._state
         lines_before = int(state[_LINES])
-        state[_POSITION] = len(BOM) if first_line == 1 and data.startswith(BOM) else 0
+        begin = len(BOM) if first_line == 1 and data.startswith(BOM) else 0
+        state[_POSITION] = begin
         while state[_POSITION] < len(text):
             limit = min(len(text), int(state[_POSITION]) + self._chunk)
             code = _scan(text, limit, self._table, self._counts, self._tokens, self._line_ends, state)
@@ -308,7 +309,7 @@ class Scanner:
                 raise InputError(path, line, "invalid UTF-8" if code == _BAD_UTF8 else "NUL byte in text")
             if code != _DONE:
                 self._grow(code, len(text))
-        if len(text) and text[-1] != 10 and state[_POSITION] > 0:
+        if len(text) > begin and text[-1] != 10:
             if state[_LINES] == len(self._line_ends):
                 self._grow(_ROOM_FOR_LINES, 0)
             self._line_ends[state[_LINES]] = state[_TOKENS]

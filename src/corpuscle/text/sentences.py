@@ -96,7 +96,8 @@ class Usage:
     def of(cls, pieces: Sequence[Piece], abbreviations: Iterable[str] = ()) -> Usage:
         """Learn from all pieces of a text; ``abbreviations`` are known beforehand."""
         usage = cls()
-        stops, before_lower, before_upper = Counter[str](), Counter[str](), Counter[str]()
+        stops, capitalised = Counter[str](), Counter[str]()
+        before_lower, before_upper = Counter[str](), Counter[str]()
         upper = lower = 0
         for piece in pieces:
             text = piece.text
@@ -104,10 +105,12 @@ class Usage:
             upper += piece.classes.count(b"A")
             lower += piece.classes.count(b"a")
             for i in piece.full_stops().tolist():
-                if piece.classes[piece.begins[i - 1]] not in _LETTERS:
+                first = piece.classes[piece.begins[i - 1]]
+                if first not in _LETTERS:
                     continue
                 word = piece.token(i - 1).lower()
                 stops[word] += 1
+                capitalised[word] += first == ord("A")
                 if i + 1 < len(piece.begins):
                     following = piece.classes[piece.begins[i + 1]]
                     before_lower[word] += following in b"a0,:"
@@ -117,19 +120,24 @@ class Usage:
         for word in {word.strip().rstrip(".").lower() for word in abbreviations}:
             usage.abbreviations[word] = before_upper[word] >= before_lower[word]
         if usage.cased:
-            usage._learn(stops, before_lower, before_upper)
+            usage._learn(stops, capitalised, before_lower, before_upper)
         return usage
 
-    def _learn(self, stops: Counter[str], before_lower: Counter[str], before_upper: Counter[str]) -> None:
+    def _learn(
+        self, stops: Counter[str], capitalised: Counter[str], before_lower: Counter[str], before_upper: Counter[str]
+    ) -> None:
+        """Add the words that the text shows to be abbreviations."""
         words = Counter[str]()
         for word, count in self.counts.items():
             words[word.lower()] += count
         for word, count in stops.items():
             if len(word) > _MAX_LENGTH or count < 2 or count < 0.9 * words[word]:
                 continue
+            if word in self.abbreviations or word in NUMBERED:
+                continue
             goes_on = before_lower[word] >= 0.1 * count
-            frequent_and_short = count >= 5 and len(word) <= 4
-            if word not in self.abbreviations and (goes_on or frequent_and_short):
+            like_a_title = count >= 5 and len(word) <= 4 and capitalised[word] >= 0.9 * count
+            if goes_on or like_a_title:
                 self.abbreviations[word] = before_upper[word] > before_lower[word]
 
     def is_starter(self, word: str) -> bool:
@@ -165,7 +173,7 @@ def _belongs(piece: Piece, usage: Usage, stop: int) -> bool:
     if first == ord("0"):
         if piece.classes[piece.begins[stop - 1] : piece.ends[stop - 1]].strip(b"0") or length > 3:
             return False
-        return (stop == 1 and following != 0) or (following == ord("a") and usage.cased)
+        return (_begins_item(piece, stop - 1) and following != 0) or (following == ord("a") and usage.cased)
     if first not in _LETTERS:
         return False
     if length == 1 and first == ord("A"):
@@ -174,6 +182,14 @@ def _belongs(piece: Piece, usage: Usage, stop: int) -> bool:
     if word in NUMBERED and following == ord("0"):
         return True
     return word in usage.abbreviations
+
+
+def _begins_item(piece: Piece, number: int) -> bool:
+    """Whether a number stands where an item of a list begins: first on a line, after a sentence's end or blank line."""
+    if number == 0:
+        return True
+    gap = piece.classes[piece.ends[number - 1] : piece.begins[number]]
+    return gap.count(b"N") > 1 or (b"N" in gap and piece.classes[piece.ends[number - 1] - 1] in b".!T:")
 
 
 def sentence_ends(piece: Piece, joined: np.ndarray, usage: Usage) -> np.ndarray:
@@ -216,6 +232,8 @@ def _end_at(piece: Piece, usage: Usage, i: int, is_joined: bool, first: np.ndarr
 def _may_close(piece: Piece, usage: Usage, i: int, end: int) -> bool:
     """Whether an abbreviation also ends its sentence: the next word has a capital that it does not have elsewhere."""
     word = piece.token(i).rstrip(".").lower()
+    if word.isdecimal():
+        return False
     if usage.abbreviations.get(word, False):
         return False
     while end < len(piece.begins) and piece.classes[piece.begins[end]] in _OPENING:
