@@ -22,9 +22,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from corpuscle.progress import say
 
-__all__ = ["cache_directory", "kernel"]
+__all__ = ["cache_directory", "frozen", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,6 +116,17 @@ class _Announcer(event.Listener):
 
 
 event.register("numba:compile", _Announcer())
+
+
+def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
+    """A contiguous read-only view (a copy only if need be).
+
+    Numba compiles a kernel once more for read-only arrays. An argument that is always frozen has one type, wherever it
+    comes from: a learner, a bytes object or a mapped model file.
+    """
+    view = np.ascontiguousarray(array, dtype).view(np.ndarray)[:]
+    view.flags.writeable = False
+    return view
 
 
 def kernel(function: F) -> F:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import frozen, kernel
 from corpuscle.random import mix
 
 __all__ = ["string_hashes"]
@@ -27,5 +27,5 @@ def string_hashes(text: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     ``text`` is uint8, ``offsets`` int64 (n + 1,): string i is ``text[offsets[i]:offsets[i + 1]]``.
     """
     hashes = np.empty(len(offsets) - 1, np.uint64)
-    _hash_strings(np.ascontiguousarray(text, np.uint8), np.ascontiguousarray(offsets, np.int64), hashes)
+    _hash_strings(frozen(text, np.uint8), frozen(offsets, np.int64), hashes)
     return hashes

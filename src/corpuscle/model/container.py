@@ -147,11 +147,7 @@ def _parse(raw: bytes, data_size: int, data_start: int) -> tuple[dict[str, str],
 
 
 def read_layout(path: str | PathLike[str]) -> Layout:
-    """Read and check the header of a file and map the file; the data are not looked at.
-
-    The mapping is private and copy-on-write: the file cannot be changed through it, yet its arrays have the same type
-    for compiled code as freshly learned ones (Numba compiles a kernel once more for arrays marked read-only).
-    """
+    """Read and check the header of a file and map the file read-only; the data are not looked at."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -172,7 +168,7 @@ def read_layout(path: str | PathLike[str]) -> Layout:
                 metadata, entries = _parse(raw, size - 8 - length, 8 + length)
             except ValueError as error:
                 raise InputError(path, None, f"a damaged model, or not a model file: {error}") from None
-            data = np.asarray(np.memmap(file, np.uint8, "c"))
+            data = np.asarray(np.memmap(file, np.uint8, "r"))
     except OSError as error:
         raise InputError(path, None, (error.strerror or str(error)).lower()) from error
     return Layout(metadata, entries, 8 + length, data)

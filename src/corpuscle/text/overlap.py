@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import frozen, kernel
 from corpuscle.hashing import string_hashes
 from corpuscle.random import mix
 from corpuscle.text.corpus import Corpus
@@ -36,8 +36,7 @@ def _type_hashes(vocab: Vocab) -> np.ndarray:
 
 def _sentence_hashes(corpus: Corpus) -> np.ndarray:
     hashes = np.empty(len(corpus), np.uint64)
-    tokens = np.ascontiguousarray(corpus.tokens, np.int32)
-    starts = np.ascontiguousarray(corpus.sentence_starts, np.int64)
+    tokens, starts = frozen(corpus.tokens, np.int32), frozen(corpus.sentence_starts, np.int64)
     _hash_sentences(tokens, starts, _type_hashes(corpus.vocab), hashes)
     return hashes
 
