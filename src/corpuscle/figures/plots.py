@@ -19,7 +19,7 @@ __all__ = ["Series", "bar_plot", "histogram", "line_plot"]
 WIDTH = 460.0
 _MARGIN = 10.0
 _DASHES = (None, "7 4", "2 3", "9 3 2 3")
-_MOST_MARKERS = 40  # with more points, markers hide the line
+_MOST_MARKERS = 12  # with more points, markers hide the line
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _legend(sheet: Sheet, names: Sequence[str], y: float, markers: bool) -> floa
         sheet.add(
             "line",
             x1=x, y1=y - 4, x2=x + 24, y2=y - 4,
-            class_=f"ln l{kind % COLOURS}", stroke_dasharray=_DASHES[kind // COLOURS % 4] if not markers else None,
+            class_=f"ln l{kind % COLOURS}", stroke_dasharray=_DASHES[kind % 4] if not markers else None,
         )  # fmt: skip
         if markers:
             _marker(sheet, kind, x + 12, y - 4)
@@ -187,7 +187,7 @@ def _draw_line(sheet: Sheet, x: Axis, y: Axis, series: Series, kind: int, marker
             path.append(f"{'L' if pen_down else 'M'}{number(x.place(u))} {number(y.place(v))}")
         pen_down = drawable
     if path:
-        dash = None if markers else _DASHES[kind // COLOURS % 4]
+        dash = None if markers else _DASHES[kind % 4]
         sheet.add("path", d="".join(path), class_=f"ln l{colour}", stroke_dasharray=dash)
     if not markers:
         return
@@ -206,7 +206,13 @@ def _write_numbers(sheet: Sheet, x: Axis, y: Axis, series: Series) -> None:
         if x.has(u) and y.has(v):
             place = x.place(u)
             anchor = "start" if place < x.begin + 14 else "end" if place > x.end - 14 else "middle"
-            sheet.text(place + (9 if anchor == "start" else 0), y.place(v) - 9, label(v), anchor=anchor)
+            sheet.text(
+                place + (9 if anchor == "start" else 0),
+                y.place(v) - 9,
+                label(v),
+                "nu",
+                anchor,
+            )
 
 
 def _described(series: Sequence[Series], x_label: str, y_label: str) -> str:

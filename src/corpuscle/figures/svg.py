@@ -21,7 +21,7 @@ COLOURS = len(_LIGHT)
 def _rules(ink: str, muted: str, grid: str, paper: str, colours: tuple[str, ...]) -> str:
     rules = [
         f".cpl text{{fill:{ink}}}.cpl .mu{{fill:{muted}}}.cpl .gr{{stroke:{grid}}}.cpl .ax{{stroke:{muted}}}",
-        f".cpl .ma{{stroke:{paper}}}.cpl .wh{{stroke:{ink}}}",
+        f".cpl .ma,.cpl .nu{{stroke:{paper}}}.cpl .wh{{stroke:{ink}}}",
     ]
     rules += [f".cpl .l{i}{{stroke:{c}}}.cpl .f{i}{{fill:{c}}}" for i, c in enumerate(colours)]
     return "".join(rules)
@@ -31,7 +31,8 @@ _STYLE = (
     ".cpl{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif;"
     "max-width:100%;height:auto;display:block}"
     ".cpl .ti{font-size:14px;font-weight:600}.cpl .ln{fill:none;stroke-width:2;stroke-linejoin:round}"
-    ".cpl .bd{opacity:.16}.cpl .gr{stroke-width:1}.cpl .wh{stroke-width:1.5}.cpl .ma{stroke-width:1}"
+    ".cpl .nu{paint-order:stroke;stroke-width:4px}.cpl .bd{opacity:.16}.cpl .gr{stroke-width:1}"
+    ".cpl .wh{stroke-width:1.5}.cpl .ma{stroke-width:1}"
     + _rules("#1f2328", "#5d6670", "#e1e5ea", "#ffffff", _LIGHT)
     + "@media(prefers-color-scheme:dark){"
     + _rules("#e6e8eb", "#a3acb7", "#343b44", "#14171b", _DARK)

@@ -86,12 +86,12 @@ def _role(name: str) -> str | None:
 
 
 def _walk(folder: Path, without: Path) -> Iterator[str]:
-    """All files below a folder, hidden ones left out, and one folder left out (a pack within its kit)."""
+    """All files below a folder, without hidden ones and without one folder, the pack that may lie within its kit."""
     for here, folders, files in os.walk(folder):
         inside = Path(here)
         folders[:] = sorted(f for f in folders if not f.startswith(".") and (inside / f).resolve() != without)
         for name in sorted(files):
-            if not name.startswith("."):
+            if not name.startswith(".") and (inside / name).is_file():
                 yield (inside / name).relative_to(folder).as_posix()
 
 

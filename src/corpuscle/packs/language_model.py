@@ -18,6 +18,7 @@ from corpuscle.packs import page
 from corpuscle.packs.heldout import repeated_sentences
 from corpuscle.packs.step import Chapter, Findings, Job, Step
 from corpuscle.progress import bar
+from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN
 
@@ -68,7 +69,8 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         },
         "orders": figures,
         "order": best.order,
-        "coverage": _coverage(train, recoded),
+        "coverage": _coverage(train, recoded, job.seed),
+        "frequencies": _frequencies(text),
         **_surprises(best, held_out),
         "sampled": list(final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS)),
         "ngrams": np.diff(final.tables_.levels).tolist(),
@@ -81,11 +83,17 @@ def _perplexity(figures: Mapping[str, Any]) -> float:
     return float("inf") if value is None else value
 
 
-def _coverage(train: Corpus, held_out: Corpus) -> dict[str, list[float]]:
-    """The share of held-out words that are unseen after reading so many tokens, and covered by so many types."""
+def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, list[float]]:
+    """The share of held-out words that are unseen after reading so many tokens, and covered by so many types.
+
+    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of
+    text.
+    """
+    order = np.arange(len(train))
+    shuffle(stream(seed, purpose_id("packs.coverage"), 0, 0), order)
     n_types = len(train.vocab)
     first_seen = np.full(n_types, train.n_tokens, np.int64)
-    types, first = np.unique(train.tokens, return_index=True)
+    types, first = np.unique(train.select(order).tokens, return_index=True)
     first_seen[types] = first
     first_seen[UNKNOWN] = train.n_tokens
     reached = np.sort(first_seen[held_out.tokens])
@@ -104,6 +112,13 @@ def _coverage(train: Corpus, held_out: Corpus) -> dict[str, list[float]]:
         "vocabulary": sizes.tolist(),
         "covered": covered.tolist(),
     }
+
+
+def _frequencies(text: Corpus) -> dict[str, list[int]]:
+    """How often the r-th most frequent word occurs, for ranks r at equal distances on a log scale."""
+    counts = np.sort(text.vocab.counts[FIRST:])[::-1]
+    ranks = np.unique(np.geomspace(1, len(counts), 60).astype(np.int64))
+    return {"rank": ranks.tolist(), "count": counts[ranks - 1].tolist()}
 
 
 def _surprises(model: NgramModel, held_out: Corpus) -> dict[str, list[dict[str, Any]]]:
@@ -161,7 +176,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
         body=_in_words(findings, chosen, unseen)
         + _plots(findings)
         + _sentences(findings)
-        + page.note(f"Figures: {chosen['signature']}"),
+        + page.note(f"How the figures were counted: {chosen['signature'].replace('|', ', ')}."),
         commands=[
             (f"corpuscle lm score {model} TEXT --words", "the surprisal of every word of a text"),
             (f"corpuscle lm perplexity {model} TEXT", "how well the model predicts a text"),
@@ -182,14 +197,18 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
     if order == 2:
         looks = "looks at the last word to predict the next"
     whole = "whole documents" if held["unit"] == "documents" else "single sentences, since there are few documents"
+    unknown = (
+        f"{page.percent(unseen)} of the words were unknown: they do not occur in the text it learned from. Leaving "
+        f"them out, the perplexity is {_shown(chosen['perplexity_without_oov'])}."
+        if chosen["oov"]
+        else "Not a single word was unknown."
+    )
     repeated = held["repeated"] / max(1, held["sentences"])
     parts = [
         page.paragraph(
             f"The model {looks}. On text that it had not seen it was, on average, as unsure as if it had to choose "
             f"among {_shown(chosen['perplexity'])} equally likely words (that is its perplexity; for another sample of "
-            f"sentences one would expect {_shown(chosen['low'])} to {_shown(chosen['high'])}). Leaving unknown words "
-            f"out, it is {_shown(chosen['perplexity_without_oov'])}. {page.percent(unseen)} of the words were unknown: "
-            "they do not occur in the text it learned from."
+            f"sentences one would expect {_shown(chosen['low'])} to {_shown(chosen['high'])}). {unknown}"
         ),
         page.paragraph(
             f"These figures come from models trained without a tenth of the text ({page.count(held['sentences'])} "
@@ -254,6 +273,20 @@ def _plots(findings: Findings) -> str:
                 zero=True,
             ),
             _few_words(coverage),
+        )
+    )
+    frequencies = findings["frequencies"]
+    plots.append(
+        page.figure(
+            line_plot(
+                [Series("words", frequencies["rank"], frequencies["count"])],
+                title="Frequent and rare words",
+                x_label="rank of the word",
+                y_label="how often it occurs",
+                log_x=True,
+                log_y=True,
+            ),
+            "In most languages this is nearly a straight line (Zipf's law). Steps at the right are the rare words.",
         )
     )
     return f'<div class="plots">{"".join(plots)}</div>'

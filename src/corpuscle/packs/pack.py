@@ -30,9 +30,10 @@ _MARK = "corpuscle_pack"
 
 def write_json(path: AnyPath, value: Any) -> None:
     """Write plain data, readable for people, in one go."""
-    with write_atomically(path, "w") as file:
-        json.dump(value, file, ensure_ascii=False, allow_nan=False, indent=1)
-        file.write("\n")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    with write_atomically(path) as file:
+        # A file name need not be valid Unicode; the backslash escape of what is not is also JSON's.
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 class Pack:

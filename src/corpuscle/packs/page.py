@@ -12,6 +12,7 @@ from corpuscle.figures import escape
 __all__ = [
     "clip",
     "count",
+    "counted",
     "escape",
     "facts",
     "figure",
@@ -38,6 +39,11 @@ def clip(word: str, length: int = LONGEST_WORD) -> str:
 def count(n: float) -> str:
     """A whole number with separators."""
     return f"{n:,.0f}"
+
+
+def counted(n: int, thing: str) -> str:
+    """A number of things: ``1 word``, ``2,000 words``."""
+    return f"{count(n)} {thing}" if n == 1 else f"{count(n)} {thing}s"
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -19,7 +19,7 @@ from corpuscle.packs.step import Chapter, Step
 
 __all__ = ["render"]
 
-_STYLE = (Path(__file__).parent / "report.css").read_text
+STYLE = Path(__file__).with_name("report.css")
 
 
 def render(
@@ -31,8 +31,8 @@ def render(
     unused: Sequence[tuple[str, str]],
 ) -> str:
     """The whole page."""
-    is_sample = "sample" in pack.state and kit.folder == pack.folder / "kit"
-    name = "the built-in sample" if is_sample else kit.folder.resolve().name or str(kit.folder)
+    is_sample = _is_sample(kit, pack)
+    name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
     contents = [(step.name, step.title) for step in steps] + [("use", "How to use it"), ("made", "How it was made")]
     links = "".join(f'<a href="#{page.escape(anchor)}">{page.escape(text)}</a>' for anchor, text in contents)
@@ -47,9 +47,13 @@ def render(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>{page.escape(title)}</title><style>{_STYLE(encoding='utf-8')}</style></head>"
+        f"<title>{page.escape(title)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head>"
         f"<body>{''.join(body)}</body></html>\n"
     )
+
+
+def _is_sample(kit: Kit, pack: Pack) -> bool:
+    return "sample" in pack.state and kit.folder == pack.folder / "kit"
 
 
 def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: bool) -> str:
@@ -96,39 +100,46 @@ def _made(
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
 ) -> str:
-    used = sorted({role for step in steps for role in step.needs})
-    rows = [(name, ROLES[role], _size(kit.folder / name)) for role in used for name in kit.files.get(role, ())]
+    used = {name: role for step in steps for role in step.needs for name in kit.files.get(role, ())}
     timing = [
         (step.title, f"{records[step.name]['seconds']:.1f} s", records[step.name]["finished"], _settings(step))
         for step in steps
     ]
     models = [(name, _size(pack.folder / name)) for step in steps for name in step.writes]
-    again = f"corpuscle learn {shlex.quote(str(kit.folder))} -o {shlex.quote(pack.shown)} --seed {pack.state['seed']}"
+    source = "" if _is_sample(kit, pack) else shlex.quote(str(kit.folder)) + " "
+    again = f"corpuscle learn {source}-o {shlex.quote(pack.shown)} --seed {pack.state['seed']}"
     parts = [
         '<section id="made"><h2>How it was made</h2>',
         page.facts(
             [("Corpuscle", __version__), ("seed", pack.state["seed"]), ("kit", kit.folder), ("pack", pack.shown)]
         ),
         page.table(("step", "time", "finished", "settings"), timing, (1,)),
-        "<h3>Files</h3>",
-        page.table(("learned from", "what it is", "size"), rows, (2,)),
         page.table(("written", "size"), models, (1,)),
+        "<h3>Learned from</h3>",
+        _files(kit, [(name, ROLES[role]) for name, role in sorted(used.items())]),
     ]
     if unused:
         parts.append("<h3>Not used</h3>")
-        parts.append(page.paragraph("These files of the kit were not used: nothing in this version learns from them."))
-        items = [
-            f"<li><code>{page.escape(page.clip(name, 120))}</code>{page.escape(f' ({what})' if what else '')}</li>"
-            for name, what in unused
-        ]
-        shown = 12
-        parts.append(f"<ul>{''.join(items[:shown])}</ul>")
-        if len(items) > shown:
-            more = f"{len(items) - shown} more"
-            parts.append(f"<details><summary>{more}</summary><ul>{''.join(items[shown:])}</ul></details>")
+        parts.append(page.paragraph("Nothing in this version learns from these files of the kit."))
+        parts.append(_files(kit, unused))
     parts.append(page.paragraph("The same files and the same seed give the same models:"))
     parts.append(f"<pre><code>{page.escape(again)}</code></pre></section>")
     return "".join(parts)
+
+
+def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> str:
+    """Files by folder, with what they are; the names of many are folded away."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, what in files:
+        folder, slash, _ = name.partition("/")
+        groups.setdefault((folder + slash, what), []).append(name)
+    rows = []
+    for (place, what), names in groups.items():
+        number = page.counted(len(names), "file")
+        rows.append((page.clip(place, 80), what, number, _size(*(kit.folder / name for name in names))))
+    listed = "".join(f"<li><code>{page.escape(page.clip(name, 120))}</code></li>" for name, _ in files)
+    folded = f"<details><summary>all {len(files)} names</summary><ul>{listed}</ul></details>"
+    return page.table(("where", "what it is", "", "size"), rows, (2, 3)) + (folded if len(files) > len(groups) else "")
 
 
 def _settings(step: Step) -> str:
@@ -139,6 +150,6 @@ def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _size(path: Path) -> str:
-    size = path.stat().st_size
+def _size(*paths: Path) -> str:
+    size = sum(path.stat().st_size for path in paths)
     return f"{size:,} bytes" if size < 10_000 else f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"

@@ -86,7 +86,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
     classes = findings["classes"]
     half = 1 + int(np.searchsorted(np.cumsum([c["share"] for c in classes]), 0.5))
     cards = [
-        f'<div class="class"><h4>{page.percent(c["share"])} of the text · {page.count(c["types"])} words</h4>'
+        f'<div class="class"><h4>{page.percent(c["share"])} of the text · {page.counted(c["types"], "word")}</h4>'
         f'<p dir="auto" translate="no">{page.words(c["words"])}{" …" if c["types"] > len(c["words"]) else ""}</p></div>'
         for c in classes
     ]
@@ -94,9 +94,9 @@ def _report(findings: Findings, pack: str) -> Chapter:
     plot = page.figure(
         bar_plot(
             names,
-            [100 * c["share"] for c in classes[:_BARS]],
+            [round(100 * c["share"], 1) for c in classes[:_BARS]],
             title="The largest classes",
-            value_label="share of the text, % (each named by its two most frequent words)",
+            value_label="% of the text; named by the two most frequent words",
         ),
         f"{half} of the {len(classes)} classes cover half of the text.",
     )

@@ -1,0 +1,369 @@
+"""Claims about ``corpuscle learn``: kits, steps that are not repeated, interrupts, the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corpuscle
+from corpuscle.cli.main import main
+from corpuscle.errors import InputError, Interrupted
+from corpuscle.packs import Chapter, Step, find_kit, learn
+from corpuscle.packs.heldout import own_vocabulary, split
+from corpuscle.packs.word_classes import number_of_classes
+from corpuscle.random import Random
+from corpuscle.text import Corpus
+
+HOSTILE = '<script>alert("1")</script>'
+
+
+def sentences(n: int, seed: int = 1) -> list[str]:
+    stream = Random(seed, "test sentences")
+    words = ["ka", "mi", "tor", "sen", "lu", "pa", "ri", "dok", "é", "ol"]
+    weights = [1 / (i + 1) for i in range(len(words))]
+    return [" ".join(stream.choice(words, weights) for _ in range(2 + stream.below(6))) for _ in range(n)]
+
+
+def write_kit(folder: Path, n: int = 200) -> Path:
+    lines = sentences(n)
+    (folder / "text").mkdir(parents=True)
+    documents = ["\n".join(lines[i : i + 10]) for i in range(0, n, 10)]
+    (folder / "text" / "a.txt").write_text("\n\n".join(documents[::2]) + "\n", encoding="utf-8")
+    (folder / "text" / "b.txt").write_text(
+        "\n\n".join(documents[1::2]) + f"\n{HOSTILE} ka mi & tor\n", encoding="utf-8"
+    )
+    (folder / "names.tsv").write_text("a\tb\n", encoding="utf-8")
+    (folder / "no <b>tes.md").write_text("hello", encoding="utf-8")
+    return folder
+
+
+def plain_step(name: str, needs: str, after: tuple[str, ...] = (), version: int = 1, run=None) -> Step:
+    """A step that counts the bytes of its input: as quick as a step can be."""
+
+    def count(job, settings):
+        size = sum(Path(path).stat().st_size for path in job.kit.paths(needs))
+        (job.pack / "models" / f"{name}.model").write_text(str(size))
+        return {"size": size}
+
+    def report(findings, pack):
+        return Chapter(f"{name}: {findings['size']}", findings, [], "", [])
+
+    return Step(name, name.title(), version, (needs,), (f"models/{name}.model",), run or count, report, after=after)
+
+
+def state(pack: Path) -> dict:
+    return json.loads((pack / "state.json").read_text(encoding="utf-8"))
+
+
+# ---- kits
+
+
+def test_files_are_recognised_by_place_and_name(tmp_path):
+    usable = "text/a.txt text/b.txt.gz parallel/x.src parallel/x.tgt names.tsv noisy.txt entities/1.ann"
+    others = "text/c.md deep/text/a.txt gold/names.tsv"
+    for name in (*usable.split(), *others.split(), ".hidden", "pack/models/x.model"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    kit = find_kit(tmp_path, tmp_path / "pack")
+    assert kit.files == {
+        "text": ("text/a.txt", "text/b.txt.gz"),
+        "parallel": ("parallel/x.src", "parallel/x.tgt"),
+        "names": ("names.tsv",),
+        "noisy": ("noisy.txt",),
+        "entities": ("entities/1.ann",),
+    }
+    assert set(kit.others) == set(others.split())
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda kit: None, "no such folder"),
+        (lambda kit: kit.write_text("x"), "a kit is a folder"),
+        (lambda kit: kit.mkdir(), "nothing to learn from"),
+        (lambda kit: (kit.mkdir(), (kit / "notes.txt").write_text("x")), "nothing to learn from"),
+    ],
+)
+def test_a_kit_without_anything_usable_is_an_error_and_leaves_no_pack(tmp_path, capsys, make, reason):
+    make(tmp_path / "kit")
+    assert main(["learn", str(tmp_path / "kit"), "-o", str(tmp_path / "pack")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and reason in error
+    assert not (tmp_path / "pack").exists()
+
+
+def test_too_little_text_is_an_error_that_names_the_folder(tmp_path, capsys):
+    (tmp_path / "kit" / "text").mkdir(parents=True)
+    (tmp_path / "kit" / "text" / "a.txt").write_text("only this\n\n\n")
+    assert main(["learn", str(tmp_path / "kit"), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    assert "kit/text: only 1 sentence" in capsys.readouterr().err.replace(os.sep, "/")
+
+
+def test_text_that_is_not_utf8_is_an_error_with_file_and_line(tmp_path, capsys):
+    kit = write_kit(tmp_path / "kit")
+    (kit / "text" / "c.txt").write_bytes(b"fine\nb\xff d\n")
+    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    assert "c.txt:2: invalid UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["thesis.doc", "state.json"])
+def test_a_folder_that_is_not_ours_is_never_written_to(tmp_path, name):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text("{}")
+    with pytest.raises(InputError, match="pack"):
+        learn(write_kit(tmp_path / "kit"), tmp_path / "mine", steps=[plain_step("one", "text")])
+    assert os.listdir(tmp_path / "mine") == [name]
+
+
+# ---- steps
+
+
+def test_a_step_is_repeated_only_when_what_it_depends_on_changes(tmp_path):
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+    steps = [plain_step("one", "text"), plain_step("two", "names"), plain_step("three", "names", after=("one",))]
+    assert learn(kit, pack, steps=steps).kept == ()
+    before = {path.name: path.stat().st_mtime_ns for path in (pack / "models").iterdir()}
+    assert learn(kit, pack, steps=steps).kept == ("one", "two", "three")
+    assert {path.name: path.stat().st_mtime_ns for path in (pack / "models").iterdir()} == before
+
+    (kit / "text" / "a.txt").write_text("something else\n" * 30)
+    assert learn(kit, pack, steps=steps).kept == ("two",)
+    assert learn(kit, pack, steps=steps, seed=2).kept == ()
+    steps[1] = plain_step("two", "names", version=2)
+    assert learn(kit, pack, steps=steps, seed=2).kept == ("one", "three")
+    (pack / "models" / "one.model").write_text("tampered with")
+    assert "one" not in learn(kit, pack, steps=steps, seed=2).kept
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+
+    def interrupted(job, settings):
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("the signal comes first")
+
+    steps = [plain_step("one", "text"), plain_step("two", "text", run=interrupted)]
+    with pytest.raises(Interrupted, match="same command goes on"):
+        learn(kit, pack, steps=steps)
+    assert list(state(pack)["steps"]) == ["one"]
+    steps[1] = plain_step("two", "text")
+    assert learn(kit, pack, steps=steps).kept == ("one",)
+
+
+def test_what_no_longer_fits_the_kit_is_removed(tmp_path):
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+    steps = [plain_step("one", "text"), plain_step("two", "names")]
+    learn(kit, pack, steps=steps)
+    (kit / "names.tsv").unlink()
+    learn(kit, pack, steps=steps)
+    assert list(state(pack)["steps"]) == ["one"]
+    assert [path.name for path in (pack / "models").iterdir()] == ["one.model"]
+
+
+# ---- holding out
+
+
+def corpus_of(documents: int, each: int) -> Corpus:
+    lines = [[f"d{d}", f"w{i}", "x"] for d in range(documents) for i in range(each)]
+    return Corpus.from_sentences(lines).with_documents(np.arange(documents + 1) * each)
+
+
+def test_whole_documents_are_held_out_when_there_are_enough():
+    corpus = corpus_of(30, 8)
+    train, held_out, unit = split(corpus, seed=1)
+    assert unit == "documents" and len(train) + len(held_out) == len(corpus)
+    documents = {words[0] for words in held_out}
+    assert len(documents) == 3 and not documents & {words[0] for words in train}
+
+
+def test_few_documents_are_split_by_sentence():
+    corpus = corpus_of(3, 40)
+    train, held_out, unit = split(corpus, seed=1)
+    assert unit == "sentences" and len(held_out) == 12 and len(train) == 108
+
+
+def test_the_training_part_does_not_know_the_words_of_the_rest():
+    train, held_out, _ = split(corpus_of(30, 8), seed=1)
+    assert {word for words in train for word in words} == set(train.vocab.strings[3:])
+    assert train.vocab.counts[3:].min() > 0 and train.vocab.counts.sum() == train.n_tokens
+    unknown = held_out.recode(train.vocab).tokens == 0
+    assert unknown.sum() == len(held_out)  # the word that only this document has
+
+
+def test_the_split_depends_on_the_seed_only():
+    corpus = corpus_of(30, 8)
+    first, again, other = (list(split(corpus, seed).held_out) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_own_vocabulary_keeps_the_text():
+    corpus = Corpus.from_sentences([["a", "b"], ["c"]])[1:]
+    assert list(own_vocabulary(corpus)) == [["c"]] and len(own_vocabulary(corpus).vocab) == 4
+
+
+def test_the_number_of_classes_follows_the_rule():
+    assert number_of_classes(np.array([2] * 100 + [1] * 1000)) == 10
+    assert number_of_classes(np.array([1, 1, 1])) == 2
+    assert number_of_classes(np.array([5])) == 1
+    assert number_of_classes(np.full(4_000_000, 2)) == 1000
+
+
+# ---- the whole job
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory) -> Path:
+    """A pack learned from a small kit by the real steps."""
+    folder = tmp_path_factory.mktemp("learned")
+    kit = write_kit(folder / "kit")
+    command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(folder / "pack"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["steps"]["lm"]["status"] == result["steps"]["classes"]["status"] == "done"
+    figures = result["steps"]["lm"]
+    assert figures["low"] <= figures["perplexity"] <= figures["high"] and figures["tokens"] > 0
+    assert Path(result["report"]).is_file()
+    return folder
+
+
+def test_the_models_of_a_pack_can_be_loaded_and_used(learned):
+    model = corpuscle.load(learned / "pack" / "models" / "lm.model")
+    assert model.order == state(learned / "pack")["steps"]["lm"]["findings"]["order"]
+    assert "ka" in model.vocab_
+    classes = corpuscle.load(learned / "pack" / "models" / "classes.model")
+    assert classes.class_of("ka") >= 0
+
+
+def test_the_shipped_model_has_seen_everything_and_the_measured_one_has_not(learned):
+    findings = state(learned / "pack")["steps"]["lm"]["findings"]
+    model = corpuscle.load(learned / "pack" / "models" / "lm.model")
+    assert findings["tokens"] == model.vocab_.counts.sum()
+    held = findings["held_out"]
+    assert findings["orders"][0]["tokens"] == held["tokens"] + held["sentences"]
+    assert 0.05 <= held["tokens"] / findings["tokens"] <= 0.2
+
+
+def test_running_again_repeats_nothing_and_says_where_the_report_is(learned, capsys):
+    pack = learned / "pack"
+    before = {path: path.stat().st_mtime_ns for path in (pack / "models").iterdir()}
+    assert main(["learn", str(learned / "kit"), "-o", str(pack)]) == 0
+    output = capsys.readouterr()
+    assert "report.html" in output.out and "perplexity" in output.out
+    assert output.err.count("already done") == 2
+    assert {path: path.stat().st_mtime_ns for path in (pack / "models").iterdir()} == before
+
+
+def test_the_same_kit_and_seed_give_the_same_models(learned, tmp_path):
+    assert main(["learn", str(learned / "kit"), "-o", str(tmp_path / "pack"), "-q", "--workers", "1"]) == 0
+    for name in ("lm.model", "classes.model"):
+        one, two = (folder / "pack" / "models" / name for folder in (learned, tmp_path))
+        assert one.read_bytes() == two.read_bytes()
+
+
+class Page(HTMLParser):
+    """What a reader of the page would see, and whatever it would load or run."""
+
+    VOID = frozenset({"meta", "br", "hr", "img", "link", "input"})
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == [], "every element is closed"
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), "no event handlers"
+            if name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href"):
+                self.links.append(value)
+            if name == "id":
+                self.ids.append(value)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_report_is_one_file_that_needs_nothing_else(learned):
+    html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
+    page = Page(html)
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & set(page.tags)
+    assert page.links and all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert len(page.ids) == len(set(page.ids))
+    assert not re.search(r"url\(|@import", html)
+    assert 'name="viewport"' in html and "prefers-color-scheme: dark" in html
+
+
+def test_the_report_says_what_was_learned_and_what_was_not_used(learned):
+    html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
+    text = " ".join("".join(Page(html).text).split())
+    findings = state(learned / "pack")["steps"]["lm"]["findings"]
+    best = next(row for row in findings["orders"] if row["order"] == findings["order"])
+    assert f"{best['perplexity']:.1f}" in text
+    for words in ("trained without a tenth", "most surprising", "Word classes", "seed", "no <b>tes.md", "names.tsv"):
+        assert words in text
+    assert html.count("<svg") >= 4
+    report = json.loads((learned / "pack" / "report.json").read_text(encoding="utf-8"))
+    assert report["not_used"] == ["names.tsv", "no <b>tes.md"] and report["seed"] == 1
+    assert report["steps"]["lm"]["findings"]["order"] == findings["order"]
+
+
+def test_hostile_text_stays_text(learned):
+    html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
+    assert HOSTILE not in html and "<script" not in html
+    assert HOSTILE in "".join(Page(html).text)  # it is a word of a class, and shown as such
+
+
+def test_ctrl_c_exits_with_130_and_says_how_to_go_on(tmp_path):
+    kit = write_kit(tmp_path / "kit", 3000)
+    command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(tmp_path / "pack")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("language model ..."):
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+        assert process.wait(60) == 130
+    assert "same command goes on" in rest
+    assert state(tmp_path / "pack")["steps"] == {}
+    assert not list((tmp_path / "pack").rglob("*.part"))
+
+
+def test_the_built_in_sample_is_learned_when_no_kit_is_given(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["learn", "-q"]) == 0
+    output = capsys.readouterr().out
+    assert str(Path("pack") / "report.html") in output
+    assert (tmp_path / "pack" / "kit" / "text").is_dir()
+    findings = state(tmp_path / "pack")["steps"]["lm"]["findings"]
+    by_order = {row["order"]: row["perplexity"] for row in findings["orders"]}
+    assert by_order[findings["order"]] < 0.6 * by_order[1]  # it is a language: context helps
+    assert main(["learn", "-q", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {step["status"] for step in result["steps"].values()} == {"kept"}
