@@ -93,7 +93,7 @@ def character_classes(text: str) -> str:
 
 _WORD = "(?:[aAo0n][mz]*+)++"
 _TOKEN = re.compile(
-    rf"""[aA][aA0+.\-]*+://[^sSN]*[^sSN.,:!T'q()ep]           # an address with a scheme
+    rf"""[aA][aA0+.\-]{{0,20}}+://[^sSN]*[^sSN.,:!T'q()ep]           # an address with a scheme
     | 0{{1,3}}(?:S000)++(?![0S])                               # groups of three digits
     | (?:[aAo][mz]*+\.){{2,}}+(?![aAo0n])                      # letters with full stops: U.S., т.е.
     | {_WORD}
