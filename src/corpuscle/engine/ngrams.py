@@ -20,14 +20,15 @@ from corpuscle.compiled import kernel
 
 __all__ = [
     "ROOT",
+    "Automaton",
     "Ngrams",
     "Tables",
     "add_boundaries",
+    "automaton",
     "chunk_bounds",
     "count_ngrams",
     "distribution",
     "find",
-    "follow",
     "frozen",
     "score_sentences",
     "score_stream",
@@ -39,7 +40,7 @@ __all__ = [
 ROOT = -1
 """The state of the empty context."""
 
-_CHUNK = 1 << 19
+_CHUNK = 1 << 18
 _INSERTION = 40
 
 
@@ -85,6 +86,23 @@ class Tables(NamedTuple):
     @property
     def order(self) -> int:
         return len(self.levels) - 1
+
+
+CONTEXT = np.dtype([("backoff", np.float64), ("first_child", np.int32), ("suffix", np.int32)])
+ROW = np.dtype([("log_probability", np.float64), ("state", np.int64)])
+
+
+class Automaton(NamedTuple):
+    """The same model laid out for reading text: what is needed together stands together, one cache line each.
+
+    - ``contexts``: CONTEXT (context_rows + 1,), of which the last only ends the range of children before it;
+    - ``rows``: ROW (rows,), with the state after an n-gram: its longest suffix that is a context with continuations.
+    """
+
+    order: int
+    words: np.ndarray
+    contexts: np.ndarray
+    rows: np.ndarray
 
 
 def frozen(array: np.ndarray, dtype: type) -> np.ndarray:
@@ -133,13 +151,14 @@ def _sort_by_symbol(symbols, n_types, positions, starts):
 
 
 @kernel
-def _sort_keys(keys, spare, length, passes):
-    """Sort ``keys[:length]``; only the ``passes`` lowest bytes of the upper half differ in unknown order."""
+def _sort_keys(keys, spare, first, last, passes):
+    """Sort ``keys[first:last]``, symbols in the upper half and rising positions in the lower; symbols fill ``passes`` bytes."""
+    length = last - first
     if length <= _INSERTION:
-        for i in range(1, length):
+        for i in range(first + 1, last):
             key = keys[i]
             j = i
-            while j > 0 and keys[j - 1] > key:
+            while j > first and keys[j - 1] > key:
                 keys[j] = keys[j - 1]
                 j -= 1
             keys[j] = key
@@ -148,60 +167,64 @@ def _sort_keys(keys, spare, length, passes):
     for digit in range(passes):
         shift = 32 + 8 * digit
         cursor[:] = 0
-        for i in range(length):
+        for i in range(first, last):
             cursor[(keys[i] >> shift) & 255] += 1
         total = 0
         for value in range(256):
             total, cursor[value] = total + cursor[value], total
-        for i in range(length):
+        for i in range(first, last):
             value = (keys[i] >> shift) & 255
             spare[cursor[value]] = keys[i]
             cursor[value] += 1
-        keys[:length] = spare[:length]
+        keys[first:last] = spare[:length]
 
 
 @kernel
-def _extend(symbols, end, depth, passes, words, starts, positions, row_of, first, last, new, new_positions, children):
+def _extend(symbols, n_types, end, depth, words, starts, positions, row_of, first, last, new, new_positions, children):
     """Split the runs of rows ``first`` to ``last`` (n-grams of order ``depth``) by their next symbol.
 
     ``new`` (3, n_positions) receives word, count and suffix row of each longer n-gram and ``new_positions`` their sorted
     positions, both from index ``starts[first]`` on; ``children`` how many each row has. Returns how many rows and how
-    many positions were written.
+    many positions were written. The gathers from the text are loops of their own, so that their cache misses overlap.
     """
-    longest = 1
+    begin, n = starts[first], starts[last] - starts[first]
+    keys = np.empty(n, np.int64)
+    for i in range(n):
+        after = np.int64(positions[begin + i]) + depth
+        symbol = symbols[after] if after < len(symbols) else n_types
+        keys[i] = (np.int64(symbol) << 32) | positions[begin + i]
+    longest = 0
     for row in range(first, last):
         longest = max(longest, starts[row + 1] - starts[row])
-    keys = np.empty(longest, np.int64)
-    spare = np.empty(longest if longest > _INSERTION else 1, np.int64)
-    n_symbols = len(symbols)
-    rows = kept = starts[first]
+    spare = np.empty(longest, np.int64)
+    passes = 1
+    while n_types >> (8 * passes):
+        passes += 1
+    rows = kept = begin
     for row in range(first, last):
+        low, high = starts[row] - begin, starts[row + 1] - begin
         children[row] = 0
-        if words[row] == end:
+        if low == high or words[row] == end:
             continue
-        length = 0
-        for i in range(starts[row], starts[row + 1]):
-            position = np.int64(positions[i])
-            if position + depth < n_symbols:
-                keys[length] = (np.int64(symbols[position + depth]) << 32) | position
-                length += 1
-        if length > 1:
-            _sort_keys(keys, spare, length, passes)
-        before = rows
-        word = np.int64(-1)
-        for i in range(length):
-            position = keys[i] & 0xFFFFFFFF
-            new_positions[kept + i] = position
+        if high - low > 1:
+            _sort_keys(keys, spare, low, high, passes)
+        if keys[high - 1] >> 32 == n_types:  # the text ends here
+            high -= 1
+        before, word = rows, np.int64(-1)
+        for i in range(low, high):
+            new_positions[kept] = keys[i] & 0xFFFFFFFF
             if keys[i] >> 32 != word:
                 word = keys[i] >> 32
                 new[0, rows] = word
                 new[1, rows] = 0
-                new[2, rows] = row_of[position + 1]
+                new[2, rows] = new_positions[kept]
                 rows += 1
             new[1, rows - 1] += 1
-        kept += length
+            kept += 1
         children[row] = rows - before
-    return rows - starts[first], kept - starts[first]
+    for i in range(begin, rows):
+        new[2, i] = row_of[new[2, i] + 1]
+    return rows - begin, kept - begin
 
 
 @kernel
@@ -244,7 +267,6 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
         "suffix": [np.full(n_types, ROOT, np.int32)],
         "first_child": [],
     }
-    passes = max(1, -(-int(n_types).bit_length() // 8))
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for depth in range(1, order):
             new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
@@ -254,7 +276,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
 
             def extend(chunk, depth=depth, words=words, starts=starts, positions=positions, row_of=row_of,
                        new=new, new_positions=new_positions, children=children):  # fmt: skip
-                return _extend(symbols, end, depth, passes, words, starts, positions, row_of, chunk[0], chunk[1],
+                return _extend(symbols, n_types, end, depth, words, starts, positions, row_of, chunk[0], chunk[1],
                                new, new_positions, children)  # fmt: skip
 
             sizes = list(pool.map(extend, chunks))
@@ -304,74 +326,93 @@ def truncate(ngrams: Ngrams, order: int) -> Ngrams:
     )
 
 
-# ---- the back-off automaton
+# ---- reading text
 
 
 @kernel
-def find(words, first_child, state, word):
-    """The row of ``word`` after the context ``state``, or -1."""
-    if state == ROOT:
-        return np.int64(word)
-    low, high = np.int64(first_child[state]), np.int64(first_child[state + 1])
+def _fill_automaton(tables, contexts, rows):
+    last = len(contexts) - 1
+    for row in range(last):
+        contexts[row].backoff = tables.backoff[row]
+        contexts[row].first_child = tables.first_child[row]
+        contexts[row].suffix = tables.suffix[row]
+    contexts[last].backoff = 0.0
+    contexts[last].first_child = len(rows) if last > 0 else 0
+    contexts[last].suffix = ROOT
+    for row in range(len(rows)):
+        rows[row].log_probability = tables.log_probability[row]
+        if row < last and tables.first_child[row] < tables.first_child[row + 1]:
+            rows[row].state = row
+        elif tables.suffix[row] == ROOT:
+            rows[row].state = ROOT
+        else:
+            rows[row].state = rows[tables.suffix[row]].state
+
+
+def automaton(tables: Tables) -> Automaton:
+    """Lay a model out for reading text."""
+    contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT), np.empty(len(tables.words), ROW)
+    _fill_automaton(tables, contexts, rows)
+    return Automaton(tables.order, tables.words, contexts, rows)
+
+
+@kernel
+def find(words, low, high, word):
+    """The row of ``word`` among the rows ``low`` to ``high``, whose words rise; or -1."""
+    end = high
     while low < high:
         middle = (low + high) >> 1
         if words[middle] < word:
             low = middle + 1
         else:
             high = middle
-    if low < first_child[state + 1] and words[low] == word:
-        return low
-    return np.int64(-1)
+    return low if low < end and words[low] == word else np.int64(-1)
 
 
 @kernel
-def follow(first_child, suffix, row):
-    """The state after row: the row itself, or its longest suffix that has continuations."""
-    contexts = len(first_child) - 1
-    while row >= 0 and (row >= contexts or first_child[row] == first_child[row + 1]):
-        row = np.int64(suffix[row])
-    return row
+def step(model, state, word):
+    """Read one word: ``(state after it, natural log of its probability)``, from a state that ``step`` or ``state_of`` gave.
+
+    Decoders call this inside their own kernels; the state of the empty context is ``ROOT``.
+    """
+    weight = 0.0
+    while state != ROOT:
+        here, after = model.contexts[state], model.contexts[state + 1]
+        row = find(model.words, np.int64(here.first_child), np.int64(after.first_child), word)
+        if row >= 0:
+            return model.rows[row].state, weight + model.rows[row].log_probability
+        weight += here.backoff
+        state = np.int64(here.suffix)
+    return model.rows[word].state, weight + model.rows[word].log_probability
 
 
 @kernel
-def step(tables, state, word):
-    """Read one word: ``(state after it, natural log of its probability)``. Start from ``state_of`` the context."""
-    state, weight = np.int64(state), 0.0
-    row = find(tables.words, tables.first_child, state, word)
-    while row < 0:
-        weight += tables.backoff[state]
-        state = np.int64(tables.suffix[state])
-        row = find(tables.words, tables.first_child, state, word)
-    return follow(tables.first_child, tables.suffix, row), weight + tables.log_probability[row]
-
-
-@kernel
-def state_of(tables, context):
-    """The state after some words: their longest suffix that is a context of the model."""
+def state_of(model, context):
+    """The state after some words (int32 array): their longest suffix that is a context of the model."""
     state = np.int64(ROOT)
     for word in context:
-        state = step(tables, state, word)[0]
+        state = step(model, state, word)[0]
     return state
 
 
 @kernel
-def _score_sentences(tables, tokens, starts, first, last, initial, end, out):
+def _score_sentences(model, tokens, starts, first, last, initial, end, out):
     for sentence in range(first, last):
         state = np.int64(initial)
         for i in range(starts[sentence], starts[sentence + 1]):
-            state, out[i + sentence] = step(tables, state, tokens[i])
-        out[starts[sentence + 1] + sentence] = step(tables, state, end)[1]
+            state, out[i + sentence] = step(model, state, tokens[i])
+        out[starts[sentence + 1] + sentence] = step(model, state, end)[1]
 
 
 @kernel
-def _score_stream(tables, tokens, state, out):
+def _score_stream(model, tokens, state, out):
     for i in range(len(tokens)):
-        state, out[i] = step(tables, state, tokens[i])
+        state, out[i] = step(model, state, tokens[i])
     return state
 
 
 def score_sentences(
-    tables: Tables, tokens: np.ndarray, starts: np.ndarray, initial: int, end: int, workers: int = 1
+    model: Automaton, tokens: np.ndarray, starts: np.ndarray, initial: int, end: int, workers: int = 1
 ) -> np.ndarray:
     """Log probability of every token and of ``end`` after every sentence: float64 (n_tokens + n_sentences,).
 
@@ -379,46 +420,46 @@ def score_sentences(
     """
     tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
     out = np.empty(len(tokens) + len(starts) - 1)
-    bounds = chunk_bounds(starts + np.arange(len(starts))).tolist()
+    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 3).tolist()
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for future in [
-            pool.submit(_score_sentences, tables, tokens, starts, first, last, initial, end, out)
+            pool.submit(_score_sentences, model, tokens, starts, first, last, initial, end, out)
             for first, last in zip(bounds[:-1], bounds[1:], strict=True)
         ]:
             future.result()
     return out
 
 
-def score_stream(tables: Tables, tokens: np.ndarray) -> np.ndarray:
+def score_stream(model: Automaton, tokens: np.ndarray) -> np.ndarray:
     """Log probability of every token of one endless stream without boundaries: float64 (n_tokens,)."""
     tokens = frozen(tokens, np.int32)
     out = np.empty(len(tokens))
     state = ROOT
     for first in range(0, len(tokens), _CHUNK):
-        state = _score_stream(tables, tokens[first : first + _CHUNK], state, out[first : first + _CHUNK])
+        state = _score_stream(model, tokens[first : first + _CHUNK], state, out[first : first + _CHUNK])
     return out
 
 
 @kernel
-def _distribution(tables, state, out):
+def _distribution(model, state, out):
     """Probabilities of all symbols after ``state``: start from the unigrams, then overlay longer and longer contexts."""
-    chain = np.empty(len(tables.levels), np.int64)
+    chain = np.empty(model.order, np.int64)
     depth = 0
     while state != ROOT:
         chain[depth] = state
         depth += 1
-        state = np.int64(tables.suffix[state])
+        state = np.int64(model.contexts[state].suffix)
     for word in range(len(out)):
-        out[word] = np.exp(tables.log_probability[word])
+        out[word] = np.exp(model.rows[word].log_probability)
     for i in range(depth - 1, -1, -1):
         context = chain[i]
-        out *= np.exp(tables.backoff[context])
-        for row in range(tables.first_child[context], tables.first_child[context + 1]):
-            out[tables.words[row]] = np.exp(tables.log_probability[row])
+        out *= np.exp(model.contexts[context].backoff)
+        for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
+            out[model.words[row]] = np.exp(model.rows[row].log_probability)
 
 
-def distribution(tables: Tables, state: int) -> np.ndarray:
+def distribution(model: Automaton, state: int, n_types: int) -> np.ndarray:
     """The probability of every symbol after a state: float64 (n_types,), summing to one."""
-    out = np.empty(int(tables.levels[1]))
-    _distribution(tables, state, out)
+    out = np.empty(n_types)
+    _distribution(model, state, out)
     return out

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.ngrams import Ngrams, Tables, find, frozen, step
+from corpuscle.engine.ngrams import Ngrams, Tables, automaton, find, frozen, step
 
 __all__ = [
     "Discounts",
@@ -219,15 +219,14 @@ def discount_features(words, first_child, adjusted, totals, symbols, end, order,
         numbers[i, 0, 0] = adjusted[word]
         known[i] = 0
         for m in range(1, length + 1):
-            context = np.int64(-1)
-            for j in range(length - m, length):
-                context = find(words, first_child, context, history[j])
-                if context < 0 or context >= len(first_child) - 1:
-                    context = np.int64(-1)
+            context = history[length - m]
+            for j in range(length - m + 1, length):
+                context = find(words, np.int64(first_child[context]), np.int64(first_child[context + 1]), history[j])
+                if context < 0:
                     break
             if context < 0 or totals[context, 0] == 0:
                 break
-            row = find(words, first_child, context, word)
+            row = find(words, np.int64(first_child[context]), np.int64(first_child[context + 1]), word)
             numbers[i, m, 0] = adjusted[row] if row >= 0 else 0
             numbers[i, m, 1:] = totals[context]
             known[i] = m
@@ -286,6 +285,7 @@ def discount_gradient(numbers, known, events, unigram_total, unigram_freed, type
 
 @kernel
 def _log_history_probability(tables, start, out):
+    """Log probability of every context, its own words read from the left; ``start`` itself costs nothing."""
     for row in range(tables.levels[1]):
         out[row] = 0.0 if row == start else tables.log_probability[row]
     for m in range(1, len(tables.levels) - 2):
@@ -295,18 +295,19 @@ def _log_history_probability(tables, start, out):
 
 
 @kernel
-def _relative_entropy(tables, history, first, last, divergence):
+def _relative_entropy(model, history, first, last, divergence):
     for context in range(first, last):
-        below = tables.suffix[context]
+        begin, end = model.contexts[context].first_child, model.contexts[context + 1].first_child
+        below = np.int64(model.contexts[context].suffix)
         free, free_below = 1.0, 1.0
-        for row in range(tables.first_child[context], tables.first_child[context + 1]):
-            free -= np.exp(tables.log_probability[row])
-            free_below -= np.exp(step(tables, below, tables.words[row])[1])
+        for row in range(begin, end):
+            free -= np.exp(model.rows[row].log_probability)
+            divergence[row] = step(model, below, model.words[row])[1]
+            free_below -= np.exp(divergence[row])
         free, free_below = max(free, 1e-300), max(free_below, 1e-300)
         old = np.log(free) - np.log(free_below)
-        for row in range(tables.first_child[context], tables.first_child[context + 1]):
-            here = tables.log_probability[row]
-            lower = step(tables, below, tables.words[row])[1]
+        for row in range(begin, end):
+            here, lower = model.rows[row].log_probability, divergence[row]
             new = np.log(free + np.exp(here)) - np.log(free_below + np.exp(lower))
             change = np.exp(here) * (lower + new - here) + free * (new - old)
             divergence[row] = -np.exp(history[context]) * change
@@ -321,8 +322,9 @@ def relative_entropy(tables: Tables, start: int) -> np.ndarray:
     history, divergence = np.zeros(len(tables.backoff)), np.zeros(len(tables.words))
     if tables.order > 1:
         _log_history_probability(tables, start, history)
+        model = automaton(tables)
         for first in range(0, len(tables.backoff), 1 << 20):
-            _relative_entropy(tables, history, first, min(first + (1 << 20), len(tables.backoff)), divergence)
+            _relative_entropy(model, history, first, min(first + (1 << 20), len(tables.backoff)), divergence)
     return divergence
 
 
@@ -337,20 +339,19 @@ def _keep_ancestors(first_child, keep, levels):
 
 
 @kernel
-def _renormalise(tables, first, last):
+def _renormalise(model, first, last):
     """Back-off weights that make the contexts ``first`` to ``last`` sum to one again, given the rows that are left."""
     for context in range(first, last):
         seen, lower, n_children = 0.0, 0.0, 0
-        for row in range(tables.first_child[context], tables.first_child[context + 1]):
-            seen += np.exp(tables.log_probability[row])
-            lower += np.exp(step(tables, tables.suffix[context], tables.words[row])[1])
+        below = np.int64(model.contexts[context].suffix)
+        for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
+            seen += np.exp(model.rows[row].log_probability)
+            lower += np.exp(step(model, below, model.words[row])[1])
             n_children += 1
-        if n_children == 0:
-            tables.backoff[context] = 0.0
-        elif seen >= 1.0 or lower >= 1.0:
-            tables.backoff[context] = -np.inf
-        else:
-            tables.backoff[context] = np.log(1.0 - seen) - np.log(1.0 - lower)
+        weight = 0.0
+        if n_children > 0:
+            weight = np.log(1.0 - seen) - np.log(1.0 - lower) if seen < 1.0 and lower < 1.0 else -np.inf
+        model.contexts[context].backoff = weight
 
 
 def prune_rows(tables: Tables, keep: np.ndarray) -> Tables:
@@ -381,9 +382,9 @@ def prune_rows(tables: Tables, keep: np.ndarray) -> Tables:
     words = frozen(tables.words[kept], np.int32)
     first_child, suffix = frozen(first_child, np.int32), frozen(np.where(suffix < 0, -1, new_row[suffix]), np.int32)
     log_probability = frozen(tables.log_probability[kept], np.float64)
-    pruned = Tables(
-        frozen(new_levels, np.int64), words, first_child, suffix, log_probability, np.zeros(len(first_child) - 1)
-    )
+    backoff = frozen(np.zeros(len(first_child) - 1), np.float64)
+    pruned = Tables(frozen(new_levels, np.int64), words, first_child, suffix, log_probability, backoff)
+    model = automaton(pruned)
     for m in range(1, order):
-        _renormalise(pruned, int(new_levels[m - 1]), int(new_levels[m]))
-    return pruned._replace(backoff=frozen(pruned.backoff, np.float64))
+        _renormalise(model, int(new_levels[m - 1]), int(new_levels[m]))
+    return pruned._replace(backoff=frozen(model.contexts["backoff"][:-1], np.float64))

@@ -1,0 +1,54 @@
+"""Language models: how likely is a sentence, how surprising a word, what comes next.
+
+- ``NgramModel``: absolute discounting and the Kneser-Ney family, interpolated or back-off, plain or modified;
+- ``ClassModel``: n-grams of word classes;
+- ``Mixture``: a weighted mean of models;
+- ``read_arpa``, ``write_arpa``: exchange with other tools; ``compare``: a paired test of two models.
+
+All models are ``LanguageModel``: ``fit``, ``perplexity``, ``surprisals``, ``next_words``, ``sample``, ``save``.
+"""
+
+from corpuscle.lm.arpa import read_arpa, write_arpa
+from corpuscle.lm.base import Events, LanguageModel, compare
+from corpuscle.lm.classes import ClassModel
+from corpuscle.lm.mixture import Mixture
+from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel
+from corpuscle.model import read
+
+__all__ = [
+    "BOUNDARIES",
+    "METHODS",
+    "ClassModel",
+    "Events",
+    "LanguageModel",
+    "Mixture",
+    "NgramModel",
+    "compare",
+    "read_arpa",
+    "warm",
+    "write_arpa",
+]
+
+
+def warm() -> None:
+    """Compile every kernel of this task by running it on a few words."""
+    import os
+    import tempfile
+    import warnings
+
+    from corpuscle.errors import CorpuscleWarning
+    from corpuscle.text.corpus import Corpus
+
+    corpus = Corpus.from_sentences([["a", "b", "a"], ["b", "c"], ["a"]])
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore", CorpuscleWarning)
+        path = os.path.join(folder, "model")
+        for settings in ({}, {"boundary": "none"}, {"method": "backoff-mkn"}, {"prune": (0, 1), "entropy": 1e-9}):
+            model = NgramModel(order=3, min_count=1, **settings).fit(corpus)  # type: ignore[arg-type]
+            model.save(path)
+            loaded = NgramModel.from_container(read(path))
+            loaded.perplexity(corpus, draws=10)
+            loaded.next_words(["a"])
+        NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
+        write_arpa(model, path)
+        read_arpa(path)

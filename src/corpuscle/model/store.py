@@ -31,6 +31,8 @@ ORIGINS = ("given", "default", "tuned")
 NEWER = "written by a newer version of Corpuscle"
 
 HOMES = {
+    "lm.class": "corpuscle.lm:ClassModel",
+    "lm.mixture": "corpuscle.lm:Mixture",
     "lm.ngram": "corpuscle.lm:NgramModel",
     "words.classes": "corpuscle.words:WordClasses",
 }

@@ -1,0 +1,381 @@
+"""``corpuscle lm ...``: train, measure and use language models."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from corpuscle.cli.common import Input, Inputs, Json, ModelFile, Output, Quiet, Seed, Workers, emit
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.progress import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from corpuscle.lm import LanguageModel
+    from corpuscle.text import Corpus, Preprocessing
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Language models: how likely is a sentence, how surprising a word, what comes next.")
+
+METHODS = ("absolute", "backoff-kn", "kn", "backoff-mkn", "mkn")
+
+Dev = Annotated[str | None, typer.Option("--dev", metavar="TEXT", help="Choose what was not given on this text.")]
+Units = Annotated[str, typer.Option("--units", help="words, characters or graphemes.")]
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Errors about a text that has no name yet get the name of its file."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is None:
+            raise InputError(path, error.line, error.reason) from None
+        raise
+
+
+def _read(path: str | list[str], model: Any) -> Corpus:
+    """A text as a model's training text was read, in its own vocabulary."""
+    from corpuscle.text import read_text
+
+    paths = [path] if isinstance(path, str) else path
+    corpus = read_text(
+        *paths, units=model.provenance.get("units", "words"), unk=model.unk, preprocessing=model.preprocessing
+    )
+    if not len(corpus):
+        raise InputError(paths[0], None, "the text is empty")
+    return corpus
+
+
+def _load(path: str) -> Any:
+    """A language model of any kind."""
+    import corpuscle
+    from corpuscle.lm import LanguageModel
+
+    model = corpuscle.load(path)
+    if not isinstance(model, LanguageModel):
+        raise InputError(path, None, f"a model of kind {model.KIND.name}, not a language model")
+    return model
+
+
+def _discounts(text: str | None) -> list[list[float]] | list[float] | None:
+    """``0.7`` or ``0.5,1,1.4``, or several of them with ``;`` between, one an order."""
+    if text is None:
+        return None
+    try:
+        orders = [[float(number) for number in order.split(",")] for order in text.split(";")]
+    except ValueError:
+        raise SettingError(f"discounts look like 0.7 or 0.5,1,1.4 or 0.6;0.7;0.8, not {text!r}") from None
+    return orders[0] if len(orders) == 1 else orders
+
+
+def _order(text: str) -> int | str:
+    if text != "auto" and not text.isdecimal():
+        raise SettingError(f"order is a number from 1 on, or auto; not {text!r}")
+    return text if text == "auto" else int(text)
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    text: Inputs,
+    output: Output,
+    method: Annotated[str, typer.Option("--method", help=", ".join(METHODS) + ".")] = "mkn",
+    order: Annotated[str, typer.Option("--order", metavar="N|auto", help="How many words; auto needs --dev.")] = "3",
+    min_count: Annotated[int, typer.Option("--min-count", help="Rarer words become the unknown word.")] = 2,
+    boundary: Annotated[str, typer.Option("--boundary", help="single, pad or none.")] = "single",
+    unigram: Annotated[str, typer.Option("--unigram", help="uniform or types.")] = "uniform",
+    discounts: Annotated[
+        str | None, typer.Option("--discounts", metavar="D|D1,D2,D3[;...]", help="Instead of estimated ones.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where discounts cannot be estimated.")] = False,
+    prune: Annotated[
+        str, typer.Option("--prune", metavar="0,0,1", help="Leave out n-grams this rare, by order.")
+    ] = "",
+    entropy: Annotated[
+        float, typer.Option("--entropy", metavar="X", help="Leave out n-grams that change perplexity less than this.")
+    ] = 0.0,
+    classes: Annotated[
+        str | None, typer.Option("--classes", metavar="MODEL", help="A class n-gram over these word classes.")
+    ] = None,
+    unk: Annotated[str, typer.Option("--unk-token", help="<unk> in the text: unknown or literal.")] = "unknown",
+    allow_markup: Annotated[bool, typer.Option("--allow-markup", help="Accept <s> and </s> as words.")] = False,
+    units: Units = "words",
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Lower-case all words.")] = False,
+    digits: Annotated[bool, typer.Option("--digits", help="Make all digits alike.")] = False,
+    tokenise: Annotated[str, typer.Option("--tokenise", help="none, or simple: split off punctuation.")] = "none",
+    dev: Dev = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a language model from text, one sentence a line."""
+    from corpuscle.lm import ClassModel, NgramModel
+    from corpuscle.lm.ngram import find_markup
+    from corpuscle.text import Preprocessing, read_text
+
+    preprocessing: Preprocessing = Preprocessing(lower=lowercase, digits=digits, tokenise=tokenise)
+    try:
+        thresholds = [int(number) for number in prune.split(",")] if prune else []
+    except ValueError:
+        raise SettingError(f"prune looks like 0,0,1, not {prune!r}") from None
+    settings: dict[str, Any] = {
+        "method": method, "order": _order(order), "boundary": boundary, "unigram": unigram,
+        "discounts": _discounts(discounts), "strict": strict, "prune": thresholds, "entropy": entropy,
+        "unk": unk, "allow_markup": allow_markup, "preprocessing": preprocessing, "workers": workers, "seed": seed,
+    }  # fmt: skip
+    model: NgramModel | ClassModel
+    if classes is None:
+        model = NgramModel(min_count=min_count, **settings)
+    else:
+        model = ClassModel(_classes(classes), **settings)
+    corpus = read_text(*text, units=units, unk=unk, preprocessing=preprocessing)
+    if not allow_markup and (found := find_markup(corpus)) is not None:
+        raise InputError(
+            text[0], found[0] + 1 if len(text) == 1 else None,
+            f"a literal {found[1]} in a sentence; --allow-markup accepts it as a word",
+        )  # fmt: skip
+    development = None if dev is None else read_text(dev, units=units, unk=unk, preprocessing=preprocessing)
+    with _naming(text[0]):
+        model.fit(corpus, development)
+    inner = model if isinstance(model, NgramModel) else model.ngram_
+    inner.provenance["units"] = units
+    for name in inner.settings():
+        source = context.get_parameter_source("unk" if name == "unk" else name)
+        if source is not None and source.name == "COMMANDLINE" and inner.origins.get(name) != "tuned":
+            inner.origins[name] = "given"
+    model.save(output)
+    rows = inner.ngrams_.levels if inner.ngrams_ is not None else inner.tables_.levels
+    result = {
+        "method": method, "order": model.order, "sentences": len(corpus), "tokens": corpus.n_tokens,
+        "types": len(model.vocab_) - 3, "ngrams": [int(n) for n in rows[1:] - rows[:-1]],
+        "discounts": [[round(d, 6) for d in row[1:]] for row in inner.discounts_.tolist()],
+        "tuned": sorted(name for name, origin in inner.origins.items() if origin == "tuned"),
+    }  # fmt: skip
+    if result["tuned"]:
+        say(f"chosen on {dev}: {', '.join(result['tuned'])}" + (f" (order {model.order})" if order == "auto" else ""))
+    summary = f"{output}: {method}, order {model.order}, {corpus.n_tokens:,} tokens, {result['types']:,} types"
+    emit(result, as_json, "" if output == "-" else summary)
+
+
+def _classes(path: str) -> dict[str, int]:
+    """Word -> class of a model of word classes."""
+    from corpuscle import model as container
+    from corpuscle.words import WordClasses
+
+    return WordClasses.from_container(container.read(path, WordClasses.KIND)).as_dict()
+
+
+def _warn_of_overlap(model: Any, corpus: Corpus) -> dict[str, float]:
+    """How much of a text the model has seen before; a warning if that is more than a little."""
+    from corpuscle.text.overlap import overlap
+
+    shares = {
+        "overlap_training": overlap(model.items_, corpus),
+        "overlap_tuning": overlap(model.tuning_items_, corpus),
+    }
+    for name, share in shares.items():
+        if share > 0.05:
+            warn(f"{share:.0%} of these sentences were in the model's {name[8:]} text")
+    return shares
+
+
+@app.command()
+def perplexity(
+    model: ModelFile, text: Inputs, seed: Seed = 1, workers: Workers = None, quiet: Quiet = False, as_json: Json = False
+) -> None:
+    """Perplexity of a text, with and without unknown words, and its 95 % interval."""
+    loaded = _load(model)
+    _set_workers(loaded, workers)
+    corpus = _read(text, loaded)
+    shares = _warn_of_overlap(loaded, corpus)
+    result = loaded.perplexity(corpus, seed=seed)
+    if result["oov"] >= corpus.n_tokens:
+        warn("no word of the text is known to the model")
+    figures = result.to_json() | shares | {"vocabulary": len(loaded.vocab_) - 3}
+    emit(
+        figures,
+        as_json,
+        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f}), "
+        f"without unknown words {result['perplexity_without_oov']:.3f}\n"
+        f"{result['tokens']:,} tokens with </s>, {result['oov']:,} unknown "
+        f"({result['oov'] / result['tokens']:.2%}), {result['bits_per_token']:.4f} bits a token",
+    )
+
+
+def _set_workers(model: Any, workers: int | None) -> None:
+    if workers is not None:
+        model.workers = workers
+
+
+@app.command()
+def score(
+    model: ModelFile,
+    text: Input,
+    words: Annotated[bool, typer.Option("--words", help="Every word with its surprisal in bits.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Log10 probability and perplexity of every sentence (TSV: sentence, tokens, oov, log10, perplexity)."""
+    import sys
+
+    import numpy as np
+
+    from corpuscle.text import iter_text
+
+    loaded = _load(model)
+    sentence = 0
+    write = sys.stdout.write
+    write("sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n")
+    for corpus in iter_text(
+        text, units=loaded.provenance.get("units", "words"), unk=loaded.unk, preprocessing=loaded.preprocessing
+    ):
+        events = loaded.events(corpus)
+        if words:
+            bits, starts = events.log_probability / -np.log(2), events.starts
+            for i in range(len(corpus)):
+                tokens = corpus.words(i) + ([] if loaded.boundary == "none" else ["</s>"])
+                span = slice(starts[i], starts[i + 1])
+                for word, value, unknown in zip(tokens, bits[span], events.unknown[span], strict=True):
+                    write(f"{sentence + i + 1}\t{word}\t{value:.4f}\t{int(unknown)}\n")
+        else:
+            scores = events.by_sentence()
+            log10 = scores.log_probability / np.log(10)
+            with np.errstate(all="ignore"):
+                values = np.exp(-scores.log_probability / scores.tokens)
+            for i, row in enumerate(zip(scores.tokens, scores.oov, log10, values, strict=True)):
+                write(f"{sentence + i + 1}\t{row[0]}\t{row[1]}\t{row[2]:.6f}\t{row[3]:.4f}\n")
+        sentence += len(corpus)
+
+
+@app.command("next")
+def next_words(
+    model: ModelFile,
+    context: Annotated[str, typer.Argument(help='The sentence so far, such as "a b".')] = "",
+    k: Annotated[int, typer.Option("-k", min=1, help="How many words.")] = 10,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """The most likely next words after the beginning of a sentence."""
+    loaded = _load(model)
+    begin = [] if loaded.boundary == "none" else ["<s>"]
+    words = _preprocessed(context, loaded)
+    unknown = [word for word in words if word not in loaded.vocab_]
+    if unknown:
+        warn(f"unknown to the model: {' '.join(unknown)}")
+    found = loaded.next_words(begin + words, k)
+    emit(
+        {"context": words, "next": [{"word": word, "probability": probability} for word, probability in found]},
+        as_json,
+        "\n".join(f"{probability:.6f}\t{word}" for word, probability in found),
+    )
+
+
+def _preprocessed(line: str, model: Any) -> list[str]:
+    """The units of a line as the model's training text was read."""
+    from corpuscle.text import Corpus
+    from corpuscle.text.characters import spell_out
+
+    words = model.preprocessing.words(line)
+    units = model.provenance.get("units", "words")
+    return words if units == "words" else spell_out(Corpus.from_sentences([words]), units).words(0)
+
+
+@app.command()
+def sample(
+    model: ModelFile,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many sentences.")] = 5,
+    temperature: Annotated[float, typer.Option("--temperature", help="Below 1: likelier words.")] = 1.0,
+    max_length: Annotated[int, typer.Option("--max-length", min=1, help="Cut sentences at this many words.")] = 100,
+    seed: Seed = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Random sentences of the model, one a line."""
+    if temperature <= 0:
+        raise SettingError(f"temperature is above 0, not {temperature}")
+    for words in _load(model).sample(n, seed=seed, temperature=temperature, max_length=max_length):
+        print(" ".join(words))
+
+
+@app.command()
+def mix(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Two or more language models.")],
+    output: Output,
+    dev: Annotated[str, typer.Option("--dev", metavar="TEXT", help="The text that decides the weights.")],
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Mix models with the weights that make a development text most likely."""
+    from corpuscle.lm import Mixture
+
+    parts = [_load(path) for path in models]
+    if any(isinstance(part, Mixture) for part in parts):
+        raise SettingError("a mixture of mixtures: give all the models in one command instead")
+    mixture = Mixture(parts)
+    corpus = _read(dev, mixture)
+    with _naming(dev):
+        mixture.fit(corpus)
+    mixture.save(output)
+    result = {
+        "weights": mixture.weights_.tolist(),
+        "perplexity": float(mixture.perplexity(corpus, draws=1)["perplexity"]),
+        "perplexities": [float(part.perplexity(corpus, draws=1)["perplexity"]) for part in parts],
+    }
+    lines = [f"{w:.4f}\t{p:.3f}\t{name}" for w, p, name in zip(result["weights"], result["perplexities"], models, strict=True)]
+    emit(result, as_json, "\n".join(["weight\tperplexity\tmodel", *lines, f"1.0000\t{result['perplexity']:.3f}\t{output}"]))
+
+
+@app.command()
+def export(model: ModelFile, output: Output, quiet: Quiet = False) -> None:
+    """Write a model as an ARPA file (packed if its name ends in .gz or .xz)."""
+    from corpuscle.lm import NgramModel, write_arpa
+
+    loaded = _load(model)
+    if not isinstance(loaded, NgramModel):
+        raise InputError(model, None, f"a model of kind {loaded.KIND.name} has no ARPA form")
+    if loaded.boundary == "none":
+        raise InputError(model, None, "a model without sentence boundaries has no ARPA form that other tools understand")
+    write_arpa(loaded, output)
+
+
+@app.command("import")
+def import_(arpa: Input, output: Output, quiet: Quiet = False) -> None:
+    """Make a model of an ARPA file."""
+    from corpuscle.lm import read_arpa
+
+    read_arpa(arpa).save(output)
+
+
+@app.command()
+def compare(
+    model_a: ModelFile, model_b: ModelFile, text: Input, seed: Seed = 1, quiet: Quiet = False, as_json: Json = False
+) -> None:
+    """Compare two models on a text: the difference of their perplexities, paired by sentence."""
+    from corpuscle import lm
+
+    loaded: list[LanguageModel] = [_load(model_a), _load(model_b)]
+    corpora = [_read(text, model) for model in loaded]
+    if text == "-":
+        raise SettingError("compare reads its text twice; give a file")
+    results = [model.perplexity(corpus, seed=seed) for model, corpus in zip(loaded, corpora, strict=True)]
+    try:
+        comparison = lm.compare(*loaded, *corpora, seed=seed)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
+    values = {
+        "perplexity_a": results[0]["perplexity"], "perplexity_b": results[1]["perplexity"],
+        "oov_a": results[0]["oov"], "oov_b": results[1]["oov"], "tokens": results[0]["tokens"], **comparison.to_json(),
+    }  # fmt: skip
+    if results[0]["oov"] != results[1]["oov"]:
+        warn("the models do not know the same words: these perplexities are not comparable")
+    emit(
+        values,
+        as_json,
+        f"{model_a}: {values['perplexity_a']:.3f}\n{model_b}: {values['perplexity_b']:.3f}\n"
+        f"difference {comparison.difference:.3f} (95 % {comparison.low:.3f} to {comparison.high:.3f}), "
+        f"p = {comparison.p_value:.3g}",
+    )

@@ -1,0 +1,455 @@
+"""ARPA files: how back-off models travel between tools.
+
+Text in three layers: a header with the number of n-grams of each order, a section for each order with lines
+``log10 P <tab> n-gram [<tab> log10 back-off weight]``, and an end mark. The reserved symbols are written ``<unk>``,
+``<s>``, ``</s>``; a *word* that looks like one of them gets a backslash before it (``\\<unk>``), so that every vocabulary
+survives the journey. Numbers have ten decimals: a round trip is exact to 1e-9. Reading and writing lines is compiled.
+"""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+from corpuscle.engine.ngrams import Tables, find, frozen
+from corpuscle.errors import InputError
+from corpuscle.lm.ngram import IMPORTED, NgramModel
+from corpuscle.text.files import open_bytes, write_atomically
+from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
+
+__all__ = ["read_arpa", "write_arpa"]
+
+_LN10 = float(np.log(10.0))
+_NOTHING = -99.0
+_ROWS = 1 << 15
+_LOOKS_RESERVED = re.compile(rb"\\*(<unk>|<UNK>|<s>|</s>)")
+
+
+# ---- writing
+
+
+@kernel
+def _put_number(value, out, at):
+    """Write a log10 with ten decimals at ``out[at:]``; returns the next free place."""
+    if value < 0:
+        out[at] = 45
+        at += 1
+        value = -value
+    scaled = np.int64(np.floor(value * 1e10 + 0.5))
+    whole, fraction = scaled // 10_000_000_000, scaled % 10_000_000_000
+    power = 1
+    while power * 10 <= whole:
+        power *= 10
+    while power > 0:
+        out[at] = 48 + whole // power % 10
+        at += 1
+        power //= 10
+    out[at] = 46
+    for digit in range(10, 0, -1):
+        out[at + digit] = 48 + fraction % 10
+        fraction //= 10
+    return at + 11
+
+
+@kernel
+def _put_rows(words, first_child, numbers, weights, levels, m, first, last, ancestors, text, offsets, out):
+    """Write the lines of the n-grams ``first`` to ``last`` of order m, as far as they fit; ``(next row, bytes written)``.
+
+    ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date.
+    """
+    at = 0
+    for row in range(first, last):
+        if m > 1:
+            ancestors[m - 1] = row
+            for k in range(m - 2, -1, -1):
+                while first_child[ancestors[k] + 1] <= ancestors[k + 1]:
+                    ancestors[k] += 1
+        else:
+            ancestors[0] = row
+        needed = 64
+        for k in range(m):
+            word = words[ancestors[k]]
+            needed += offsets[word + 1] - offsets[word] + 1
+        if at + needed > len(out):
+            return row, at
+        at = _put_number(numbers[row], out, at)
+        for k in range(m):
+            out[at] = 9 if k == 0 else 32
+            at += 1
+            word = words[ancestors[k]]
+            for i in range(offsets[word], offsets[word + 1]):
+                out[at] = text[i]
+                at += 1
+        if row < len(weights) and weights[row] != 0.0:
+            out[at] = 9
+            at = _put_number(weights[row], out, at + 1)
+        out[at] = 10
+        at += 1
+    return last, at
+
+
+def _spellings(vocab: Vocab) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes and offsets of all ids as they stand in an ARPA file."""
+    blob, offsets = vocab.bytes.tobytes(), vocab.offsets.tolist()
+    words = [symbol.encode() for symbol in MARKUP]
+    words += [blob[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    if _LOOKS_RESERVED.search(blob):
+        words[FIRST:] = [b"\\" + word if _LOOKS_RESERVED.fullmatch(word) else word for word in words[FIRST:]]
+    ends = np.cumsum([0, *(len(word) for word in words)])
+    return frozen(np.frombuffer(b"".join(words), np.uint8), np.uint8), frozen(ends, np.int64)
+
+
+def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
+    """Write a back-off model as an ARPA file (packed if the name ends in .gz or .xz)."""
+    tables = model.tables_
+    levels = tables.levels.tolist()
+    text, offsets = _spellings(model.vocab_)
+    with np.errstate(invalid="ignore"):
+        numbers = np.maximum(tables.log_probability / _LN10, _NOTHING)
+        weights = np.maximum(tables.backoff / _LN10, _NOTHING)
+    longest = int(np.diff(offsets).max()) + 1
+
+    def lines(first: int, last: int, m: int) -> list[bytes]:
+        ancestors = np.zeros(tables.order, np.int64)
+        ancestors[m - 1] = first
+        for k in range(m - 2, -1, -1):
+            ancestors[k] = np.searchsorted(tables.first_child, ancestors[k + 1], side="right") - 1
+        pieces = []
+        out = np.empty(max(_ROWS * 64, m * longest + 64), np.uint8)
+        while first < last:
+            first, used = _put_rows(
+                tables.words, tables.first_child, numbers, weights, tables.levels, m, first, last, ancestors,
+                text, offsets, out,
+            )  # fmt: skip
+            pieces.append(out[:used].tobytes())
+        return pieces
+
+    with write_atomically(path) as file, ThreadPoolExecutor(model.workers) as pool:
+        counts = "".join(f"ngram {m}={levels[m] - levels[m - 1]}\n" for m in range(1, tables.order + 1))
+        file.write(f"\\data\\\n{counts}".encode())
+        for m in range(1, tables.order + 1):
+            file.write(f"\n\\{m}-grams:\n".encode())
+            starts = list(range(levels[m - 1], levels[m], _ROWS))
+            for group in range(0, len(starts), 8 * model.workers):
+                jobs = [
+                    pool.submit(lines, first, min(first + _ROWS, levels[m]), m)
+                    for first in starts[group : group + 8 * model.workers]
+                ]
+                for job in jobs:
+                    file.writelines(job.result())
+        file.write(b"\n\\end\\\n")
+
+
+# ---- reading
+
+_OK, _NO_NUMBER, _TOO_FEW, _TOO_MANY, _SECTION = range(5)
+_REASONS = {
+    _NO_NUMBER: "the line does not begin with a log probability",
+    _TOO_FEW: "the n-gram has too few words",
+    _TOO_MANY: "something other than a back-off weight follows the n-gram",
+}
+
+
+@kernel
+def _get_number(data, begin, end):
+    """A decimal number in ``data[begin:end]``: ``(it, whether it is one)``."""
+    at, sign = begin, 1.0
+    if at < end and (data[at] == 45 or data[at] == 43):
+        sign = -1.0 if data[at] == 45 else 1.0
+        at += 1
+    digits, mantissa, exponent = 0, np.int64(0), 0
+    seen_point = False
+    while at < end and (48 <= data[at] <= 57 or (data[at] == 46 and not seen_point)):
+        if data[at] == 46:
+            seen_point = True
+        else:
+            if mantissa < 100_000_000_000_000_000:
+                mantissa = 10 * mantissa + (data[at] - 48)
+                exponent -= 1 if seen_point else 0
+            elif not seen_point:
+                exponent += 1
+            digits += 1
+        at += 1
+    if digits > 0 and at < end and (data[at] == 101 or data[at] == 69):
+        at += 1
+        minus = at < end and data[at] == 45
+        if at < end and (data[at] == 45 or data[at] == 43):
+            at += 1
+        power, power_digits = 0, 0
+        while at < end and 48 <= data[at] <= 57 and power < 100_000:
+            power = 10 * power + (data[at] - 48)
+            power_digits += 1
+            at += 1
+        if power_digits == 0:
+            return 0.0, False
+        exponent += -power if minus else power
+    value = np.float64(mantissa)
+    if exponent < 0:
+        value = value / 10.0 ** (-exponent) if exponent > -300 else 0.0
+    elif exponent > 0:
+        value *= 10.0 ** min(exponent, 300)
+    return sign * value, digits > 0 and at == end
+
+
+@kernel
+def _get_lines(data, position, m, first, last, numbers, weights, text, ends, used):
+    """Parse the lines of n-grams ``first`` to ``last`` of a section: ``(code, position, n-gram reached, lines read, bytes used)``.
+
+    ``text`` receives the words of all n-grams one after the other, from ``used`` on, ``ends`` where each ends. Stops at a
+    line that begins with a backslash, and when ``text`` is full.
+    """
+    lines = 0
+    while first < last and position < len(data):
+        line_end = position
+        while line_end < len(data) and data[line_end] != 10:
+            line_end += 1
+        if used + line_end - position > len(text):
+            return _OK, position, first, lines, used
+        at, field = position, 0
+        numbers_here = 0.0
+        while True:
+            while at < line_end and (data[at] == 32 or 9 <= data[at] <= 13):
+                at += 1
+            if at == line_end:
+                break
+            begin = at
+            while at < line_end and not (data[at] == 32 or 9 <= data[at] <= 13):
+                at += 1
+            if field == 0:
+                if data[begin] == 92:
+                    return _SECTION, position, first, lines, used
+                numbers_here, good = _get_number(data, begin, at)
+                if not good:
+                    return _NO_NUMBER, position, first, lines, used
+                numbers[first], weights[first] = numbers_here, 0.0
+            elif field <= m:
+                for i in range(begin, at):
+                    text[used] = data[i]
+                    used += 1
+                ends[first * m + field] = used
+            else:
+                weight, good = _get_number(data, begin, at)
+                if not good or field > m + 1:
+                    return _TOO_MANY, position, first, lines, used
+                weights[first] = weight
+            field += 1
+        if 0 < field <= m:
+            return _TOO_FEW, position, first, lines, used
+        position = line_end + 1
+        lines += 1
+        if field > 0:
+            first += 1
+    return _OK, min(position, len(data)), first, lines, used
+
+
+class _Section(NamedTuple):
+    """The n-grams of one order: log10 probabilities, back-off weights, and their words as bytes with offsets."""
+
+    numbers: np.ndarray
+    weights: np.ndarray
+    text: np.ndarray
+    ends: np.ndarray
+    line: int
+
+
+class _Reader:
+    """Goes through an ARPA file from top to bottom, knowing in which line it is."""
+
+    def __init__(self, path: str | PathLike[str]):
+        self.path = path
+        content = open_bytes(path)
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            raise self.error(f"invalid UTF-8: {error.reason}", content.count(b"\n", 0, error.start) + 1) from None
+        if b"\0" in content:
+            raise self.error("NUL byte", content.count(b"\n", 0, content.index(b"\0")) + 1)
+        self.content, self.position, self.line = content, 3 if content.startswith(b"\xef\xbb\xbf") else 0, 0
+        self.data = frozen(np.frombuffer(content, np.uint8), np.uint8)
+
+    def error(self, reason: str, line: int | None = None) -> InputError:
+        return InputError(self.path, self.line if line is None else line, reason)
+
+    def next_line(self) -> bytes:
+        """The next line that is not blank, without white space around it; fails at the end of the file."""
+        while self.position < len(self.content):
+            end = self.content.find(b"\n", self.position)
+            end = len(self.content) if end < 0 else end
+            line, self.position = self.content[self.position : end].strip(), end + 1
+            self.line += 1
+            if line:
+                return line
+        raise self.error("the file ends too early: \\end\\ is missing")
+
+    def header(self) -> list[int]:
+        """The number of n-grams of each order."""
+        while self.next_line() != b"\\data\\":
+            pass
+        counts: list[int] = []
+        while (match := re.fullmatch(rb"ngram\s+(\d{1,4})\s*=\s*(\d{1,18})", line := self.next_line())) is not None:
+            if int(match[1]) != len(counts) + 1:
+                raise self.error(f"the count of order {len(counts) + 1} is missing")
+            counts.append(int(match[2]))
+        if not counts:
+            raise self.error("no 'ngram 1=...' in the header")
+        self._expect(line, b"\\1-grams:")
+        return counts
+
+    def _expect(self, line: bytes, wanted: bytes) -> None:
+        if line != wanted:
+            raise self.error(f"expected {wanted.decode()}, found {line[:40].decode(errors='replace')!r}")
+
+    def section(self, m: int, count: int, follows: bytes) -> _Section:
+        """The n-grams of order m, whose heading has been read; and the heading that must follow."""
+        if count > len(self.content):
+            raise self.error(f"the header claims {count} n-grams of order {m}, more than the file can hold")
+        heading = self.line
+        numbers, weights = np.zeros(count), np.zeros(count)
+        text, ends = np.empty(1 << 16, np.uint8), np.zeros(count * m + 1, np.int64)
+        done = used = 0
+        while done < count:
+            before = done
+            code, self.position, done, lines, used = _get_lines(
+                self.data, self.position, m, done, min(count, done + 200_000), numbers, weights, text, ends, used
+            )
+            self.line += lines
+            if code in _REASONS:
+                raise self.error(_REASONS[code], self.line + 1)
+            if code == _SECTION or self.position >= len(self.data):
+                if done < count:
+                    raise self.error(f"{done} n-grams of order {m}, but the header says {count}", self.line + 1)
+            elif done == before or used + (1 << 15) > len(text):
+                line_end = self.content.find(b"\n", self.position)
+                needed = (line_end if line_end >= 0 else len(self.content)) - self.position
+                text.resize(2 * len(text) + needed, refcheck=False)
+        self._expect(self.next_line(), follows)
+        return _Section(numbers, weights, text[:used], ends, heading)
+
+
+def _unescape(word: bytes) -> bytes:
+    return word[1:] if word.startswith(b"\\") and _LOOKS_RESERVED.fullmatch(word) else word
+
+
+def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, np.ndarray]:
+    """The vocabulary of the unigram section, and the id of each of its lines."""
+    blob, ends = section.text.tobytes(), section.ends.tolist()
+    words = [blob[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    reserved = {symbol.encode(): id for id, symbol in enumerate(MARKUP)} | {b"<UNK>": UNKNOWN}
+    ordinary = [_unescape(word) for word in words if word not in reserved]
+    listed = [reserved[word] for word in words if word in reserved]
+    if len(set(ordinary)) < len(ordinary) or len(set(listed)) < len(listed):
+        raise reader.error("a unigram is listed twice", section.line)
+    ids = np.empty(len(words), np.int64)
+    is_reserved = np.array([word in reserved for word in words], bool)
+    ids[is_reserved] = listed
+    ids[~is_reserved] = FIRST + np.arange(len(ordinary))
+    return Vocab.from_words([word.decode() for word in ordinary]), ids
+
+
+def _ids(vocab: Vocab, section: _Section) -> np.ndarray:
+    """The ids of all words of a section, int64; -1 for words that are not unigrams."""
+    ids = vocab.index.look_up(section.text, section.ends).astype(np.int64)
+    blob, ends = section.text.tobytes(), section.ends
+    strange = np.flatnonzero(ids == UNKNOWN)
+    markup = {symbol.encode(): id for id, symbol in enumerate(MARKUP)} | {b"<UNK>": UNKNOWN}
+    special = np.flatnonzero(section.text[np.minimum(ends[:-1], max(0, len(blob) - 1))] == 92) if blob else strange
+    known = {}
+    for i in np.union1d(strange, special).tolist():
+        word = blob[ends[i] : ends[i + 1]]
+        if word not in known:
+            plain = _unescape(word)
+            if word in markup:
+                known[word] = markup[word]
+            elif plain != word:
+                known[word] = vocab.id(plain.decode()) or -1
+            else:
+                known[word] = int(ids[i]) or -1
+        ids[i] = known[word]
+    return ids
+
+
+@kernel
+def _row_of(words, first_child, grams, i, begin, end):
+    """The row of the words ``begin`` to ``end`` of n-gram i, or -1."""
+    row = grams[i, begin]
+    for k in range(begin + 1, end):
+        row = find(words, np.int64(first_child[row]), np.int64(first_child[row + 1]), grams[i, k])
+        if row < 0:
+            break
+    return row
+
+
+@kernel
+def _place(words, first_child, grams, contexts, suffixes):
+    """For each n-gram the row of its context, -1 if that is not listed, and of its longest proper suffix that is."""
+    m = grams.shape[1]
+    for i in range(len(grams)):
+        contexts[i] = _row_of(words, first_child, grams, i, 0, m - 1)
+        for begin in range(1, m):
+            suffixes[i] = _row_of(words, first_child, grams, i, begin, m)
+            if suffixes[i] >= 0:
+                break
+
+
+def _natural(numbers: np.ndarray) -> np.ndarray:
+    """Natural logs; what is written for log 0 becomes that."""
+    return np.where(numbers <= _NOTHING, -np.inf, numbers * _LN10)
+
+
+def read_arpa(path: str | PathLike[str]) -> NgramModel:
+    """Read an ARPA file of any order, packed or not, as a model."""
+    reader = _Reader(path)
+    counts = reader.header()
+    order = len(counts)
+    headings = [f"\\{m}-grams:".encode() for m in range(2, order + 1)] + [b"\\end\\"]
+    sections = [reader.section(m, count, headings[m - 1]) for m, count in enumerate(counts, 1)]
+    vocab, first_ids = _unigrams(reader, sections[0])
+    n_types = len(vocab)
+    log_probability = np.full(n_types, -np.inf)
+    backoff = np.zeros(n_types)
+    log_probability[first_ids] = _natural(sections[0].numbers)
+    backoff[first_ids] = sections[0].weights * _LN10
+    levels, words = [0, n_types], [np.arange(n_types, dtype=np.int32)]
+    children: list[np.ndarray] = []
+    suffix = [np.full(n_types, -1, np.int32)]
+    probabilities, weights = [log_probability], [backoff]
+    for m in range(2, order + 1):
+        section = sections[m - 1]
+        grams = _ids(vocab, section).reshape(-1, m)
+        if (grams < 0).any():
+            number = int(np.flatnonzero((grams < 0).any(1))[0]) + 1
+            raise reader.error(f"n-gram {number} of order {m} has a word that is no unigram", section.line)
+        all_words = frozen(np.concatenate(words), np.int32)
+        first_child = frozen(np.concatenate([*children, [levels[-1]]]), np.int32)
+        contexts, suffixes = np.empty(len(grams), np.int64), np.empty(len(grams), np.int64)
+        _place(all_words, first_child, grams, contexts, suffixes)
+        if (contexts < 0).any():
+            number = int(np.flatnonzero(contexts < 0)[0]) + 1
+            raise reader.error(f"n-gram {number} of order {m} begins with an n-gram that is not listed", section.line)
+        sorting = np.lexsort((grams[:, -1], contexts))
+        keys = contexts[sorting] * np.int64(n_types) + grams[sorting, -1]
+        if (np.diff(keys) == 0).any():
+            raise reader.error(f"an n-gram of order {m} is listed twice", section.line)
+        per_context = np.bincount(contexts - levels[-2], minlength=levels[-1] - levels[-2])
+        starts = levels[-1] + np.concatenate([[0], np.cumsum(per_context)])
+        children.append(starts[:-1])
+        words.append(grams[sorting, -1].astype(np.int32))
+        probabilities.append(_natural(section.numbers[sorting]))
+        weights.append(section.weights[sorting] * _LN10)
+        suffix.append(suffixes[sorting].astype(np.int32))
+        levels.append(levels[-1] + len(grams))
+    tables = Tables(
+        frozen(np.array(levels), np.int64),
+        frozen(np.concatenate(words), np.int32),
+        frozen(np.concatenate([*children, [levels[-1] if order > 1 else 0]]), np.int32),
+        frozen(np.concatenate(suffix), np.int32),
+        frozen(np.concatenate(probabilities), np.float64),
+        frozen(np.concatenate([*weights[:-1], []]), np.float64),
+    )
+    unk = "literal" if MARKUP[UNKNOWN] in vocab else "unknown"
+    return NgramModel.from_tables(tables, vocab, method=IMPORTED, min_count=1, unk=unk)

@@ -1,0 +1,137 @@
+"""What every language model can do, whatever is inside: two primitives and the verbs that follow from them.
+
+A model gives the log probability of every event of a text (``events``) and the distribution of the next word
+(``distribution``). Perplexity, surprisal, suggestions and sampling are the same for all models and live here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
+from corpuscle.random import Random
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
+
+__all__ = ["Events", "LanguageModel", "SentenceScores", "compare"]
+
+
+class SentenceScores(NamedTuple):
+    """Figures of each sentence: events (with ``</s>``), unknown words, natural log probability of all events and of
+    the known ones alone; arrays of (n_sentences,)."""
+
+    tokens: np.ndarray
+    oov: np.ndarray
+    log_probability: np.ndarray
+    known_log_probability: np.ndarray
+
+
+class Events(NamedTuple):
+    """The predicted events of a text.
+
+    - ``log_probability``: float64 (n_events,), natural logs;
+    - ``unknown``: bool (n_events,), whether the word is out of vocabulary;
+    - ``starts``: int64 (n_sentences + 1,), where each sentence's events begin.
+    """
+
+    log_probability: np.ndarray
+    unknown: np.ndarray
+    starts: np.ndarray
+
+    def by_sentence(self) -> SentenceScores:
+        """Sums over each sentence."""
+        known = np.where(self.unknown, 0.0, self.log_probability)
+        sums = [_sums(values, self.starts) for values in (self.unknown, self.log_probability, known)]
+        return SentenceScores(np.diff(self.starts), sums[0].astype(np.int64), sums[1], sums[2])
+
+
+def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Sums of consecutive slices, exact for empty ones, and -inf where a slice has one."""
+    filled = np.flatnonzero(np.diff(starts) > 0)
+    sums = np.zeros(len(starts) - 1)
+    if len(filled):
+        sums[filled] = np.add.reduceat(values.astype(np.float64), starts[filled])
+    return sums
+
+
+class LanguageModel(ABC):
+    """A distribution over sentences of a vocabulary, one word after the other.
+
+    ``vocab_`` are the words that it knows, ``order`` how many words it looks at (the predicted one included),
+    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``).
+    """
+
+    order: int
+    boundary: str
+    vocab_: Vocab
+
+    @abstractmethod
+    def events(self, corpus: Corpus) -> Events:
+        """The probability of every token of a text and of every sentence end."""
+
+    @abstractmethod
+    def distribution(self, context: Sequence[str]) -> np.ndarray:
+        """P(next word | context) for every id of ``vocab_``: float64 (n_types,).
+
+        The context may begin with ``"<s>"``, the beginning of a sentence.
+        """
+
+    @abstractmethod
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file."""
+
+    def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
+        """Perplexity with a bootstrap interval over sentences, with and without unknown words."""
+        scores = self.events(corpus).by_sentence()
+        return perplexity(
+            scores.log_probability, scores.tokens, scores.oov, scores.known_log_probability, draws=draws, seed=seed
+        )
+
+    def surprisals(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+        """Surprisal of every event in bits, and where each sentence's events begin (its ``</s>`` comes last)."""
+        events = self.events(corpus)
+        return events.log_probability / -np.log(2), events.starts
+
+    def log_probability(self, sentence: Sequence[str]) -> float:
+        """Natural log of the probability of one sentence, ``</s>`` included."""
+        return float(self.events(Corpus.from_sentences([sentence], self.vocab_)).log_probability.sum())
+
+    def next_words(self, context: Sequence[str], k: int = 10) -> list[tuple[str, float]]:
+        """The k most likely next words with their probabilities; ``</s>`` may be one, the unknown word never is."""
+        probability = self.distribution(context)
+        probability[UNKNOWN] = 0.0
+        k = min(k, int(np.count_nonzero(probability)))
+        best = np.argpartition(-probability, k - 1)[:k] if k else np.empty(0, np.int64)
+        best = best[np.lexsort((best, -probability[best]))]
+        return [(self.vocab_.word(int(i)), float(probability[i])) for i in best]
+
+    def sample(
+        self, n: int = 1, *, seed: int = 1, temperature: float = 1.0, max_length: int = 100
+    ) -> Iterator[list[str]]:
+        """Random sentences of known words, at most ``max_length`` words each; low temperatures prefer likely words."""
+        begin = [] if self.boundary == "none" else [self.vocab_.word(START)]
+        for i in range(n):
+            stream, words = Random(seed, "lm.sample", 0, i), list(begin)
+            while len(words) < max_length + len(begin):
+                probability = self.distribution(words)
+                probability[UNKNOWN] = 0.0
+                heat = (probability / probability.max()) ** (1.0 / temperature)
+                cumulative = np.cumsum(heat)
+                word = int(np.searchsorted(cumulative, stream.uniform() * cumulative[-1], side="right"))
+                if word == END:
+                    break
+                words.append(self.vocab_.word(word))
+            yield words[len(begin) :]
+
+
+def compare(a: LanguageModel, b: LanguageModel, corpus_a: Corpus, corpus_b: Corpus, *, seed: int = 1) -> Comparison:
+    """Perplexity of A minus that of B on the same sentences, each encoded for its model; paired bootstrap."""
+    scores_a, scores_b = a.events(corpus_a).by_sentence(), b.events(corpus_b).by_sentence()
+    if not np.array_equal(scores_a.tokens, scores_b.tokens):
+        raise ValueError("the two models must predict the same events: same text, same boundary mode")
+    return compare_perplexity(scores_a.log_probability, scores_b.log_probability, scores_a.tokens, seed=seed)

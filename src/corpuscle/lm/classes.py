@@ -1,0 +1,161 @@
+"""Class n-grams: predict the class of the next word from the classes before it, then the word from its class.
+
+    P(w | h) = P_KN(class(w) | classes of h) * c(w) / c(class(w))
+
+Few parameters, so it needs little text, and it mixes well with a word model, which sees what classes cannot. The class
+sequence is modelled by any method of the Kneser-Ney family. Brown et al. (1992).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.errors import InputError, SettingError
+from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.ngram import NgramModel
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
+
+__all__ = ["ClassModel"]
+
+
+class ClassModel(LanguageModel):
+    """A class n-gram over given word classes.
+
+    ``classes``: the class of each word, such as ``WordClasses.as_dict()``; training words without a class become the
+    unknown word, which is a class of its own. The other settings are those of the ``NgramModel`` over classes.
+
+    Learned: ``vocab_``, ``ngram_`` (the model of class sequences), ``class_of_`` int32 (n_types,), ``log_emission_``
+    float64 (n_types,): log P(word | its class).
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "lm.class",
+        1,
+        {
+            **container.VOCAB,
+            **container.ITEMS,
+            "class_of": container.Array("int32", ("types+3",), low=0),
+            "log_emission": container.Array("float64", ("types+3",), high=1e-9),
+        },
+        components={"ngram": (NgramModel.KIND,)},
+        check=lambda loaded: _check(loaded),
+    )
+
+    def __init__(
+        self, classes: dict[str, int], method: str = "mkn", order: int = 3, *, unk: str = "unknown",
+        preprocessing: Preprocessing | None = None, **settings: Any,
+    ):  # fmt: skip
+        if not classes:
+            raise SettingError("a class n-gram needs word classes")
+        self.classes = classes
+        self.ngram_ = NgramModel(
+            method, order, min_count=1, unk=unk, preprocessing=preprocessing, **settings
+        )
+        self._describe()
+        self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
+
+    def _describe(self) -> None:
+        self.order, self.boundary, self.unk = self.ngram_.order, self.ngram_.boundary, self.ngram_.unk
+        self.preprocessing = self.ngram_.preprocessing
+
+    def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
+        """Learn from a text; a development text chooses order and discounts of the class sequence."""
+        if corpus.n_tokens == 0:
+            raise InputError(None, None, "the training text is empty")
+        self.items_ = item_hashes(corpus)
+        strings = corpus.vocab.strings
+        has_class = np.array([False] * FIRST + [word in self.classes for word in strings[FIRST:]])
+        kept = np.flatnonzero(has_class & (np.bincount(corpus.tokens, minlength=len(strings)) > 0))
+        if len(kept) == 0:
+            raise InputError(None, None, "no word of the training text has a class")
+        self.vocab_ = corpus.vocab.subset(kept)
+        corpus = corpus.recode(self.vocab_)
+        names = [self.classes[word] for word in self.vocab_.strings[FIRST:]]
+        labels, numbers = np.unique(np.array(names), return_inverse=True)
+        self.class_of_ = np.concatenate([np.arange(FIRST), FIRST + numbers]).astype(np.int32)
+        counts = np.bincount(corpus.tokens, minlength=len(self.vocab_)).astype(np.float64)
+        totals = np.bincount(self.class_of_, weights=counts, minlength=FIRST + len(labels))
+        self.log_emission_ = np.zeros(len(self.vocab_))
+        self.log_emission_[FIRST:] = np.log(counts[FIRST:] / totals[self.class_of_[FIRST:]])
+        class_vocab = Vocab.from_words([str(label) for label in labels.tolist()])
+        sequences = corpus.map_tokens(self.class_of_, class_vocab)
+        class_vocab.counts[:] = np.bincount(sequences.tokens, minlength=len(class_vocab))
+        if dev is not None:
+            self.tuning_items_ = item_hashes(dev)
+            dev = dev.recode(self.vocab_).map_tokens(self.class_of_, class_vocab)
+        self.ngram_.fit(sequences, dev)
+        self._describe()
+        return self
+
+    def events(self, corpus: Corpus) -> Events:
+        """The probability of every token and sentence end."""
+        corpus = corpus.recode(self.vocab_)
+        events = self.ngram_.events(corpus.map_tokens(self.class_of_, self.ngram_.vocab_))
+        log_probability = events.log_probability.copy()
+        where = np.arange(len(corpus.tokens))
+        if self.boundary != "none":
+            where += np.repeat(np.arange(len(corpus)), corpus.lengths)
+        log_probability[where] += self.log_emission_[corpus.tokens]
+        return events._replace(log_probability=log_probability)
+
+    def distribution(self, context: Sequence[str]) -> np.ndarray:
+        """P(next word | context), float64 (n_types,)."""
+        begins = list(context[:1]) == [MARKUP[START]] and MARKUP[START] not in self.vocab_
+        ids = self.vocab_.encode(context[1:] if begins else context)
+        classes = self.ngram_.vocab_.decode(self.class_of_[ids])
+        inner = self.ngram_.distribution([MARKUP[START], *classes] if begins else classes)
+        return inner[self.class_of_] * np.exp(self.log_emission_)
+
+    def part(self) -> container.Part:
+        """The model as it goes into a file."""
+        return container.Part(
+            self.KIND,
+            {
+                **self.vocab_.arrays(),
+                "class_of": self.class_of_,
+                "log_emission": self.log_emission_,
+                "items/training": self.items_,
+                "items/tuning": self.tuning_items_,
+            },
+            settings=self.ngram_.settings(),
+            preprocessing=self.preprocessing.to_dict(),
+            provenance=self.ngram_.provenance,
+            components={"ngram": self.ngram_.part()},
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file."""
+        container.save_part(path, self.part())
+
+    @classmethod
+    def from_container(cls, loaded: container.Container) -> ClassModel:
+        """The model of a file that has been read and validated."""
+        self = cls.__new__(cls)
+        self.ngram_ = NgramModel.from_container(loaded.component("ngram"))
+        self._describe()
+        arrays = loaded.arrays
+        self.vocab_ = Vocab.from_arrays(arrays)
+        self.class_of_, self.log_emission_ = arrays["class_of"], arrays["log_emission"]
+        self.items_, self.tuning_items_ = (
+            arrays.get(f"items/{name}", np.empty(0, np.uint64)) for name in ("training", "tuning")
+        )
+        strings = self.ngram_.vocab_.strings
+        self.classes = {
+            word: strings[id]
+            for word, id in zip(self.vocab_.strings[FIRST:], self.class_of_[FIRST:].tolist(), strict=True)
+        }
+        return self
+
+
+def _check(loaded: container.Container) -> None:
+    classes = len(loaded.arrays["ngram/vocab/counts"])
+    if loaded.arrays["class_of"].max() >= classes or loaded.arrays["class_of"][UNKNOWN] != UNKNOWN:
+        raise ValueError("the classes of the words do not fit the model of their sequences")

@@ -1,0 +1,163 @@
+"""A linear mixture of language models, its weights learned by EM on a development text.
+
+    P(w | h) = sum_i weight_i P_i(w | h)
+
+The models may have different vocabularies; the mixture knows the words that any of them knows. A model that lacks some of
+them divides the probability of its unknown word evenly between those and the mixture's own unknown word, so that the
+mixture, too, sums to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.errors import InputError, SettingError
+from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.classes import ClassModel
+from corpuscle.lm.ngram import NgramModel
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+
+__all__ = ["Mixture"]
+
+_MAX_MODELS = 100
+
+
+def _union(models: Sequence[LanguageModel]) -> Vocab:
+    """The words of all models, those of the first one first."""
+    words = dict.fromkeys(word for model in models for word in model.vocab_.strings[FIRST:])
+    return Vocab.from_words(words)
+
+
+class Mixture(LanguageModel):
+    """A mixture of two or more models with the same boundary mode and preprocessing.
+
+    Learned: ``weights_`` float64 (n_models,), ``vocab_``.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "lm.mixture",
+        1,
+        {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
+        components=lambda extra: {str(i): (NgramModel.KIND, ClassModel.KIND) for i in range(_size(extra))},
+        check=lambda loaded: _check(loaded),
+    )
+
+    def __init__(self, models: Sequence[LanguageModel], *, iterations: int = 100, tolerance: float = 1e-9):
+        if not 2 <= len(models) <= _MAX_MODELS:
+            raise SettingError(f"a mixture has 2 to {_MAX_MODELS} models, not {len(models)}")
+        for name in ("boundary", "preprocessing", "unk"):
+            if any(getattr(model, name) != getattr(models[0], name) for model in models):
+                raise SettingError(f"the models of a mixture must have the same {name}")
+        self.models = list(models)
+        self.iterations, self.tolerance = iterations, tolerance
+        self.order = max(model.order for model in models)
+        self.boundary, self.unk = models[0].boundary, models[0].unk
+        self.preprocessing: Preprocessing = models[0].preprocessing
+        self.vocab_ = _union(models)
+        self.weights_ = np.full(len(models), 1.0 / len(models))
+        self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
+        self.tuning_items_ = np.unique(np.concatenate([model.tuning_items_ for model in models]))
+        # Words of the mixture that a model lacks, and the share of its unknown word that each of them gets.
+        self._foreign = [model.vocab_.mapping_from(self.vocab_) == UNKNOWN for model in models]
+        self._share = [1.0 / np.count_nonzero(foreign) for foreign in self._foreign]
+
+    def fit(self, dev: Corpus) -> Mixture:
+        """Find the weights under which a development text is most likely."""
+        if dev.n_tokens == 0:
+            raise InputError(None, None, "the development text is empty")
+        self.tuning_items_ = np.union1d(self.tuning_items_, item_hashes(dev))
+        probabilities = np.exp(self._component_logs(dev.recode(self.vocab_))[0])
+        probabilities = probabilities[:, probabilities.sum(0) > 0]
+        for _ in range(self.iterations):
+            joint = self.weights_[:, None] * probabilities
+            weights = (joint / joint.sum(0)).mean(1)
+            moved = np.abs(weights - self.weights_).max()
+            self.weights_ = weights
+            if moved < self.tolerance:
+                break
+        return self
+
+    def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
+        """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
+        logs, events = [], None
+        for model, foreign, share in zip(self.models, self._foreign, self._share, strict=True):
+            events = model.events(corpus)
+            lacking = np.zeros(len(events.log_probability), bool)
+            where = np.flatnonzero(foreign[corpus.tokens])
+            extra = 0 if self.boundary == "none" else np.searchsorted(corpus.sentence_starts, where, side="right") - 1
+            lacking[where + extra] = True
+            logs.append(events.log_probability + np.where(lacking, np.log(share), 0.0))
+        assert events is not None
+        unknown = np.zeros(len(events.unknown), bool)
+        where = np.flatnonzero(corpus.tokens == UNKNOWN)
+        extra = 0 if self.boundary == "none" else np.searchsorted(corpus.sentence_starts, where, side="right") - 1
+        unknown[where + extra] = True
+        return np.array(logs), events._replace(unknown=unknown)
+
+    def events(self, corpus: Corpus) -> Events:
+        """The probability of every token and sentence end."""
+        logs, events = self._component_logs(corpus.recode(self.vocab_))
+        with np.errstate(divide="ignore"):
+            return events._replace(log_probability=np.log(self.weights_ @ np.exp(logs)))
+
+    def distribution(self, context: Sequence[str]) -> np.ndarray:
+        """P(next word | context), float64 (n_types,)."""
+        total = np.zeros(len(self.vocab_))
+        for weight, model, foreign, share in zip(self.weights_, self.models, self._foreign, self._share, strict=True):
+            inner = model.distribution(context)
+            here = inner[model.vocab_.mapping_from(self.vocab_)]
+            here[foreign] = inner[UNKNOWN] * share
+            total += weight * here
+        return total
+
+    def part(self) -> container.Part:
+        """The mixture as it goes into a file."""
+        return container.Part(
+            self.KIND,
+            {"weights": self.weights_, "items/training": self.items_, "items/tuning": self.tuning_items_},
+            settings={"iterations": (self.iterations, "default"), "weights": (self.weights_.tolist(), "tuned")},
+            preprocessing=self.preprocessing.to_dict(),
+            extra={"models": len(self.models)},
+            components={str(i): model.part() for i, model in enumerate(self.models)},
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the mixture and its models to one file."""
+        container.save_part(path, self.part())
+
+    @classmethod
+    def from_container(cls, loaded: container.Container) -> Mixture:
+        """The mixture of a file that has been read and validated."""
+        homes: dict[str, Any] = {kind.KIND.name: kind for kind in (NgramModel, ClassModel)}
+        parts = [loaded.component(str(i)) for i in range(loaded.extra["models"])]
+        self = cls([homes[part.kind].from_container(part) for part in parts])
+        self.weights_ = np.array(loaded.arrays["weights"])
+        self.tuning_items_ = loaded.arrays.get("items/tuning", self.tuning_items_)
+        return self
+
+
+def _size(extra: Any) -> int:
+    size = extra["models"]
+    if type(size) is not int or not 2 <= size <= _MAX_MODELS:
+        raise ValueError(f"a mixture of {size!r} models")
+    return size
+
+
+def _check(loaded: container.Container) -> None:
+    if abs(float(loaded.arrays["weights"].sum()) - 1.0) > 1e-6:
+        raise ValueError("the weights of a mixture must sum to one")
+    settings = [header["settings"] for header in loaded.header["components"].values()]
+    processing = [header["preprocessing"] for header in loaded.header["components"].values()]
+    for name in ("boundary", "unk"):
+        if any(setting.get(name, [None])[0] != settings[0].get(name, [None])[0] for setting in settings):
+            raise ValueError(f"the models of a mixture must have the same {name}")
+    if any(other != processing[0] for other in processing):
+        raise ValueError("the models of a mixture must have the same preprocessing")

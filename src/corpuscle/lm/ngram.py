@@ -1,0 +1,479 @@
+"""N-gram language models of the Kneser-Ney family, and back-off models from elsewhere.
+
+The model keeps the raw counts of all orders; probabilities follow from them, the method and the discounts when they are
+first needed. A pruned or imported model has probabilities and back-off weights instead, as an ARPA file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, cpu_count
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.engine import smoothing
+from corpuscle.engine.ngrams import (
+    Automaton,
+    Ngrams,
+    Tables,
+    add_boundaries,
+    automaton,
+    count_ngrams,
+    distribution,
+    frozen,
+    score_sentences,
+    score_stream,
+    state_of,
+    truncate,
+)
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.tuning import interpolated_objective, tune
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
+
+__all__ = ["BOUNDARIES", "METHODS", "Method", "NgramModel", "find_markup"]
+
+BOUNDARIES = ("single", "pad", "none")
+UNIGRAMS = ("uniform", "types")
+AUTO_ORDERS = 6
+IMPORTED = "imported"
+"""The method of a model whose probabilities come from elsewhere."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A member of the family: raw or adjusted counts, interpolated or back-off, one discount an order or three."""
+
+    raw: bool
+    interpolated: bool
+    modified: bool
+
+
+METHODS = {
+    "absolute": Method(raw=True, interpolated=True, modified=False),
+    "backoff-kn": Method(raw=False, interpolated=False, modified=False),
+    "kn": Method(raw=False, interpolated=True, modified=False),
+    "backoff-mkn": Method(raw=False, interpolated=False, modified=True),
+    "mkn": Method(raw=False, interpolated=True, modified=True),
+}
+
+
+def find_markup(corpus: Corpus) -> tuple[int, str] | None:
+    """The first sentence (counted from 0) with a literal ``<s>`` or ``</s>``, and which of them it has."""
+    for symbol in (MARKUP[START], MARKUP[END]):
+        id = corpus.vocab.id(symbol)
+        if id != UNKNOWN:
+            where = np.flatnonzero(corpus.tokens == id)
+            if len(where):
+                return int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1), symbol
+    return None
+
+
+def _check_rows(loaded: container.Container) -> None:
+    """What the kernels rely on beyond ranges: the shape of the trie. Raises ValueError."""
+    arrays = loaded.arrays
+    levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays["suffix"]
+    order = len(levels) - 1
+    if order < 1 or levels[0] != 0 or np.any(np.diff(levels) < 0) or levels[1] != len(arrays["vocab/counts"]):
+        raise ValueError("the levels of the n-gram trie do not fit")
+    if levels[-1] != len(arrays["words"]) or levels[-2] + 1 != len(first_child):
+        raise ValueError("the levels of the n-gram trie do not fit its rows")
+    words = arrays["words"]
+    if not np.array_equal(words[: levels[1]], np.arange(levels[1])):
+        raise ValueError("unigram rows must be the symbols themselves")
+    if np.any(suffix[: levels[1]] != -1):
+        raise ValueError("a unigram has no suffix")
+    for m in range(1, order):
+        if first_child[levels[m - 1]] != levels[m]:
+            raise ValueError("the rows of an order must follow the contexts of the order below")
+        begin, end = int(levels[m]), int(levels[m + 1])
+        if end > begin and (suffix[begin:end].min() < 0 or suffix[begin:end].max() >= begin):
+            raise ValueError("a suffix must be a shorter n-gram")
+    if order > 1 and first_child[-1] != levels[-1]:
+        raise ValueError("the last context must end with the last row")
+    inner = np.ones(len(words), bool)
+    inner[: levels[1]] = False
+    inner[first_child[first_child < len(words)]] = False
+    falls = np.flatnonzero(words[1:] <= words[:-1]) + 1
+    if np.any(inner[falls]):
+        raise ValueError("the words after a context must rise")
+
+
+class NgramModel(LanguageModel):
+    """Absolute discounting and Kneser-Ney models: interpolated or back-off, plain or modified.
+
+    - ``method``: one of ``METHODS``; ``order``: how many words, or ``"auto"`` (needs a development text);
+    - ``min_count``: rarer training words become the unknown word; ``boundary``: one ``<s>``, order - 1 of them
+      (``pad``) or no boundaries at all (``none``);
+    - ``unigram``: give the mass that discounting frees to all words alike (``uniform``), or leave the unigrams as they
+      are (``types``);
+    - ``discounts``: one number (plain) or three (modified) for all orders, or a list with one entry an order; None
+      estimates them, or tunes them if there is a development text; ``strict``: failing to estimate is an error;
+    - ``prune``: n-grams of order m that occur at most ``prune[m - 1]`` times are left out (the last number serves
+      the higher orders); ``entropy``: so are n-grams whose loss changes the model by less than this, relative to its
+      perplexity;
+    - ``unk``: whether a literal ``<unk>`` in texts is the unknown word (``unknown``) or a word (``literal``).
+
+    Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "lm.ngram",
+        1,
+        {
+            **container.VOCAB,
+            **container.ITEMS,
+            "levels": container.Array("int64", ("levels",), low=0),
+            "words": container.Array("int32", ("rows",), low=0, high="types+3"),
+            "first_child": container.Array("int32", ("contexts+1",), low=0),
+            "suffix": container.Array("int32", ("rows",), low=-1),
+            "discounts": container.Array("float64", ("orders", 4), finite=True),
+            "counts": container.Array("int32", ("rows",), low=0, optional=True),
+            "log_probability": container.Array("float64", ("rows",), optional=True),
+            "backoff": container.Array("float64", ("contexts",), optional=True),
+        },
+        check=lambda loaded: _check_loaded(loaded),
+    )
+
+    def __init__(
+        self,
+        method: str = "mkn",
+        order: int | str = 3,
+        *,
+        min_count: int = 2,
+        boundary: str = "single",
+        unigram: str = "uniform",
+        discounts: Sequence[Any] | float | None = None,
+        strict: bool = False,
+        prune: Sequence[int] = (),
+        entropy: float = 0.0,
+        unk: str = "unknown",
+        allow_markup: bool = False,
+        preprocessing: Preprocessing | None = None,
+        workers: int | None = None,
+        seed: int = 1,
+    ):
+        _one_of("method", method, (*METHODS, IMPORTED))
+        _one_of("boundary", boundary, BOUNDARIES)
+        _one_of("unigram", unigram, UNIGRAMS)
+        _one_of("unk", unk, ("unknown", "literal"))
+        if order != "auto" and not (isinstance(order, int) and order >= 1):
+            raise SettingError(f"order is a number from 1 on, or auto; not {order!r}")
+        if min_count < 1:
+            raise SettingError(f"min_count is at least 1, not {min_count}")
+        if entropy < 0:
+            raise SettingError(f"entropy is a positive threshold such as 1e-8, not {entropy}")
+        if list(prune) != sorted(prune) or any(prune[:1]):
+            raise SettingError(f"prune is a rising list of counts that begins with 0, such as 0,0,1; not {prune!r}")
+        self.method, self.requested_order, self.min_count = method, order, min_count
+        self.boundary, self.unigram, self.discounts, self.strict = boundary, unigram, discounts, strict
+        self.prune, self.entropy, self.unk, self.allow_markup = tuple(prune), entropy, unk, allow_markup
+        self.preprocessing = preprocessing or Preprocessing()
+        self.workers, self.seed = workers or cpu_count() or 1, seed
+        self.order = order if isinstance(order, int) else 0
+        self.origins: dict[str, str] = {}
+        self.provenance: dict[str, Any] = {}
+        self.ngrams_: Ngrams | None = None
+        self._tables: Tables | None = None
+        self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
+
+    # ---- learning
+
+    def fit(self, corpus: Corpus, dev: Corpus | None = None) -> NgramModel:
+        """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it."""
+        if self.method == IMPORTED:
+            raise SettingError("an imported model cannot learn; choose one of " + ", ".join(METHODS))
+        if corpus.n_tokens == 0:
+            raise InputError(None, None, "the training text is empty")
+        if not self.allow_markup and (found := find_markup(corpus)) is not None:
+            raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
+        if self.requested_order == "auto" and dev is None:
+            raise SettingError("order auto needs a development text to choose on")
+        self.items_ = item_hashes(corpus)
+        self.provenance = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
+        self.vocab_, mapping = corpus.vocab, None
+        if self.min_count > 1:
+            self.vocab_, mapping = corpus.vocab.cut(self.min_count)
+            corpus = corpus.map_tokens(mapping, self.vocab_)
+        self.order = AUTO_ORDERS if self.requested_order == "auto" else int(self.requested_order)
+        ngrams = count_ngrams(
+            self._symbols(corpus),
+            len(self.vocab_),
+            self.order,
+            end=END if self.boundary != "none" else -1,
+            workers=self.workers,
+        )
+        if dev is not None:
+            self.tuning_items_ = item_hashes(dev)
+            dev = dev.recode(self.vocab_)
+        if self.requested_order == "auto":
+            assert dev is not None
+            ngrams = truncate(ngrams, self._best_order(ngrams, dev))
+        self.order = ngrams.order
+        self._set_counts(ngrams, dev)
+        if self.prune or self.entropy:
+            self._prune()
+        return self
+
+    def _symbols(self, corpus: Corpus) -> np.ndarray:
+        if self.boundary == "none":
+            return corpus.tokens
+        left = 1 if self.boundary == "single" else self.order - 1
+        return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
+
+    @property
+    def _predictable(self) -> np.ndarray:
+        predictable = np.ones(len(self.vocab_), bool)
+        predictable[START] = False
+        predictable[END] = self.boundary != "none"
+        return predictable
+
+    def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
+        return smoothing.adjusted_counts(
+            ngrams, START, keep_start=self.boundary == "single", raw=METHODS[self.method].raw
+        )
+
+    def _estimate(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray) -> Tables:
+        return smoothing.estimate(
+            ngrams,
+            adjusted,
+            discounts,
+            interpolated=METHODS[self.method].interpolated,
+            predictable=self._predictable,
+            uniform=self.unigram == "uniform",
+        )
+
+    def _best_order(self, ngrams: Ngrams, dev: Corpus) -> int:
+        """The order whose model, with estimated discounts, gives the development text the highest probability."""
+        modified = METHODS[self.method].modified
+        likelihoods = []
+        for order in range(1, ngrams.order + 1):
+            shorter = truncate(ngrams, order)
+            adjusted = self._adjusted(shorter)
+            estimated = smoothing.good_turing_discounts(smoothing.count_of_counts(shorter, adjusted), modified)
+            likelihoods.append(self._score(automaton(self._estimate(shorter, adjusted, estimated.values)), dev).sum())
+        self.origins["order"] = "tuned"
+        return int(np.argmax(likelihoods)) + 1
+
+    def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
+        self.ngrams_ = ngrams
+        adjusted = self._adjusted(ngrams)
+        modified = METHODS[self.method].modified
+        if self.discounts is not None:
+            self.discounts_ = _given_discounts(self.discounts, self.order, modified)
+            self.origins["discounts"] = "given"
+            return
+        estimated = smoothing.good_turing_discounts(smoothing.count_of_counts(ngrams, adjusted), modified)
+        self.discounts_ = estimated.values
+        if dev is not None:
+            self._tune_discounts(ngrams, adjusted, dev)
+        elif estimated.fallback:
+            orders = ", ".join(map(str, estimated.fallback))
+            fallback = "0.5, 1, 1.5" if modified else "0.5"
+            if self.strict:
+                raise SettingError(f"the counts of order {orders} do not give discounts")
+            warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
+
+    def _tune_discounts(self, ngrams: Ngrams, adjusted: np.ndarray, dev: Corpus) -> None:
+        method = METHODS[self.method]
+        if method.interpolated and self.unigram == "uniform":
+            end = END if self.boundary != "none" else -1
+            objective = interpolated_objective(ngrams, adjusted, self._predictable, self._symbols(dev), end)
+        else:
+
+            def objective(discounts: np.ndarray) -> tuple[float, None]:
+                scores = self._score(automaton(self._estimate(ngrams, adjusted, discounts)), dev)
+                return -float(scores[np.isfinite(scores)].mean()), None
+
+        self.discounts_ = tune(self.discounts_, method.modified, objective)
+        self.origins["discounts"] = "tuned"
+
+    def _prune(self) -> None:
+        assert self.ngrams_ is not None
+        tables, counts = self.tables_, self.ngrams_.counts
+        if self.prune:
+            keep = np.ones(len(counts), bool)
+            levels = tables.levels.tolist()
+            for m in range(2, self.order + 1):
+                threshold = self.prune[min(m, len(self.prune)) - 1]
+                keep[levels[m - 1] : levels[m]] = counts[levels[m - 1] : levels[m]] > threshold
+            tables = smoothing.prune_rows(tables, keep)
+        if self.entropy:
+            divergence = smoothing.relative_entropy(tables, START)
+            tables = smoothing.prune_rows(tables, np.expm1(divergence) >= self.entropy)
+        self.ngrams_ = None
+        self._set_tables(tables)
+
+    def _set_tables(self, tables: Tables) -> None:
+        self.order = tables.order
+        self.discounts_ = np.zeros((0, 4)) if self.ngrams_ is None else self.discounts_
+        self._tables = tables
+
+    @classmethod
+    def from_tables(cls, tables: Tables, vocab: Vocab, **settings: Any) -> NgramModel:
+        """A model of given probabilities, such as an ARPA file has."""
+        self = cls(order=tables.order, **settings)
+        self.vocab_ = vocab
+        self._set_tables(tables)
+        return self
+
+    @property
+    def tables_(self) -> Tables:
+        """Probabilities and back-off weights of all n-grams; computed anew where the model keeps counts."""
+        if self._tables is not None:
+            return self._tables
+        assert self.ngrams_ is not None
+        return self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
+
+    @cached_property
+    def automaton_(self) -> Automaton:
+        """The model laid out for reading text, and for decoders (``engine.ngrams.step``)."""
+        return automaton(self.tables_)
+
+    # ---- predicting
+
+    @property
+    def initial_state(self) -> int:
+        """The state of ``automaton_`` at the beginning of a sentence."""
+        return self._initial(self.automaton_)
+
+    def _initial(self, model: Automaton) -> int:
+        left = {"single": 1, "pad": self.order - 1, "none": 0}[self.boundary]
+        return int(state_of(model, np.full(left, START, np.int32)))
+
+    def _score(self, model: Automaton, corpus: Corpus) -> np.ndarray:
+        if self.boundary == "none":
+            return score_stream(model, corpus.tokens)
+        return score_sentences(
+            model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers=self.workers
+        )
+
+    def events(self, corpus: Corpus) -> Events:
+        """The probability of every token and sentence end."""
+        corpus = corpus.recode(self.vocab_)
+        scores = self._score(self.automaton_, corpus)
+        if self.boundary == "none":
+            return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
+        starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
+        unknown = np.zeros(len(scores), bool)
+        where = np.flatnonzero(corpus.tokens == UNKNOWN)
+        unknown[where + np.searchsorted(corpus.sentence_starts, where, side="right") - 1] = True
+        return Events(scores, unknown, starts)
+
+    def distribution(self, context: Sequence[str]) -> np.ndarray:
+        """P(next word | context), float64 (n_types,); ``"<s>"`` as first word is the beginning of a sentence."""
+        ids = self.vocab_.encode(context)
+        if len(context) and context[0] == MARKUP[START] and context[0] not in self.vocab_:
+            left = 1 if self.boundary == "single" else max(1, self.order - 1)
+            ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
+        return distribution(self.automaton_, state_of(self.automaton_, ids), len(self.vocab_))
+
+    # ---- keeping
+
+    def settings(self) -> dict[str, tuple[Any, str]]:
+        """Every setting with its origin: given, default or tuned."""
+        values = {
+            "method": self.method,
+            "order": self.order,
+            "min_count": self.min_count,
+            "boundary": self.boundary,
+            "unigram": self.unigram,
+            "prune": list(self.prune),
+            "entropy": self.entropy,
+            "unk": self.unk,
+            "seed": self.seed,
+        }
+        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
+
+    def part(self) -> container.Part:
+        """The model as it goes into a file, alone or inside another model."""
+        core = self.ngrams_ if self.ngrams_ is not None else self.tables_
+        items = {"items/training": self.items_, "items/tuning": self.tuning_items_}
+        return container.Part(
+            self.KIND,
+            {**self.vocab_.arrays(), **core._asdict(), "discounts": self.discounts_, **items},
+            settings=self.settings(),
+            preprocessing=self.preprocessing.to_dict(),
+            provenance=self.provenance,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file."""
+        container.save_part(path, self.part())
+
+    @classmethod
+    def from_container(cls, loaded: container.Container) -> NgramModel:
+        """The model of a file that has been read and validated."""
+        self = cls._from_settings(loaded)
+        arrays = loaded.arrays
+        self.provenance = dict(loaded.provenance)
+        self.vocab_, self.discounts_ = Vocab.from_arrays(arrays), arrays["discounts"]
+        self.items_, self.tuning_items_ = (
+            arrays.get(f"items/{name}", np.empty(0, np.uint64)) for name in ("training", "tuning")
+        )
+        levels, words = frozen(arrays["levels"], np.int64), frozen(arrays["words"], np.int32)
+        first_child, suffix = frozen(arrays["first_child"], np.int32), frozen(arrays["suffix"], np.int32)
+        if "counts" in arrays:
+            self.ngrams_ = Ngrams(levels, words, first_child, suffix, frozen(arrays["counts"], np.int32))
+        else:
+            probability, backoff = (frozen(arrays[name], np.float64) for name in ("log_probability", "backoff"))
+            self._set_tables(Tables(levels, words, first_child, suffix, probability, backoff))
+        return self
+
+    @classmethod
+    def _from_settings(cls, loaded: container.Container) -> NgramModel:
+        names = ("method", "min_count", "boundary", "unigram", "entropy", "unk", "seed")
+        self = cls(
+            **{name: loaded.settings[name] for name in names},
+            order=len(loaded.arrays["levels"]) - 1,
+            prune=tuple(loaded.settings["prune"]),
+            preprocessing=Preprocessing.from_dict(loaded.preprocessing),
+        )
+        self.origins = loaded.origins
+        return self
+
+
+def _one_of(name: str, value: str, allowed: Sequence[str] | Mapping[str, Any]) -> None:
+    if value not in allowed:
+        raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
+
+
+def _given_discounts(given: Sequence[Any] | float, order: int, modified: bool) -> np.ndarray:
+    """Discounts (order, 4) from one number, three numbers, or a list of either with one entry an order."""
+    width = 3 if modified else 1
+    try:
+        flat = np.atleast_1d(np.asarray(given, np.float64))
+        if flat.ndim == 1 and len(flat) == width:
+            flat = np.tile(flat, (order, 1))
+        values = np.zeros((order, 4))
+        values[:, 1:] = flat.reshape(order, width)
+    except ValueError:
+        wanted = "three numbers" if modified else "one number"
+        raise SettingError(f"discounts are {wanted}, or {order} times that; not {given!r}") from None
+    highest = np.array([1.0, 2.0, 3.0]) if modified else 1.0
+    low_enough, positive = values[:, 1:] <= highest, values[:, 1:] > 0
+    if not (low_enough & positive).all():
+        raise SettingError(f"a discount for count k lies above 0 and at most at k (plain: 1); not {given!r}")
+    return values
+
+
+def _check_loaded(loaded: container.Container) -> None:
+    """Validate what a file claims to be before any kernel sees it."""
+    has_counts = "counts" in loaded.arrays
+    has_tables = "log_probability" in loaded.arrays and "backoff" in loaded.arrays
+    if has_counts == has_tables:
+        raise ValueError("an n-gram model has either counts or probabilities with back-off weights")
+    _check_rows(loaded)
+    NgramModel._from_settings(loaded)
+    order = len(loaded.arrays["levels"]) - 1
+    if has_counts and len(loaded.arrays["discounts"]) != order:
+        raise ValueError("a model with counts has discounts for every order")
+    if has_tables and (np.isnan(loaded.arrays["log_probability"]).any() or np.isnan(loaded.arrays["backoff"]).any()):
+        raise ValueError("log probabilities must be numbers")
