@@ -38,15 +38,17 @@ BUSY = 0.1
 @dataclass(frozen=True)
 class Commands:
     """Whole commands, one after the other. ``read`` names a function (``module:function``) that finds figures in the
-    text that the last one prints."""
+    text that the last one prints; ``stdin`` is a file that each of them may read."""
 
     name: str
     argvs: tuple[tuple[str, ...], ...]
     read: str = ""
+    stdin: str = os.devnull
 
     def shown(self) -> str:
         """The commands as people would type them, without folders."""
-        return " && ".join(" ".join(_shown(word) for word in argv) for argv in self.argvs)
+        source = "" if self.stdin == os.devnull else f" < {_shown(self.stdin)}"
+        return " && ".join(" ".join(_shown(word) for word in argv) + source for argv in self.argvs)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,6 @@ class Call:
     name: str
     function: str
     arguments: dict[str, Any] = field(default_factory=dict)
-    environment: dict[str, str] = field(default_factory=dict)
 
     def shown(self) -> str:
         """The call, without folders."""
@@ -111,10 +112,10 @@ def measure(side: Side) -> dict[str, Any]:
     and could have taken meanwhile, and the side's own figures."""
     if isinstance(side, Call):
         call = json.dumps([side.function, side.arguments])
-        run = _run((sys.executable, "-m", "bench.harness", call), side.environment)
+        run = _run((sys.executable, "-m", "bench.harness", call))
         answer = json.loads(run.pop("output").splitlines()[-1])
         return {**run, "wall": answer["seconds"], "figures": answer["figures"]}
-    runs = [_run(argv, {}) for argv in side.argvs]
+    runs = [_run(argv, side.stdin) for argv in side.argvs]
     outputs = [run.pop("output") for run in runs]
     return {
         "wall": sum(run["wall"] for run in runs),
@@ -194,7 +195,7 @@ def table(result: dict[str, Any]) -> str:
             cells.append(
                 "1" if side == peer else f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})"
             )
-        cells += [_number(typical(result, side, key)) if key in runs[0]["figures"] else "" for key in figures]
+        cells += [_number(typical(result, side, key), 6) if key in runs[0]["figures"] else "" for key in figures]
         lines.append(_row(cells))
     repeats = len(next(iter(result["runs"].values())))
     busy = f"load {result['load']:.1f}, {result['others']:.0%} of the cores taken by others"
@@ -261,13 +262,11 @@ def machine() -> dict[str, str]:
     }
 
 
-def _run(argv: tuple[str, ...], environment: dict[str, str]) -> dict[str, Any]:
+def _run(argv: tuple[str, ...], stdin: str = os.devnull) -> dict[str, Any]:
     """Run one command to its end. Its standard error is kept aside and shown only if it fails."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with open(stdin, "rb") as source, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         busy, begun = _busy_seconds(), time.perf_counter()
-        child = subprocess.Popen(
-            argv, stdout=output, stderr=errors, stdin=subprocess.DEVNULL, cwd=HERE.parent, env=os.environ | environment
-        )
+        child = subprocess.Popen(argv, stdin=source, stdout=output, stderr=errors, cwd=HERE.parent)
         _, status, usage = os.wait4(child.pid, 0)
         wall, busy = time.perf_counter() - begun, _busy_seconds() - busy
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -313,13 +312,9 @@ def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _number(value: Any) -> str:
-    """Four significant digits, thousands separated."""
-    if not isinstance(value, int | float):
-        return str(value)
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+def _number(value: float, digits: int = 3) -> str:
+    """So many significant digits; thousands separated and whole."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 
 
 def _serve_call(request: str) -> None:

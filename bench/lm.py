@@ -129,8 +129,9 @@ def perplexity(order: int, train: Path, valid: Path) -> Cell:
     ours = (CORPUSCLE, "lm", "perplexity", str(_model(order)), str(valid), "--json")
     sides = [Commands("corpuscle", (ours,), read="bench.lm_sides:read_json")]
     if shutil.which("lmplz") and shutil.which("query"):
-        query = ("bash", "-c", 'query -v summary "$0" < "$1"', str(FILES / f"lmplz-{order}.arpa"))
-        sides.append(Commands("query", ((*query, str(FILES / "valid.renamed.txt")),), read="bench.lm_sides:read_query"))
+        query = ("query", "-v", "summary", str(FILES / f"lmplz-{order}.arpa"))
+        text = str(FILES / "valid.renamed.txt")
+        sides.append(Commands("query", (query,), read="bench.lm_sides:read_query", stdin=text))
     return Cell(
         f"perplexity-{order}",
         f"Perplexity of WikiText-2 valid, order {order}",
@@ -278,7 +279,7 @@ def _has_kenlm() -> bool:
 
 def _model(order: int) -> Path:
     """Our model of the training text; another source, another file."""
-    return FILES / f"{source_digest()}-{order}.lm"
+    return FILES / source_digest() / f"order{order}.lm"
 
 
 def _sized_files() -> dict[str, str]:
@@ -292,8 +293,8 @@ def _sized_files() -> dict[str, str]:
 
 def make_model(order: int, train: Path) -> Path:
     """Train ours, unless it is there."""
-    FILES.mkdir(parents=True, exist_ok=True)
     model = _model(order)
+    model.parent.mkdir(parents=True, exist_ok=True)
     if not model.exists():
         subprocess.run(_train(train, str(model), order), check=True)
     return model
