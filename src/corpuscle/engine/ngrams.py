@@ -42,6 +42,7 @@ ROOT = -1
 
 _CHUNK = 1 << 18
 _INSERTION = 40
+_NONE = np.empty(0, np.int32)
 
 
 class Ngrams(NamedTuple):
@@ -283,9 +284,10 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
             origins = [int(starts[first]) for first, _ in chunks]
             pieces = list(zip(origins, sizes, strict=True))
             words, counts, suffix = (
-                np.concatenate([new[i, origin : origin + rows] for origin, (rows, _) in pieces]) for i in range(3)
+                np.concatenate([_NONE, *(new[i, origin : origin + rows] for origin, (rows, _) in pieces)])
+                for i in range(3)
             )
-            positions = np.concatenate([new_positions[origin : origin + kept] for origin, (_, kept) in pieces])
+            positions = np.concatenate([_NONE, *(new_positions[origin : origin + kept] for origin, (_, kept) in pieces)])
             parts["first_child"].append(_starts(children, levels[-1])[:-1])
             parts["words"].append(words)
             parts["counts"].append(counts)

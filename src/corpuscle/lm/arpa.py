@@ -335,12 +335,12 @@ def _unescape(word: bytes) -> bytes:
     return word[1:] if word.startswith(b"\\") and _LOOKS_RESERVED.fullmatch(word) else word
 
 
-def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, np.ndarray]:
-    """The vocabulary of the unigram section, and the id of each of its lines."""
-    blob, ends = section.text.tobytes(), section.ends.tolist()
-    words = [blob[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, Vocab, np.ndarray]:
+    """The vocabulary of the unigram section, the words as they are spelled in the file, and the ids of these."""
+    spelled = Vocab(section.text, section.ends)
+    words = [word.encode() for word in spelled.strings[FIRST:]]
     reserved = {symbol.encode(): id for id, symbol in enumerate(MARKUP)} | {b"<UNK>": UNKNOWN}
-    ordinary = [_unescape(word) for word in words if word not in reserved]
+    ordinary = [_unescape(word).decode() for word in words if word not in reserved]
     listed = [reserved[word] for word in words if word in reserved]
     if len(set(ordinary)) < len(ordinary) or len(set(listed)) < len(listed):
         raise reader.error("a unigram is listed twice", section.line)
@@ -348,29 +348,7 @@ def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, np.ndarray]:
     is_reserved = np.array([word in reserved for word in words], bool)
     ids[is_reserved] = listed
     ids[~is_reserved] = FIRST + np.arange(len(ordinary))
-    return Vocab.from_words([word.decode() for word in ordinary]), ids
-
-
-def _ids(vocab: Vocab, section: _Section) -> np.ndarray:
-    """The ids of all words of a section, int64; -1 for words that are not unigrams."""
-    ids = vocab.index.look_up(section.text, section.ends).astype(np.int64)
-    blob, ends = section.text.tobytes(), section.ends
-    strange = np.flatnonzero(ids == UNKNOWN)
-    markup = {symbol.encode(): id for id, symbol in enumerate(MARKUP)} | {b"<UNK>": UNKNOWN}
-    special = np.flatnonzero(section.text[np.minimum(ends[:-1], max(0, len(blob) - 1))] == 92) if blob else strange
-    known = {}
-    for i in np.union1d(strange, special).tolist():
-        word = blob[ends[i] : ends[i + 1]]
-        if word not in known:
-            plain = _unescape(word)
-            if word in markup:
-                known[word] = markup[word]
-            elif plain != word:
-                known[word] = vocab.id(plain.decode()) or -1
-            else:
-                known[word] = int(ids[i]) or -1
-        ids[i] = known[word]
-    return ids
+    return Vocab.from_words(ordinary), spelled, ids
 
 
 @kernel
@@ -408,7 +386,7 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
     order = len(counts)
     headings = [f"\\{m}-grams:".encode() for m in range(2, order + 1)] + [b"\\end\\"]
     sections = [reader.section(m, count, headings[m - 1]) for m, count in enumerate(counts, 1)]
-    vocab, first_ids = _unigrams(reader, sections[0])
+    vocab, spelled, first_ids = _unigrams(reader, sections[0])
     n_types = len(vocab)
     log_probability = np.full(n_types, -np.inf)
     backoff = np.zeros(n_types)
@@ -420,10 +398,11 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
     probabilities, weights = [log_probability], [backoff]
     for m in range(2, order + 1):
         section = sections[m - 1]
-        grams = _ids(vocab, section).reshape(-1, m)
-        if (grams < 0).any():
-            number = int(np.flatnonzero((grams < 0).any(1))[0]) + 1
+        grams = spelled.index.look_up(section.text, section.ends).reshape(-1, m)
+        if (grams == UNKNOWN).any():
+            number = int(np.flatnonzero((grams == UNKNOWN).any(1))[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} has a word that is no unigram", section.line)
+        grams = first_ids[grams - FIRST]
         all_words = frozen(np.concatenate(words), np.int32)
         first_child = frozen(np.concatenate([*children, [levels[-1]]]), np.int32)
         contexts, suffixes = np.empty(len(grams), np.int64), np.empty(len(grams), np.int64)
