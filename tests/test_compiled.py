@@ -31,9 +31,8 @@ def test_a_second_process_finds_every_kernel_in_the_cache(task):
 
 
 @pytest.mark.slow
-def test_a_cold_cache_fills_within_ten_seconds_a_file_and_warming_reaches_every_kernel(tmp_path):
+def test_a_cold_cache_fills_within_ten_seconds_a_file_and_serves_the_next_process(tmp_path):
     cold = json.loads(run(REPORT, *WARMERS.values(), CORPUSCLE_CACHE=str(tmp_path)))
-    assert [name for name, signatures in cold["signatures"].items() if not signatures] == []
     assert {module: seconds for module, seconds in cold["seconds"].items() if seconds > 10} == {}
     warm = json.loads(run(REPORT, *WARMERS.values(), CORPUSCLE_CACHE=str(tmp_path)))
     assert warm["misses"] == {} and warm["seconds"] == {}

@@ -1,10 +1,12 @@
 """Model files: what goes in comes out, the same model is the same bytes, and nothing hostile gets through."""
 
+import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 import corpuscle
 from corpuscle import model
 from corpuscle.compiled import frozen, kernel
-from corpuscle.errors import InputError, Interrupted
+from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import VOCAB, Array, Checkpoint, Container, Kind, Part
 from corpuscle.text.vocab import Vocab
 
@@ -141,6 +143,9 @@ def test_the_same_model_is_the_same_bytes(tmp_path, toy):
 
 
 def test_source_date_epoch_sets_the_creation_date(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "tomorrow")
+    with pytest.raises(SettingError, match="SOURCE_DATE_EPOCH is 'tomorrow'"):
+        save_toy(tmp_path / "m")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert model.read(save_toy(tmp_path / "m"), TOY).provenance["created"] == "1970-01-02T00:00:00Z"
 
@@ -263,6 +268,12 @@ def test_newer_and_unknown_and_wrong_kinds_say_so(toy):
     refused(toy, r"written by a newer version of Corpuscle \(container version 2, known: 1\)")
 
 
+@pytest.mark.parametrize(("kind", "home"), model.HOMES.items())
+def test_every_kind_of_model_has_a_class_that_knows_it(kind, home):
+    module, name = home.split(":")
+    assert getattr(importlib.import_module(module), name).KIND.name == kind
+
+
 def test_an_older_version_is_migrated_before_it_is_checked(toy):
     def to_two(header, arrays):
         renamed = {("mass" if name == "weights" else name): array for name, array in arrays.items()}
@@ -332,6 +343,8 @@ def test_writing_is_all_or_nothing(tmp_path, toy, monkeypatch):
         save_toy(tmp_path / "nowhere" / "m")
     with pytest.raises(InputError, match="is a directory"):
         save_toy(tmp_path)
+    with pytest.raises(InputError, match="not to stdout"):
+        save_toy("-")
     with pytest.raises(ValueError, match="too large"):
         save_toy(toy, extra={"total": len(toy_arrays()["weights"]), "text": "x" * (1 << 23)})
     with pytest.raises(ValueError, match="origin"):
@@ -339,7 +352,18 @@ def test_writing_is_all_or_nothing(tmp_path, toy, monkeypatch):
     assert toy.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["toy.model"]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_pipes_and_devices_are_written_to_and_not_replaced(tmp_path, toy):
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as reader:
+        received = reader.submit((tmp_path / "pipe").read_bytes)
+        save_toy(tmp_path / "pipe")
+        assert received.result() == toy.read_bytes()
+    assert (tmp_path / "pipe").is_fifo()
+    save_toy(os.devnull)
+    assert not os.path.isfile(os.devnull)
+
+
 def test_a_full_disk_is_an_input_error(tmp_path):
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -197,6 +197,8 @@ def workers(count: int | None = None, cluster: Any = None) -> Iterator[Workers]:
     if count is not None and count < 1:
         raise SettingError(f"there must be at least one worker, not {count}")
     if cluster is not None:
+        if count is not None:
+            raise SettingError("give a number of workers or a cluster, not both: the cluster has its own workers")
         client, ours = _connect(cluster)
         try:
             yield _Cluster(client, max(1, len(client.scheduler_info()["workers"])))

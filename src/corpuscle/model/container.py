@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -193,20 +194,24 @@ def read_arrays(layout: Layout) -> dict[str, np.ndarray]:
 
 @contextmanager
 def _replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file aside that takes the place of ``path`` when the block ends well, and vanishes otherwise."""
+    """A new file aside that takes the place of ``path`` when the block ends well, and vanishes otherwise.
+
+    Pipes and devices are written to directly: they must not be replaced.
+    """
     target = os.path.realpath(path)
-    aside = f"{target}.{os.getpid()}.part"
+    special = os.path.exists(target) and not os.path.isfile(target)
+    aside = target if special else f"{target}.{os.getpid()}-{threading.get_ident()}.part"
     try:
-        if os.path.isdir(target):
-            raise InputError(path, None, "cannot write: is a directory")
         with open(aside, "wb") as file:
             yield file
-        os.replace(aside, target)
+        if not special:
+            os.replace(aside, target)
     except OSError as error:
         raise InputError(path, None, f"cannot write: {(error.strerror or str(error)).lower()}") from error
     finally:
-        with suppress(OSError):
-            os.unlink(aside)
+        if not special:
+            with suppress(OSError):
+                os.unlink(aside)
 
 
 def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> None:
@@ -230,15 +235,16 @@ def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mappin
     buffers = [array.reshape(-1).view(np.uint8).data for array in ordered.values() if array.size]
     digest = hashlib.sha256(head)
 
-    def hash_all() -> None:
+    def sealed() -> bytes:
         for buffer in buffers:
             digest.update(buffer)
+        return head.replace(UNSEALED.encode(), digest.hexdigest().encode(), 1)
 
     with _replacing(path) as file, ThreadPoolExecutor(1) as beside:
-        hashed = beside.submit(hash_all)
-        file.write(head)
+        hashing = beside.submit(sealed)
+        file.write(head if file.seekable() else hashing.result())
         for buffer in buffers:
             file.write(buffer)
-        hashed.result()
-        file.seek(0)
-        file.write(head.replace(UNSEALED.encode(), digest.hexdigest().encode(), 1))
+        if file.seekable():
+            file.seek(0)
+            file.write(hashing.result())

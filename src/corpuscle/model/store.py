@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle import __version__
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
 
@@ -136,12 +136,17 @@ def _created() -> dict[str, str]:
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if epoch is None:
         return {}
-    moment = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
+    try:
+        moment = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SettingError(f"SOURCE_DATE_EPOCH is {epoch!r}, not a number of seconds") from None
     return {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
 def save_part(path: str | PathLike[str], part: Part) -> None:
     """Write a model: all of it or nothing, the same bytes for the same model."""
+    if os.fspath(path) == "-":
+        raise InputError(path, None, "a model is written to a file, not to stdout")
     header = _header(part) | {"container_version": CONTAINER_VERSION, "checksum": "sha256:" + container.UNSEALED}
     header["provenance"] = {"corpuscle": __version__} | _created() | header["provenance"]
     text = json.dumps(
