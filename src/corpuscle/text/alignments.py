@@ -1,0 +1,319 @@
+"""Word alignments: links between the words of sentence pairs, and matrices of link probabilities.
+
+Positions are zero-based, source first. Files: Pharaoh lines (``0-0 1?2 2-1:0.93``: ``-`` is a sure link, ``?`` or ``p``
+a possible one, a number after a colon is a weight), one line a sentence pair; and the format of the NAACL 2003 shared
+task (``sentence source target [S|P] [weight]``, all counted from 1), one line a link.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from corpuscle.errors import InputError
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import starts_of
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+
+__all__ = [
+    "AlignmentMatrix",
+    "Alignments",
+    "read_naacl",
+    "read_pharaoh",
+    "write_naacl",
+    "write_pharaoh",
+]
+
+_WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
+_LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+MOST_SENTENCES = 100_000_000
+"""A sentence number beyond this is a mistake, not a corpus (every sentence needs memory, with or without links)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alignments:
+    """The links of many sentence pairs in CSR form.
+
+    - ``links``: int32 (n_links, 2), source and target position;
+    - ``starts``: int64 (n_pairs + 1,), pair i has ``links[starts[i]:starts[i + 1]]``, each link once;
+    - ``sure``: bool (n_links,), False for links that are merely possible;
+    - ``weights``: float64 (n_links,), or None.
+    """
+
+    links: np.ndarray
+    starts: np.ndarray
+    sure: np.ndarray
+    weights: np.ndarray | None = None
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[Sequence[tuple[int, int]]],
+        sure: Iterable[Sequence[bool]] | None = None,
+        weights: Iterable[Sequence[float]] | None = None,
+    ) -> Alignments:
+        """From the links of each sentence pair; all links are sure unless ``sure`` says otherwise.
+
+        >>> Alignments.from_pairs([[(0, 0), (1, 2)], []]).starts.tolist()
+        [0, 2, 2]
+        """
+        pairs = [list(links) for links in pairs]
+        flat = np.array([link for links in pairs for link in links], np.int32).reshape(-1, 2)
+        marks = [True] * len(flat) if sure is None else [mark for row in sure for mark in row]
+        values = None if weights is None else np.array([weight for row in weights for weight in row], np.float64)
+        if len(marks) != len(flat) or (values is not None and len(values) != len(flat)):
+            raise ValueError("sure and weights need one value for each link")
+        return cls(flat, starts_of(len(links) for links in pairs), np.array(marks, bool), values)
+
+    def __len__(self) -> int:
+        """The number of sentence pairs."""
+        return len(self.starts) - 1
+
+    def pair(self, index: int) -> np.ndarray:
+        """The links of one sentence pair, int32 (n, 2) (a view)."""
+        return self.links[self.starts[index] : self.starts[index + 1]]
+
+    def __getitem__(self, pairs: slice) -> Alignments:
+        """Some consecutive sentence pairs."""
+        first, last, step = pairs.indices(len(self))
+        if step != 1:
+            raise ValueError("a slice of sentence pairs has step 1; use select() for others")
+        return self.select(np.arange(first, max(first, last)))
+
+    def select(self, pairs: np.ndarray) -> Alignments:
+        """Any sentence pairs by index or mask, in that order."""
+        chosen = np.arange(len(self))[pairs]
+        starts = starts_of(np.diff(self.starts)[chosen])
+        links = np.repeat(self.starts[chosen] - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+        return self._links(links, starts)
+
+    def _links(self, chosen: np.ndarray, starts: np.ndarray) -> Alignments:
+        weights = None if self.weights is None else self.weights[chosen]
+        return Alignments(self.links[chosen], starts, self.sure[chosen], weights)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The sentence pair of every link, int64 (n_links,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def only_sure(self) -> Alignments:
+        """Without the links that are merely possible."""
+        counts = np.bincount(self.pairs[self.sure], minlength=len(self))
+        return self._links(np.flatnonzero(self.sure), starts_of(counts))
+
+    def sorted(self) -> Alignments:
+        """The links of each pair by source, then target position."""
+        return self._links(np.lexsort((self.links[:, 1], self.links[:, 0], self.pairs)), self.starts)
+
+    def transposed(self) -> Alignments:
+        """Target first: the links of the other direction."""
+        return Alignments(self.links[:, ::-1].copy(), self.starts, self.sure, self.weights)
+
+    def union(self, other: Alignments) -> Alignments:
+        """Links that either has, sorted; sure where either is sure. Weights are not kept."""
+        rows, sure, _ = self._joined(other)
+        return _from_rows(rows, sure > 0, len(self))
+
+    def intersection(self, other: Alignments) -> Alignments:
+        """Links that both have, sorted; sure where both are sure. Weights are not kept."""
+        rows, sure, times = self._joined(other)
+        return _from_rows(rows[times == 2], sure[times == 2] == 2, len(self))
+
+    def _joined(self, other: Alignments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All distinct (pair, source, target) of two alignments; how often each is sure, and how often it is there."""
+        if len(self) != len(other):
+            raise ValueError(f"{len(self)} sentence pairs, but the other alignments have {len(other)}")
+        rows = np.concatenate([np.column_stack([each.pairs, each.links]) for each in (self, other)])
+        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+        inverse = inverse.reshape(-1)  # its shape differs between versions of NumPy
+        sure = np.bincount(inverse, weights=np.concatenate([self.sure, other.sure]), minlength=len(distinct))
+        return distinct, sure, np.bincount(inverse, minlength=len(distinct))
+
+    def check_range(self, bitext: Bitext, path: AnyPath | None = None) -> None:
+        """Raise an ``InputError`` that names the line unless all links are between words of the bitext."""
+        if len(self) != len(bitext):
+            raise InputError(path, None, f"alignments of {len(self)} sentence pairs, but the bitext has {len(bitext)}")
+        lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])[self.pairs]
+        wrong = np.flatnonzero(((self.links < 0) | (self.links >= lengths)).any(axis=1))
+        if len(wrong):
+            (i, j), (source, target) = self.links[wrong[0]].tolist(), lengths[wrong[0]].tolist()
+            reason = f"the link {i}-{j} lies outside a sentence pair of {source} and {target} words"
+            raise InputError(path, int(self.pairs[wrong[0]]) + 1, reason)
+
+
+def _from_rows(rows: np.ndarray, sure: np.ndarray, pairs: int) -> Alignments:
+    """Alignments from sorted rows of pair, source, target."""
+    return Alignments(rows[:, 1:].astype(np.int32), starts_of(np.bincount(rows[:, 0], minlength=pairs)), sure)
+
+
+def read_pharaoh(path: AnyPath) -> Alignments:
+    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links."""
+    links: list[tuple[int, int]] = []
+    sure: list[bool] = []
+    weights: list[float] = []
+    lengths = []
+    for number, line in read_lines(path):
+        before = len(links)
+        for token in line.split():
+            match = _LINK.fullmatch(token)
+            if match is None:
+                raise InputError(path, number, f"{token[:40]!r} is not a link such as 3-4, 3?4 or 3-4:0.5")
+            links.append((int(match[1]), int(match[3])))
+            sure.append(match[2] == "-")
+            if match[4] is not None:
+                weights.append(float(match[4]))
+            if len(weights) not in (0, len(links)):
+                raise InputError(path, number, f"{token!r}: some links have weights and others have none")
+        if len(set(links[before:])) < len(links) - before:
+            raise InputError(path, number, "the same link twice")
+        lengths.append(len(links) - before)
+    values = np.array(weights, np.float64) if weights else None
+    if values is not None and not np.isfinite(values).all():
+        raise InputError(path, None, "a weight is too large")
+    return Alignments(np.array(links, np.int32).reshape(-1, 2), starts_of(lengths), np.array(sure, bool), values)
+
+
+def write_pharaoh(alignments: Alignments, path: AnyPath) -> None:
+    """Write Pharaoh links, with weights if there are any."""
+    _check_weights(alignments, path)
+    marks = ["-" if sure else "?" for sure in alignments.sure.tolist()]
+    texts = [f"{i}{mark}{j}" for (i, j), mark in zip(alignments.links.tolist(), marks, strict=True)]
+    if alignments.weights is not None:
+        texts = [f"{text}:{weight!r}" for text, weight in zip(texts, alignments.weights.tolist(), strict=True)]
+    starts = alignments.starts.tolist()
+    with write_atomically(path, "w") as output:
+        for pair in range(len(alignments)):
+            output.write(" ".join(texts[starts[pair] : starts[pair + 1]]) + "\n")
+
+
+def _check_weights(alignments: Alignments, path: AnyPath) -> None:
+    weights = alignments.weights
+    if weights is not None and not ((weights >= 0) & np.isfinite(weights)).all():
+        raise InputError(path, None, "the weights of links are finite and not negative")
+
+
+def read_naacl(path: AnyPath, sentences: int | None = None) -> Alignments:
+    """Read links in the format of the NAACL 2003 shared task.
+
+    A link given as sure and as possible is sure. ``sentences`` is the number of sentence pairs; without it, it is the
+    highest number in the file, since pairs without links do not occur there.
+    """
+    found: dict[tuple[int, int, int], tuple[bool, float | None]] = {}
+    for number, line in read_lines(path):
+        fields = line.split()
+        if not 3 <= len(fields) <= 5 or not all(map(_NUMBER.fullmatch, fields[:3])):
+            raise InputError(path, number, "expected: sentence source target [S|P] [weight]")
+        sentence, source, target = map(int, fields[:3])
+        if sentence < 1 or source < 1 or target < 1:
+            raise InputError(path, number, "sentences and positions are counted from 1; links to nothing are left out")
+        if sentence > (MOST_SENTENCES if sentences is None else sentences):
+            raise InputError(path, number, f"there is no sentence {sentence}")
+        mark = fields[3] if len(fields) > 3 else "S"
+        if mark not in ("S", "P"):
+            raise InputError(path, number, f"the mark of a link is S or P, not {mark[:40]!r}")
+        if len(fields) == 5 and not re.fullmatch(_WEIGHT, fields[4]):
+            raise InputError(path, number, f"{fields[4][:40]!r} is not a weight")
+        weight = float(fields[4]) if len(fields) == 5 else None
+        key = (sentence - 1, source - 1, target - 1)
+        sure = mark == "S"
+        if key in found and found[key][0] == sure:
+            raise InputError(path, number, "the same link twice")
+        if key not in found or sure:
+            found[key] = (sure, weight)
+    rows = sorted(found)
+    count = sentences if sentences is not None else max((row[0] + 1 for row in rows), default=0)
+    result = _from_rows(np.array(rows, np.int64).reshape(-1, 3), np.array([found[row][0] for row in rows], bool), count)
+    weights = [found[row][1] for row in rows]
+    if all(weight is None for weight in weights):
+        return result
+    if any(weight is None for weight in weights):
+        raise InputError(path, None, "some links have weights and others have none")
+    values = np.array(weights, np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(path, None, "a weight is too large")
+    return Alignments(result.links, result.starts, result.sure, values)
+
+
+def write_naacl(alignments: Alignments, path: AnyPath) -> None:
+    """Write links in the format of the NAACL 2003 shared task, with weights if there are any."""
+    _check_weights(alignments, path)
+    weights = [""] * len(alignments.links)
+    if alignments.weights is not None:
+        weights = [f" {weight!r}" for weight in alignments.weights.tolist()]
+    rows = zip(
+        alignments.pairs.tolist(), alignments.links.tolist(), alignments.sure.tolist(), weights, strict=True
+    )
+    with write_atomically(path, "w") as output:
+        for pair, (i, j), sure, weight in rows:
+            output.write(f"{pair + 1} {i + 1} {j + 1} {'S' if sure else 'P'}{weight}\n")
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentMatrix:
+    """How probable every link of every sentence pair is.
+
+    - ``weights``: float32, the matrices of all pairs, row by row, one after the other;
+    - ``shapes``: int32 (n_pairs, 2), source and target length of each pair.
+    """
+
+    weights: np.ndarray
+    shapes: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.shapes.ndim != 2 or self.shapes.shape[1] != 2 or (self.shapes < 0).any():
+            raise ValueError("shapes are pairs of lengths")
+        if self.weights.ndim != 1 or len(self.weights) != int(self.starts[-1]):
+            raise ValueError(f"{self.weights.size} weights for matrices of {int(self.starts[-1])} cells")
+
+    @classmethod
+    def from_matrices(cls, matrices: Iterable[np.ndarray]) -> AlignmentMatrix:
+        """From one matrix (source length, target length) for each pair."""
+        matrices = [np.asarray(matrix, np.float32) for matrix in matrices]
+        flat = [matrix.reshape(-1) for matrix in matrices]
+        shapes = np.array([matrix.shape for matrix in matrices], np.int32).reshape(-1, 2)
+        return cls(np.concatenate(flat) if flat else np.zeros(0, np.float32), shapes)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where each matrix begins in ``weights``, int64 (n_pairs + 1,)."""
+        return starts_of(self.shapes.astype(np.int64).prod(axis=1))
+
+    def __len__(self) -> int:
+        """The number of sentence pairs."""
+        return len(self.shapes)
+
+    def matrix(self, index: int) -> np.ndarray:
+        """The matrix of one pair (a view)."""
+        begin, end = self.starts[index : index + 2]
+        return self.weights[begin:end].reshape(self.shapes[index])
+
+    def transposed(self) -> AlignmentMatrix:
+        """The other direction."""
+        return AlignmentMatrix.from_matrices(self.matrix(i).T for i in range(len(self)))
+
+    def links(self, threshold: float = 0.5) -> Alignments:
+        """The links whose weight is at least ``threshold``, with their weights."""
+        chosen = np.flatnonzero(self.weights >= threshold)
+        starts = self.starts
+        pairs = np.searchsorted(starts, chosen, side="right") - 1
+        cells = chosen - starts[pairs]
+        width = self.shapes[pairs, 1]
+        links = np.column_stack([cells // np.maximum(width, 1), cells % np.maximum(width, 1)]).astype(np.int32)
+        counts = np.bincount(pairs, minlength=len(self))
+        return Alignments(links, starts_of(counts), np.ones(len(links), bool), self.weights[chosen].astype(np.float64))
+
+    def arrays(self, prefix: str = "alignment/") -> dict[str, np.ndarray]:
+        """What a model file keeps of it."""
+        return {prefix + "weights": self.weights, prefix + "shapes": self.shapes}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], prefix: str = "alignment/") -> AlignmentMatrix:
+        """The matrices of a model file."""
+        return cls(arrays[prefix + "weights"], arrays[prefix + "shapes"])

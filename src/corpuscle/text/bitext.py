@@ -1,0 +1,139 @@
+"""Bitext: sentences and their translations, two corpora of equal length.
+
+Files: two text files whose lines belong together; or one file with ``source ||| target`` on a line; or one with a tab
+between the two. Text is treated as ``read_text`` does it; an empty side is an empty sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
+from corpuscle.text.plain import read_text, write_text
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import Vocab
+
+__all__ = ["BARS", "TAB", "Bitext", "read_bitext", "write_bitext"]
+
+BARS, TAB = "|||", "\t"
+"""What may stand between the two sides of a line."""
+
+_BARS = re.compile(r"(?:^|(?<=[ \t\r\v\f]))\|\|\|(?=[ \t\r\v\f]|$)")
+_SPACE = re.compile(r"[ \t\n\r\v\f]")
+
+
+@dataclass(frozen=True, eq=False)
+class Bitext:
+    """Two corpora; sentence i of ``target`` translates sentence i of ``source``.
+
+    >>> bitext = Bitext(Corpus.from_sentences([["a", "b"]]), Corpus.from_sentences([["c"]]))
+    >>> list(bitext)
+    [(['a', 'b'], ['c'])]
+    """
+
+    source: Corpus
+    target: Corpus
+
+    def __post_init__(self) -> None:
+        if len(self.source) != len(self.target):
+            raise ValueError(f"{len(self.source)} source sentences, but {len(self.target)} target sentences")
+
+    def __len__(self) -> int:
+        """The number of sentence pairs."""
+        return len(self.source)
+
+    def __iter__(self) -> Iterator[tuple[list[str], list[str]]]:
+        """The pairs as lists of words."""
+        return zip(self.source, self.target, strict=True)
+
+    def __getitem__(self, pairs: slice) -> Bitext:
+        """Some consecutive pairs."""
+        return Bitext(self.source[pairs], self.target[pairs])
+
+    def select(self, pairs: np.ndarray) -> Bitext:
+        """Any pairs by index or mask, in that order."""
+        return Bitext(self.source.select(pairs), self.target.select(pairs))
+
+    def swapped(self) -> Bitext:
+        """The other direction."""
+        return Bitext(self.target, self.source)
+
+
+def read_bitext(
+    source: AnyPath,
+    target: AnyPath | None = None,
+    *,
+    separator: str = BARS,
+    source_vocab: Vocab | None = None,
+    target_vocab: Vocab | None = None,
+    unk: str = "unknown",
+    preprocessing: Preprocessing | None = None,
+) -> Bitext:
+    """Read two files, or one file with both sides on a line and ``separator`` (``BARS`` or ``TAB``) between them."""
+    if separator not in (BARS, TAB):
+        raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
+    if target is not None:
+        left = read_text(source, vocab=source_vocab, unk=unk, preprocessing=preprocessing)
+        right = read_text(target, vocab=target_vocab, unk=unk, preprocessing=preprocessing)
+        if len(left) != len(right):
+            raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
+        return Bitext(left, right)
+    sides = _split(decode(open_bytes(source), source), source, separator)
+    corpora = []
+    for side, vocab in zip(sides, (source_vocab, target_vocab), strict=True):
+        corpora.append(_encode(side, vocab, unk, preprocessing))
+    return Bitext(*corpora)
+
+
+def _split(text: str, path: AnyPath, separator: str) -> tuple[list[str], list[str]]:
+    """The two sides of all lines."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    left, right = [], []
+    for number, line in enumerate(lines, 1):
+        sides = line.split(TAB) if separator == TAB else _BARS.split(line)
+        if len(sides) != 2:
+            name = "tab" if separator == TAB else "'|||'"
+            raise InputError(path, number, f"expected one {name} between source and target, found {len(sides) - 1}")
+        left.append(sides[0])
+        right.append(sides[1])
+    return left, right
+
+
+def _encode(lines: list[str], vocab: Vocab | None, unk: str, preprocessing: Preprocessing | None) -> Corpus:
+    """Encode lines the way ``read_text`` encodes a file."""
+    from corpuscle.text.plain import _check, _finish
+    from corpuscle.text.scan import Scanner
+
+    _check("words", "sentence", unk)
+    scanner = Scanner()
+    scanner.feed("".join(line + "\n" for line in lines).encode(), None)
+    return _finish(Corpus(*scanner.finish()), vocab, "words", unk, preprocessing or Preprocessing())
+
+
+def write_bitext(
+    bitext: Bitext, source: AnyPath, target: AnyPath | None = None, *, separator: str = BARS
+) -> None:
+    """Write two files, or one with ``separator`` between the sides of a line."""
+    if separator not in (BARS, TAB):
+        raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
+    if target is not None:
+        write_text(bitext.source, source)
+        write_text(bitext.target, target)
+        return
+    for corpus in (bitext.source, bitext.target):
+        for word in corpus.vocab.decode(np.unique(corpus.tokens).tolist()):
+            if not word or _SPACE.search(word) or (word == BARS and separator == BARS):
+                raise InputError(source, None, f"this file cannot hold the word {word!r}")
+    between = TAB if separator == TAB else f" {BARS} "
+    with write_atomically(source, "w") as output:
+        for left, right in bitext:
+            output.write(f"{' '.join(left)}{between}{' '.join(right)}\n")

@@ -1,0 +1,64 @@
+"""Pairs of strings: names and their transliterations, forms and their normalisations.
+
+Files: a source and one or more accepted targets on a line, separated by tabs, the preferred target first; and the XML
+of the NEWS shared tasks on transliteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from corpuscle.errors import InputError
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.xml import read_xml
+
+__all__ = ["Pair", "read_news", "read_pairs", "write_pairs"]
+
+
+class Pair(NamedTuple):
+    """A source and what may stand for it, the preferred target first."""
+
+    source: str
+    targets: tuple[str, ...]
+
+
+def read_pairs(path: AnyPath) -> list[Pair]:
+    """Read tab-separated pairs; every line has a source and at least one target, and no field is empty."""
+    pairs = []
+    for number, line in read_lines(path):
+        fields = line.split("\t")
+        if len(fields) < 2:
+            raise InputError(path, number, "expected a source and at least one target, separated by tabs")
+        for column, field in enumerate(fields, 1):
+            if not field.strip(" "):
+                raise InputError(path, number, f"field {column} is empty")
+        pairs.append(Pair(fields[0], tuple(fields[1:])))
+    return pairs
+
+
+def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
+    """Write tab-separated pairs."""
+    with write_atomically(path, "w") as output:
+        for source, targets in pairs:
+            fields = [source, *targets]
+            if len(fields) < 2:
+                raise InputError(path, None, f"the source {source!r} has no target")
+            for field in fields:
+                if not field.strip(" ") or any(mark in field for mark in "\t\n\r"):
+                    raise InputError(path, None, f"this file cannot hold the field {field!r}")
+            output.write("\t".join(fields) + "\n")
+
+
+def read_news(path: AnyPath) -> list[Pair]:
+    """Read the XML of the NEWS shared tasks: ``Name`` elements with a ``SourceName`` and ``TargetName`` elements."""
+    pairs = []
+    for number, name in enumerate(read_xml(path).iter("Name"), 1):
+        sources = [(element.text or "").strip() for element in name.findall("SourceName")]
+        targets = [(element.text or "").strip() for element in name.findall("TargetName")]
+        if len(sources) != 1 or not all(sources):
+            raise InputError(path, None, f"name {number} (ID {name.get('ID')}) needs one SourceName with text")
+        if not targets or not all(targets):
+            raise InputError(path, None, f"name {number} (ID {name.get('ID')}) needs a TargetName with text")
+        pairs.append(Pair(sources[0], tuple(targets)))
+    return pairs
