@@ -25,6 +25,9 @@ __all__ = ["iter_text", "read_document_index", "read_text", "warm", "write_text"
 BLOCK = 1 << 20
 """How many bytes ``iter_text`` asks for at a time."""
 
+_MOST_LINES = 1 << 48
+"""More than any text has, and small enough to add up."""
+
 
 def _check(units: str, blank: str, unk: str) -> None:
     for name, value, allowed in (
@@ -170,6 +173,8 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
             first, length = int(fields[first_column]) - 1, int(fields[lines_column])
         except ValueError:
             raise InputError(path, number, "first_line and lines are whole numbers") from None
+        if not max(abs(first), abs(length)) < _MOST_LINES:
+            raise InputError(path, number, "no text has so many lines")
         if first < end or length < 0:
             raise InputError(path, number, "documents come in order, do not overlap, and lines count from 1")
         end = first + length
