@@ -52,4 +52,5 @@ def write(
         f"{corpus.n_tokens:,} words. README.txt says what is in them.\n"
         f"{language.documents[0].sentences[0]}"
     )
-    emit(result, as_json, None if quiet and not as_json else text)
+    if as_json or not quiet:
+        emit(result, as_json, text)

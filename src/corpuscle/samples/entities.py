@@ -156,7 +156,7 @@ class _Clinic:
         """A part of the body is in a state; with two sides named, that is two disorders."""
         part = self.body(random, context)
         chance = random.uniform()
-        sides = random.shuffled(("left.a", "right.a"))[: 2 if chance < 0.25 else 1 if chance < 0.7 else 0]
+        sides = random.shuffled(("left.a", "right.a"))[: 2 if chance < 0.35 else 1 if chance < 0.75 else 0]
         part.adjectives = [(side, self.speaker.fresh(context)) for side in sides]
         part.adjectives_joined = len(sides) == 2
         event = Event(self.speaker.fresh(context), "be.v", "be", part, context.tense)

@@ -228,7 +228,7 @@ class Grammar:
             else:
                 phrase.children.append(possessor)
         if thing.numeral:
-            phrase.before(Leaf(lexicon.particle(thing.numeral, "NUM"), "nummod", meaning + NUMERAL))
+            phrase.before(Leaf(lexicon.numeral(thing.numeral), "nummod", meaning + NUMERAL))
         if thing.determiner and (self.articles or thing.determiner == "this"):
             word = lexicon.determiner(thing.determiner, gender, number)
             phrase.before(Leaf(word, "det", meaning + DETERMINER))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from corpuscle import __version__
@@ -13,8 +14,12 @@ from corpuscle.samples.entities import Note
 from corpuscle.samples.language import Language, Pair
 from corpuscle.samples.lexicon import Word
 from corpuscle.samples.names import Name
+from corpuscle.text.alignments import write_pharaoh
+from corpuscle.text.brackets import write_brackets
+from corpuscle.text.columns import Columns, write_columns
 from corpuscle.text.conllu import write_conllu
 from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.pairs import write_pairs
 
 __all__ = ["MARK", "write_language"]
 
@@ -56,20 +61,25 @@ gold/entities/*.txt,ann      more notes
 """
 
 
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+Writer = Callable[[Path], None]
 
 
-def _text(documents: Iterable[Document]) -> str:
+def _lines(lines: Iterable[str]) -> Writer:
+    content = "".join(f"{line}\n" for line in lines)
+
+    def write(path: Path) -> None:
+        with write_atomically(path, "wb") as file:
+            file.write(content.encode())
+
+    return write
+
+
+def _text(documents: Iterable[Document]) -> Writer:
     return _lines(str(sentence) for document in documents for sentence in document.sentences)
 
 
-def _alignment(pair: Pair) -> str:
-    return " ".join(f"{link.source}{'-' if link.sure else '?'}{link.target}" for link in pair.links)
-
-
-def _names(names: Iterable[Name]) -> str:
-    return _lines("\t".join((name.latin, *name.other)) for name in names)
+def _names(names: Iterable[Name]) -> Writer:
+    return partial(write_pairs, [(name.latin, name.other) for name in names])
 
 
 def _entry(word: Word) -> str:
@@ -77,13 +87,13 @@ def _entry(word: Word) -> str:
     return f"{word.lemma}\t{word.form}\t{features}"
 
 
-def _notes(folder: str, notes: Iterable[Note]) -> Iterator[tuple[str, str]]:
+def _notes(folder: str, notes: Iterable[Note]) -> Iterator[tuple[str, Writer]]:
     for note in notes:
-        yield f"{folder}/{note.label}.txt", note.text
-        yield f"{folder}/{note.label}.ann", note.standoff()
+        yield f"{folder}/{note.label}.txt", _lines(note.text.splitlines())
+        yield f"{folder}/{note.label}.ann", _lines(note.standoff().splitlines())
 
 
-def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, str]]:
+def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, Writer]]:
     yield f"{stem}.src", _lines(str(pair.source) for pair in pairs)
     yield f"{stem}.tgt", _lines(str(pair.target) for pair in pairs)
 
@@ -99,52 +109,62 @@ def tagged_documents(language: Language) -> list[Document]:
     return chosen
 
 
-def files(language: Language) -> Iterator[tuple[str, str]]:
-    """The files of a kit that are plain lines: path inside the folder and content."""
-    sizes = language.sizes
+def files(language: Language) -> Iterator[tuple[str, Writer]]:
+    """The files of a kit: the path inside the folder, and what writes it."""
+    tagged = tagged_documents(language)
     for document in language.documents:
         yield f"text/{document.label}.txt", _text([document])
     yield from _parallel("parallel/train", language.pairs)
     yield "names.tsv", _names(language.names)
     yield "lexicon.tsv", _lines(dict.fromkeys(map(_entry, language.lexicon)))
-    tagged = tagged_documents(language)
-    yield "trees.mrg", _lines(sentence.brackets() for sentence in language.sentences(tagged))
+    yield "tagged.conllu", partial(write_conllu, language.treebank(tagged))
+    yield "trees.mrg", partial(write_brackets, language.trees(tagged))
     yield from _notes("entities", language.entities)
     yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)
+    yield from _gold(language)
+    yield "README.txt", _lines(
+        README.format(
+            version=__version__,
+            seed=language.seed,
+            other=language.other_script.name.capitalize(),
+            documents=len(language.documents),
+            sentences=language.sizes.sentences,
+            pairs=language.sizes.pairs,
+            names=language.sizes.names,
+            tagged=sum(len(document.sentences) for document in tagged),
+            notes=len(language.entities),
+            messages=language.sizes.messages,
+        ).splitlines()
+    )
 
-    yield "gold/alignments.txt", _lines(map(_alignment, language.pairs))
+
+def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
+    """The truth about the files above, and held-out parts."""
+    yield "gold/alignments.txt", partial(write_pharaoh, language.alignments())
     yield "gold/topics.tsv", _lines(f"{document.label}\t{document.topic}" for document in language.documents)
-    segmented = language.sentences()[: max(1, sizes.sentences // SEGMENTED)]
+    segmented = language.sentences()[: max(1, language.sizes.sentences // SEGMENTED)]
     yield "gold/unspaced.txt", _lines("".join(sentence.words) for sentence in segmented)
     yield "gold/words.txt", _lines(map(str, segmented))
-    yield "gold/noisy.tsv", "\n".join(
-        _lines(f"{typed}\t{meant}\t{way or '_'}" for typed, meant, way in zip(m.typed, m.meant, m.ways, strict=True))
-        for m in language.messages
+    messages = language.messages
+    noisy = Columns.from_sentences(
+        [message.typed for message in messages],
+        meant=[message.meant for message in messages],
+        way=[[way or "_" for way in message.ways] for message in messages],
     )
+    yield "gold/noisy.tsv", partial(write_columns, noisy)
     yield "gold/slang.tsv", _lines(f"{short}\t{word}" for word, short in language.channel.slang.items())
-    yield "gold/entities.bio", "\n".join(
-        _lines(f"{word}\t{tag}" for word, tag in zip(sentence.words, note.tags(number), strict=True))
-        for note in language.entities
-        for number, sentence in enumerate(note.sentences)
-    )
+    marked = [(sentence.words, note.tags(i)) for note in language.entities for i, sentence in enumerate(note.sentences)]
+    tags = Columns.from_sentences([words for words, _ in marked], tag=[tags for _, tags in marked])
+    yield "gold/entities.bio", partial(write_columns, tags)
     yield "gold/held-out.txt", _text(language.held_out)
-    yield "gold/held-out.mrg", _lines(s.brackets() for s in language.sentences(language.held_out))
-    yield from _parallel("gold/parallel", language.held_out_pairs)
-    yield "gold/parallel.align", _lines(map(_alignment, language.held_out_pairs))
+    yield "gold/held-out.conllu", partial(write_conllu, language.treebank(language.held_out))
+    yield "gold/held-out.mrg", partial(write_brackets, language.trees(language.held_out))
+    pairs = language.held_out_pairs
+    yield from _parallel("gold/parallel", pairs)
+    yield "gold/parallel.align", partial(write_pharaoh, language.alignments(pairs))
+    yield "gold/parallel.tgt.conllu", partial(write_conllu, language.sister_treebank(pairs))
     yield "gold/names.tsv", _names(language.held_out_names)
     yield from _notes("gold/entities", language.held_out_entities)
-    yield "README.txt", README.format(
-        version=__version__,
-        seed=language.seed,
-        other=language.other_script.name.capitalize(),
-        documents=len(language.documents),
-        sentences=sizes.sentences,
-        pairs=sizes.pairs,
-        names=sizes.names,
-        tagged=sum(len(document.sentences) for document in tagged),
-        notes=len(language.entities),
-        messages=sizes.messages,
-    )
 
 
 def _clear(folder: Path) -> None:
@@ -171,32 +191,20 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
     """Write the kit of a language; an old sample in the folder is replaced. Returns the paths inside the folder."""
     target = Path(folder)
     _clear(target)
-    written = []
-
-    def place(name: str) -> Path:
+    written = [MARK]
+    for name, write in files(language):
         path = target / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(path.parent, None, (error.strerror or str(error)).lower()) from error
+        write(path)
         written.append(name)
-        return path
-
-    for name, content in files(language):
-        with write_atomically(place(name), "wb") as file:
-            file.write(content.encode())
-    for name, treebank in (
-        ("tagged.conllu", language.treebank(tagged_documents(language))),
-        ("gold/held-out.conllu", language.treebank(language.held_out)),
-        ("gold/parallel.tgt.conllu", language.sister_treebank(language.held_out_pairs)),
-    ):
-        write_conllu(treebank, place(name))
     description = {
         "seed": language.seed,
         "version": __version__,
         "sizes": vars(language.sizes),
         "files": sorted(written),
     }
-    with write_atomically(place(MARK), "wb") as file:
-        file.write((json.dumps(description, indent=1) + "\n").encode())
+    _lines(json.dumps(description, indent=1).splitlines())(target / MARK)
     return sorted(written)

@@ -6,7 +6,9 @@ with the smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +26,8 @@ from corpuscle.samples.names import Name, make_names
 from corpuscle.samples.scripts import Script, latin, other_script
 from corpuscle.samples.sister import Link, SoundChanges, links, sister_grammar
 from corpuscle.samples.sounds import Sounds, inventory
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
 from corpuscle.text.brackets import parse_brackets
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.treebank import Treebank
@@ -33,6 +37,19 @@ __all__ = ["Language", "Pair", "Sizes", "generate"]
 
 KNOWN_NAMES = 600
 """How many of the names the texts may mention: a fixed number, so that texts do not depend on the list's length."""
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """No garbage collection for a while: trees are many objects that stay, and looking through them over and over
+    takes as long as making them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Pair(NamedTuple):
@@ -127,7 +144,8 @@ class Language:
     @cached_property
     def _names(self) -> list[Name]:
         count = max(KNOWN_NAMES, self.sizes.names + self.sizes.held_out.names)
-        return make_names(self.seed, count, self.sounds, self.script, self.other_script, self.sound_changes)
+        with _collecting_later():
+            return make_names(self.seed, count, self.sounds, self.script, self.other_script, self.sound_changes)
 
     @property
     def names(self) -> list[Name]:
@@ -144,7 +162,8 @@ class Language:
         return Cast(self._names[:KNOWN_NAMES])
 
     def _documents(self, purpose: str, sentences: int) -> list[Document]:
-        return make_documents(self.seed, purpose, sentences, self._speaker, self.grammar, self._cast)
+        with _collecting_later():
+            return make_documents(self.seed, purpose, sentences, self._speaker, self.grammar, self._cast)
 
     @cached_property
     def documents(self) -> list[Document]:
@@ -158,8 +177,8 @@ class Language:
 
     def _pairs(self, purpose: str, count: int) -> list[Pair]:
         pairs = []
-        for document in self._documents(purpose, count):
-            for sentence in document.sentences:
+        with _collecting_later():
+            for sentence in self.sentences(self._documents(purpose, count)):
                 target = Sentence(sentence.meaning, self.sister.sentence(sentence.meaning))
                 pairs.append(Pair(sentence, target, links(sentence.tree, target.tree)))
         return pairs
@@ -177,9 +196,10 @@ class Language:
     @cached_property
     def _notes(self) -> tuple[list[Note], list[Note]]:
         def make(purpose: str, sentences: int) -> list[Note]:
-            return make_notes(
-                self.seed, purpose, sentences, self._speaker, self.grammar, self._cast, self.other_script
-            )
+            with _collecting_later():
+                return make_notes(
+                    self.seed, purpose, sentences, self._speaker, self.grammar, self._cast, self.other_script
+                )
 
         return make("samples/notes", self.sizes.notes), make("samples/held-out notes", self.sizes.held_out.notes)
 
@@ -201,9 +221,10 @@ class Language:
     @cached_property
     def messages(self) -> list[Message]:
         """Noisy messages with their repair."""
-        return make_messages(
-            self.seed, self.sizes.messages, self._speaker, self.grammar, self._cast, self.channel
-        )
+        with _collecting_later():
+            return make_messages(
+                self.seed, self.sizes.messages, self._speaker, self.grammar, self._cast, self.channel
+            )
 
     def sentences(self, documents: Iterable[Document] | None = None) -> list[Sentence]:
         """The sentences of some documents, of the main text unless others are given."""
@@ -229,6 +250,20 @@ class Language:
     def trees(self, documents: Sequence[Document] | None = None) -> Trees:
         """The main text (or other documents) as constituent trees."""
         return parse_brackets(sentence.brackets() for sentence in self.sentences(documents))
+
+    def bitext(self, pairs: Sequence[Pair] | None = None) -> Bitext:
+        """The pairs (or others) as a Bitext."""
+        pairs = self.pairs if pairs is None else pairs
+        source = Corpus.from_sentences(pair.source.words for pair in pairs)
+        return Bitext(source, Corpus.from_sentences(pair.target.words for pair in pairs))
+
+    def alignments(self, pairs: Sequence[Pair] | None = None) -> Alignments:
+        """The gold alignments of the pairs (or of others)."""
+        pairs = self.pairs if pairs is None else pairs
+        return Alignments.from_pairs(
+            ([(link.source, link.target) for link in pair.links] for pair in pairs),
+            sure=([link.sure for link in pair.links] for pair in pairs),
+        )
 
     def sister_treebank(self, pairs: Sequence[Pair] | None = None) -> Treebank:
         """The translations with lemmas, tags and dependencies."""

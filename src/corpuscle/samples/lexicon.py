@@ -76,31 +76,37 @@ def make_roots(
     """A root for every concept and function word, no two alike.
 
     Frequent words are short. ``root_of`` may suggest a root (an inherited one); it is taken unless another word has it.
+    A verb shares its root with the noun of the same gloss (to sail, a sail).
     """
     roots: dict[str, str] = {}
     taken: set[str] = set()
     for index, key in enumerate([*FUNCTION_WORDS, *CONCEPTS]):
-        random = Random(seed, purpose, 0, index)
+        noun = key[:-2] + ".n"
+        if key.endswith(".v") and noun in roots:
+            roots[key] = roots[noun]
+            continue
         suggestion = root_of(key)
-        if suggestion and suggestion not in taken:
-            root = suggestion
-        else:
-            concept = CONCEPTS.get(key)
-            attempt = 0
-            while True:
-                length = 1 + attempt // 6
-                if concept is not None and concept.pos not in ("ADP", "NUM"):
-                    second = random.uniform() < (0.5 if concept.topic == GENERAL else 0.85)
-                    length = 1 + second + (random.uniform() < 0.25) + attempt // 20
-                root = sounds.root(random, length)
-                attempt += 1
-                if key in ARTICLES and onset(root) in ("", onset(roots.get("the", ""))):
-                    continue
-                if root not in taken and len(root) > (1 if length == 1 else 2) and len(root) < 10:
-                    break
-        taken.add(root)
-        roots[key] = root
+        if suggestion is None or suggestion in taken:
+            suggestion = _new_root(Random(seed, purpose, 0, index), key, sounds, taken, onset(roots.get("the", "")))
+        taken.add(suggestion)
+        roots[key] = suggestion
     return roots
+
+
+def _new_root(random: Random, key: str, sounds: Sounds, taken: set[str], article: str) -> str:
+    """A root that no word has; those of articles begin with different consonants, which is all that is left of them."""
+    concept = CONCEPTS.get(key)
+    for attempt in range(10_000):
+        length = 1 + attempt // 6
+        if concept is not None and concept.pos not in ("ADP", "NUM"):
+            second = random.uniform() < (0.5 if concept.topic == GENERAL else 0.85)
+            length = 1 + second + (random.uniform() < 0.25) + attempt // 20
+        root = sounds.root(random, length)
+        if root in taken or len(root) >= 10 or len(root) < (2 if length == 1 else 3):
+            continue
+        if key not in ARTICLES or onset(root) not in ("", article):
+            return root
+    raise RuntimeError(f"no root left for {key}")
 
 
 class Lexicon:
@@ -309,6 +315,10 @@ class Lexicon:
             sounds = self.roots[key]
             self._words[memory] = self._word(sounds, self.script.spell(sounds), upos, "_", self.gloss(key))
         return self._words[memory]
+
+    def numeral(self, key: str) -> Word:
+        """A number, in letters or in digits."""
+        return Word(key, key, "NUM", "_", "", key) if key.isdigit() else self.particle(key, "NUM")
 
     def paradigms(self) -> Iterator[Word]:
         """Every form of every word in the list of concepts, and the function words."""

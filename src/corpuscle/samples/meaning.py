@@ -182,7 +182,7 @@ class Speaker:
         plural = random.uniform() < 0.27
         thing = Thing(self.fresh(context), "noun", key, "Plur" if plural else "Sing")
         if plural and random.uniform() < 0.2:
-            thing.numeral = self.numerals.draw(random)
+            thing.numeral = self.numerals.draw(random) if random.uniform() < 0.8 else str(11 + random.below(89))
             if self.dual and thing.numeral == "two":
                 thing.number = "Dual"
         chance = random.uniform()

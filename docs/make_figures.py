@@ -1,0 +1,157 @@
+"""Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks.
+
+    python docs/make_figures.py
+
+A block is a fenced block after a comment with its name; the tests check that the page shows what ``blocks`` gives.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from corpuscle.figures import Series, line_plot
+from corpuscle.figures.svg import Sheet, text_width
+from corpuscle.samples import Language, Pair, Sentence, generate
+from corpuscle.text.brackets import format_brackets, parse_brackets
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "samples.md"
+
+
+def in_columns(*rows: list[str]) -> str:
+    """Rows of cells, the n-th cells of all rows below each other."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def glossed(sentence: Sentence) -> str:
+    """A sentence, with a gloss and a tag below every word."""
+    words = [leaf.word for leaf in sentence.leaves]
+    return in_columns(sentence.words, [word.gloss for word in words], [word.upos for word in words])
+
+
+def with_relative_clause(language: Language) -> Sentence:
+    """A sentence of moderate length in which agreement bridges a relative clause."""
+    return next(
+        sentence
+        for sentence in language.sentences()
+        if 8 <= len(sentence.words) <= 11
+        and any(leaf.word.gloss == "which" and leaf.relation == "nsubj" for leaf in sentence.leaves[1:4])
+    )
+
+
+def telling_pair(language: Language) -> Pair:
+    """A pair with words that have no counterpart, several, and a merely possible one."""
+
+    def telling(pair: Pair) -> bool:
+        sources = [link.source for link in pair.links]
+        several = len(sources) > len(set(sources))
+        return several and 8 <= len(pair.source.words) <= 11 and any(not link.sure for link in pair.links)
+
+    return next(pair for pair in language.pairs if telling(pair))
+
+
+def blocks(language: Language) -> dict[str, str]:
+    """What each marked block of the page shows."""
+    lexicon, sister = language.grammar.lexicon, language.sister.lexicon
+    morphology = lexicon.morphology
+    sentence, pair = with_relative_clause(language), telling_pair(language)
+
+    regular = next(key for key in ("sailor.n", "boat.n", "fish.n") if (key, "Plur") not in lexicon.stems)
+    irregular = next(key for key, number in lexicon.stems if number == "Plur")
+    paradigms = [["", *(f"{case} {number}" for number in morphology.numbers for case in morphology.cases)]]
+    for key in (regular, irregular):
+        forms = [lexicon.noun(key, number, case).form for number in morphology.numbers for case in morphology.cases]
+        paradigms.append([f"{lexicon.gloss(key)} ({lexicon.gender(key)})", *forms])
+
+    change = language.sound_changes
+    changed = [
+        (key, root, sister.roots[key])
+        for key, root in lexicon.roots.items()
+        if key.endswith(".n") and sister.roots[key] == change(root) != root
+    ][:8]
+    exceptions = [name for name in language.names if not name.regular][:3]
+    several = [name for name in language.names if name.regular and len(name.other) > 1][:2]
+    plain = [name for name in language.names if name.regular and len(name.other) == 1][:3]
+    note = next(note for note in language.entities if any(len(m.runs) > 2 for ms in note.mentions for m in ms))
+    message = next(m for m in language.messages if sum(map(bool, m.ways)) > 2)
+    return {
+        "text": "\n".join(map(str, language.documents[0].sentences[:6])),
+        "gloss": glossed(sentence),
+        "tree": "\n".join(format_brackets(parse_brackets([sentence.brackets()]), indent=True)),
+        "paradigms": in_columns(*map(list, zip(*paradigms, strict=True))),
+        "changes": "\n".join(description for description, _, _ in change.chosen)
+        + "\n\n"
+        + in_columns(*([lexicon.gloss(key), f"/{old}/", "->", f"/{new}/"] for key, old, new in changed)),
+        "pair": f"{glossed(pair.source)}\n\n{glossed(pair.target)}",
+        "names": in_columns(
+            *([name.latin, ", ".join(name.other), why] for names, why in
+              ((plain, ""), (several, "several answers"), (exceptions, "against the rules")) for name in names)
+        ),
+        "message": in_columns(message.typed, message.meant, [way or "-" for way in message.ways]),
+        "note": f"{note.text}\n{note.standoff()}".rstrip("\n"),
+    }
+
+
+def zipf(language: Language) -> str:
+    """Frequency against rank, with a line that falls as 1 / rank."""
+    counts = np.sort(language.corpus().vocab.counts[3:])[::-1]
+    ranks = np.unique(np.geomspace(1, len(counts), 120).astype(int))
+    seen = Series("words of the sample", ranks.tolist(), counts[ranks - 1].tolist())
+    ideal = Series("1 / rank", ranks.tolist(), (counts[9] * 10 / ranks).tolist())
+    return line_plot(
+        [seen, ideal],
+        title="Word frequency by rank",
+        x_label="rank",
+        y_label="occurrences",
+        log_x=True,
+        log_y=True,
+    )
+
+
+def alignment(pair: Pair) -> str:
+    """Two sentences with lines between the words that mean the same; dashed where a word only helps."""
+
+    def centres(words: list[str], widest: float) -> list[float]:
+        widths = [text_width(word) for word in words]
+        gap = (widest - sum(widths)) / max(1, len(words) - 1)
+        return [sum(widths[:i]) + gap * i + width / 2 + 10 for i, width in enumerate(widths)]
+
+    rows = (pair.source.words, pair.target.words)
+    widest = max(sum(map(text_width, row)) + 14 * len(row) for row in rows)
+    sheet = Sheet(widest + 20, 150)
+    top, bottom = (centres(row, widest) for row in rows)
+    for link in pair.links:
+        dash = None if link.sure else "4 4"
+        sheet.add(
+            "line", x1=top[link.source], y1=42, x2=bottom[link.target], y2=104, class_="ln l0", stroke_dasharray=dash
+        )
+    for row, places, y in ((rows[0], top, 32), (rows[1], bottom, 122)):
+        for word, x in zip(row, places, strict=True):
+            sheet.text(x, y, word, anchor="middle")
+    return sheet.finish(
+        "A sentence, its translation, and which words mean the same", " ".join(map(" ".join, rows))
+    )
+
+
+def main() -> None:
+    """Write the pictures and fill the blocks of the page."""
+    language = generate(seed=1)
+    images = DOCS / "images"
+    images.mkdir(exist_ok=True)
+    (images / "samples-zipf.svg").write_text(zipf(language) + "\n", encoding="utf-8")
+    (images / "samples-alignment.svg").write_text(alignment(telling_pair(language)) + "\n", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    for name, content in blocks(language).items():
+        pattern = re.compile(rf"(<!-- {name} -->\n```text\n).*?^```", re.S | re.M)
+        page, found = pattern.subn(lambda match, content=content: f"{match[1]}{content}\n```", page)
+        if found != 1:
+            raise ValueError(f"{PAGE.name} has {found} blocks named {name}")
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
