@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from schemas import last_line_conforms
 
 import corpuscle
 from corpuscle.cli.main import main
@@ -58,6 +59,29 @@ def plain_step(name: str, needs: str, after: tuple[str, ...] = (), version: int 
         return Chapter(f"{name}: {findings['size']}", findings, [], "", [])
 
     return Step(name, name.title(), version, (needs,), (f"models/{name}.model",), run or count, report, after=after)
+
+
+SCHEMA = {
+    "pack": str,
+    "report": str,
+    "seconds": float,
+    "version": str,
+    "steps": {
+        "lm": {
+            "status": str,
+            "order": int,
+            "perplexity": float | None,
+            "perplexity_without_oov": float | None,
+            "tokens": int,
+            "oov": int,
+            "bits_per_token": float | None,
+            "low": float | None,
+            "high": float | None,
+            "deviation": float | None,
+        },
+        "classes": {"status": str, "classes": int, "types": int, "mutual_information_bits": float},
+    },
+}
 
 
 def state(pack: Path) -> dict:
@@ -228,7 +252,7 @@ def learned(tmp_path_factory) -> Path:
     command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(folder / "pack"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = last_line_conforms(done.stdout, SCHEMA)
     assert result["steps"]["lm"]["status"] == result["steps"]["classes"]["status"] == "done"
     figures = result["steps"]["lm"]
     assert figures["low"] <= figures["perplexity"] <= figures["high"] and figures["tokens"] > 0

@@ -15,7 +15,7 @@ from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Split", "own_vocabulary", "repeated_sentences", "split"]
+__all__ = ["Split", "own_vocabulary", "split"]
 
 SHARE = 0.1
 FEWEST_DOCUMENTS = 10
@@ -43,12 +43,6 @@ def own_vocabulary(corpus: Corpus) -> Corpus:
     mapping[:FIRST] = np.arange(FIRST)
     mapping[used] = FIRST + np.arange(len(used))
     return corpus.map_tokens(mapping, vocab)
-
-
-def repeated_sentences(train: Corpus, held_out: Corpus) -> int:
-    """How many held-out sentences occur word for word in the rest; of both, the ids must be of one vocabulary."""
-    seen = {train.sentence(i).tobytes() for i in range(len(train))}
-    return sum(held_out.sentence(i).tobytes() in seen for i in range(len(held_out)))
 
 
 def _draw(weights: np.ndarray, seed: int, most: float) -> np.ndarray:

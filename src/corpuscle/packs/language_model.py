@@ -15,11 +15,11 @@ import numpy as np
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import NgramModel
 from corpuscle.packs import page
-from corpuscle.packs.heldout import repeated_sentences
 from corpuscle.packs.step import Chapter, Findings, Job, Step
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.vocab import FIRST, UNKNOWN
 
 __all__ = ["LANGUAGE_MODEL"]
@@ -65,7 +65,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
             "unit": unit,
             "sentences": len(held_out),
             "tokens": held_out.n_tokens,
-            "repeated": repeated_sentences(train, recoded),
+            "repeated": int(seen(item_hashes(train), held_out).sum()),
         },
         "orders": figures,
         "order": best.order,
