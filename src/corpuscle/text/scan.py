@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import frozen, kernel
 from corpuscle.errors import InputError
 from corpuscle.text.files import BOM, AnyPath
 from corpuscle.text.vocab import FIRST, Vocab
@@ -236,14 +236,6 @@ def _scan(text, limit, table, counts, tokens, line_ends, state):
     return code
 
 
-def _read_only(data: bytes | np.ndarray) -> np.ndarray:
-    """Bytes as the one array type that the kernels are compiled for: contiguous, not writable."""
-    view = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else np.ascontiguousarray(data, np.uint8).view()
-    view = np.asarray(view)
-    view.flags.writeable = False
-    return view
-
-
 def _slots_for(table: Table, n_types: int, capacity: int) -> np.ndarray:
     """A fresh hash table with room for ``capacity`` types, with those that exist entered."""
     slots = np.zeros((1 << max(10, int(2 * capacity - 1).bit_length()), 2), np.uint64)
@@ -269,7 +261,7 @@ class Index:
     def look_up(self, bytes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """The ids, int32 (n,), of n words given as their UTF-8 bytes one after the other and n + 1 offsets."""
         ids = np.zeros(len(offsets) - 1, np.int32)
-        source, offsets = _read_only(bytes), np.array(offsets, np.int64)
+        source, offsets = frozen(bytes, np.uint8), np.array(offsets, np.int64)
         for first in range(0, len(ids), CHUNK):
             _look_up(self.table, source, offsets, first, min(len(ids), first + CHUNK), ids)
         return ids
@@ -296,7 +288,7 @@ class Scanner:
 
     def feed(self, data: bytes, path: AnyPath | None, first_line: int = 1) -> None:
         """Add the lines of a text; ``path`` and the number of its first line are for errors."""
-        text = _read_only(data)
+        text = frozen(np.frombuffer(data, np.uint8), np.uint8)
         state = self._state
         lines_before = int(state[_LINES])
         begin = len(BOM) if first_line == 1 and data.startswith(BOM) else 0
