@@ -29,6 +29,7 @@ ROWS = {
     "weights": Array("float64", ("cells",), finite=True),
     "grid": Array("float32", ("rows", 2)),
     "flags": Array("bool", ("rows",), optional=True),
+    "ranks": Array("int64", ("ranks",), rising=True, optional=True),
 }
 
 
@@ -191,6 +192,7 @@ def test_a_model_within_a_model_is_checked_too(tmp_path):
         ("vocab/offsets", [0, 2, 2, 11, 12], "empty string"),
         ("vocab/offsets", [0, 2, 6, 11, 12], "cut inside a character"),
         ("vocab/counts", [0, 0, 0, 1, 1, 1, -1], "below 0"),
+        ("ranks", [-3, 5, 5, 4], "falls somewhere"),
     ],
 )
 def test_every_declared_property_is_checked(tmp_path, name, value, reason):
@@ -198,6 +200,7 @@ def test_every_declared_property_is_checked(tmp_path, name, value, reason):
         "starts": np.array([0, 2, 2, 4, 6]),
         "columns": np.arange(6, dtype=np.int32),
         "weights": np.ones(6),
+        "ranks": np.array([-3, 5, 5, 9]),
     }
     path = save_toy(tmp_path / "m", arrays)
     bad = arrays | {name: np.asarray(value, arrays[name].dtype)}

@@ -35,7 +35,8 @@ class Array:
     - ``shape``: for each axis a number, a size name, or a name with an offset, such as ``"types+1"``. The first array
       that uses a name binds it; all others must agree. A whole number in the header's ``extra`` binds its name too;
     - ``low`` and ``high``: every value is in [low, high); either may be a number or a size name;
-    - ``offsets_into``: begins with 0, never decreases, ends with that size;
+    - ``rising``: no value is smaller than the one before it;
+    - ``offsets_into``: rising, begins with 0, ends with that size;
     - ``finite``: no NaN, no infinity;
     - ``strings``: this is the UTF-8 of distinct, non-empty strings without NUL and line feed, which begin at the
       offsets in the named array;
@@ -46,6 +47,7 @@ class Array:
     shape: tuple[int | str, ...]
     low: int | float | str | None = None
     high: int | float | str | None = None
+    rising: bool = False
     offsets_into: str | None = None
     finite: bool = False
     strings: str | None = None
@@ -170,6 +172,8 @@ def _check_values(name: str, declared: Array, array: np.ndarray, sizes: Mapping[
         end = _value(declared.offsets_into, sizes)
         if array.size == 0 or array[0] != 0 or array[-1] != end or (array[1:] < array[:-1]).any():
             raise Invalid(f"array {name!r} is not a list of offsets up to {end}")
+    if declared.rising and not (array[1:] >= array[:-1]).all():
+        raise Invalid(f"array {name!r} falls somewhere, where it should rise")
     if array.size == 0:
         return
     if array.dtype == np.bool_ and array.view(np.uint8).max() > 1:
