@@ -20,6 +20,8 @@ __all__ = ["Grammar", "Leaf", "Phrase", "dependencies", "leaves"]
 DETERMINER, NUMERAL, CONJUNCTION, ADPOSITION, NEGATION, ADVERB, MARK, COMMA, PARTICLE, INTENSITY = range(1, 11)
 """Slots: the parts of a thing's or an event's meaning that have a word of their own; 0 is the head itself."""
 SLOTS = 16
+UNLINKED = -1
+"""The meaning of a word that only this language has a use for."""
 
 
 class Leaf:
@@ -115,6 +117,8 @@ class Grammar:
     question_first: bool
     asking_first: bool
     """Do question words stand first?"""
+    marks_objects: bool
+    """Does a definite object take an adposition, which has no counterpart elsewhere?"""
     splits: bool
     """Are compounds and diminutives written as two words?"""
     phrasal: dict[str, Word] = field(default_factory=dict)
@@ -130,7 +134,7 @@ class Grammar:
         names = ("adjective_first", "genitive_first", "negation_first", "question_first", "asking_first")
         drawn = {name: random.uniform() < 0.5 for name in names}
         drawn["prepositions"] = (random.uniform() < 0.1) == verb_last
-        return cls(lexicon, order, **(drawn | {"splits": False, "drop": False} | fixed))  # type: ignore[arg-type]
+        return cls(lexicon, order, **(drawn | {"splits": False, "drop": False, "marks_objects": False} | fixed))  # type: ignore[arg-type]
 
     def agreement(self, thing: Thing) -> tuple[str, str, str]:
         """Person, number and gender that a thing imposes on words that agree with it."""
@@ -188,7 +192,7 @@ class Grammar:
 
     def _noun(self, thing: Thing, case: str, relation: str) -> Phrase:
         lexicon, meaning = self.lexicon, thing.id * SLOTS
-        _, number, gender = "3", thing.number, lexicon.gender(thing.key)
+        number, gender = thing.number, lexicon.gender(thing.key)
         if number not in lexicon.morphology.numbers:
             number = "Plur"
         modifiers: list[Leaf | Phrase] = []
@@ -238,9 +242,9 @@ class Grammar:
 
     def _relative(self, thing: Thing, event: Event) -> Phrase:
         case, relation = ("Nom", "nsubj") if event.gap == "subject" else ("Acc", "obj")
-        person, number, gender = "3", thing.number, self.lexicon.gender(thing.key)
+        number, gender = thing.number, self.lexicon.gender(thing.key)
         pronoun = Leaf(self.lexicon.relative(gender, number, case), relation, event.id * SLOTS + MARK)
-        agreement = (person, number, gender) if event.gap == "subject" else None
+        agreement = ("3", number, gender) if event.gap == "subject" else None
         clause = self.clause(event, "", agreement)
         return Phrase("SBAR", [Phrase("NP", [pronoun], 0, relation), clause], 1, "acl:relcl")
 
@@ -339,6 +343,9 @@ class Grammar:
             arguments.append(recipient)
         if event.object is not None and event.gap != "object":
             phrase = self.noun_phrase(event.object, "Acc", "obj")
+            if self.marks_objects and event.object.determiner in ("the", "this"):
+                marker = Leaf(self.lexicon.particle("OBJ", "ADP"), "case", UNLINKED)
+                phrase = self._adposition(marker, phrase, "obj")
             (first if event.asked == "object" and self.asking_first else arguments).append(phrase)
         obliques: list[Leaf | Phrase] = [self._oblique(*oblique) for oblique in event.obliques]
         if event.fronted or (event.asked == "place" and self.asking_first):

@@ -169,22 +169,22 @@ def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
 
 def _clear(folder: Path) -> None:
     """Make room: an old sample goes, anything else is an error."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise InputError(folder, None, "not a folder")
-    if not any(folder.iterdir()):
-        return
     mark = folder / MARK
-    if not mark.is_file():
-        raise InputError(folder, None, f"the folder is not empty and holds no sample ({MARK} is not there)")
     try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        if not folder.is_dir():
+            raise InputError(folder, None, "not a folder")
+        if not mark.is_file():
+            raise InputError(folder, None, f"the folder is not empty and holds no sample ({MARK} is not there)")
         old = json.loads(mark.read_text(encoding="utf-8"))["files"]
-        inside = [folder / name for name in old if ".." not in Path(name).parts and not Path(name).is_absolute()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        inside = [Path(name) for name in old if ".." not in Path(name).parts and not Path(name).is_absolute()]
+        for name in inside:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(folder, None, (error.strerror or str(error)).lower()) from error
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(mark, None, "this does not describe a sample") from error
-    for path in inside:
-        path.unlink(missing_ok=True)
 
 
 def write_language(language: Language, folder: AnyPath) -> list[str]:

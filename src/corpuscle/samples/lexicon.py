@@ -29,9 +29,12 @@ UNINFLECTED = {
     "very": "ADV",
     "Q": "PART",
     "of": "ADP",
+    "OBJ": "ADP",
     "FUT": "AUX",
 }
 """Function words that have one form only, with their part of speech."""
+ANALYTIC = ("of", "OBJ", "FUT")
+"""Those of them that do what endings do in a language with cases and a future tense."""
 _INFLECTED = "the a this which who what where I you he we youse they be be-past"
 FUNCTION_WORDS = (*_INFLECTED.split(" "), *UNINFLECTED)
 FREQUENT = tuple(
@@ -80,14 +83,14 @@ def make_roots(
     """
     roots: dict[str, str] = {}
     taken: set[str] = set()
-    for index, key in enumerate([*FUNCTION_WORDS, *CONCEPTS]):
+    for key in (*FUNCTION_WORDS, *CONCEPTS):
         noun = key[:-2] + ".n"
         if key.endswith(".v") and noun in roots:
             roots[key] = roots[noun]
             continue
         suggestion = root_of(key)
         if suggestion is None or suggestion in taken:
-            suggestion = _new_root(Random(seed, purpose, 0, index), key, sounds, taken, onset(roots.get("the", "")))
+            suggestion = _new_root(Random(seed, f"{purpose}/{key}"), key, sounds, taken, onset(roots.get("the", "")))
         taken.add(suggestion)
         roots[key] = suggestion
     return roots
@@ -346,7 +349,8 @@ class Lexicon:
             yield from self._distinct(self.asking(key, c) for c in cases[:2])
         yield self.asking("where", "")
         for key, upos in UNINFLECTED.items():
-            yield self.particle(key, upos)
+            if key not in ANALYTIC or not self.morphology.cases:
+                yield self.particle(key, upos)
 
     def _verb_forms(self, key: str) -> Iterator[Word]:
         return self._distinct(

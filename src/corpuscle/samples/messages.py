@@ -70,14 +70,18 @@ class Channel:
 
     def corrupt(self, random: Random, word: str) -> tuple[str, str]:
         """The word as typed, and in which way it was corrupted; the word and "" where no way works."""
-        first = "slang" if word in self.slang and random.uniform() < 0.6 else self.fitting.draw(random)
-        for way in (first, "lengthened", "vowels", "cut"):
+        first = self.others.draw(random)
+        if word in self.slang and random.uniform() < 0.7:
+            first = "slang"
+        elif random.uniform() < 0.5 and self._number(random, word):
+            first = "number"
+        for way in (first, "vowels", "cut", "lengthened"):
             typed = getattr(self, f"_{way}")(random, word)
             if typed and typed != word and typed not in self.known:
                 return typed, way
         return word, ""
 
-    fitting = Table(WAYS[1:], [0.2, 0.22, 0.26, 0.14, 0.1, 0.08])
+    others = Table(WAYS[2:], [0.3, 0.25, 0.16, 0.18, 0.11])
 
     def _slang(self, random: Random, word: str) -> str:
         return self.slang[word]

@@ -1,8 +1,8 @@
 """The sister language: sound changes, a vocabulary that is partly inherited, and translation with alignments.
 
 About two thirds of its roots are the main language's roots after regular sound changes; the others are unrelated. Its
-grammar has another order of words, no cases, no genders, no articles, and it writes compounds as two words and some
-verbs with a particle: so translations are not one to one.
+grammar has another order of words, no cases, no genders, no articles; it marks definite objects with a particle,
+writes compounds as two words and some verbs with a particle: so translations are not one to one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from corpuscle.random import Random
 from corpuscle.samples.concepts import CONCEPTS
-from corpuscle.samples.grammar import Grammar, Phrase, leaves
+from corpuscle.samples.grammar import UNLINKED, Grammar, Phrase, leaves
 from corpuscle.samples.lexicon import Lexicon, Word, make_roots
 from corpuscle.samples.morphology import sister_morphology
 from corpuscle.samples.scripts import Script
@@ -81,6 +81,7 @@ def sister_grammar(
         articles=False,
         copula=False,
         splits=True,
+        marks_objects=True,
     )
     particles = Random(seed, "samples/sister/particles")
     verbs = [key for key, concept in CONCEPTS.items() if concept.pos == "VERB"]
@@ -108,6 +109,6 @@ def links(source: Phrase, target: Phrase) -> list[Link]:
         places.setdefault(leaf.meaning, []).append((position, leaf.sure))
     found = []
     for position, leaf in enumerate(leaves(target)):
-        for place, sure in places.get(leaf.meaning, ()):
+        for place, sure in places.get(leaf.meaning, ()) if leaf.meaning != UNLINKED else ():
             found.append(Link(place, position, sure and leaf.sure))
     return sorted(found)
