@@ -251,7 +251,8 @@ def _gains(near, table, word, context, gain):
                 steps = table.steps[side, k]
                 for c in range(len(gain)):
                     gain[c] += steps[c]
-            elif table.margins[1 - side, k] < len(f):  # an upper bound of every sum below: no need to look
+            elif table.margins[1 - side, k] + count < len(f):
+                # An upper bound of every sum below, that of the own class included, whose cell counts the word already.
                 for c in range(len(gain)):
                     gain[c] += f[cells[c] + count] - values[c]
             else:
