@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import harness
 
-BENCHES = ("lm",)
+BENCHES = ("classes", "lm")
 
 
 def main() -> None:

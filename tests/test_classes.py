@@ -289,6 +289,7 @@ def test_without_unknown_words_in_training_they_go_where_the_rarest_words_are() 
     rarest = model.classes_[FIRST:][counts == counts.min()]
     assert model.class_of("never seen") == np.bincount(rarest).argmax()
     assert model.classes_[START] == model.classes_[END] == -1
+    assert model.as_dict() == {word: model.class_of(word) for word in corpus.vocab.strings[FIRST:]}
 
 
 def test_apply_puts_classes_in_the_place_of_words() -> None:
@@ -455,7 +456,7 @@ def test_lower_casing_is_kept_in_the_model_and_applied_again(tmp_path, capsys) -
     source = tmp_path / "text"
     source.write_text("The dog\nthe cat\nTHE dog\n")
     model = tmp_path / "m"
-    assert main(["classes", "train", str(source), "-o", str(model), "--classes", "2", "--lower", "--quiet"]) == 0
+    assert main(["classes", "train", str(source), "-o", str(model), "--classes", "2", "--lowercase", "--quiet"]) == 0
     assert corpuscle.load(model).vocab_.strings[FIRST:] == ["the", "dog", "cat"]
     capsys.readouterr()
     assert main(["classes", "apply", str(model), str(source)]) == 0

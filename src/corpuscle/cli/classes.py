@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpuscle.cli.common import Input, Inputs, Json, ModelFile, Output, Quiet, Resume, Seed, Workers, emit
+from corpuscle.cli.common import (
+    Digits,
+    Input,
+    Inputs,
+    Json,
+    Lowercase,
+    ModelFile,
+    Output,
+    Quiet,
+    Resume,
+    Seed,
+    Tokenise,
+    Workers,
+    emit,
+)
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -35,8 +49,9 @@ def train(
     start: Annotated[
         str, typer.Option("--start", help="Where words are at first: best, frequent, cyclic or random.")
     ] = "best",
-    lower: Annotated[bool, typer.Option("--lower", help="Lower-case the text.")] = False,
-    digits: Annotated[bool, typer.Option("--digits", help="Write every digit as 0.")] = False,
+    lowercase: Lowercase = False,
+    digits: Digits = False,
+    tokenise: Tokenise = "none",
     resume: Resume = False,
     seed: Seed = 1,
     workers: Workers = None,
@@ -61,7 +76,7 @@ def train(
         seed=seed,
         workers=workers,
     )
-    preprocessing = Preprocessing(lower=lower, digits=digits)
+    preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
     corpus = read_text(*inputs, preprocessing=preprocessing)
     if corpus.n_tokens == 0:
         raise InputError(" ".join(inputs), None, "an empty text: there are no words to learn from")

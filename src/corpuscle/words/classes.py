@@ -159,6 +159,10 @@ class WordClasses:
         members = members[np.argsort(-self.vocab_.counts[members], kind="stable")][:k]
         return [(self.vocab_.word(int(i)), int(self.vocab_.counts[i])) for i in members]
 
+    def as_dict(self) -> dict[str, int]:
+        """The class of every word of the vocabulary; unknown words are not in it."""
+        return dict(zip(self.vocab_.strings[FIRST:], self.classes_[FIRST:].tolist(), strict=True))
+
     def apply(self, corpus: Corpus) -> Corpus:
         """The same sentences with classes for words: a Corpus whose vocabulary is the class numbers as strings.
 
