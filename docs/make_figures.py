@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from corpuscle.figures import Series, line_plot
 from corpuscle.figures.svg import Sheet, text_width
-from corpuscle.samples import Language, Pair, Sentence, generate
+from corpuscle.samples import Language, Note, Pair, Sentence, generate
 from corpuscle.text.brackets import format_brackets, parse_brackets
+from corpuscle.text.brat import write_brat
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "samples.md"
@@ -52,6 +54,13 @@ def telling_pair(language: Language) -> Pair:
         return several and 8 <= len(pair.source.words) <= 11 and any(not link.sure for link in pair.links)
 
     return next(pair for pair in language.pairs if telling(pair))
+
+
+def annotation(note: Note) -> str:
+    """The mentions of a note as brat writes them."""
+    with TemporaryDirectory() as folder:
+        write_brat([note.document()], folder)
+        return (Path(folder) / f"{note.label}.ann").read_text(encoding="utf-8").rstrip("\n")
 
 
 def blocks(language: Language) -> dict[str, str]:
@@ -92,7 +101,7 @@ def blocks(language: Language) -> dict[str, str]:
               ((plain, ""), (several, "several answers"), (exceptions, "against the rules")) for name in names)
         ),
         "message": in_columns(message.typed, message.meant, [way or "-" for way in message.ways]),
-        "note": f"{note.text}\n{note.standoff()}".rstrip("\n"),
+        "note": f"{note.text}\n{annotation(note)}",
     }
 
 

@@ -27,6 +27,7 @@ from corpuscle.text import read_text
 from corpuscle.text.alignments import read_pharaoh
 from corpuscle.text.bitext import read_bitext
 from corpuscle.text.brackets import read_brackets
+from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.files import read_lines
@@ -270,10 +271,10 @@ def test_entities_come_in_pieces_and_overlap(language):
     types, in_pieces, shared = Counter(), 0, 0
     illnesses = {concept.gloss for concept in CONCEPTS.values() if concept.kind == "illness"}
     for note in language.entities:
-        for line in note.standoff().splitlines():
-            _, place, text = line.split("\t")
-            spans = [tuple(map(int, span.split())) for span in place.split(" ", 1)[1].split(";")]
-            assert " ".join(note.text[begin:end] for begin, end in spans) == text
+        document = note.document()
+        covered = [document.covered(mention).split() for mention in document.mentions]
+        pairs = zip(note.sentences, note.mentions, strict=True)
+        assert covered == [[s.words[token] for token in m.tokens] for s, mentions in pairs for m in mentions]
         for sentence, mentions in zip(note.sentences, note.mentions, strict=True):
             types.update(mention.type for mention in mentions)
             in_pieces += sum(len(mention.runs) > 1 for mention in mentions)
@@ -310,6 +311,8 @@ def test_every_file_of_a_kit_is_read_by_our_readers(tmp_path):
         alignments = read_pharaoh(tmp_path / "gold" / links)
         assert len(bitext) == len(alignments) == count
         alignments.check_range(bitext)
+    assert read_brat(tmp_path / "entities")[0].mentions == language.entities[0].document().mentions
+    assert len(read_brat(tmp_path / "gold/entities")) == len(language.held_out_entities)
     names = read_pairs(tmp_path / "names.tsv")
     assert [(name.source, name.targets) for name in names] == [(name.latin, name.other) for name in language.names]
     rows = [line.split("\t") for _, line in read_lines(tmp_path / "lexicon.tsv")]

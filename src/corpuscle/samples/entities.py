@@ -19,6 +19,8 @@ from corpuscle.samples.meaning import Context, Event, Speaker, Thing
 from corpuscle.samples.names import Name, NamePart
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import Sounds
+from corpuscle.text import standoff
+from corpuscle.text.standoff import Standoff
 
 __all__ = ["Mention", "Note", "make_notes", "mentions_of"]
 
@@ -62,16 +64,14 @@ class Note:
             self.offsets.append([(base + begin, base + end) for begin, end in offsets])
             self.text += line + "\n"
 
-    def standoff(self) -> str:
-        """The mentions in brat's format."""
-        lines: list[str] = []
+    def document(self) -> Standoff:
+        """The running text with the mentions as stretches of its characters."""
+        found: list[standoff.Mention] = []
         for offsets, mentions in zip(self.offsets, self.mentions, strict=True):
             for mention in mentions:
-                spans = [(offsets[first][0], offsets[last][1]) for first, last in mention.runs]
-                places = ";".join(f"{begin} {end}" for begin, end in spans)
-                covered = " ".join(self.text[begin:end] for begin, end in spans)
-                lines.append(f"T{len(lines) + 1}\t{mention.type} {places}\t{covered}\n")
-        return "".join(lines)
+                spans = tuple((offsets[first][0], offsets[last][1]) for first, last in mention.runs)
+                found.append(standoff.Mention(mention.type, spans, f"T{len(found) + 1}"))
+        return Standoff(self.text, tuple(found), name=self.label)
 
     def tags(self, sentence: int) -> list[str]:
         """BIO tags of the mentions that such tags can express: in one piece, and not overlapping an earlier one."""

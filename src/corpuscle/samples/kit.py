@@ -10,12 +10,12 @@ from pathlib import Path
 from corpuscle import __version__
 from corpuscle.errors import InputError
 from corpuscle.samples.documents import Document
-from corpuscle.samples.entities import Note
 from corpuscle.samples.language import Language, Pair
 from corpuscle.samples.lexicon import Word
 from corpuscle.samples.names import Name
 from corpuscle.text.alignments import write_pharaoh
 from corpuscle.text.brackets import write_brackets
+from corpuscle.text.brat import write_brat
 from corpuscle.text.columns import Columns, write_columns
 from corpuscle.text.conllu import write_conllu
 from corpuscle.text.files import AnyPath, write_atomically
@@ -87,12 +87,6 @@ def _entry(word: Word) -> str:
     return f"{word.lemma}\t{word.form}\t{features}"
 
 
-def _notes(folder: str, notes: Iterable[Note]) -> Iterator[tuple[str, Writer]]:
-    for note in notes:
-        yield f"{folder}/{note.label}.txt", _lines(note.text.splitlines())
-        yield f"{folder}/{note.label}.ann", _lines(note.standoff().splitlines())
-
-
 def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, Writer]]:
     yield f"{stem}.src", _lines(str(pair.source) for pair in pairs)
     yield f"{stem}.tgt", _lines(str(pair.target) for pair in pairs)
@@ -110,7 +104,7 @@ def tagged_documents(language: Language) -> list[Document]:
 
 
 def files(language: Language) -> Iterator[tuple[str, Writer]]:
-    """The files of a kit: the path inside the folder, and what writes it."""
+    """The files of a kit, but for the notes: the path inside the folder, and what writes it."""
     tagged = tagged_documents(language)
     for document in language.documents:
         yield f"text/{document.label}.txt", _text([document])
@@ -119,7 +113,6 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
     yield "lexicon.tsv", _lines(dict.fromkeys(map(_entry, language.lexicon)))
     yield "tagged.conllu", partial(write_conllu, language.treebank(tagged))
     yield "trees.mrg", partial(write_brackets, language.trees(tagged))
-    yield from _notes("entities", language.entities)
     yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)
     yield from _gold(language)
     yield "README.txt", _lines(
@@ -164,7 +157,6 @@ def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
     yield "gold/parallel.align", partial(write_pharaoh, language.alignments(pairs))
     yield "gold/parallel.tgt.conllu", partial(write_conllu, language.sister_treebank(pairs))
     yield "gold/names.tsv", _names(language.held_out_names)
-    yield from _notes("gold/entities", language.held_out_entities)
 
 
 def _clear(folder: Path) -> None:
@@ -200,6 +192,9 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
             raise InputError(path.parent, None, (error.strerror or str(error)).lower()) from error
         write(path)
         written.append(name)
+    for part, notes in (("entities", language.entities), ("gold/entities", language.held_out_entities)):
+        write_brat([note.document() for note in notes], target / part)
+        written += [f"{part}/{note.label}{suffix}" for note in notes for suffix in (".txt", ".ann")]
     description = {
         "seed": language.seed,
         "version": __version__,
