@@ -139,6 +139,38 @@ def test_text_that_is_not_utf8_is_an_error_with_file_and_line(tmp_path, capsys):
     assert "c.txt:2: invalid UTF-8" in capsys.readouterr().err
 
 
+def test_text_with_marks_for_the_edges_of_sentences_is_an_error_with_file_and_line(tmp_path, capsys):
+    kit = write_kit(tmp_path / "kit")
+    (kit / "text" / "c.txt").write_text("fine\n\nka <s> mi\n")
+    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    assert "c.txt:3: a literal <s>" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line", ["ka ka ka", "<unk> ka", "吾輩は猫である", "שלום عالم", "x" * 100_000 + " ka", "a\x01\x1b[31m b"]
+)
+def test_odd_text_is_learned_and_reported(tmp_path, line):
+    (tmp_path / "kit" / "text").mkdir(parents=True)
+    (tmp_path / "kit" / "text" / "a.txt").write_text(f"{line}\n" * 30, encoding="utf-8")
+    outcome = learn(tmp_path / "kit", tmp_path / "pack")
+    Page(outcome.report.read_text(encoding="utf-8"))
+    assert outcome.report.stat().st_size < 100_000
+
+
+def test_text_without_spaces_is_learned_with_a_warning_in_the_report(tmp_path):
+    (tmp_path / "kit" / "text").mkdir(parents=True)
+    (tmp_path / "kit" / "text" / "a.txt").write_text("吾輩は猫である\n名前はまだ無い\n" * 20, encoding="utf-8")
+    outcome = learn(tmp_path / "kit", tmp_path / "pack")
+    assert "of the characters are spaces" in outcome.report.read_text(encoding="utf-8")
+
+
+def test_text_of_unknown_words_only_is_an_error(tmp_path):
+    (tmp_path / "kit" / "text").mkdir(parents=True)
+    (tmp_path / "kit" / "text" / "a.txt").write_text("<unk> <unk>\n" * 30)
+    with pytest.raises(InputError, match="no words"):
+        learn(tmp_path / "kit", tmp_path / "pack")
+
+
 @pytest.mark.parametrize("name", ["thesis.doc", "state.json"])
 def test_a_folder_that_is_not_ours_is_never_written_to(tmp_path, name):
     (tmp_path / "mine").mkdir()

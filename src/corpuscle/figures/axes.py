@@ -88,7 +88,9 @@ def axis(
     low, high = min(usable), max(usable)
     if zero and not log:
         low, high = min(low, 0.0), max(high, 0.0)
-    if high - low <= 1e-12 * max(abs(low), abs(high)):
+    if zero and not log and low == high == 0:
+        high = 1.0
+    elif high - low <= 1e-12 * max(abs(low), abs(high)):
         # One number alone: give it room on both sides.
         low, high = (low / 1.5, high * 1.5) if log else (low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2)
     if log and high / low >= 10:

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import NgramModel
+from corpuscle.lm.ngram import find_markup
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Job, Step
 from corpuscle.progress import bar
@@ -29,10 +31,19 @@ SETTINGS = {"method": "mkn", "orders": [1, 2, 3, 4, 5], "min_count": 1}
 _SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5
 _FEWEST_WORDS = 4  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
+_FEWEST_SPACES = 0.02
 
 
 def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     text, (train, held_out, unit) = job.text, job.halves
+    if (markup := find_markup(text)) is not None:
+        raise InputError(*job.place(markup[0]), f"a literal {markup[1]}, which stands for the edge of a sentence")
+
+    if _share_of_spaces(text) < _FEWEST_SPACES:
+        warn(
+            f"fewer than {page.percent(_FEWEST_SPACES, 0)} of the characters are spaces, and words are what stands "
+            "between spaces: split the text into words before learning from it"
+        )
 
     def learned(order: int, corpus: Corpus) -> NgramModel:
         model = NgramModel(
@@ -76,6 +87,14 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "ngrams": np.diff(final.tables_.levels).tolist(),
         "bytes": (job.pack / FILE).stat().st_size,
     }
+
+
+def _share_of_spaces(text: Corpus) -> float:
+    """How many of the characters of the text stand between two words."""
+    begins = (text.vocab.bytes & 0xC0) != 0x80  # the first byte of each character
+    characters = np.diff(np.concatenate([[0], np.cumsum(begins)])[text.vocab.offsets])
+    spaces = text.n_tokens - len(text)
+    return spaces / max(1, spaces + int(characters @ text.vocab.counts[FIRST:]))
 
 
 def _perplexity(figures: Mapping[str, Any]) -> float:

@@ -41,9 +41,9 @@ def count(n: float) -> str:
     return f"{n:,.0f}"
 
 
-def counted(n: int, thing: str) -> str:
-    """A number of things: ``1 word``, ``2,000 words``."""
-    return f"{count(n)} {thing}" if n == 1 else f"{count(n)} {thing}s"
+def counted(n: int, thing: str, things: str | None = None) -> str:
+    """A number of things: ``1 word``, ``2,000 words``, ``3 classes``."""
+    return f"{count(n)} {thing if n == 1 else things or thing + 's'}"
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -18,6 +18,8 @@ from corpuscle.packs.heldout import Split, split
 from corpuscle.packs.kit import Kit
 from corpuscle.text import read_text
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import read_lines
+from corpuscle.text.vocab import FIRST
 
 __all__ = ["Chapter", "Findings", "Job", "Step"]
 
@@ -50,7 +52,19 @@ class Job:
         if filled < FEWEST_SENTENCES:
             reason = f"only {filled} sentences of text; at least {FEWEST_SENTENCES} are needed"
             raise InputError(self.kit.folder / "text", None, reason)
+        if len(corpus.vocab) == FIRST:
+            raise InputError(self.kit.folder / "text", None, "no words, only the mark of unknown ones")
         return corpus
+
+    def place(self, sentence: int) -> tuple[str | None, int | None]:
+        """File and line of a sentence of the text, for errors."""
+        for path in self.kit.paths("text"):
+            for line, content in read_lines(path):
+                if content.strip(" \t\n\v\f\r"):
+                    if sentence == 0:
+                        return path, line
+                    sentence -= 1
+        return None, None
 
     @cached_property
     def halves(self) -> Split:

@@ -84,6 +84,7 @@ def _checkpoint(model: ExchangeClasses, text: Corpus, path: Path) -> Checkpoint:
 def _report(findings: Findings, pack: str) -> Chapter:
     model = shlex.quote(f"{pack}/{FILE}")
     classes = findings["classes"]
+    grouped = page.counted(len(classes), "class", "classes")
     half = 1 + int(np.searchsorted(np.cumsum([c["share"] for c in classes]), 0.5))
     cards = [
         f'<div class="class"><h4>{page.percent(c["share"])} of the text · {page.counted(c["types"], "word")}</h4>'
@@ -98,10 +99,10 @@ def _report(findings: Findings, pack: str) -> Chapter:
             title="The largest classes",
             value_label="% of the text; named by the two most frequent words",
         ),
-        f"{half} of the {len(classes)} classes cover half of the text.",
+        f"{half} of {grouped} cover half of the text.",
     )
     return Chapter(
-        headline=f"word classes: {len(classes)} classes of {page.count(findings['types'])} words",
+        headline=f"word classes: {grouped} of {page.counted(findings['types'], 'word')}",
         figures={
             "classes": len(classes),
             "types": findings["types"],
