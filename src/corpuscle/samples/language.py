@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -78,13 +78,13 @@ class Sizes:
 
     @property
     def held_out(self) -> Sizes:
-        """The sizes of the held-out parts."""
-        return Sizes(
-            max(1, self.sentences // 15),
-            max(1, self.pairs // 7),
-            max(1, self.names // 6),
-            max(1, self.notes // 5),
-            max(1, self.messages // 5),
+        """The sizes of the held-out parts; messages have none, since repairing them is learned from clean text."""
+        return replace(
+            self,
+            sentences=max(1, self.sentences // 15),
+            pairs=max(1, self.pairs // 7),
+            names=max(1, self.names // 6),
+            notes=max(1, self.notes // 5),
         )
 
 
