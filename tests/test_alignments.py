@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import survives
 
 from corpuscle.errors import InputError
 from corpuscle.text.alignments import (
@@ -190,9 +189,3 @@ def test_matrices_that_do_not_fit_are_refused():
         AlignmentMatrix(np.zeros(3, np.float32), np.array([[2, 2]], np.int32))
     with pytest.raises(ValueError, match="pairs of lengths"):
         AlignmentMatrix(np.zeros(4, np.float32), np.array([[-2, -2]], np.int32))
-
-
-def test_damaged_files_give_clear_errors():
-    survives(read_pharaoh, PHARAOH.encode(), 200, seed=1)
-    survives(read_pharaoh, WEIGHTED.encode(), 200, seed=2)
-    survives(read_naacl, NAACL.encode(), 200, seed=3)

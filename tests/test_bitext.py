@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import survives
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.bitext import Bitext, read_bitext, write_bitext
@@ -91,8 +90,3 @@ def test_what_cannot_be_read_back_is_not_written(tmp_path):
         with pytest.raises(InputError, match="cannot hold"):
             write_bitext(bitext([([bad], ["x"])]), tmp_path / "out")
     write_bitext(bitext([(["|||"], ["x"])]), tmp_path / "out", separator="\t")
-
-
-def test_damaged_files_give_clear_errors():
-    survives(read_bitext, SAMPLE.encode(), 200, seed=1)
-    survives(lambda path: read_bitext(path, separator="\t"), b"a\tb\nc d\te\n\tf\n", 200, seed=2)

@@ -5,7 +5,6 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import survives
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.columns import Columns, read_columns, write_columns
@@ -170,8 +169,3 @@ def test_tags_of_no_scheme_are_errors():
     for wrong in [[(0, 4, "X")], [(1, 1, "X")], [(0, 2, "X"), (1, 3, "Y")]]:
         with pytest.raises(ValueError, match="span"):
             tags_of_spans(wrong, 3)
-
-
-def test_damaged_files_give_clear_errors():
-    survives(lambda path: read_columns(path, ["word", "pos", "name"]).spans("name"), SAMPLE.encode(), 200, seed=1)
-    survives(lambda path: read_columns(path, comments=True), SAMPLE.encode(), 200, seed=2)

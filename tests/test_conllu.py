@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import survives
 
 from corpuscle.errors import InputError
 from corpuscle.text.conllu import read_conllu, write_conllu
@@ -241,7 +240,3 @@ def test_what_a_file_cannot_hold_is_not_written(tmp_path, bank, reason):
     with pytest.raises(InputError, match=reason):
         write_conllu(bank, tmp_path / "out")
     assert not list(tmp_path.iterdir())
-
-
-def test_damaged_files_give_clear_errors():
-    survives(read_conllu, SAMPLE.encode(), 200, seed=1)

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import survives
 
 from corpuscle.errors import InputError
 from corpuscle.text.pairs import Pair, read_news, read_pairs, write_pairs
@@ -97,8 +96,3 @@ def test_dangerous_and_broken_xml_is_refused(tmp_path, text, line, reason):
 def test_xml_has_a_largest_size(tmp_path):
     with pytest.raises(InputError, match="at most 10"):
         read_xml(put(tmp_path, "<a>     </a>"), largest=10)
-
-
-def test_damaged_files_give_clear_errors():
-    survives(read_pairs, SAMPLE.encode(), 200, seed=1)
-    survives(read_news, NEWS.encode(), 200, seed=2)

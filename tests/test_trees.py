@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutation import survives
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.binarise import binarise, collapse_unaries, expand_unaries, unbinarise
@@ -287,12 +286,3 @@ def test_what_brackets_cannot_hold_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="several roots"):
         parse_brackets(["(A (B b) (C c))"]).without_nodes(np.array([True, False, False]))
     assert not list(tmp_path.iterdir())
-
-
-def test_damaged_files_give_clear_errors():
-    def reader(path):
-        trees = read_brackets(path, keep_traces=False, keep_functions=False, keep_root=False)
-        assert strings(unbinarise(binarise(trees, horizontal=1, vertical=2))) == strings(trees)
-
-    survives(reader, SAMPLE.encode(), 200, seed=1)
-    survives(lambda path: read_brackets(path, lines=True), SAMPLE.encode(), 200, seed=2)

@@ -1,0 +1,146 @@
+"""PubTator: title and abstract of an article, then its mentions and relations, a blank line after each article.
+
+::
+
+    101|t|A title
+    101|a|And an abstract.
+    101<tab>2<tab>7<tab>title<tab>Thing<tab>C1
+
+The text of a document is the title, a line feed, and the abstract, which is how the offsets count. The concept of a
+composite mention lists several (``C1|C2``); a further field, which names the parts of such a mention, is its attribute
+``parts``. A relation line has a type and concepts: ``101<tab>CID<tab>C1<tab>C2``. What is read is written again as it
+was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from corpuscle.errors import InputError
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.standoff import (
+    Attribute,
+    Fault,
+    Mention,
+    Relation,
+    Standoff,
+    check_spans,
+    merge_lines,
+    span_fault,
+)
+
+__all__ = ["read_pubtator", "write_pubtator"]
+
+_HEAD = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
+_OFFSET = re.compile(r"[0-9]{1,12}")
+
+
+def read_pubtator(path: AnyPath) -> list[Standoff]:
+    """Read all articles of a file; their names are the article numbers."""
+    return [_document(block, path) for block in _blocks(path)]
+
+
+def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
+    block: list[tuple[int, str]] = []
+    for number, line in read_lines(path):
+        if line.strip(" "):
+            block.append((number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
+    heads = [_HEAD.fullmatch(line) for _, line in block[:2]]
+    for place, kind in enumerate("ta"):
+        match = heads[place] if place < len(heads) else None
+        if match is None or match[2] != kind:
+            number = block[min(place, len(block) - 1)][0]
+            raise InputError(path, number, "an article begins with number|t|title and number|a|abstract")
+    title, abstract = heads
+    assert title is not None and abstract is not None
+    if title[1] != abstract[1]:
+        raise InputError(path, block[1][0], f"the abstract of {abstract[1]!r} after the title of {title[1]!r}")
+    text = f"{title[3]}\n{abstract[3]}"
+    mentions, relations = [], []
+    for number, line in block[2:]:
+        try:
+            record = _parse(line, title[1], text)
+        except Fault as fault:
+            raise InputError(path, number, str(fault)) from None
+        if isinstance(record, Mention):
+            mentions.append(record)
+        else:
+            relations.append(record)
+    lines = tuple(line for _, line in block[2:])
+    return Standoff(text, tuple(mentions), tuple(relations), title[1], lines=lines)
+
+
+def _parse(line: str, name: str, text: str) -> Mention | Relation:
+    """The mention or relation of a line."""
+    article, *fields = line.split("\t")
+    if article != name:
+        raise Fault(f"a line of article {article[:40]!r} in article {name!r}")
+    if len(fields) >= 2 and _OFFSET.fullmatch(fields[0]) and _OFFSET.fullmatch(fields[1]):
+        if not 4 <= len(fields) <= 6 or not fields[3]:
+            raise Fault("expected: article, start, end, text, type, and perhaps concept and parts, separated by tabs")
+        spans = ((int(fields[0]), int(fields[1])),)
+        if fault := span_fault(spans, len(text)):
+            raise Fault(fault)
+        covered = Standoff(text).covered(Mention("", spans))
+        if covered != fields[2]:
+            raise Fault(f"the text is {covered[:80]!r}, not {fields[2][:80]!r}")
+        attributes = (Attribute("parts", fields[5]),) if len(fields) == 6 else ()
+        return Mention(fields[3], spans, concept=fields[4] if len(fields) > 4 else "", attributes=attributes)
+    if len(fields) < 3 or not all(fields):
+        raise Fault("neither a mention nor a relation: type and two or more concepts, separated by tabs")
+    return Relation(fields[0], tuple(("", field) for field in fields[1:]))
+
+
+def write_pubtator(documents: Iterable[Standoff], path: AnyPath) -> None:
+    """Write articles; a text must be a title and an abstract with a line feed between them."""
+    with write_atomically(path, "w") as output:
+        for document in documents:
+            check_spans(document, path)
+            name, text = document.name, document.text
+            if text.count("\n") != 1 or "\r" in text or not re.fullmatch(r"[^|\t\n\r]*[^|\t\n\r ]", name):
+                reason = "an article has a number, and a text of two lines: a title and an abstract"
+                raise InputError(path, None, f"{name!r} does not fit: {reason}")
+            title, abstract = text.split("\n")
+            records: list[Mention | Relation] = [*document.mentions, *document.relations]
+            parse = partial(_parse, name=name, text=text)
+            lines = merge_lines(document.lines, parse, records, partial(_form, name=name, text=text, path=path))
+            output.write("\n".join([f"{name}|t|{title}", f"{name}|a|{abstract}", *lines, "\n"]))
+
+
+def _form(record: Mention | Relation, name: str, text: str, path: AnyPath) -> str:
+    """The canonical line of a mention or relation."""
+    if isinstance(record, Mention):
+        (begin, end), *more = record.spans
+        fields = [name, str(begin), str(end), text[begin:end], record.type, record.concept]
+        fields += [attribute.value for attribute in record.attributes]
+        fits = not more and all(attribute.name == "parts" for attribute in record.attributes)
+    else:
+        fields = [name, record.type, *(id for _, id in record.arguments)]
+        fits = not record.trigger and not record.attributes
+    line = "\t".join(fields)
+    try:
+        fits = fits and "\n" not in line and "\r" not in line and _same(_parse(line, name, text), record)
+    except Fault:
+        fits = False
+    if not fits:
+        raise InputError(path, None, f"article {name}: PubTator cannot hold {record}")
+    return line
+
+
+def _same(read: Mention | Relation, given: Mention | Relation) -> bool:
+    """Whether a line says all there is to say, but for ids and roles, which PubTator does not have."""
+    if isinstance(read, Mention) and isinstance(given, Mention):
+        return (read.type, read.spans, read.concept) == (given.type, given.spans, given.concept)
+    if isinstance(read, Relation) and isinstance(given, Relation):
+        return (read.type, [id for _, id in read.arguments]) == (given.type, [id for _, id in given.arguments])
+    return False
