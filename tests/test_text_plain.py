@@ -112,7 +112,7 @@ def test_the_unknown_symbol_in_text(tmp_path):
     corpus = read_text(tmp_path / "a")
     assert corpus.tokens.tolist() == [3, UNKNOWN, 4, 5, UNKNOWN] and corpus.vocab.counts.tolist() == [2, 0, 0, 1, 1, 1]
     assert read_text(tmp_path / "a", unk="literal").tokens.tolist() == [3, 4, 5, 6, 4]
-    lower = read_text(tmp_path / "a", preprocessing=Preprocessing(lower=True))
+    lower = read_text(tmp_path / "a", preprocessing=Preprocessing(lowercase=True))
     assert lower.tokens.tolist() == [3, UNKNOWN, 4, UNKNOWN, UNKNOWN]
 
 
@@ -208,6 +208,7 @@ def test_a_document_index_says_what_belongs_together(tmp_path):
         ("first_line\tlines\nx\t1\n", "docs.tsv:2: .*whole numbers"),
         ("first_line\tlines\n1\t2\n2\t1\n", "docs.tsv:3: .*overlap"),
         ("first_line\tlines\n0\t1\n", "docs.tsv:2: .*from 1"),
+        ("first_line\tlines\n99999999999999999999\t1\n", "docs.tsv:2: no text has so many lines"),
         ("first_line\tlines\n1\t9\n", "docs.tsv: document 1 ends at line 9, but the text has 1 lines"),
         ("a\tb\n", "docs.tsv:1: .*first_line and lines"),
         ("7\n", "docs.tsv:1: .*first_line and lines"),

@@ -19,6 +19,7 @@ from corpuscle.cli.common import (
     Seed,
     Tokenise,
     Workers,
+    check_output,
     emit,
 )
 from corpuscle.errors import InputError, SettingError
@@ -59,6 +60,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn word classes from text, a sentence a line."""
+    check_output(output)
     import time
 
     from corpuscle.text import Preprocessing, read_text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -15,19 +16,26 @@ from typing import Annotated, Any
 import typer
 
 from corpuscle import progress
+from corpuscle.errors import InputError
 
 __all__ = [
     "Cluster",
+    "Digits",
     "Input",
     "Inputs",
     "Json",
+    "Lowercase",
     "ModelFile",
     "Output",
     "Quiet",
     "Raw",
     "Resume",
     "Seed",
+    "Tokenise",
+    "Units",
+    "UnkToken",
     "Workers",
+    "check_output",
     "emit",
     "one_line",
     "plain",
@@ -60,6 +68,11 @@ Raw = Annotated[
     bool, typer.Option("--raw", help="The input is running text: split it into sentences and tokens.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the .partial file of an interrupted run.")]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Lower-case all words.")]
+Digits = Annotated[bool, typer.Option("--digits", help="Write every digit as 0.")]
+Tokenise = Annotated[str, typer.Option("--tokenise", help="none, or simple: split punctuation off the words.")]
+Units = Annotated[str, typer.Option("--units", help="What a token is: words, characters or graphemes.")]
+UnkToken = Annotated[str, typer.Option("--unk-token", help="<unk> in a text: the unknown word, or a literal one.")]
 Input = Annotated[str, typer.Argument(metavar="INPUT", help="A file; - is stdin.")]
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files; - is stdin.")]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
@@ -69,6 +82,13 @@ def one_line(message: object) -> str:
     """A message without line breaks and control characters, whatever file name or text it quotes."""
     joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
+
+
+def check_output(path: str) -> None:
+    """Complain about a folder that does not exist before hours of work, not after them."""
+    folder = os.path.dirname(path) or "."
+    if path != "-" and not os.path.isdir(folder):
+        raise InputError(path, None, f"cannot write: no such folder: {folder}")
 
 
 def plain(value: Any) -> Any:

@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpuscle.cli.common import Input, Inputs, Json, ModelFile, Output, Quiet, Seed, Workers, emit
+from corpuscle.cli.common import (
+    Digits,
+    Input,
+    Inputs,
+    Json,
+    Lowercase,
+    ModelFile,
+    Output,
+    Quiet,
+    Seed,
+    Tokenise,
+    Units,
+    UnkToken,
+    Workers,
+    check_output,
+    emit,
+)
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
 
@@ -24,7 +40,6 @@ app = typer.Typer(help="Language models: how likely is a sentence, how surprisin
 METHODS = ("absolute", "backoff-kn", "kn", "backoff-mkn", "mkn")
 
 Dev = Annotated[str | None, typer.Option("--dev", metavar="TEXT", help="Choose what was not given on this text.")]
-Units = Annotated[str, typer.Option("--units", help="words, characters or graphemes.")]
 
 
 @contextmanager
@@ -43,9 +58,7 @@ def _read(path: str | list[str], model: Any) -> Corpus:
     from corpuscle.text import read_text
 
     paths = [path] if isinstance(path, str) else path
-    corpus = read_text(
-        *paths, units=model.provenance.get("units", "words"), unk=model.unk, preprocessing=model.preprocessing
-    )
+    corpus = read_text(*paths, units=model.units, unk=model.unk, preprocessing=model.preprocessing)
     if not len(corpus):
         raise InputError(paths[0], None, "the text is empty")
     return corpus
@@ -102,12 +115,12 @@ def train(
     classes: Annotated[
         str | None, typer.Option("--classes", metavar="MODEL", help="A class n-gram over these word classes.")
     ] = None,
-    unk: Annotated[str, typer.Option("--unk-token", help="<unk> in the text: unknown or literal.")] = "unknown",
+    unk_token: UnkToken = "unknown",
     allow_markup: Annotated[bool, typer.Option("--allow-markup", help="Accept <s> and </s> as words.")] = False,
     units: Units = "words",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Lower-case all words.")] = False,
-    digits: Annotated[bool, typer.Option("--digits", help="Make all digits alike.")] = False,
-    tokenise: Annotated[str, typer.Option("--tokenise", help="none, or simple: split off punctuation.")] = "none",
+    lowercase: Lowercase = False,
+    digits: Digits = False,
+    tokenise: Tokenise = "none",
     dev: Dev = None,
     seed: Seed = 1,
     workers: Workers = None,
@@ -115,11 +128,12 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn a language model from text, one sentence a line."""
+    check_output(output)
     from corpuscle.lm import ClassModel, NgramModel
     from corpuscle.lm.ngram import find_markup
     from corpuscle.text import Preprocessing, read_text
 
-    preprocessing: Preprocessing = Preprocessing(lower=lowercase, digits=digits, tokenise=tokenise)
+    preprocessing: Preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
     try:
         thresholds = [int(number) for number in prune.split(",")] if prune else []
     except ValueError:
@@ -127,38 +141,39 @@ def train(
     settings: dict[str, Any] = {
         "method": method, "order": _order(order), "boundary": boundary, "unigram": unigram,
         "discounts": _discounts(discounts), "strict": strict, "prune": thresholds, "entropy": entropy,
-        "unk": unk, "allow_markup": allow_markup, "preprocessing": preprocessing, "workers": workers, "seed": seed,
+        "unk": unk_token, "units": units, "allow_markup": allow_markup, "preprocessing": preprocessing,
+        "workers": workers, "seed": seed,
     }  # fmt: skip
     model: NgramModel | ClassModel
     if classes is None:
         model = NgramModel(min_count=min_count, **settings)
     else:
         model = ClassModel(_classes(classes), **settings)
-    corpus = read_text(*text, units=units, unk=unk, preprocessing=preprocessing)
+    corpus = read_text(*text, units=units, unk=unk_token, preprocessing=preprocessing)
     if not allow_markup and (found := find_markup(corpus)) is not None:
         raise InputError(
             text[0], found[0] + 1 if len(text) == 1 else None,
             f"a literal {found[1]} in a sentence; --allow-markup accepts it as a word",
         )  # fmt: skip
-    development = None if dev is None else read_text(dev, units=units, unk=unk, preprocessing=preprocessing)
+    development = None if dev is None else read_text(dev, units=units, unk=unk_token, preprocessing=preprocessing)
     with _naming(text[0]):
         model.fit(corpus, development)
     inner = model if isinstance(model, NgramModel) else model.ngram_
-    inner.provenance["units"] = units
     for name in inner.settings():
-        source = context.get_parameter_source("unk" if name == "unk" else name)
+        source = context.get_parameter_source("unk_token" if name == "unk" else name)
         if source is not None and source.name == "COMMANDLINE" and inner.origins.get(name) != "tuned":
             inner.origins[name] = "given"
     model.save(output)
     rows = inner.ngrams_.levels if inner.ngrams_ is not None else inner.tables_.levels
+    tuned = sorted(name for name, origin in inner.origins.items() if origin == "tuned")
     result = {
         "method": method, "order": model.order, "sentences": len(corpus), "tokens": corpus.n_tokens,
         "types": len(model.vocab_) - 3, "ngrams": [int(n) for n in rows[1:] - rows[:-1]],
         "discounts": [[round(d, 6) for d in row[1:]] for row in inner.discounts_.tolist()],
-        "tuned": sorted(name for name, origin in inner.origins.items() if origin == "tuned"),
+        "tuned": tuned,
     }  # fmt: skip
-    if result["tuned"]:
-        say(f"chosen on {dev}: {', '.join(result['tuned'])}" + (f" (order {model.order})" if order == "auto" else ""))
+    if tuned:
+        say(f"chosen on {dev}: {', '.join(tuned)}" + (f" (order {model.order})" if order == "auto" else ""))
     summary = f"{output}: {method}, order {model.order}, {corpus.n_tokens:,} tokens, {result['types']:,} types"
     emit(result, as_json, "" if output == "-" else summary)
 
@@ -231,9 +246,7 @@ def score(
     sentence = 0
     write = sys.stdout.write
     write("sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n")
-    for corpus in iter_text(
-        text, units=loaded.provenance.get("units", "words"), unk=loaded.unk, preprocessing=loaded.preprocessing
-    ):
+    for corpus in iter_text(text, units=loaded.units, unk=loaded.unk, preprocessing=loaded.preprocessing):
         events = loaded.events(corpus)
         if words:
             bits, starts = events.log_probability / -np.log(2), events.starts
@@ -281,7 +294,7 @@ def _preprocessed(line: str, model: Any) -> list[str]:
     from corpuscle.text.characters import spell_out
 
     words = model.preprocessing.words(line)
-    units = model.provenance.get("units", "words")
+    units = model.units
     return words if units == "words" else spell_out(Corpus.from_sentences([words]), units).words(0)
 
 
@@ -312,6 +325,7 @@ def mix(
     """Mix models with the weights that make a development text most likely."""
     from corpuscle.lm import Mixture
 
+    check_output(output)
     parts = [_load(path) for path in models]
     if any(isinstance(part, Mixture) for part in parts):
         raise SettingError("a mixture of mixtures: give all the models in one command instead")
@@ -320,13 +334,15 @@ def mix(
     with _naming(dev):
         mixture.fit(corpus)
     mixture.save(output)
-    result = {
-        "weights": mixture.weights_.tolist(),
-        "perplexity": float(mixture.perplexity(corpus, draws=1)["perplexity"]),
-        "perplexities": [float(part.perplexity(corpus, draws=1)["perplexity"]) for part in parts],
-    }
-    lines = [f"{w:.4f}\t{p:.3f}\t{name}" for w, p, name in zip(result["weights"], result["perplexities"], models, strict=True)]
-    emit(result, as_json, "\n".join(["weight\tperplexity\tmodel", *lines, f"1.0000\t{result['perplexity']:.3f}\t{output}"]))
+    weights = mixture.weights_.tolist()
+    perplexities = [float(each.perplexity(corpus, draws=1)["perplexity"]) for each in (*parts, mixture)]
+    table = zip([*weights, 1.0], perplexities, [*models, output], strict=True)
+    rows = [f"{weight:.4f}\t{value:.3f}\t{name}" for weight, value, name in table]
+    emit(
+        {"weights": weights, "perplexity": perplexities[-1], "perplexities": perplexities[:-1]},
+        as_json,
+        "\n".join(["weight\tperplexity\tmodel", *rows]),
+    )
 
 
 @app.command()
@@ -338,7 +354,7 @@ def export(model: ModelFile, output: Output, quiet: Quiet = False) -> None:
     if not isinstance(loaded, NgramModel):
         raise InputError(model, None, f"a model of kind {loaded.KIND.name} has no ARPA form")
     if loaded.boundary == "none":
-        raise InputError(model, None, "a model without sentence boundaries has no ARPA form that other tools understand")
+        raise InputError(model, None, "a model without sentence boundaries has no ARPA form")
     write_arpa(loaded, output)
 
 
@@ -358,12 +374,12 @@ def compare(
     from corpuscle import lm
 
     loaded: list[LanguageModel] = [_load(model_a), _load(model_b)]
-    corpora = [_read(text, model) for model in loaded]
     if text == "-":
         raise SettingError("compare reads its text twice; give a file")
+    corpora = [_read(text, model) for model in loaded]
     results = [model.perplexity(corpus, seed=seed) for model, corpus in zip(loaded, corpora, strict=True)]
     try:
-        comparison = lm.compare(*loaded, *corpora, seed=seed)
+        comparison = lm.compare(loaded[0], loaded[1], corpora[0], corpora[1], seed=seed)
     except ValueError as error:
         raise SettingError(str(error)) from None
     values = {

@@ -2,8 +2,8 @@
 
 The one idea: rows. The m-grams of a text, in lexicographic order, are numbered one after the other, order by order, and
 an m-gram's context is the row of an (m-1)-gram. So the words that follow a context are a contiguous, sorted range of
-rows (``first_child``), dropping the oldest word is one array access (``suffix``), and a decoder's language-model state is
-a single integer. Unigram rows are the symbol ids themselves; the empty context is the state ``ROOT``.
+rows (``first_child``), dropping the oldest word is one array access (``suffix``), and a decoder's language-model state
+is a single integer. Unigram rows are the symbol ids themselves; the empty context is the state ``ROOT``.
 
 Counting sorts text positions, never keys: positions that share an m-gram form a run, and each run is sorted by the next
 symbol to make the runs of order m+1. Most runs are short, so this is close to linear, whatever the vocabulary.
@@ -11,12 +11,13 @@ symbol to make the runs of order m+1. Most runs are short, so this is close to l
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import frozen, kernel
 
 __all__ = [
     "ROOT",
@@ -29,7 +30,6 @@ __all__ = [
     "count_ngrams",
     "distribution",
     "find",
-    "frozen",
     "score_sentences",
     "score_stream",
     "state_of",
@@ -106,13 +106,6 @@ class Automaton(NamedTuple):
     rows: np.ndarray
 
 
-def frozen(array: np.ndarray, dtype: type) -> np.ndarray:
-    """A read-only plain view: kernels then see one array type, whether it was computed or mapped from a file."""
-    view = np.ascontiguousarray(array, dtype).view(np.ndarray)[:]
-    view.flags.writeable = False
-    return view
-
-
 # ---- counting
 
 
@@ -153,7 +146,7 @@ def _sort_by_symbol(symbols, n_types, positions, starts):
 
 @kernel
 def _sort_keys(keys, spare, first, last, passes):
-    """Sort ``keys[first:last]``, symbols in the upper half and rising positions in the lower; symbols fill ``passes`` bytes."""
+    """Sort ``keys[first:last]``: symbols of ``passes`` bytes in the upper half, positions, which rise, in the lower."""
     length = last - first
     if length <= _INSERTION:
         for i in range(first + 1, last):
@@ -184,7 +177,7 @@ def _sort_keys(keys, spare, first, last, passes):
 def _extend(symbols, n_types, end, depth, words, starts, positions, row_of, first, last, new, new_positions, children):
     """Split the runs of rows ``first`` to ``last`` (n-grams of order ``depth``) by their next symbol.
 
-    ``new`` (3, n_positions) receives word, count and suffix row of each longer n-gram and ``new_positions`` their sorted
+    ``new`` (3, n_positions) receives word, count and suffix row of each longer n-gram, ``new_positions`` their sorted
     positions, both from index ``starts[first]`` on; ``children`` how many each row has. Returns how many rows and how
     many positions were written. The gathers from the text are loops of their own, so that their cache misses overlap.
     """
@@ -273,7 +266,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
             new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
             children = np.empty(len(words), np.int32)
             bounds = chunk_bounds(starts).tolist()
-            chunks = list(zip(bounds[:-1], bounds[1:], strict=True))
+            chunks = list(itertools.pairwise(bounds))
 
             def extend(chunk, depth=depth, words=words, starts=starts, positions=positions, row_of=row_of,
                        new=new, new_positions=new_positions, children=children):  # fmt: skip
@@ -287,7 +280,8 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 np.concatenate([_NONE, *(new[i, origin : origin + rows] for origin, (rows, _) in pieces)])
                 for i in range(3)
             )
-            positions = np.concatenate([_NONE, *(new_positions[origin : origin + kept] for origin, (_, kept) in pieces)])
+            kept_positions = (new_positions[origin : origin + kept] for origin, (_, kept) in pieces)
+            positions = np.concatenate([_NONE, *kept_positions])
             parts["first_child"].append(_starts(children, levels[-1])[:-1])
             parts["words"].append(words)
             parts["counts"].append(counts)
@@ -298,7 +292,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 bounds = chunk_bounds(starts).tolist()
                 for future in [
                     pool.submit(_number_positions, positions, starts, first, last, levels[-1], numbers)
-                    for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+                    for first, last in itertools.pairwise(bounds)
                 ]:
                     future.result()
                 row_of = frozen(numbers, np.int32)
@@ -373,9 +367,9 @@ def find(words, low, high, word):
 
 @kernel
 def step(model, state, word):
-    """Read one word: ``(state after it, natural log of its probability)``, from a state that ``step`` or ``state_of`` gave.
+    """Read one word: ``(state after it, natural log of its probability)``.
 
-    Decoders call this inside their own kernels; the state of the empty context is ``ROOT``.
+    Decoders call this inside their own kernels, from a state that ``step`` or ``state_of`` gave, or from ``ROOT``.
     """
     weight = 0.0
     while state != ROOT:
@@ -426,7 +420,7 @@ def score_sentences(
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for future in [
             pool.submit(_score_sentences, model, tokens, starts, first, last, initial, end, out)
-            for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+            for first, last in itertools.pairwise(bounds)
         ]:
             future.result()
     return out
@@ -444,7 +438,7 @@ def score_stream(model: Automaton, tokens: np.ndarray) -> np.ndarray:
 
 @kernel
 def _distribution(model, state, out):
-    """Probabilities of all symbols after ``state``: start from the unigrams, then overlay longer and longer contexts."""
+    """Probabilities of all symbols after ``state``: first the unigrams, then longer and longer contexts over them."""
     chain = np.empty(model.order, np.int64)
     depth = 0
     while state != ROOT:

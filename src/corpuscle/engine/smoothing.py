@@ -12,12 +12,13 @@ Kneser and Ney (1995); Chen and Goodman (1999) for the modified discounts and th
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
-from corpuscle.engine.ngrams import Ngrams, Tables, automaton, find, frozen, step
+from corpuscle.compiled import frozen, kernel
+from corpuscle.engine.ngrams import Ngrams, Tables, automaton, find, step
 
 __all__ = [
     "Discounts",
@@ -34,8 +35,8 @@ __all__ = [
 
 
 class Discounts(NamedTuple):
-    """``values``: float64 (order, 4), D(0) = 0, D(1), D(2), D(3 and more) of each order; ``fallback``: the orders, counted
-    from 1, whose counts could not give discounts."""
+    """``values``: float64 (order, 4), D(0) = 0, D(1), D(2), D(3 and more) of each order; ``fallback``: the orders,
+    counted from 1, whose counts could not give discounts."""
 
     values: np.ndarray
     fallback: tuple[int, ...]
@@ -76,7 +77,7 @@ def count_of_counts(ngrams: Ngrams, adjusted: np.ndarray) -> np.ndarray:
     return np.array(
         [
             np.bincount(np.minimum(adjusted[a:b], 5), minlength=6)[1:5]
-            for a, b in zip(levels[:-1], levels[1:], strict=True)
+            for a, b in itertools.pairwise(levels)
         ]
     )
 
@@ -103,7 +104,9 @@ def good_turing_discounts(counts: np.ndarray, modified: bool) -> Discounts:
 
 
 @kernel
-def _estimate_children(first_child, suffix, adjusted, discounts, interpolated, vocabulary, first, last, probability, backoff):
+def _estimate_children(
+    first_child, suffix, adjusted, discounts, interpolated, vocabulary, first, last, probability, backoff
+):
     """Probabilities of the rows below the contexts ``first`` to ``last``, and those contexts' back-off weights."""
     for context in range(first, last):
         total, freed, lower, seen = 0, 0.0, 0.0, 0
@@ -316,8 +319,8 @@ def _relative_entropy(model, history, first, last, divergence):
 def relative_entropy(tables: Tables, start: int) -> np.ndarray:
     """How much the model changes, in nats a word, if one n-gram is left to back-off: float64 (rows,), 0 for unigrams.
 
-    Stolcke (1998): the context is weighted by its probability under the model (from ``start`` on, where it begins so), and
-    its back-off weight is recomputed as if only that n-gram were gone.
+    Stolcke (1998): the context is weighted by its probability under the model (from ``start`` on, where it begins so),
+    and its back-off weight is recomputed as if only that n-gram were gone.
     """
     history, divergence = np.zeros(len(tables.backoff)), np.zeros(len(tables.words))
     if tables.order > 1:

@@ -44,7 +44,7 @@ def warm() -> None:
         warnings.simplefilter("ignore", CorpuscleWarning)
         path = os.path.join(folder, "model")
         for settings in ({}, {"boundary": "none"}, {"method": "backoff-mkn"}, {"prune": (0, 1), "entropy": 1e-9}):
-            model = NgramModel(order=3, min_count=1, **settings).fit(corpus)  # type: ignore[arg-type]
+            model = NgramModel(order=3, min_count=1, **settings).fit(corpus)
             model.save(path)
             loaded = NgramModel.from_container(read(path))
             loaded.perplexity(corpus, draws=10)

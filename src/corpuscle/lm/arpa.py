@@ -2,12 +2,14 @@
 
 Text in three layers: a header with the number of n-grams of each order, a section for each order with lines
 ``log10 P <tab> n-gram [<tab> log10 back-off weight]``, and an end mark. The reserved symbols are written ``<unk>``,
-``<s>``, ``</s>``; a *word* that looks like one of them gets a backslash before it (``\\<unk>``), so that every vocabulary
-survives the journey. Numbers have ten decimals: a round trip is exact to 1e-9. Reading and writing lines is compiled.
+``<s>``, ``</s>``; a *word* that looks like one of them gets a backslash before it (``\\<unk>``), so that every
+vocabulary survives the journey. Numbers have ten decimals: a round trip is exact to 1e-9. Reading and writing lines is
+compiled.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
@@ -15,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
-from corpuscle.engine.ngrams import Tables, find, frozen
+from corpuscle.compiled import frozen, kernel
+from corpuscle.engine.ngrams import Tables, find
 from corpuscle.errors import InputError
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.text.files import open_bytes, write_atomically
@@ -58,7 +60,7 @@ def _put_number(value, out, at):
 
 @kernel
 def _put_rows(words, first_child, numbers, weights, levels, m, first, last, ancestors, text, offsets, out):
-    """Write the lines of the n-grams ``first`` to ``last`` of order m, as far as they fit; ``(next row, bytes written)``.
+    """Write the lines of the rows ``first`` to ``last`` of order m, as far as they fit: ``(next row, bytes written)``.
 
     ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date.
     """
@@ -97,7 +99,7 @@ def _spellings(vocab: Vocab) -> tuple[np.ndarray, np.ndarray]:
     """The bytes and offsets of all ids as they stand in an ARPA file."""
     blob, offsets = vocab.bytes.tobytes(), vocab.offsets.tolist()
     words = [symbol.encode() for symbol in MARKUP]
-    words += [blob[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    words += [blob[a:b] for a, b in itertools.pairwise(offsets)]
     if _LOOKS_RESERVED.search(blob):
         words[FIRST:] = [b"\\" + word if _LOOKS_RESERVED.fullmatch(word) else word for word in words[FIRST:]]
     ends = np.cumsum([0, *(len(word) for word in words)])
@@ -190,7 +192,7 @@ def _get_number(data, begin, end):
         exponent += -power if minus else power
     value = np.float64(mantissa)
     if exponent < 0:
-        value = value / 10.0 ** (-exponent) if exponent > -300 else 0.0
+        value = np.float64(value / 10.0 ** (-exponent) if exponent > -300 else 0.0)
     elif exponent > 0:
         value *= 10.0 ** min(exponent, 300)
     return sign * value, digits > 0 and at == end
@@ -198,10 +200,10 @@ def _get_number(data, begin, end):
 
 @kernel
 def _get_lines(data, position, m, first, last, numbers, weights, text, ends, used):
-    """Parse the lines of n-grams ``first`` to ``last`` of a section: ``(code, position, n-gram reached, lines read, bytes used)``.
+    """Parse the lines of n-grams ``first`` to ``last``: ``(code, position, n-gram reached, lines read, bytes used)``.
 
-    ``text`` receives the words of all n-grams one after the other, from ``used`` on, ``ends`` where each ends. Stops at a
-    line that begins with a backslash, and when ``text`` is full.
+    ``text`` receives the words of all n-grams one after the other, from ``used`` on, ``ends`` where each ends. Stops at
+    a line that begins with a backslash, and when ``text`` is full.
     """
     lines = 0
     while first < last and position < len(data):

@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
+from corpuscle.model import Part, save_part
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
 __all__ = ["Events", "LanguageModel", "SentenceScores", "compare"]
@@ -63,12 +65,19 @@ class LanguageModel(ABC):
     """A distribution over sentences of a vocabulary, one word after the other.
 
     ``vocab_`` are the words that it knows, ``order`` how many words it looks at (the predicted one included),
-    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``).
+    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``); ``unk``, ``units`` and
+    ``preprocessing`` say how its texts are read; ``items_`` and ``tuning_items_`` are hashes of the sentences that it
+    has learned from.
     """
 
     order: int
     boundary: str
+    unk: str
+    units: str
+    preprocessing: Preprocessing
     vocab_: Vocab
+    items_: np.ndarray
+    tuning_items_: np.ndarray
 
     @abstractmethod
     def events(self, corpus: Corpus) -> Events:
@@ -82,8 +91,12 @@ class LanguageModel(ABC):
         """
 
     @abstractmethod
+    def part(self) -> Part:
+        """The model as it goes into a file, alone or inside another model."""
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file."""
+        save_part(path, self.part())
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""

@@ -9,7 +9,6 @@ sequence is modelled by any method of the Kneser-Ney family. Brown et al. (1992)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
 __all__ = ["ClassModel"]
@@ -50,21 +48,18 @@ class ClassModel(LanguageModel):
     )
 
     def __init__(
-        self, classes: dict[str, int], method: str = "mkn", order: int = 3, *, unk: str = "unknown",
-        preprocessing: Preprocessing | None = None, **settings: Any,
-    ):  # fmt: skip
+        self, classes: dict[str, int], method: str = "mkn", order: int | str = 3, **settings: Any
+    ):
         if not classes:
             raise SettingError("a class n-gram needs word classes")
         self.classes = classes
-        self.ngram_ = NgramModel(
-            method, order, min_count=1, unk=unk, preprocessing=preprocessing, **settings
-        )
+        self.ngram_ = NgramModel(method, order, min_count=1, **settings)
         self._describe()
         self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
 
     def _describe(self) -> None:
-        self.order, self.boundary, self.unk = self.ngram_.order, self.ngram_.boundary, self.ngram_.unk
-        self.preprocessing = self.ngram_.preprocessing
+        for name in ("order", "boundary", "unk", "units", "preprocessing"):
+            setattr(self, name, getattr(self.ngram_, name))
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
         """Learn from a text; a development text chooses order and discounts of the class sequence."""
@@ -130,10 +125,6 @@ class ClassModel(LanguageModel):
             provenance=self.ngram_.provenance,
             components={"ngram": self.ngram_.part()},
         )
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file."""
-        container.save_part(path, self.part())
 
     @classmethod
     def from_container(cls, loaded: container.Container) -> ClassModel:

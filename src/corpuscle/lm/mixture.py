@@ -2,15 +2,14 @@
 
     P(w | h) = sum_i weight_i P_i(w | h)
 
-The models may have different vocabularies; the mixture knows the words that any of them knows. A model that lacks some of
-them divides the probability of its unknown word evenly between those and the mixture's own unknown word, so that the
+The models may have different vocabularies; the mixture knows the words that any of them knows. A model that lacks some
+of them divides the probability of its unknown word evenly between those and the mixture's own unknown word, so that the
 mixture, too, sums to one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from corpuscle.lm.classes import ClassModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
 __all__ = ["Mixture"]
@@ -50,17 +48,17 @@ class Mixture(LanguageModel):
         check=lambda loaded: _check(loaded),
     )
 
-    def __init__(self, models: Sequence[LanguageModel], *, iterations: int = 100, tolerance: float = 1e-9):
+    def __init__(self, models: Sequence[LanguageModel], *, iterations: int = 1000, tolerance: float = 1e-8):
         if not 2 <= len(models) <= _MAX_MODELS:
             raise SettingError(f"a mixture has 2 to {_MAX_MODELS} models, not {len(models)}")
-        for name in ("boundary", "preprocessing", "unk"):
+        for name in ("boundary", "preprocessing", "unk", "units"):
             if any(getattr(model, name) != getattr(models[0], name) for model in models):
                 raise SettingError(f"the models of a mixture must have the same {name}")
         self.models = list(models)
         self.iterations, self.tolerance = iterations, tolerance
         self.order = max(model.order for model in models)
-        self.boundary, self.unk = models[0].boundary, models[0].unk
-        self.preprocessing: Preprocessing = models[0].preprocessing
+        for name in ("boundary", "preprocessing", "unk", "units"):
+            setattr(self, name, getattr(models[0], name))
         self.vocab_ = _union(models)
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
@@ -129,10 +127,6 @@ class Mixture(LanguageModel):
             components={str(i): model.part() for i, model in enumerate(self.models)},
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the mixture and its models to one file."""
-        container.save_part(path, self.part())
-
     @classmethod
     def from_container(cls, loaded: container.Container) -> Mixture:
         """The mixture of a file that has been read and validated."""
@@ -156,7 +150,7 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("the weights of a mixture must sum to one")
     settings = [header["settings"] for header in loaded.header["components"].values()]
     processing = [header["preprocessing"] for header in loaded.header["components"].values()]
-    for name in ("boundary", "unk"):
+    for name in ("boundary", "unk", "units"):
         if any(setting.get(name, [None])[0] != settings[0].get(name, [None])[0] for setting in settings):
             raise ValueError(f"the models of a mixture must have the same {name}")
     if any(other != processing[0] for other in processing):

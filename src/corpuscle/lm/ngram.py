@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike, cpu_count
+from os import cpu_count
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
+from corpuscle.compiled import frozen
 from corpuscle.engine import smoothing
 from corpuscle.engine.ngrams import (
     Automaton,
@@ -24,7 +25,6 @@ from corpuscle.engine.ngrams import (
     automaton,
     count_ngrams,
     distribution,
-    frozen,
     score_sentences,
     score_stream,
     state_of,
@@ -119,7 +119,7 @@ class NgramModel(LanguageModel):
     - ``prune``: n-grams of order m that occur at most ``prune[m - 1]`` times are left out (the last number serves
       the higher orders); ``entropy``: so are n-grams whose loss changes the model by less than this, relative to its
       perplexity;
-    - ``unk``: whether a literal ``<unk>`` in texts is the unknown word (``unknown``) or a word (``literal``).
+    - ``unk``, ``units``, ``preprocessing``: how texts are read, see ``read_text``; kept with the model.
 
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
     """
@@ -132,7 +132,7 @@ class NgramModel(LanguageModel):
             **container.ITEMS,
             "levels": container.Array("int64", ("levels",), low=0),
             "words": container.Array("int32", ("rows",), low=0, high="types+3"),
-            "first_child": container.Array("int32", ("contexts+1",), low=0),
+            "first_child": container.Array("int32", ("contexts+1",), low=0, rising=True),
             "suffix": container.Array("int32", ("rows",), low=-1),
             "discounts": container.Array("float64", ("orders", 4), finite=True),
             "counts": container.Array("int32", ("rows",), low=0, optional=True),
@@ -155,6 +155,7 @@ class NgramModel(LanguageModel):
         prune: Sequence[int] = (),
         entropy: float = 0.0,
         unk: str = "unknown",
+        units: str = "words",
         allow_markup: bool = False,
         preprocessing: Preprocessing | None = None,
         workers: int | None = None,
@@ -164,6 +165,7 @@ class NgramModel(LanguageModel):
         _one_of("boundary", boundary, BOUNDARIES)
         _one_of("unigram", unigram, UNIGRAMS)
         _one_of("unk", unk, ("unknown", "literal"))
+        _one_of("units", units, ("words", "characters", "graphemes"))
         if order != "auto" and not (isinstance(order, int) and order >= 1):
             raise SettingError(f"order is a number from 1 on, or auto; not {order!r}")
         if min_count < 1:
@@ -175,6 +177,7 @@ class NgramModel(LanguageModel):
         self.method, self.requested_order, self.min_count = method, order, min_count
         self.boundary, self.unigram, self.discounts, self.strict = boundary, unigram, discounts, strict
         self.prune, self.entropy, self.unk, self.allow_markup = tuple(prune), entropy, unk, allow_markup
+        self.units = units
         self.preprocessing = preprocessing or Preprocessing()
         self.workers, self.seed = workers or cpu_count() or 1, seed
         self.order = order if isinstance(order, int) else 0
@@ -330,7 +333,10 @@ class NgramModel(LanguageModel):
         if self._tables is not None:
             return self._tables
         assert self.ngrams_ is not None
-        return self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
+        tables = self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
+        if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
+            raise InputError(None, None, "the counts of this model contradict one another")
+        return tables
 
     @cached_property
     def automaton_(self) -> Automaton:
@@ -388,6 +394,7 @@ class NgramModel(LanguageModel):
             "prune": list(self.prune),
             "entropy": self.entropy,
             "unk": self.unk,
+            "units": self.units,
             "seed": self.seed,
         }
         return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
@@ -403,10 +410,6 @@ class NgramModel(LanguageModel):
             preprocessing=self.preprocessing.to_dict(),
             provenance=self.provenance,
         )
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file."""
-        container.save_part(path, self.part())
 
     @classmethod
     def from_container(cls, loaded: container.Container) -> NgramModel:
@@ -429,7 +432,7 @@ class NgramModel(LanguageModel):
 
     @classmethod
     def _from_settings(cls, loaded: container.Container) -> NgramModel:
-        names = ("method", "min_count", "boundary", "unigram", "entropy", "unk", "seed")
+        names = ("method", "min_count", "boundary", "unigram", "entropy", "unk", "units", "seed")
         self = cls(
             **{name: loaded.settings[name] for name in names},
             order=len(loaded.arrays["levels"]) - 1,
@@ -473,7 +476,9 @@ def _check_loaded(loaded: container.Container) -> None:
     _check_rows(loaded)
     NgramModel._from_settings(loaded)
     order = len(loaded.arrays["levels"]) - 1
-    if has_counts and len(loaded.arrays["discounts"]) != order:
-        raise ValueError("a model with counts has discounts for every order")
+    if has_counts:
+        discounts = loaded.arrays["discounts"]
+        if len(discounts) != order or (discounts < 0).any() or (discounts > np.arange(4)).any():
+            raise ValueError("a model with counts has discounts for every order, at most k for a count of k")
     if has_tables and (np.isnan(loaded.arrays["log_probability"]).any() or np.isnan(loaded.arrays["backoff"]).any()):
         raise ValueError("log probabilities must be numbers")

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from corpuscle.engine.ngrams import Ngrams, frozen
+from corpuscle.compiled import frozen
+from corpuscle.engine.ngrams import Ngrams
 from corpuscle.engine.smoothing import context_totals, discount_features, discount_gradient
 
 __all__ = ["interpolated_objective", "tune"]

@@ -28,21 +28,21 @@ class Preprocessing:
     """What is done to the words of a text; saved in a model and applied again to whatever the model is used on.
 
     - ``nfc``: bring characters to their composed form (Unicode NFC), so that two encodings of é are one letter;
-    - ``lower``: lower-case;
+    - ``lowercase``: lower-case;
     - ``digits``: write every decimal digit, of any script, as 0 (``1,984`` becomes ``0,000``);
     - ``tokenise``: ``none``, or ``simple`` to split punctuation off the words.
 
-    >>> Preprocessing(lower=True, digits=True, tokenise="simple").words("In 1984, Élan!")
+    >>> Preprocessing(lowercase=True, digits=True, tokenise="simple").words("In 1984, Élan!")
     ['in', '0000', ',', 'élan', '!']
     """
 
     nfc: bool = True
-    lower: bool = False
+    lowercase: bool = False
     digits: bool = False
     tokenise: str = "none"
 
     def __post_init__(self) -> None:
-        for field in ("nfc", "lower", "digits"):
+        for field in ("nfc", "lowercase", "digits"):
             if not isinstance(getattr(self, field), bool):
                 raise SettingError(f"{field} is true or false, not {getattr(self, field)!r}")
         if self.tokenise not in ("none", "simple"):
@@ -68,7 +68,7 @@ class Preprocessing:
             from corpuscle.text.tokens import split_words
 
             text = split_words(text)
-        if self.lower:
+        if self.lowercase:
             text = text.lower()
         if self.digits:
             text = re.sub(r"\d", "0", text)
