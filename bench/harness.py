@@ -62,7 +62,9 @@ class Call:
 
     def shown(self) -> str:
         """The call, without folders."""
-        settings = ", ".join(f"{key}={_shown(str(value))}" for key, value in self.arguments.items())
+        settings = ", ".join(
+            f"{key}={_shown(value) if isinstance(value, str) else '...'}" for key, value in self.arguments.items()
+        )
         return f"{self.function.partition(':')[2]}({settings})"
 
 
@@ -95,16 +97,17 @@ class Claim:
 
 
 class Timer:
-    """Adds up the seconds spent in its ``with`` blocks."""
+    """Adds up the seconds of wall and CPU time (of all threads) spent in its ``with`` blocks."""
 
-    seconds = 0.0
+    wall = cpu = 0.0
 
     def __enter__(self) -> Timer:
-        self._begun = time.perf_counter()
+        self._begun = time.perf_counter(), time.process_time()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.seconds += time.perf_counter() - self._begun
+        self.wall += time.perf_counter() - self._begun[0]
+        self.cpu += time.process_time() - self._begun[1]
 
 
 def measure(side: Side) -> dict[str, Any]:
@@ -114,7 +117,7 @@ def measure(side: Side) -> dict[str, Any]:
         call = json.dumps([side.function, side.arguments])
         run = _run((sys.executable, "-m", "bench.harness", call))
         answer = json.loads(run.pop("output").splitlines()[-1])
-        return {**run, "wall": answer["seconds"], "figures": answer["figures"]}
+        return {**run, **answer}
     runs = [_run(argv, side.stdin) for argv in side.argvs]
     outputs = [run.pop("output") for run in runs]
     return {
@@ -322,7 +325,7 @@ def _serve_call(request: str) -> None:
     function, arguments = json.loads(request)
     timer = Timer()
     figures = _function(function)(timer, **arguments)
-    print(json.dumps({"seconds": timer.seconds, "figures": figures or {}}))
+    print(json.dumps({"wall": timer.wall, "cpu": timer.cpu, "figures": figures or {}}))
 
 
 if __name__ == "__main__":

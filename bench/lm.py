@@ -249,7 +249,7 @@ def notes(results: dict[str, Any]) -> str:
         "### Notes",
         "",
         "- Whole commands: warm kernel cache, start-up included. Calls: only what counts is timed, in a fresh process;",
-        "  CPU time and peak memory are those of the whole process.",
+        "  peak memory is that of the whole process.",
         "- Growth: blocks of 100 lines of these sets in a fixed random order, cut at the number of tokens: "
         + ", ".join(GROWTH)
         + ".",

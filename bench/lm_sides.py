@@ -148,29 +148,32 @@ def sizes(timer, files: dict[str, str]) -> dict[str, float]:
 
 
 def compile_cold(timer) -> dict[str, float]:
-    """Seconds spent compiling, by file of the kernel, with an empty cache; a kernel's own time, without that of the
-    kernels it calls."""
+    """Seconds spent compiling, by file, with an empty cache; a kernel's own time, without that of our kernels which it
+    calls, but with what it needs of Numba itself."""
     with tempfile.TemporaryDirectory() as cache:
         os.environ["CORPUSCLE_CACHE"] = cache
         from numba.core import event
 
+        import corpuscle
         from corpuscle.cli.warm import WARMERS
 
+        home = Path(corpuscle.__file__).parent
         seconds: dict[str, float] = {}
-        running: list[list[float]] = []
+        running: list[list[float]] = [[0.0, 0.0]]
 
         class Clock(event.Listener):
             def on_start(self, event):
                 running.append([time.perf_counter(), 0.0])
 
             def on_end(self, event):
-                begun, within = running.pop()
-                spent = time.perf_counter() - begun
-                if running:
-                    running[-1][1] += spent
+                begun, counted = running.pop()
                 path = Path(event.data["dispatcher"].py_func.__code__.co_filename)
-                name = "/".join(path.parts[-2:])
-                seconds[name] = seconds.get(name, 0.0) + spent - within
+                if path.is_relative_to(home):
+                    spent = time.perf_counter() - begun
+                    name = str(path.relative_to(home))
+                    seconds[name] = seconds.get(name, 0.0) + spent - counted
+                    counted = spent
+                running[-1][1] += counted
 
         with event.install_listener("numba:compile", Clock()), timer:
             for package in WARMERS.values():
