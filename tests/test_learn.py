@@ -411,6 +411,22 @@ def test_ctrl_c_exits_with_130_and_says_how_to_go_on(tmp_path):
     assert not list((tmp_path / "pack").rglob("*.part"))
 
 
+def test_a_sample_that_was_half_written_is_written_again_and_a_folder_of_the_user_is_not_touched(tmp_path):
+    pack = tmp_path / "pack"
+    learn(write_kit(tmp_path / "kit"), pack, steps=[plain_step("one", "text")])
+    (pack / "kit.partial").mkdir()
+    (pack / "kit.partial" / "half").write_text("x")
+    learn(None, pack, steps=[plain_step("one", "text")])
+    assert (pack / "kit" / "text").is_dir() and not (pack / "kit.partial").exists()
+    other = tmp_path / "other"
+    learn(tmp_path / "kit", other, steps=[plain_step("one", "text")])
+    (other / "kit").mkdir()
+    (other / "kit" / "mine.txt").write_text("x")
+    with pytest.raises(InputError, match="in the way"):
+        learn(None, other, steps=[plain_step("one", "text")])
+    assert (other / "kit" / "mine.txt").exists()
+
+
 def test_the_built_in_sample_is_learned_when_no_kit_is_given(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["learn", "-q"]) == 0

@@ -29,7 +29,7 @@ __all__ = ["LANGUAGE_MODEL"]
 FILE = "models/lm.model"
 SETTINGS = {"method": "mkn", "orders": [1, 2, 3, 4, 5], "min_count": 1}
 _SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5
-_FEWEST_WORDS = 4  # a sentence of a word or two is surprising by accident
+_FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
 _FEWEST_SPACES = 0.02
 
@@ -66,17 +66,19 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         final.origins |= {"order": "tuned", "min_count": "given"}
         final.save(job.pack / FILE)
         progress.advance()
-    recoded = held_out.recode(train.vocab)
+    recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
     return {
         "tokens": text.n_tokens,
         "types": len(text.vocab) - FIRST,
+        "marked_unknown": int((text.tokens == UNKNOWN).sum()),
         "sentences": len(text),
         "documents": 0 if text.document_starts is None else len(text.document_starts) - 1,
         "held_out": {
             "unit": unit,
             "sentences": len(held_out),
             "tokens": held_out.n_tokens,
-            "repeated": int(seen(item_hashes(train), held_out).sum()),
+            "repeated_sentences": int(repeated.sum()),
+            "repeated_tokens": int(held_out.lengths[repeated].sum()),
         },
         "orders": figures,
         "order": best.order,
@@ -216,13 +218,13 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
     if order == 2:
         looks = "looks at the last word to predict the next"
     whole = "whole documents" if held["unit"] == "documents" else "single sentences, since there are few documents"
+    marked = ", or the text itself marks them as unknown" if findings["marked_unknown"] else ""
     unknown = (
-        f"{page.percent(unseen)} of the words were unknown: they do not occur in the text it learned from. Leaving "
-        f"them out, the perplexity is {_shown(chosen['perplexity_without_oov'])}."
+        f"{page.percent(unseen)} of the words were unknown: they do not occur in the text it learned from{marked}. "
+        f"Leaving them out, the perplexity is {_shown(chosen['perplexity_without_oov'])}."
         if chosen["oov"]
         else "Not a single word was unknown."
     )
-    repeated = held["repeated"] / max(1, held["sentences"])
     parts = [
         page.paragraph(
             f"The model {looks}. On text that it had not seen it was, on average, as unsure as if it had to choose "
@@ -236,11 +238,13 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
             f"{page.count(findings['tokens'])} words, so it should be a little better than the figures say."
         ),
     ]
-    if repeated >= 0.005:
+    sentences = held["repeated_sentences"] / held["sentences"]
+    if sentences >= 0.005:
+        tokens = held["repeated_tokens"] / max(1, held["tokens"])
         parts.append(
             page.paragraph(
-                f"{page.percent(repeated)} of the held-out sentences also occur word for word in the rest of the text. "
-                "Such repetition makes the figures look better than they would be on new text."
+                f"{page.percent(sentences)} of the held-out sentences, with {page.percent(tokens)} of the words, also "
+                "occur word for word in the rest of the text. Repetition makes figures look better than they are."
             )
         )
     return "".join(parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -102,15 +103,21 @@ def _sample(target: Pack, seed: int) -> Kit:
     """The built-in sample, generated into the pack unless it is already there."""
     from corpuscle import samples
 
-    folder = target.folder / "kit"
+    folder, aside = target.folder / "kit", target.folder / "kit.partial"
     wanted = {"seed": seed, "version": __version__}
     if target.state.get("sample") != wanted or not folder.is_dir():
         say("no kit given: generating the built-in sample")
         target.create()
-        samples.write(folder, seed)
+        shutil.rmtree(aside, ignore_errors=True)
+        samples.write(aside, seed)
+        if target.state.pop("sample", None) is not None:  # the folder was made here, so it may go
+            shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            raise InputError(folder, None, "is in the way of the built-in sample; move it, or give it as the kit")
+        aside.rename(folder)
         target.state["sample"] = wanted
         target.save()
-    return find_kit(folder, target.folder / "no pack in a kit of ours")
+    return find_kit(folder, target.folder)
 
 
 def _nothing_usable(kit: Kit, steps: Sequence[Step]) -> str:
