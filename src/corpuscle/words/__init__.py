@@ -13,8 +13,17 @@ __all__ = ["ClassLearner", "ExchangeClasses", "Pass", "WordClasses", "warm"]
 
 def warm() -> None:
     """Compile the kernels of this task by running them on a tiny text."""
+    import numpy as np
+
+    from corpuscle.engine import exchange
     from corpuscle.text.corpus import Corpus
 
     corpus = Corpus.from_sentences([["a", "b", "a"], ["c", "b"]])
-    for workers in 1, 2:
-        ExchangeClasses(classes=2, passes=1, workers=workers).fit(corpus)
+    for start in "best", "random":
+        ExchangeClasses(classes=2, passes=1, start=start, workers=1).fit(corpus)
+    near = exchange.neighbours(np.array([2, 0, 1]), np.array([0, 1, 1]), 2)
+    table = exchange.tables(near, np.arange(2), 2)
+    proposals = np.zeros(2, np.int32)
+    exchange.propose(near, table, 0, 2, proposals)
+    exchange.settle(near, table, 0, 2, proposals)
+    exchange.gains(near, table, 0, np.empty(2))
