@@ -49,7 +49,10 @@ def pipe(path):
 READERS = {
     "conllu": (read_conllu, test_conllu.SAMPLE),
     "columns": (read_columns, test_columns.SAMPLE),
-    "columns with comments": (lambda path: read_columns(path, comments=True), "# a\n" + test_columns.SAMPLE),
+    "columns with comments": (
+        lambda path: read_columns(path, comments=True),
+        test_columns.SAMPLE.replace("Melu", "# one\nMelu"),
+    ),
     "tags": (lambda path: read_columns(path, ["word", "pos", "name"]).spans("name"), test_columns.SAMPLE),
     "trees": (trees, test_trees.SAMPLE),
     "trees, one a line": (lambda path: read_brackets(path, lines=True), test_trees.SAMPLE),
