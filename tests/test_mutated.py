@@ -12,7 +12,7 @@ import test_vectors
 from mutation import survives
 
 from corpuscle.text.alignments import read_naacl, read_pharaoh
-from corpuscle.text.binarise import binarise, collapse_unaries, expand_unaries, unbinarise
+from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
 from corpuscle.text.bitext import read_bitext
 from corpuscle.text.brackets import format_brackets, read_brackets
 from corpuscle.text.brat import read_brat

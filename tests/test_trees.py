@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.binarise import binarise, collapse_unaries, expand_unaries, unbinarise
+from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
 from corpuscle.text.brackets import format_brackets, parse_brackets, read_brackets, write_brackets
 
 SAMPLE = """\

@@ -5,7 +5,7 @@ to right). Words are not nodes: they are a Corpus of their own, and a node cover
 least one word, so the order of a node's children, be they nodes or bare words, follows from their spans. A tree without
 nodes belongs to an empty sentence.
 
-Transformations return new Trees; those for parsers with binary rules are in ``binarise``.
+Transformations return new Trees; those for parsers with binary rules are in ``binary``.
 """
 
 from __future__ import annotations
