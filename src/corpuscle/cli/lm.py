@@ -129,8 +129,7 @@ def train(
 ) -> None:
     """Learn a language model from text, one sentence a line."""
     check_output(output)
-    from corpuscle.lm import ClassModel, NgramModel
-    from corpuscle.lm.ngram import find_markup
+    from corpuscle.lm import ClassModel, NgramModel, find_markup
     from corpuscle.text import Preprocessing, read_text
 
     preprocessing: Preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)

@@ -12,7 +12,7 @@ from corpuscle.lm.arpa import read_arpa, write_arpa
 from corpuscle.lm.base import Events, LanguageModel, compare
 from corpuscle.lm.classes import ClassModel
 from corpuscle.lm.mixture import Mixture
-from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel
+from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel, find_markup
 from corpuscle.model import read
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Mixture",
     "NgramModel",
     "compare",
+    "find_markup",
     "read_arpa",
     "warm",
     "write_arpa",

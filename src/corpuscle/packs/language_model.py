@@ -14,8 +14,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
-from corpuscle.lm import NgramModel
-from corpuscle.lm.ngram import find_markup
+from corpuscle.lm import NgramModel, find_markup
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Job, Step
 from corpuscle.progress import bar
