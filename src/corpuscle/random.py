@@ -5,8 +5,9 @@ A stream is a key and a counter. The key is mixed from (seed, purpose, iteration
 split over workers in any way without changing a single draw. The mixer is the finaliser of SplitMix64 (Steele, Lea
 and Flood 2014).
 
-In kernels a stream is a ``uint64`` array of shape (2,), made by ``stream(seed, purpose, iteration, item)``, drawn from by
-``uniform(stream)`` and its friends, all of which advance the counter. ``Random`` gives the same numbers in plain Python.
+In kernels a stream is a ``uint64`` array of shape (2,), made by ``stream(seed, purpose, iteration, item)``, drawn from
+by ``uniform(stream)`` and its friends, all of which advance the counter. ``Random`` gives the same numbers in plain
+Python.
 """
 
 from __future__ import annotations
