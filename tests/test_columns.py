@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +40,8 @@ def test_columns_documents_and_spans(tmp_path):
         table.spans("pos", path="a")
     write_columns(table, tmp_path / "b")
     assert (tmp_path / "b").read_text() == SAMPLE + "\n"
+    write_columns(table.select(np.array([1, 0])), tmp_path / "b")
+    assert (tmp_path / "b").read_text() == "vo N B-LOC\n\nMelu N B-PER\nsadi V O\n\n"
 
 
 def test_columns_without_names_end_with_the_label(tmp_path):

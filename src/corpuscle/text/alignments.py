@@ -170,7 +170,7 @@ def read_pharaoh(path: AnyPath) -> Alignments:
             if match[4] is not None:
                 weights.append(float(match[4]))
             if len(weights) not in (0, len(links)):
-                raise InputError(path, number, f"{token!r}: some links have weights and others have none")
+                raise InputError(path, number, f"{token[:40]!r}: some links have weights and others have none")
         if len(set(links[before:])) < len(links) - before:
             raise InputError(path, number, "the same link twice")
         lengths.append(len(links) - before)

@@ -67,7 +67,7 @@ class _Builder:
                     raise InputError(path, line, "unbalanced: a closing bracket too many")
                 node = base + stack.pop()
                 if self.begins[node] == length:
-                    raise InputError(path, line, f"a node without words: ({labels[node]})")
+                    raise InputError(path, line, f"a node without words: ({labels[node][:40]})")
                 self.ends[node] = length
                 fresh = 0
                 if not stack:

@@ -84,7 +84,7 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
                 continue
             id = _id_of(record)
             if id in found or id in properties:
-                raise Fault(f"the id {id} occurs twice")
+                raise Fault(f"the id {id[:40]} occurs twice")
             if isinstance(record, _Property):
                 properties[id] = (number, record)
             elif isinstance(record, Relation):
@@ -99,7 +99,7 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
             raise InputError(path, number, str(fault)) from None
     for number, (target, attribute) in properties.values():
         if target not in found:
-            raise InputError(path, number, f"{attribute.id} points to {target}, which is not there")
+            raise InputError(path, number, f"{attribute.id[:40]} points to {target[:40]}, which is not there")
         place, holder = found[target]
         found[target] = (place, dataclasses.replace(holder, attributes=(*holder.attributes, attribute)))
     mentions = tuple(item for _, item in found.values() if isinstance(item, Mention))
@@ -107,7 +107,7 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
     document = Standoff(text, mentions, relations, os.path.basename(stem), tuple(notes), tuple(lines.values()))
     for source, target in _pointers(document):
         if target not in found:
-            raise InputError(path, found[source][0], f"{source} points to {target}, which is not there")
+            raise InputError(path, found[source][0], f"{source[:40]} points to {target[:40]}, which is not there")
     return document
 
 

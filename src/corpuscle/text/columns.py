@@ -63,6 +63,16 @@ class Columns:
         """A layer by its name."""
         return self.layers[name]
 
+    def select(self, sentences: np.ndarray) -> Columns:
+        """Any sentences by index or mask, in that order; documents are not kept."""
+        chosen = np.arange(len(self))[sentences]
+        corpus = self.corpus.select(chosen)
+        begins = np.repeat(self.corpus.sentence_starts[chosen] - corpus.sentence_starts[:-1], corpus.lengths)
+        tokens = begins + np.arange(corpus.n_tokens)
+        layers = {name: layer[tokens] for name, layer in self.layers.items()}
+        comments = None if self.comments is None else tuple(self.comments[i] for i in chosen)
+        return Columns(corpus, layers, self.separator, comments)
+
     def values(self, name: str, sentence: int) -> list[str]:
         """The values of one layer in one sentence."""
         begin, end = self.corpus.sentence_starts[sentence : sentence + 2]

@@ -65,7 +65,7 @@ class _Sentence:
                 return f"the empty node {id} is out of order"
             self.empties.append((self.index, after, number, "\t".join(cells[1:])))
         else:
-            return f"the id is {id!r} where {following} is expected"
+            return f"the id is {id[:40]!r} where {following} is expected"
         return None
 
     def close(self) -> str | None:
@@ -179,7 +179,7 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
         words = (i for i, line in enumerate(lines, 1) if line.split("\t", 1)[0].isdecimal())
         line = next(islice(words, token, None))
         reason = "is not a number" if bad[ids[token]] else "lies outside the sentence"
-        raise InputError(path, line, f"the head {types[ids[token]]!r} {reason}")
+        raise InputError(path, line, f"the head {types[ids[token]][:40]!r} {reason}")
     return heads
 
 

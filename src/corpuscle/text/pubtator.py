@@ -55,21 +55,16 @@ def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
 
 
 def _document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
-    heads = [_HEAD.fullmatch(line) for _, line in block[:2]]
-    for place, kind in enumerate("ta"):
-        match = heads[place] if place < len(heads) else None
-        if match is None or match[2] != kind:
-            number = block[min(place, len(block) - 1)][0]
-            raise InputError(path, number, "an article begins with number|t|title and number|a|abstract")
-    title, abstract = heads
-    assert title is not None and abstract is not None
-    if title[1] != abstract[1]:
-        raise InputError(path, block[1][0], f"the abstract of {abstract[1]!r} after the title of {title[1]!r}")
-    text = f"{title[3]}\n{abstract[3]}"
+    name, title = _head(block, "t", path)
+    other, abstract = _head(block[1:] or block, "a", path)
+    if name != other:
+        reason = f"the abstract of {other[:40]!r} after the title of {name[:40]!r}"
+        raise InputError(path, block[1][0], reason)
+    text = f"{title}\n{abstract}"
     mentions, relations = [], []
     for number, line in block[2:]:
         try:
-            record = _parse(line, title[1], text)
+            record = _parse(line, name, text)
         except Fault as fault:
             raise InputError(path, number, str(fault)) from None
         if isinstance(record, Mention):
@@ -77,14 +72,23 @@ def _document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
         else:
             relations.append(record)
     lines = tuple(line for _, line in block[2:])
-    return Standoff(text, tuple(mentions), tuple(relations), title[1], lines=lines)
+    return Standoff(text, tuple(mentions), tuple(relations), name, lines=lines)
+
+
+def _head(block: list[tuple[int, str]], kind: str, path: AnyPath) -> tuple[str, str]:
+    """The number and the text of a title (``t``) or abstract (``a``), which the first line of the block must be."""
+    number, line = block[0]
+    match = _HEAD.fullmatch(line)
+    if match is None or match[2] != kind:
+        raise InputError(path, number, "an article begins with number|t|title and number|a|abstract")
+    return match[1], match[3]
 
 
 def _parse(line: str, name: str, text: str) -> Mention | Relation:
     """The mention or relation of a line."""
     article, *fields = line.split("\t")
     if article != name:
-        raise Fault(f"a line of article {article[:40]!r} in article {name!r}")
+        raise Fault(f"a line of article {article[:40]!r} in article {name[:40]!r}")
     if len(fields) >= 2 and _OFFSET.fullmatch(fields[0]) and _OFFSET.fullmatch(fields[1]):
         if not 4 <= len(fields) <= 6 or not fields[3]:
             raise Fault("expected: article, start, end, text, type, and perhaps concept and parts, separated by tabs")

@@ -37,9 +37,9 @@ def _split(tag: str, position: int, scheme: str) -> tuple[str, str]:
     if scheme == "bilou":
         letter = _TO_BIOES.get(letter, "" if letter in _TO_BILOU else letter)
     if letter == "" or letter not in ("BIOES" if scheme in ("bioes", "bilou") else "BIO") or len(letter) > 1:
-        raise InputError(None, None, f"token {position + 1}: {tag!r} is not a tag of the {scheme} scheme")
+        raise InputError(None, None, f"token {position + 1}: {tag[:40]!r} is not a tag of the {scheme} scheme")
     if letter == "O" and tag != "O":
-        raise InputError(None, None, f"token {position + 1}: {tag!r} has a type, which 'O' must not have")
+        raise InputError(None, None, f"token {position + 1}: {tag[:40]!r} has a type, which 'O' must not have")
     return letter, type
 
 
@@ -62,12 +62,13 @@ def spans_of_tags(tags: Sequence[str], scheme: str = "bio", repair: bool = False
         if open and not goes_on:
             if ends_are_marked and not repair:
                 place = f"before token {position + 1}" if position < len(tags) else "at the end of the sentence"
-                raise InputError(None, None, f"the span of {current!r} from token {begin + 1} has no end {place}")
+                raise InputError(None, None, f"the span of {current[:40]!r} from token {begin + 1} has no end {place}")
             spans.append((begin, position, current))
             open = False
         if letter in "IE" and not goes_on:
             if scheme != "iob1" and not repair:
-                raise InputError(None, None, f"token {position + 1}: {tag!r} goes on with a span that is not there")
+                reason = f"{tag[:40]!r} goes on with a span that is not there"
+                raise InputError(None, None, f"token {position + 1}: {reason}")
             letter = "B" if letter == "I" else "S"
         if letter in "BS":
             begin, current, open = position, type, True

@@ -229,9 +229,9 @@ class Treebank:
         sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1
         number = int(token - self.corpus.sentence_starts[sentence]) + 1
         name = self.sentence_id(sentence)
-        where = f"sentence {sentence + 1}" + (f" ({name})" if name else "")
+        where = f"sentence {sentence + 1}" + (f" ({name[:80]})" if name else "")
         word = self.corpus.vocab.word(self.corpus.tokens[token])
-        return InputError(path, None, f"{where}, word {number} ({word}) {reason}")
+        return InputError(path, None, f"{where}, word {number} ({word[:40]}) {reason}")
 
 
 def comment_value(comments: Sequence[str], key: str) -> str | None:

@@ -20,7 +20,7 @@ __all__ = ["read_vectors", "write_vectors"]
 _HEADER = re.compile(r"([0-9]{1,9}) ([0-9]{1,9})[ \t]*")
 _FIELD = re.compile(r"[^ \t\v\f\r]+")
 _SPACE = re.compile(r"[ \t\n\r\v\f]")
-_NUMBER = re.compile(r"[-+0-9.eE]+")
+_NUMBERS = re.compile(r"[-+0-9.eE ]*")
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -39,7 +39,7 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
     rows: list[np.ndarray] = []
     width = None if announced is None else announced[1]
     for number, line in lines:
-        word, *numbers = _FIELD.findall(line) or [""]
+        word, *numbers = _fields(line)
         if not word:
             raise InputError(path, number, "a line without a word")
         if width is None:
@@ -48,7 +48,7 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
             reason = f"{len(numbers)} numbers instead of {width} (words must not contain spaces)"
             raise InputError(path, number, reason)
         if word in words:
-            raise InputError(path, number, f"the word {word!r} occurs twice")
+            raise InputError(path, number, f"the word {word[:40]!r} occurs twice")
         words[word] = len(rows)
         rows.append(_numbers(numbers, path, number))
     if announced is not None and announced[0] != len(rows):
@@ -62,20 +62,30 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
     return Vocab.from_words(ordinary), matrix
 
 
+def _fields(line: str) -> list[str]:
+    """The word and the numbers, as strings; at least one string."""
+    fields = line.rstrip(" ").split(" ")
+    if "" in fields or "\t" in line:
+        fields = _FIELD.findall(line) or [""]
+    return fields
+
+
 def _numbers(texts: list[str], path: AnyPath, line: int) -> np.ndarray:
+    """The numbers of a line, float32; Python's ``float`` would take more than should stand there."""
     try:
-        row = np.array([float(text) for text in texts], np.float64)
+        if _NUMBERS.fullmatch(" ".join(texts)):
+            row = np.array(list(map(float, texts)), np.float64)
+            if (np.abs(row) <= _LARGEST).all():
+                return row.astype(np.float32)
     except ValueError:
-        row = np.array([np.nan])
-    if not (np.abs(row) <= _LARGEST).all() or not all(map(_NUMBER.fullmatch, texts)):
-        bad = next((text for text in texts if not _is_number(text)), texts[0])
-        raise InputError(path, line, f"{bad[:40]!r} is not a number that can be used")
-    return row.astype(np.float32)
+        pass
+    bad = next(text for text in texts if not _is_number(text))
+    raise InputError(path, line, f"{bad[:40]!r} is not a number that can be used")
 
 
 def _is_number(text: str) -> bool:
     try:
-        return bool(_NUMBER.fullmatch(text) and abs(float(text)) <= _LARGEST)
+        return bool(_NUMBERS.fullmatch(text) and abs(float(text)) <= _LARGEST)
     except ValueError:
         return False
 
