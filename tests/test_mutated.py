@@ -11,6 +11,7 @@ import test_trees
 import test_vectors
 from mutation import survives
 
+from corpuscle.errors import CorpuscleError
 from corpuscle.text.alignments import read_naacl, read_pharaoh
 from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
 from corpuscle.text.bitext import read_bitext
@@ -84,3 +85,14 @@ def test_damaged_files_give_clear_errors(name):
 def test_ten_thousand_damaged_files_give_clear_errors(name):
     reader, good = READERS[name]
     survives(reader, good.encode(), 10_000, seed=2, name="x.txt" if name == "brat text" else "x.ann")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_line_of_ten_million_characters_is_read_or_refused_in_few_words(name, tmp_path):
+    reader, _ = READERS[name]
+    path = tmp_path / ("x.txt" if name == "brat text" else "x.ann")
+    path.write_bytes(b"a" * 10_000_000 + b"\n")
+    try:
+        reader(path)
+    except CorpuscleError as error:
+        assert len(error.reason) < 300
