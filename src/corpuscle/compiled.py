@@ -27,7 +27,7 @@ from numpy.typing import DTypeLike
 
 from corpuscle.progress import say
 
-__all__ = ["cache_directory", "frozen", "kernel"]
+__all__ = ["cache_directory", "frozen", "kernel", "prefetch"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -96,7 +96,9 @@ cache_directory = _choose_directory()
 os.environ["NUMBA_CACHE_DIR"] = str(cache_directory)
 
 import numba  # noqa: E402  (the environment variable comes first)
-from numba.core import event  # noqa: E402
+from llvmlite import ir  # noqa: E402
+from numba.core import cgutils, event, types  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
 
 cast(Any, numba.config).CACHE_DIR = str(cache_directory)  # someone may have imported Numba before us
 
@@ -132,3 +134,26 @@ def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
 def kernel(function: F) -> F:
     """Compile a function of arrays and numbers: cached on disk, without the GIL, with NumPy's division by zero."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@intrinsic
+def prefetch(context, array, index):
+    """Inside a kernel: ask for ``array[index]`` (one axis, index not negative) to be in the cache soon.
+
+    A loop that knows early which element it will need can do other work instead of waiting for memory.
+    """
+
+    def generate(context, builder, signature, arguments):
+        kind = signature.args[0]
+        place = cgutils.get_item_pointer(
+            context, builder, kind, context.make_array(kind)(context, builder, arguments[0]), [arguments[1]]
+        )
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        hint = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, number, number, number]), "llvm.prefetch.p0i8"
+        )
+        read, keep, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(hint, [builder.bitcast(place, byte), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, prefetch
 
 __all__ = [
     "ROOT",
@@ -42,6 +42,7 @@ ROOT = -1
 
 _CHUNK = 1 << 18
 _INSERTION = 40
+_LANES = 16
 _NONE = np.empty(0, np.int32)
 
 
@@ -90,18 +91,18 @@ class Tables(NamedTuple):
 
 
 CONTEXT = np.dtype([("backoff", np.float64), ("first_child", np.int32), ("suffix", np.int32)])
-ROW = np.dtype([("log_probability", np.float64), ("state", np.int64)])
+ROW = np.dtype([("log_probability", np.float64), ("word", np.int32), ("state", np.int32)])
 
 
 class Automaton(NamedTuple):
-    """The same model laid out for reading text: what is needed together stands together, one cache line each.
+    """The same model laid out for reading text: what is needed together stands together, in one cache line.
 
     - ``contexts``: CONTEXT (context_rows + 1,), of which the last only ends the range of children before it;
-    - ``rows``: ROW (rows,), with the state after an n-gram: its longest suffix that is a context with continuations.
+    - ``rows``: ROW (rows,), with the state after an n-gram: its longest suffix that is a context which matters, because
+      it has continuations or a back-off weight.
     """
 
     order: int
-    words: np.ndarray
     contexts: np.ndarray
     rows: np.ndarray
 
@@ -337,7 +338,8 @@ def _fill_automaton(tables, contexts, rows):
     contexts[last].suffix = ROOT
     for row in range(len(rows)):
         rows[row].log_probability = tables.log_probability[row]
-        if row < last and tables.first_child[row] < tables.first_child[row + 1]:
+        rows[row].word = tables.words[row]
+        if row < last and (tables.first_child[row] < tables.first_child[row + 1] or tables.backoff[row] != 0.0):
             rows[row].state = row
         elif tables.suffix[row] == ROOT:
             rows[row].state = ROOT
@@ -349,7 +351,7 @@ def automaton(tables: Tables) -> Automaton:
     """Lay a model out for reading text."""
     contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT), np.empty(len(tables.words), ROW)
     _fill_automaton(tables, contexts, rows)
-    return Automaton(tables.order, tables.words, contexts, rows)
+    return Automaton(tables.order, contexts, rows)
 
 
 @kernel
@@ -366,20 +368,32 @@ def find(words, low, high, word):
 
 
 @kernel
+def _search(rows, low, size, word):
+    """The last of ``size`` rows from ``low`` on whose word is not above ``word``, or ``low``; without branches."""
+    while size > 1:
+        half = size >> 1
+        low += half * (rows[low + half].word <= word)
+        size -= half
+    return low
+
+
+@kernel
 def step(model, state, word):
     """Read one word: ``(state after it, natural log of its probability)``.
 
     Decoders call this inside their own kernels, from a state that ``step`` or ``state_of`` gave, or from ``ROOT``.
     """
-    weight = 0.0
+    state, weight = np.int64(state), 0.0
     while state != ROOT:
-        here, after = model.contexts[state], model.contexts[state + 1]
-        row = find(model.words, np.int64(here.first_child), np.int64(after.first_child), word)
-        if row >= 0:
-            return model.rows[row].state, weight + model.rows[row].log_probability
-        weight += here.backoff
-        state = np.int64(here.suffix)
-    return model.rows[word].state, weight + model.rows[word].log_probability
+        context = model.contexts[state]
+        low = np.int64(context.first_child)
+        size = model.contexts[state + 1].first_child - low
+        row = _search(model.rows, low, size, word)
+        if size > 0 and model.rows[row].word == word:
+            return np.int64(model.rows[row].state), weight + model.rows[row].log_probability
+        weight += context.backoff
+        state = np.int64(context.suffix)
+    return np.int64(model.rows[word].state), weight + model.rows[word].log_probability
 
 
 @kernel
@@ -393,11 +407,57 @@ def state_of(model, context):
 
 @kernel
 def _score_sentences(model, tokens, starts, first, last, initial, end, out):
-    for sentence in range(first, last):
-        state = np.int64(initial)
-        for i in range(starts[sentence], starts[sentence + 1]):
-            state, out[i + sentence] = step(model, state, tokens[i])
-        out[starts[sentence + 1] + sentence] = step(model, state, end)[1]
+    """``step`` over whole sentences, many of them side by side.
+
+    Reading one sentence is a chain of look-ups that miss the cache and wait for one another. So there are lanes, each
+    with a sentence of its own, that take turns: a turn asks for the memory that the lane's next turn will need. Turns
+    alternate between opening a context (``size`` is -1) and searching its continuations for the word.
+    """
+    contexts, rows = model.contexts, model.rows
+    lanes = min(_LANES, last - first)
+    sentence, at, word = np.empty(lanes, np.int64), np.empty(lanes, np.int64), np.empty(lanes, np.int64)
+    state, low, size = np.empty(lanes, np.int64), np.empty(lanes, np.int64), np.full(lanes, -1)
+    weight = np.zeros(lanes)
+    for lane in range(lanes):
+        sentence[lane], at[lane], state[lane] = first + lane, starts[first + lane], initial
+        word[lane] = tokens[at[lane]] if at[lane] < starts[first + lane + 1] else end
+    waiting = first + lanes
+    while lanes > 0:
+        lane = 0
+        while lane < lanes:
+            here = state[lane]
+            if size[lane] < 0:
+                if here == ROOT:
+                    low[lane], size[lane] = word[lane], 1
+                else:
+                    low[lane] = contexts[here].first_child
+                    size[lane] = contexts[here + 1].first_child - low[lane]
+                prefetch(rows, low[lane] + (size[lane] >> 1))
+                lane += 1
+                continue
+            row = _search(rows, low[lane], size[lane], word[lane])
+            found = size[lane] > 0 and rows[row].word == word[lane]
+            size[lane] = -1
+            if not found:
+                weight[lane] += contexts[here].backoff
+                state[lane] = contexts[here].suffix
+            else:
+                out[at[lane] + sentence[lane]] = weight[lane] + rows[row].log_probability
+                weight[lane], state[lane] = 0.0, rows[row].state
+                at[lane] += 1
+                if at[lane] > starts[sentence[lane] + 1]:
+                    if waiting == last:  # the last lane moves here
+                        lanes -= 1
+                        sentence[lane], at[lane], word[lane] = sentence[lanes], at[lanes], word[lanes]
+                        state[lane], low[lane], size[lane] = state[lanes], low[lanes], size[lanes]
+                        weight[lane] = weight[lanes]
+                        continue
+                    sentence[lane], at[lane], state[lane] = waiting, starts[waiting], initial
+                    waiting += 1
+                word[lane] = tokens[at[lane]] if at[lane] < starts[sentence[lane] + 1] else end
+            if state[lane] != ROOT:
+                prefetch(contexts, state[lane])
+            lane += 1
 
 
 @kernel
@@ -451,7 +511,7 @@ def _distribution(model, state, out):
         context = chain[i]
         out *= np.exp(model.contexts[context].backoff)
         for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
-            out[model.words[row]] = np.exp(model.rows[row].log_probability)
+            out[model.rows[row].word] = np.exp(model.rows[row].log_probability)
 
 
 def distribution(model: Automaton, state: int, n_types: int) -> np.ndarray:
