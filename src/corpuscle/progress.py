@@ -1,8 +1,8 @@
 """What a user sees while work goes on, and how a user stops it.
 
 Progress goes to stderr: a bar on a terminal, nothing elsewhere. Ctrl-C inside ``with stopping() as stop`` does not
-raise; it sets ``stop.requested``, so that a learner can finish its item and write what it has. A second Ctrl-C raises at
-once.
+raise; it sets ``stop.requested``, so that a learner can finish its item and write what it has. A second Ctrl-C raises
+at once.
 """
 
 from __future__ import annotations
