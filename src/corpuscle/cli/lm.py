@@ -122,6 +122,7 @@ def train(
     digits: Digits = False,
     tokenise: Tokenise = "none",
     dev: Dev = None,
+    arpa: Annotated[str | None, typer.Option("--arpa", metavar="FILE", help="Write an ARPA file, too.")] = None,
     seed: Seed = 1,
     workers: Workers = None,
     quiet: Quiet = False,
@@ -163,6 +164,8 @@ def train(
         if source is not None and source.name == "COMMANDLINE" and inner.origins.get(name) != "tuned":
             inner.origins[name] = "given"
     model.save(output)
+    if arpa is not None:
+        _export(model, output, arpa)
     rows = inner.ngrams_.levels if inner.ngrams_ is not None else inner.tables_.levels
     tuned = sorted(name for name, origin in inner.origins.items() if origin == "tuned")
     result = {
@@ -347,14 +350,17 @@ def mix(
 @app.command()
 def export(model: ModelFile, output: Output, quiet: Quiet = False) -> None:
     """Write a model as an ARPA file (packed if its name ends in .gz or .xz)."""
+    _export(_load(model), model, output)
+
+
+def _export(model: Any, name: str, path: str) -> None:
     from corpuscle.lm import NgramModel, write_arpa
 
-    loaded = _load(model)
-    if not isinstance(loaded, NgramModel):
-        raise InputError(model, None, f"a model of kind {loaded.KIND.name} has no ARPA form")
-    if loaded.boundary == "none":
-        raise InputError(model, None, "a model without sentence boundaries has no ARPA form")
-    write_arpa(loaded, output)
+    if not isinstance(model, NgramModel):
+        raise InputError(name, None, f"a model of kind {model.KIND.name} has no ARPA form")
+    if model.boundary == "none":
+        raise InputError(name, None, "a model without sentence boundaries has no ARPA form")
+    write_arpa(model, path)
 
 
 @app.command("import")

@@ -37,56 +37,59 @@ _LOOKS_RESERVED = re.compile(rb"\\*(<unk>|<UNK>|<s>|</s>)")
 
 @kernel
 def _put_number(value, out, at):
-    """Write a log10 with ten decimals at ``out[at:]``; returns the next free place."""
+    """Write a log10 (-99 or more, below 100) with ten decimals at ``out[at:]``; returns the next free place."""
     if value < 0:
         out[at] = 45
         at += 1
         value = -value
-    scaled = np.int64(np.floor(value * 1e10 + 0.5))
-    whole, fraction = scaled // 10_000_000_000, scaled % 10_000_000_000
-    power = 1
-    while power * 10 <= whole:
-        power *= 10
-    while power > 0:
-        out[at] = 48 + whole // power % 10
+    scaled = np.uint64(value * 1e10 + 0.5)
+    whole = scaled // np.uint64(10_000_000_000)
+    fraction = scaled - whole * np.uint64(10_000_000_000)
+    if whole >= np.uint64(10):
+        out[at] = np.uint64(48) + whole // np.uint64(10)
+        whole = whole % np.uint64(10)
         at += 1
-        power //= 10
-    out[at] = 46
-    for digit in range(10, 0, -1):
-        out[at + digit] = 48 + fraction % 10
-        fraction //= 10
-    return at + 11
+    out[at] = np.uint64(48) + whole
+    out[at + 1] = 46
+    upper = fraction // np.uint64(100_000)  # two halves, so that their divisions overlap
+    lower = fraction - upper * np.uint64(100_000)
+    for digit in range(5, 0, -1):
+        rest = upper // np.uint64(10)
+        out[at + 1 + digit] = np.uint64(48) + upper - rest * np.uint64(10)
+        upper = rest
+        rest = lower // np.uint64(10)
+        out[at + 6 + digit] = np.uint64(48) + lower - rest * np.uint64(10)
+        lower = rest
+    return at + 12
 
 
 @kernel
-def _put_rows(words, first_child, numbers, weights, levels, m, first, last, ancestors, text, offsets, out):
+def _put_rows(words, first_child, numbers, weights, m, first, last, ancestors, text, offsets, longest, out):
     """Write the lines of the rows ``first`` to ``last`` of order m, as far as they fit: ``(next row, bytes written)``.
 
-    ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date.
+    ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date;
+    ``longest``: bytes of the longest word.
     """
     at = 0
+    room = len(out) - m * (longest + 1) - 64
     for row in range(first, last):
-        if m > 1:
-            ancestors[m - 1] = row
-            for k in range(m - 2, -1, -1):
-                while first_child[ancestors[k] + 1] <= ancestors[k + 1]:
-                    ancestors[k] += 1
-        else:
-            ancestors[0] = row
-        needed = 64
-        for k in range(m):
-            word = words[ancestors[k]]
-            needed += offsets[word + 1] - offsets[word] + 1
-        if at + needed > len(out):
+        if at > room:
             return row, at
+        ancestors[m - 1] = row
+        for k in range(m - 2, -1, -1):
+            if first_child[ancestors[k] + 1] > ancestors[k + 1]:
+                break
+            while first_child[ancestors[k] + 1] <= ancestors[k + 1]:
+                ancestors[k] += 1
         at = _put_number(numbers[row], out, at)
+        out[at] = 9
         for k in range(m):
-            out[at] = 9 if k == 0 else 32
-            at += 1
             word = words[ancestors[k]]
             for i in range(offsets[word], offsets[word + 1]):
-                out[at] = text[i]
                 at += 1
+                out[at] = text[i]
+            at += 1
+            out[at] = 32
         if row < len(weights) and weights[row] != 0.0:
             out[at] = 9
             at = _put_number(weights[row], out, at + 1)
@@ -114,7 +117,7 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
     with np.errstate(invalid="ignore"):
         numbers = np.maximum(tables.log_probability / _LN10, _NOTHING)
         weights = np.maximum(tables.backoff / _LN10, _NOTHING)
-    longest = int(np.diff(offsets).max()) + 1
+    longest = int(np.diff(offsets).max())
 
     def lines(first: int, last: int, m: int) -> list[bytes]:
         ancestors = np.zeros(tables.order, np.int64)
@@ -122,11 +125,11 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
         for k in range(m - 2, -1, -1):
             ancestors[k] = np.searchsorted(tables.first_child, ancestors[k + 1], side="right") - 1
         pieces = []
-        out = np.empty(max(_ROWS * 64, m * longest + 64), np.uint8)
+        out = np.empty(_ROWS * 64 + m * (longest + 1) + 64, np.uint8)
         while first < last:
             first, used = _put_rows(
-                tables.words, tables.first_child, numbers, weights, tables.levels, m, first, last, ancestors,
-                text, offsets, out,
+                tables.words, tables.first_child, numbers, weights, m, first, last, ancestors,
+                text, offsets, longest, out,
             )  # fmt: skip
             pieces.append(out[:used].tobytes())
         return pieces
