@@ -1,0 +1,483 @@
+"""Hierarchical Pitman-Yor processes as Chinese restaurants in flat arrays.
+
+A *node* is a restaurant (a context), an *entry* is a dish in it (a word after that context). Customers of an entry sit
+at tables; every table of an entry is one customer of the same dish in the parent restaurant, and the tables of a root
+are draws from the base measure. With c customers, t tables, discount d and strength s of the node:
+
+    P(w | u) = (c_uw - d t_uw) / (s + c_u) + (s + d t_u) / (s + c_u) * P(w | parent of u),    P(w | above a root) = base
+
+One pool holds any number of hierarchies (words, characters, a hierarchy for each topic, two-dish switches): each has a
+root made by ``new_root(pool, law)``. A *law* is a row of ``pool.discounts`` and ``pool.strengths``; a child's law is
+its parent's plus one, so laws are depths, shared by all hierarchies whose roots have the same law. The base probability
+of a dish is an argument of every call: it may be constant, or come from another model inside the caller's kernel.
+
+What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishes and symbols are integers from 0 on):
+
+- nodes: ``find_child``, ``make_child``, ``find_context`` and ``make_context`` (most recent symbol first), ``release``;
+- whole customers: ``add(pool, node, dish, base, stream)`` and ``remove(pool, node, dish, stream)`` follow the tables up
+  the tree. They return whether a table was opened (closed) at the root: there a caller adds (removes) what stands below
+  the root, such as the spelling of a word. ``seat``, ``unseat`` do the same from an entry that the caller remembers;
+  ``reseat`` is both at once, for Gibbs sweeps that change no dish: it never frees or makes nodes and entries;
+- prediction, without writing, so safe in threads: ``probability(pool, node, dish, base)``, and its parts
+  ``own_share`` (the first term) and ``passed_on`` (the factor of the second);
+- variable depth (every customer stops at a depth of its own): ``add_variable``, ``remove_variable``,
+  ``variable_probability``, and their parts ``descend``, ``stop_weights``, ``stop_probability``, ``count_stop``;
+- one restaurant only, for models whose tables have other parents: ``find_entry``, ``entry_of``, ``drop_entry``,
+  ``join_table``, ``open_table``, ``leave_table``, and for moves of whole tables ``take_table``, ``place_table``.
+
+Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
+come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
+``grown(pool)`` and calls again. ``new_pool`` makes a pool; ``corpuscle.engine.seating`` samples discounts and
+strengths, verifies a pool, and keeps it in arrays.
+
+Table sizes. Tables of one customer are counted (``SINGLES``); if only one table is larger, its size follows from the
+totals; only from two larger tables on is there a list of *cells* (size, number of tables of that size), largest first.
+So nearly all entries of a text need no cell, and frequent ones need one for each distinct size, not for each table.
+
+Teh (2006); variable depth: Mochihashi and Sumita (2007).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+from corpuscle.engine.pool import (
+    CELL_ROWS,
+    CELLS,
+    COUNT,
+    CUSTOMERS,
+    LAW,
+    NEXT,
+    NODE,
+    NONE,
+    PARENT,
+    PASSES,
+    SINGLES,
+    SIZE,
+    STOPS,
+    TABLES,
+    UP,
+    Restaurants,
+    drop_entry,
+    entry_of,
+    find_child,
+    find_context,
+    find_entry,
+    give_back,
+    grown,
+    has_room,
+    make_child,
+    make_context,
+    new_pool,
+    new_root,
+    release,
+    take,
+)
+from corpuscle.random import below, uniform
+
+__all__ = [
+    "Restaurants",
+    "add",
+    "add_variable",
+    "count_stop",
+    "descend",
+    "drop_entry",
+    "entry_of",
+    "find_child",
+    "find_context",
+    "find_entry",
+    "grown",
+    "has_room",
+    "join_table",
+    "leave_table",
+    "make_child",
+    "make_context",
+    "new_pool",
+    "new_root",
+    "open_table",
+    "own_share",
+    "passed_on",
+    "place_table",
+    "probability",
+    "release",
+    "remove",
+    "remove_variable",
+    "reseat",
+    "seat",
+    "stop_probability",
+    "stop_weights",
+    "take_table",
+    "unseat",
+    "variable_probability",
+]
+
+
+# ---- the tables of one entry
+
+
+@kernel
+def _insert_size(pool, entry, size):
+    """One more table of this size (2 or more) in the list of cells."""
+    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
+    while at >= 0 and cells[at, SIZE] > size:
+        before, at = at, np.int64(cells[at, NEXT])
+    if at >= 0 and cells[at, SIZE] == size:
+        cells[at, COUNT] += 1
+        return
+    new = take(pool.counters, CELL_ROWS, cells)
+    cells[new, SIZE], cells[new, COUNT], cells[new, NEXT] = size, 1, at
+    if before < 0:
+        pool.entries[entry, CELLS] = new
+    else:
+        cells[before, NEXT] = new
+
+
+@kernel
+def _delete_size(pool, entry, size):
+    """One table of this size less in the list of cells."""
+    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
+    while cells[at, SIZE] != size:
+        before, at = at, np.int64(cells[at, NEXT])
+    cells[at, COUNT] -= 1
+    if cells[at, COUNT] == 0:
+        after = cells[at, NEXT]
+        if before < 0:
+            pool.entries[entry, CELLS] = after
+        else:
+            cells[before, NEXT] = after
+        give_back(pool.counters, CELL_ROWS, cells, at)
+
+
+@kernel
+def place_table(pool, entry, size):
+    """Put a table with its customers into an entry; the customer above is the caller's business."""
+    entries = pool.entries
+    if size == 1:
+        entries[entry, SINGLES] += 1
+    else:
+        larger = entries[entry, TABLES] - entries[entry, SINGLES]
+        if larger == 1:
+            _insert_size(pool, entry, np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES]))
+        if larger >= 1:
+            _insert_size(pool, entry, size)
+    node = entries[entry, NODE]
+    entries[entry, CUSTOMERS] += size
+    entries[entry, TABLES] += 1
+    pool.nodes[node, CUSTOMERS] += size
+    pool.nodes[node, TABLES] += 1
+
+
+@kernel
+def _take_table(pool, entry, size):
+    """Take a table of a known size out of an entry."""
+    entries = pool.entries
+    if size == 1:
+        entries[entry, SINGLES] -= 1
+    else:
+        larger = entries[entry, TABLES] - entries[entry, SINGLES]
+        if larger >= 2:
+            _delete_size(pool, entry, size)
+        if larger == 2:
+            _delete_size(pool, entry, np.int64(pool.cells[entries[entry, CELLS], SIZE]))
+    node = entries[entry, NODE]
+    entries[entry, CUSTOMERS] -= size
+    entries[entry, TABLES] -= 1
+    pool.nodes[node, CUSTOMERS] -= size
+    pool.nodes[node, TABLES] -= 1
+
+
+@kernel
+def take_table(pool, entry, stream):
+    """Take one of the tables of an entry, each with the same probability, out of it: its size."""
+    entries = pool.entries
+    left = below(stream, np.int64(entries[entry, TABLES])) - entries[entry, SINGLES]
+    size = np.int64(1)
+    if left >= 0:
+        at = np.int64(entries[entry, CELLS])
+        if at < 0:
+            size = np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
+        else:
+            while left >= pool.cells[at, COUNT]:
+                left -= pool.cells[at, COUNT]
+                at = np.int64(pool.cells[at, NEXT])
+            size = np.int64(pool.cells[at, SIZE])
+    _take_table(pool, entry, size)
+    return size
+
+
+@kernel
+def open_table(pool, entry):
+    """A customer sits down at a new table."""
+    place_table(pool, entry, np.int64(1))
+
+
+@kernel
+def join_table(pool, entry, stream):
+    """A customer joins one of the tables of an entry, with weights size - discount."""
+    entries, cells = pool.entries, pool.cells
+    singles, at = entries[entry, SINGLES], np.int64(entries[entry, CELLS])
+    size = np.int64(1)
+    if entries[entry, TABLES] > singles:
+        size = np.int64(entries[entry, CUSTOMERS] - singles)
+        if singles or at >= 0:
+            discount = pool.discounts[pool.nodes[entries[entry, NODE], LAW]]
+            left = uniform(stream) * (entries[entry, CUSTOMERS] - discount * entries[entry, TABLES])
+            left -= singles * (1.0 - discount)
+            if left < 0.0:
+                size = np.int64(1)
+            elif at >= 0:
+                left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
+                while left >= 0.0 and cells[at, NEXT] >= 0:
+                    at = np.int64(cells[at, NEXT])
+                    left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
+                size = np.int64(cells[at, SIZE])
+    _take_table(pool, entry, size)
+    place_table(pool, entry, size + 1)
+
+
+@kernel
+def leave_table(pool, entry, stream):
+    """One of the customers of an entry, each with the same probability, leaves: whether its table is gone with it."""
+    entries, cells = pool.entries, pool.cells
+    left = below(stream, np.int64(entries[entry, CUSTOMERS])) - entries[entry, SINGLES]
+    if left < 0:
+        _take_table(pool, entry, np.int64(1))
+        return True
+    at = np.int64(entries[entry, CELLS])
+    size = np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
+    if at >= 0:
+        while left >= np.int64(cells[at, SIZE]) * cells[at, COUNT]:
+            left -= np.int64(cells[at, SIZE]) * cells[at, COUNT]
+            at = np.int64(cells[at, NEXT])
+        size = np.int64(cells[at, SIZE])
+    _take_table(pool, entry, size)
+    place_table(pool, entry, size - 1)
+    return False
+
+
+# ---- prediction
+
+
+@kernel
+def own_share(pool, node, entry):
+    """What a node itself gives to a dish: (c_uw - d t_uw) / (s + c_u); ``entry`` may be NONE."""
+    if entry < 0 or pool.entries[entry, CUSTOMERS] == 0:
+        return 0.0
+    law = pool.nodes[node, LAW]
+    mass = pool.entries[entry, CUSTOMERS] - pool.discounts[law] * pool.entries[entry, TABLES]
+    return mass / (pool.strengths[law] + pool.nodes[node, CUSTOMERS])
+
+
+@kernel
+def passed_on(pool, node):
+    """What a node leaves to its parent: (s + d t_u) / (s + c_u), 1 if it is empty."""
+    customers = pool.nodes[node, CUSTOMERS]
+    if customers == 0:
+        return 1.0
+    law = pool.nodes[node, LAW]
+    return (pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]) / (pool.strengths[law] + customers)
+
+
+@kernel
+def probability(pool, node, dish, base):
+    """P(dish | node), where ``base`` is its probability above the root."""
+    total, weight, entry = 0.0, 1.0, np.int64(NONE)
+    node = np.int64(node)
+    while node >= 0:
+        entry = find_entry(pool, node, dish) if entry < 0 else np.int64(pool.entries[entry, UP])
+        total += weight * own_share(pool, node, entry)
+        weight *= passed_on(pool, node)
+        node = np.int64(pool.nodes[node, PARENT])
+    return total + weight * base
+
+
+# ---- whole customers
+
+
+@kernel
+def _fill_parents(pool, entry, base):
+    """``work[0, k]`` := the probability of the dish above the k-th entry of the chain from ``entry`` to the root."""
+    work, depth = pool.work, 0
+    while entry >= 0:
+        node = np.int64(pool.entries[entry, NODE])
+        work[0, depth] = own_share(pool, node, entry)
+        work[1, depth] = passed_on(pool, node)
+        depth += 1
+        entry = np.int64(pool.entries[entry, UP])
+    here = np.float64(base)
+    for k in range(depth - 1, -1, -1):
+        here, work[0, k] = work[0, k] + work[1, k] * here, here
+
+
+@kernel
+def seat(pool, entry, base, stream):
+    """A customer comes to an entry, and for each new table one to the entry above: whether a root opened a table."""
+    entry, level = np.int64(entry), -1
+    while entry >= 0:
+        customers = pool.entries[entry, CUSTOMERS]
+        opens = customers == 0
+        if not opens:
+            node = pool.entries[entry, NODE]
+            law = pool.nodes[node, LAW]
+            joining = customers - pool.discounts[law] * pool.entries[entry, TABLES]
+            opening = pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]
+            draw = uniform(stream)
+            # The probability above is at most one: often that decides, and the entries above need not be looked at.
+            if draw * (joining + opening) >= joining:
+                if level < 0:
+                    _fill_parents(pool, entry, base)
+                    level = 0
+                opens = draw * (joining + opening * pool.work[0, level]) >= joining
+        if not opens:
+            join_table(pool, entry, stream)
+            return False
+        open_table(pool, entry)
+        entry = np.int64(pool.entries[entry, UP])
+        if level >= 0:
+            level += 1
+    return True
+
+
+@kernel
+def unseat(pool, entry, stream):
+    """A customer of an entry goes, and for each table that closes one above: whether a root closed a table."""
+    entry = np.int64(entry)
+    while entry >= 0:
+        closed = leave_table(pool, entry, stream)
+        up = np.int64(pool.entries[entry, UP])
+        if pool.entries[entry, CUSTOMERS] == 0:
+            drop_entry(pool, entry)
+        if not closed:
+            return False
+        entry = up
+    return True
+
+
+@kernel
+def reseat(pool, entry, base, stream):
+    """A customer of an entry stands up and sits down again: by how much the root's tables of the dish changed.
+
+    Entries that are empty in between are full again at the end, so nothing is freed.
+    """
+    at, closed = np.int64(entry), True
+    while at >= 0 and closed:
+        closed = leave_table(pool, at, stream)
+        at = np.int64(pool.entries[at, UP])
+    return np.int64(seat(pool, entry, base, stream)) - np.int64(closed)
+
+
+@kernel
+def add(pool, node, dish, base, stream):
+    """A customer with a dish comes to a node: whether the root opened a table (drew the dish from the base)."""
+    return seat(pool, entry_of(pool, node, dish, True), base, stream)
+
+
+@kernel
+def remove(pool, node, dish, stream):
+    """A customer with a dish leaves a node: whether the root closed a table."""
+    return unseat(pool, find_entry(pool, node, dish), stream)
+
+
+# ---- variable depth
+
+
+@kernel
+def stop_probability(pool, node):
+    """The probability that a customer who comes through a node stops there; NONE: a node that does not exist."""
+    stops, passes = pool.stop_prior[0], pool.stop_prior[1]
+    if node >= 0:
+        stops += pool.nodes[node, STOPS]
+        passes += pool.nodes[node, PASSES]
+    return stops / (stops + passes)
+
+
+@kernel
+def count_stop(pool, node, change):
+    """Note that a customer stopped at a node and passed through all its ancestors (or, with -1, no longer does)."""
+    pool.nodes[node, STOPS] += change
+    node = np.int64(pool.nodes[node, PARENT])
+    while node >= 0:
+        pool.nodes[node, PASSES] += change
+        node = np.int64(pool.nodes[node, PARENT])
+
+
+@kernel
+def descend(pool, root, symbols, position, longest):
+    """``path`` := the existing nodes for the symbols before a position, from the root down to depth ``longest`` at
+    most; returns the depth of the last one."""
+    node = np.int64(root)
+    pool.path[0] = root
+    for m in range(longest):
+        node = find_child(pool, node, np.int64(symbols[position - 1 - m]))
+        if node < 0:
+            return m
+        pool.path[m + 1] = node
+    return longest
+
+
+@kernel
+def stop_weights(pool, deepest, longest, dish, base):
+    """``work[2, n]`` := P(stop at depth n) P(dish | the node there), n = 0..longest, along ``path``; returns their sum.
+
+    Whoever gets to ``longest`` must stop there. Nodes below ``deepest`` do not exist and predict as it does.
+    """
+    here, reach, total = np.float64(base), 1.0, 0.0
+    entry = np.int64(0)
+    for n in range(longest + 1):
+        node = np.int64(NONE)
+        if n <= deepest:
+            node = np.int64(pool.path[n])
+            if entry >= 0:  # where a dish is missing it is missing further down, too
+                entry = find_entry(pool, node, dish)
+            here = own_share(pool, node, entry) + passed_on(pool, node) * here
+        stop = stop_probability(pool, node) if n < longest else 1.0
+        pool.work[2, n] = reach * stop * here
+        total += pool.work[2, n]
+        reach *= 1.0 - stop
+    return total
+
+
+@kernel
+def variable_probability(pool, root, symbols, position, longest, dish, base):
+    """P(dish | the symbols before a position), summed over depths up to ``longest``; writes nothing."""
+    node, entry = np.int64(root), np.int64(0)
+    here, reach, total = np.float64(base), 1.0, 0.0
+    for n in range(longest + 1):
+        if entry >= 0:
+            entry = find_entry(pool, node, dish)
+        here = own_share(pool, node, entry) + passed_on(pool, node) * here
+        if n == longest:
+            break
+        stop = stop_probability(pool, node)
+        total += reach * stop * here
+        reach *= 1.0 - stop
+        node = find_child(pool, node, np.int64(symbols[position - 1 - n]))
+        if node < 0:
+            break
+    return total + reach * here
+
+
+@kernel
+def add_variable(pool, root, symbols, position, longest, dish, base, stream):
+    """A customer comes, chooses how many of the symbols before a position it looks at, and sits down: that depth."""
+    deepest = descend(pool, root, symbols, position, longest)
+    left = uniform(stream) * stop_weights(pool, deepest, longest, dish, base)
+    depth = 0
+    while depth < longest and left >= pool.work[2, depth]:
+        left -= pool.work[2, depth]
+        depth += 1
+    node = np.int64(pool.path[min(depth, deepest)])
+    for m in range(deepest, depth):
+        node = make_child(pool, node, np.int64(symbols[position - 1 - m]))
+    count_stop(pool, node, 1)
+    add(pool, node, dish, base, stream)
+    return depth
+
+
+@kernel
+def remove_variable(pool, root, symbols, position, depth, dish, stream):
+    """The customer who chose this depth goes."""
+    node = find_context(pool, root, symbols, position, depth)
+    count_stop(pool, node, -1)
+    remove(pool, node, dish, stream)
