@@ -212,7 +212,7 @@ def test_tuned_discounts_make_the_development_text_likelier(method):
 
 
 def test_the_gradient_of_the_tuning_objective_is_the_finite_difference():
-    from corpuscle.engine.ngrams import count_ngrams
+    from corpuscle.engine.counting import count_ngrams
     from corpuscle.lm.tuning import interpolated_objective
 
     corpus, dev = zipf_corpus(sentences=50, types=9), zipf_corpus(seed=8, sentences=30, types=9)
@@ -283,12 +283,15 @@ def test_a_better_model_wins_the_paired_comparison():
     assert result.difference < 0 and result.high < 0 and result.p_value < 0.01
 
 
-def test_next_words_are_the_largest_of_the_distribution():
-    model = NgramModel("mkn", 3).fit(zipf_corpus())
-    best = model.next_words(["<s>", "w1"], 5)
-    everything = np.sort(model.distribution(["<s>", "w1"])[1:])[::-1]
-    assert [p for _, p in best] == pytest.approx(everything[:5].tolist())
-    assert len(model.next_words(["w1"], 10_000)) < 10_000
+@pytest.mark.parametrize("extra", [{}, {"prune": (0, 1)}, {"method": "backoff-mkn"}])
+def test_next_words_are_the_largest_of_the_distribution(extra):
+    corpus = zipf_corpus()
+    model = NgramModel(order=3, **extra).fit(corpus)
+    for history in histories(model, corpus, 3):
+        everything = np.sort(model.distribution(history)[1:])[::-1]
+        for k in (1, 5, 20):
+            assert [p for _, p in model.next_words(history, k)] == pytest.approx(everything[:k].tolist())
+    assert len(model.next_words(["w1"], 10_000)) == np.count_nonzero(model.distribution(["w1"])[1:])
 
 
 def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
@@ -495,6 +498,24 @@ def test_em_finds_the_weight_that_a_grid_finds():
     for weight in np.linspace(0.02, 0.98, 25):
         mixture.weights_ = np.array([weight, 1 - weight])
         assert mixture.perplexity(corpus[600:], draws=1)["perplexity"] >= best - 1e-9
+
+
+# ---- many machines
+
+
+def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    corpus = zipf_corpus(sentences=2000)
+    NgramModel("mkn", 4, workers=2).fit(corpus).save(tmp_path / "threads")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+    ):
+        patch.setattr("corpuscle.lm.ngram.CLUSTER_CHUNK", 2000)
+        NgramModel("mkn", 4, cluster=cluster.scheduler_address).fit(corpus).save(tmp_path / "cluster")
+        with pytest.raises(SettingError, match="boundaries"):
+            NgramModel("mkn", 4, boundary="none", cluster=cluster.scheduler_address).fit(corpus)
+    assert (tmp_path / "cluster").read_bytes() == (tmp_path / "threads").read_bytes()
 
 
 # ---- edges

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.engine.ngrams import ROOT, add_boundaries, chunk_bounds, count_ngrams, truncate
+from corpuscle.engine.counting import add_boundaries, count_ngrams
+from corpuscle.engine.merging import merge_ngrams
+from corpuscle.engine.ngrams import ROOT, chunk_bounds, look_up, truncate
 
 START, END = 1, 2
 
@@ -96,3 +98,23 @@ def test_chunks_cover_all_rows_once():
     bounds = chunk_bounds(starts, 300)
     assert bounds[0] == 0 and bounds[-1] == 1000 and (np.diff(bounds) > 0).all()
     assert chunk_bounds(np.zeros(1, np.int64)).tolist() == [0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(sentences_of_ids, st.integers(0, 12), st.integers(1, 5))
+def test_merging_the_counts_of_two_halves_is_counting_the_whole(sentences, cut, order):
+    halves = [count_ngrams(stream_of(part), 8, order, end=END) for part in (sentences[:cut], sentences[cut:])]
+    for a, b in zip(merge_ngrams(*halves), count_ngrams(stream_of(sentences), 8, order, end=END), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sentences_of_ids, st.lists(st.lists(st.integers(1, 7), min_size=3, max_size=3), min_size=1, max_size=20))
+def test_look_up_finds_every_row_and_nothing_else(sentences, queries):
+    ngrams = count_ngrams(stream_of(sentences), 8, 4, end=END)
+    grams = spelled_out(ngrams)
+    trigrams = grams[ngrams.levels[2] : ngrams.levels[3]]
+    if trigrams:
+        assert look_up(ngrams, np.array(trigrams)).tolist() == list(range(ngrams.levels[2], ngrams.levels[3]))
+    for query, row in zip(queries, look_up(ngrams, np.array(queries)).tolist(), strict=True):
+        assert (grams[row] == tuple(query)) if row >= 0 else tuple(query) not in grams

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpuscle.cli.common import (
+    Cluster,
     Digits,
     Input,
     Inputs,
@@ -125,6 +126,7 @@ def train(
     arpa: Annotated[str | None, typer.Option("--arpa", metavar="FILE", help="Write an ARPA file, too.")] = None,
     seed: Seed = 1,
     workers: Workers = None,
+    cluster: Cluster = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -142,7 +144,7 @@ def train(
         "method": method, "order": _order(order), "boundary": boundary, "unigram": unigram,
         "discounts": _discounts(discounts), "strict": strict, "prune": thresholds, "entropy": entropy,
         "unk": unk_token, "units": units, "allow_markup": allow_markup, "preprocessing": preprocessing,
-        "workers": workers, "seed": seed,
+        "workers": workers, "cluster": cluster, "seed": seed,
     }  # fmt: skip
     model: NgramModel | ClassModel
     if classes is None:

@@ -2,7 +2,9 @@
 
 One file a subject:
 
-- ``ngrams``: all n-grams of a text as one trie; back-off tables, look-up, ``step`` for decoders;
+- ``ngrams``: all n-grams of a text as one trie, back-off models over it: look-up, scores, ``step`` for decoders;
+- ``counting``, ``merging``: the n-grams of a text, and of several texts together;
 - ``smoothing``: adjusted counts, discounts and the Kneser-Ney family;
-- ``exchange``: word classes by exchange.
+- ``exchange``: word classes by exchange;
+- ``restaurants``: hierarchical Pitman-Yor processes, over the arrays of ``pool``; ``seating``: their parameters.
 """

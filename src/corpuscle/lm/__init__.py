@@ -37,6 +37,10 @@ def warm() -> None:
     import tempfile
     import warnings
 
+    import numpy as np
+
+    from corpuscle.engine.merging import merge_ngrams
+    from corpuscle.engine.ngrams import look_up
     from corpuscle.errors import CorpuscleWarning
     from corpuscle.text.corpus import Corpus
 
@@ -46,6 +50,9 @@ def warm() -> None:
         path = os.path.join(folder, "model")
         for settings in ({}, {"boundary": "none"}, {"method": "backoff-mkn"}, {"prune": (0, 1), "entropy": 1e-9}):
             model = NgramModel(order=3, min_count=1, **settings).fit(corpus)
+            if model.ngrams_ is not None:
+                merge_ngrams(model.ngrams_, model.ngrams_)
+                look_up(model.ngrams_, np.array([[3, 4]]))
             model.save(path)
             loaded = NgramModel.from_container(read(path))
             loaded.perplexity(corpus, draws=10)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams import Tables, find
+from corpuscle.engine.ngrams import Tables, find_ngram
 from corpuscle.errors import InputError
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.text.files import open_bytes, write_atomically
@@ -357,24 +357,13 @@ def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, Vocab, np.ndar
 
 
 @kernel
-def _row_of(words, first_child, grams, i, begin, end):
-    """The row of the words ``begin`` to ``end`` of n-gram i, or -1."""
-    row = grams[i, begin]
-    for k in range(begin + 1, end):
-        row = find(words, np.int64(first_child[row]), np.int64(first_child[row + 1]), grams[i, k])
-        if row < 0:
-            break
-    return row
-
-
-@kernel
 def _place(words, first_child, grams, contexts, suffixes):
     """For each n-gram the row of its context, -1 if that is not listed, and of its longest proper suffix that is."""
     m = grams.shape[1]
     for i in range(len(grams)):
-        contexts[i] = _row_of(words, first_child, grams, i, 0, m - 1)
+        contexts[i] = find_ngram(words, first_child, grams[i, : m - 1])
         for begin in range(1, m):
-            suffixes[i] = _row_of(words, first_child, grams, i, begin, m)
+            suffixes[i] = find_ngram(words, first_child, grams[i, begin:])
             if suffixes[i] >= 0:
                 break
 

@@ -8,31 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from os import cpu_count
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
+from corpuscle import scale
 from corpuscle.compiled import frozen
 from corpuscle.engine import smoothing
+from corpuscle.engine.counting import add_boundaries, count_ngrams
+from corpuscle.engine.merging import merge_ngrams
 from corpuscle.engine.ngrams import (
     Automaton,
     Ngrams,
     Tables,
-    add_boundaries,
     automaton,
-    count_ngrams,
     distribution,
     score_sentences,
     score_stream,
     state_of,
+    top_continuations,
     truncate,
 )
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.tuning import interpolated_objective, tune
+from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.preprocessing import Preprocessing
@@ -43,6 +46,8 @@ __all__ = ["BOUNDARIES", "METHODS", "Method", "NgramModel", "find_markup"]
 BOUNDARIES = ("single", "pad", "none")
 UNIGRAMS = ("uniform", "types")
 AUTO_ORDERS = 6
+CLUSTER_CHUNK = 1 << 20
+"""About how many tokens a worker of a cluster counts at a time; the result does not depend on it."""
 IMPORTED = "imported"
 """The method of a model whose probabilities come from elsewhere."""
 
@@ -119,7 +124,8 @@ class NgramModel(LanguageModel):
     - ``prune``: n-grams of order m that occur at most ``prune[m - 1]`` times are left out (the last number serves
       the higher orders); ``entropy``: so are n-grams whose loss changes the model by less than this, relative to its
       perplexity;
-    - ``unk``, ``units``, ``preprocessing``: how texts are read, see ``read_text``; kept with the model.
+    - ``unk``, ``units``, ``preprocessing``: how texts are read, see ``read_text``; kept with the model;
+    - ``workers``, ``cluster``: threads, or a Dask cluster (address or client) that counts pieces of the text.
 
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
     """
@@ -159,6 +165,7 @@ class NgramModel(LanguageModel):
         allow_markup: bool = False,
         preprocessing: Preprocessing | None = None,
         workers: int | None = None,
+        cluster: Any = None,
         seed: int = 1,
     ):
         _one_of("method", method, (*METHODS, IMPORTED))
@@ -179,7 +186,7 @@ class NgramModel(LanguageModel):
         self.prune, self.entropy, self.unk, self.allow_markup = tuple(prune), entropy, unk, allow_markup
         self.units = units
         self.preprocessing = preprocessing or Preprocessing()
-        self.workers, self.seed = workers or cpu_count() or 1, seed
+        self.workers, self.cluster, self.seed = workers or scale.default_workers(), cluster, seed
         self.order = order if isinstance(order, int) else 0
         self.origins: dict[str, str] = {}
         self.provenance: dict[str, Any] = {}
@@ -206,13 +213,7 @@ class NgramModel(LanguageModel):
             self.vocab_, mapping = corpus.vocab.cut(self.min_count)
             corpus = corpus.map_tokens(mapping, self.vocab_)
         self.order = AUTO_ORDERS if self.requested_order == "auto" else int(self.requested_order)
-        ngrams = count_ngrams(
-            self._symbols(corpus),
-            len(self.vocab_),
-            self.order,
-            end=END if self.boundary != "none" else -1,
-            workers=self.workers,
-        )
+        ngrams = self._count(corpus)
         if dev is not None:
             self.tuning_items_ = item_hashes(dev)
             dev = dev.recode(self.vocab_)
@@ -224,6 +225,18 @@ class NgramModel(LanguageModel):
         if self.prune or self.entropy:
             self._prune()
         return self
+
+    def _count(self, corpus: Corpus) -> Ngrams:
+        end = END if self.boundary != "none" else -1
+        if self.cluster is None:
+            return count_ngrams(self._symbols(corpus), len(self.vocab_), self.order, end, self.workers)
+        if self.boundary == "none":
+            raise SettingError("a text without sentence boundaries is counted in one piece, not on a cluster")
+        bounds = chunks_of(corpus.lengths + 1, CLUSTER_CHUNK).tolist()
+        pieces = [self._symbols(corpus[first:last]) for first, last in pairwise(bounds)]
+        with scale.workers(cluster=self.cluster) as pool:
+            count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order, end=end)
+            return pool.scatter(pieces).map_reduce(count, merge_ngrams)
 
     def _symbols(self, corpus: Corpus) -> np.ndarray:
         if self.boundary == "none":
@@ -375,11 +388,28 @@ class NgramModel(LanguageModel):
 
     def distribution(self, context: Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,); ``"<s>"`` as first word is the beginning of a sentence."""
+        return distribution(self.automaton_, self._state_after(context), len(self.vocab_))
+
+    def _state_after(self, context: Sequence[str]) -> int:
         ids = self.vocab_.encode(context)
         if len(context) and context[0] == MARKUP[START] and context[0] not in self.vocab_:
             left = 1 if self.boundary == "single" else max(1, self.order - 1)
             ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
-        return distribution(self.automaton_, state_of(self.automaton_, ids), len(self.vocab_))
+        return int(state_of(self.automaton_, ids))
+
+    def next_words(self, context: Sequence[str], k: int = 10) -> list[tuple[str, float]]:
+        """The k most likely next words with their probabilities, without a look at the whole vocabulary."""
+        words, scores = top_continuations(self.automaton_, self._state_after(context), self._ranked, k + 1)
+        good = (words != UNKNOWN) & (scores > -np.inf)
+        best = zip(words[good][:k].tolist(), np.exp(scores[good][:k]).tolist(), strict=True)
+        return [(self.vocab_.word(word), probability) for word, probability in best]
+
+    @cached_property
+    def _ranked(self) -> np.ndarray:
+        """All symbols by falling unigram probability, without the unknown word."""
+        scores = self.automaton_.rows["log_probability"][: len(self.vocab_)]
+        ranked = np.argsort(-scores, kind="stable")
+        return ranked[ranked != UNKNOWN]
 
     # ---- keeping
 
