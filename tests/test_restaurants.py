@@ -9,7 +9,7 @@ import pytest
 
 from corpuscle.engine import pool as columns
 from corpuscle.engine import restaurants as hpy
-from corpuscle.engine import seating
+from corpuscle.engine import seating, variable
 from corpuscle.random import Random
 
 
@@ -449,24 +449,24 @@ def test_variable_depth_sums_to_one_and_everything_can_be_removed():
     depths = []
     for i, dish in enumerate(text):
         pool = roomy(pool, longest)
-        depths.append(hpy.add_variable(pool, root, text, i, min(i, longest), dish, 1 / types, draws))
+        depths.append(variable.add_variable(pool, root, text, i, min(i, longest), dish, 1 / types, draws))
     for sweep in range(3):
         for i, dish in enumerate(text):
-            hpy.remove_variable(pool, root, text, i, depths[i], dish, draws)
+            variable.remove_variable(pool, root, text, i, depths[i], dish, draws)
             pool = roomy(pool, longest)
-            depths[i] = hpy.add_variable(pool, root, text, i, min(i, longest), dish, 1 / types, draws)
+            depths[i] = variable.add_variable(pool, root, text, i, min(i, longest), dish, 1 / types, draws)
         assert seating.verify(pool, variable=True).sum() == len(text)
         seating.sample_parameters(pool, 1, sweep)
     assert max(depths) > 2
     for i in (0, 1, 7, 40, 299):
         available = min(i, longest)
-        whole = [hpy.variable_probability(pool, root, text, i, available, w, 1 / types) for w in range(types)]
+        whole = [variable.variable_probability(pool, root, text, i, available, w, 1 / types) for w in range(types)]
         assert sum(whole) == pytest.approx(1, abs=1e-12)
-        deepest = hpy.descend(pool, root, text, i, available)
+        deepest = variable.descend(pool, root, text, i, available)
         for w in range(types):
-            assert hpy.stop_weights(pool, deepest, available, w, 1 / types) == pytest.approx(whole[w], abs=1e-14)
+            assert variable.stop_weights(pool, deepest, available, w, 1 / types) == pytest.approx(whole[w], abs=1e-14)
     for i, dish in enumerate(text):
-        hpy.remove_variable(pool, root, text, i, depths[i], dish, draws)
+        variable.remove_variable(pool, root, text, i, depths[i], dish, draws)
     seating.verify(pool, variable=True)
     assert (pool.counters[:, columns.USED] - pool.counters[:, columns.FREE_COUNT]).tolist() == [1, 0, 0]
     assert pool.nodes[root].tolist()[2:] == [0] * 6
@@ -488,11 +488,11 @@ def test_depths_of_a_long_variable_run_match_the_enumerated_posterior():
     pool.discounts[:], pool.strengths[:] = DISCOUNTS, STRENGTHS
     root, draws, seen, sweeps = hpy.new_root(pool, 0), stream(8), Counter(), 20_000
     arrays = [np.array(token, np.int32) for token in tokens]
-    depths = [hpy.add_variable(pool, root, a, 1, 1, a[1], BASE[a[1]], draws) for a in arrays]
+    depths = [variable.add_variable(pool, root, a, 1, 1, a[1], BASE[a[1]], draws) for a in arrays]
     for _ in range(sweeps):
         for i, a in enumerate(arrays):
-            hpy.remove_variable(pool, root, a, 1, depths[i], a[1], draws)
-            depths[i] = hpy.add_variable(pool, root, a, 1, 1, a[1], BASE[a[1]], draws)
+            variable.remove_variable(pool, root, a, 1, depths[i], a[1], draws)
+            depths[i] = variable.add_variable(pool, root, a, 1, 1, a[1], BASE[a[1]], draws)
         seen[tuple(depths)] += 1
     assert sum(abs(seen[key] / sweeps - p / total) for key, p in exact.items()) / 2 < 0.02
 

@@ -20,8 +20,7 @@ What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishe
   ``reseat`` is both at once, for Gibbs sweeps that change no dish: it never frees or makes nodes and entries;
 - prediction, without writing, so safe in threads: ``probability(pool, node, dish, base)``, and its parts
   ``own_share`` (the first term) and ``passed_on`` (the factor of the second);
-- variable depth (every customer stops at a depth of its own): ``add_variable``, ``remove_variable``,
-  ``variable_probability``, and their parts ``descend``, ``stop_weights``, ``stop_probability``, ``count_stop``;
+- variable depth, where every customer stops at a depth of its own: ``corpuscle.engine.variable``;
 - one restaurant only, for models whose tables have other parents: ``find_entry``, ``entry_of``, ``drop_entry``,
   ``join_table``, ``open_table``, ``leave_table``, and for moves of whole tables ``take_table``, ``place_table``.
 
@@ -34,7 +33,7 @@ Table sizes. Tables of one customer are counted (``SINGLES``); if only one table
 totals; only from two larger tables on is there a list of *cells* (size, number of tables of that size), largest first.
 So nearly all entries of a text need no cell, and frequent ones need one for each distinct size, not for each table.
 
-Teh (2006); variable depth: Mochihashi and Sumita (2007).
+Teh (2006).
 """
 
 from __future__ import annotations
@@ -52,10 +51,8 @@ from corpuscle.engine.pool import (
     NODE,
     NONE,
     PARENT,
-    PASSES,
     SINGLES,
     SIZE,
-    STOPS,
     TABLES,
     UP,
     Restaurants,
@@ -79,9 +76,6 @@ from corpuscle.random import below, uniform
 __all__ = [
     "Restaurants",
     "add",
-    "add_variable",
-    "count_stop",
-    "descend",
     "drop_entry",
     "entry_of",
     "find_child",
@@ -102,14 +96,10 @@ __all__ = [
     "probability",
     "release",
     "remove",
-    "remove_variable",
     "reseat",
     "seat",
-    "stop_probability",
-    "stop_weights",
     "take_table",
     "unseat",
-    "variable_probability",
 ]
 
 
@@ -377,107 +367,3 @@ def add(pool, node, dish, base, stream):
 def remove(pool, node, dish, stream):
     """A customer with a dish leaves a node: whether the root closed a table."""
     return unseat(pool, find_entry(pool, node, dish), stream)
-
-
-# ---- variable depth
-
-
-@kernel
-def stop_probability(pool, node):
-    """The probability that a customer who comes through a node stops there; NONE: a node that does not exist."""
-    stops, passes = pool.stop_prior[0], pool.stop_prior[1]
-    if node >= 0:
-        stops += pool.nodes[node, STOPS]
-        passes += pool.nodes[node, PASSES]
-    return stops / (stops + passes)
-
-
-@kernel
-def count_stop(pool, node, change):
-    """Note that a customer stopped at a node and passed through all its ancestors (or, with -1, no longer does)."""
-    pool.nodes[node, STOPS] += change
-    node = np.int64(pool.nodes[node, PARENT])
-    while node >= 0:
-        pool.nodes[node, PASSES] += change
-        node = np.int64(pool.nodes[node, PARENT])
-
-
-@kernel
-def descend(pool, root, symbols, position, longest):
-    """``path`` := the existing nodes for the symbols before a position, from the root down to depth ``longest`` at
-    most; returns the depth of the last one."""
-    node = np.int64(root)
-    pool.path[0] = root
-    for m in range(longest):
-        node = find_child(pool, node, np.int64(symbols[position - 1 - m]))
-        if node < 0:
-            return m
-        pool.path[m + 1] = node
-    return longest
-
-
-@kernel
-def stop_weights(pool, deepest, longest, dish, base):
-    """``work[2, n]`` := P(stop at depth n) P(dish | the node there), n = 0..longest, along ``path``; returns their sum.
-
-    Whoever gets to ``longest`` must stop there. Nodes below ``deepest`` do not exist and predict as it does.
-    """
-    here, reach, total = np.float64(base), 1.0, 0.0
-    entry = np.int64(0)
-    for n in range(longest + 1):
-        node = np.int64(NONE)
-        if n <= deepest:
-            node = np.int64(pool.path[n])
-            if entry >= 0:  # where a dish is missing it is missing further down, too
-                entry = find_entry(pool, node, dish)
-            here = own_share(pool, node, entry) + passed_on(pool, node) * here
-        stop = stop_probability(pool, node) if n < longest else 1.0
-        pool.work[2, n] = reach * stop * here
-        total += pool.work[2, n]
-        reach *= 1.0 - stop
-    return total
-
-
-@kernel
-def variable_probability(pool, root, symbols, position, longest, dish, base):
-    """P(dish | the symbols before a position), summed over depths up to ``longest``; writes nothing."""
-    node, entry = np.int64(root), np.int64(0)
-    here, reach, total = np.float64(base), 1.0, 0.0
-    for n in range(longest + 1):
-        if entry >= 0:
-            entry = find_entry(pool, node, dish)
-        here = own_share(pool, node, entry) + passed_on(pool, node) * here
-        if n == longest:
-            break
-        stop = stop_probability(pool, node)
-        total += reach * stop * here
-        reach *= 1.0 - stop
-        node = find_child(pool, node, np.int64(symbols[position - 1 - n]))
-        if node < 0:
-            break
-    return total + reach * here
-
-
-@kernel
-def add_variable(pool, root, symbols, position, longest, dish, base, stream):
-    """A customer comes, chooses how many of the symbols before a position it looks at, and sits down: that depth."""
-    deepest = descend(pool, root, symbols, position, longest)
-    left = uniform(stream) * stop_weights(pool, deepest, longest, dish, base)
-    depth = 0
-    while depth < longest and left >= pool.work[2, depth]:
-        left -= pool.work[2, depth]
-        depth += 1
-    node = np.int64(pool.path[min(depth, deepest)])
-    for m in range(deepest, depth):
-        node = make_child(pool, node, np.int64(symbols[position - 1 - m]))
-    count_stop(pool, node, 1)
-    add(pool, node, dish, base, stream)
-    return depth
-
-
-@kernel
-def remove_variable(pool, root, symbols, position, depth, dish, stream):
-    """The customer who chose this depth goes."""
-    node = find_context(pool, root, symbols, position, depth)
-    count_stop(pool, node, -1)
-    remove(pool, node, dish, stream)
