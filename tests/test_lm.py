@@ -554,3 +554,13 @@ def test_any_small_text_gives_a_distribution(sentences, method, boundary, order,
     model = NgramModel(method, order, min_count=min_count, boundary=boundary).fit(Corpus.from_sentences(sentences))
     for history in ([], ["a"], ["a", "b"], ["b", "a", "z"]):
         assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-11)
+
+
+def test_strings_are_scored_like_the_corpus_that_they_make():
+    corpus = zipf_corpus(sentences=3000)
+    model = NgramModel("mkn", 3, workers=2).fit(corpus)
+    lines = [*(" ".join(sentence) for sentence in corpus), "never w1", "", "  w2  "]
+    together = model.score(lines)
+    for column, expected in zip(together, model.events(Corpus.from_sentences(
+        [line.split() for line in lines], model.vocab_)).by_sentence(), strict=True):  # fmt: skip
+        np.testing.assert_array_equal(column, expected)

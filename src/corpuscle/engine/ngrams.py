@@ -8,8 +8,8 @@ is a single integer. Unigram rows are the symbol ids themselves; the empty conte
 
 from __future__ import annotations
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -304,11 +304,15 @@ def score_sentences(
     """
     tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
     out = np.empty(len(tokens) + len(starts) - 1)
-    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 3).tolist()
+    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 5).tolist()
+    if len(bounds) <= 2 or workers == 1:
+        for first, last in pairwise(bounds):
+            _score_sentences(model, tokens, starts, first, last, initial, end, out)
+        return out
     with ThreadPoolExecutor(max(1, workers)) as pool:
         for future in [
             pool.submit(_score_sentences, model, tokens, starts, first, last, initial, end, out)
-            for first, last in itertools.pairwise(bounds)
+            for first, last in pairwise(bounds)
         ]:
             future.result()
     return out

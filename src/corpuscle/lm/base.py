@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from os import PathLike
 from typing import NamedTuple
 
@@ -16,9 +17,14 @@ import numpy as np
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Part, save_part
 from corpuscle.random import Random
+from corpuscle.scale import chunks_of, workers
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.plain import read_strings
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
+
+_CHARACTERS = 1 << 17
+"""How much text is encoded and scored at a time."""
 
 __all__ = ["Events", "LanguageModel", "SentenceScores", "compare"]
 
@@ -78,6 +84,7 @@ class LanguageModel(ABC):
     vocab_: Vocab
     items_: np.ndarray
     tuning_items_: np.ndarray
+    workers: int
 
     @abstractmethod
     def events(self, corpus: Corpus) -> Events:
@@ -104,6 +111,25 @@ class LanguageModel(ABC):
         return perplexity(
             scores.log_probability, scores.tokens, scores.oov, scores.known_log_probability, draws=draws, seed=seed
         )
+
+    def score(self, sentences: Sequence[str]) -> SentenceScores:
+        """Figures of sentences given as strings, read as the model's training text was; the fastest way for many."""
+        sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
+        pieces = list(pairwise(chunks_of(sizes, _CHARACTERS).tolist()))
+
+        def score(bounds: tuple[int, int]) -> SentenceScores:
+            corpus = read_strings(
+                sentences[bounds[0] : bounds[1]], self.vocab_, units=self.units, unk=self.unk,
+                preprocessing=self.preprocessing,
+            )  # fmt: skip
+            return self.events(corpus).by_sentence()
+
+        parts = [score(piece) for piece in pieces[:1]]  # what the model computes once, it computes here
+        with workers(self.workers) as pool:
+            parts += pool.scatter(pieces[1:]).map(score)
+        if not parts:
+            return self.events(read_strings([], self.vocab_)).by_sentence()
+        return SentenceScores(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def surprisals(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
         """Surprisal of every event in bits, and where each sentence's events begin (its ``</s>`` comes last)."""

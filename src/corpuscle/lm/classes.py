@@ -58,7 +58,7 @@ class ClassModel(LanguageModel):
         self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
 
     def _describe(self) -> None:
-        for name in ("order", "boundary", "unk", "units", "preprocessing"):
+        for name in ("order", "boundary", "unk", "units", "preprocessing", "workers"):
             setattr(self, name, getattr(self.ngram_, name))
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:

@@ -59,6 +59,7 @@ class Mixture(LanguageModel):
         self.order = max(model.order for model in models)
         for name in ("boundary", "preprocessing", "unk", "units"):
             setattr(self, name, getattr(models[0], name))
+        self.workers = models[0].workers
         self.vocab_ = _union(models)
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))

@@ -26,7 +26,7 @@ from corpuscle.text.conllu import read_conllu, write_conllu
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.layers import Layer
 from corpuscle.text.pairs import Pair, read_news, read_pairs, write_pairs
-from corpuscle.text.plain import iter_text, read_text, warm, write_text
+from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.pubtator import read_pubtator, write_pubtator
 from corpuscle.text.running import Prepared, prepare, restore
@@ -89,6 +89,7 @@ __all__ = [
     "read_pipe",
     "read_pubtator",
     "read_standoff_json",
+    "read_strings",
     "read_text",
     "read_vectors",
     "read_xml",

@@ -16,7 +16,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
-from corpuscle.text.plain import read_text, write_text
+from corpuscle.text.plain import read_strings, read_text, write_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
@@ -88,7 +88,7 @@ def read_bitext(
     sides = _split(decode(open_bytes(source), source), source, separator)
     corpora = []
     for side, vocab in zip(sides, (source_vocab, target_vocab), strict=True):
-        corpora.append(_encode(side, vocab, unk, preprocessing))
+        corpora.append(read_strings(side, vocab, unk=unk, preprocessing=preprocessing))
     return Bitext(*corpora)
 
 
@@ -106,17 +106,6 @@ def _split(text: str, path: AnyPath, separator: str) -> tuple[list[str], list[st
         left.append(sides[0])
         right.append(sides[1])
     return left, right
-
-
-def _encode(lines: list[str], vocab: Vocab | None, unk: str, preprocessing: Preprocessing | None) -> Corpus:
-    """Encode lines the way ``read_text`` encodes a file."""
-    from corpuscle.text.plain import _check, _finish
-    from corpuscle.text.scan import Scanner
-
-    _check("words", "sentence", unk)
-    scanner = Scanner()
-    scanner.feed("".join(line + "\n" for line in lines).encode(), None)
-    return _finish(Corpus(*scanner.finish()), vocab, "words", unk, preprocessing or Preprocessing())
 
 
 def write_bitext(

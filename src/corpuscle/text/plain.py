@@ -8,7 +8,7 @@ where the caller says so. A literal ``<unk>`` is the unknown symbol, or an ordin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
 
-__all__ = ["iter_text", "read_document_index", "read_text", "warm", "write_text"]
+__all__ = ["iter_text", "read_document_index", "read_strings", "read_text", "warm", "write_text"]
 
 BLOCK = 1 << 20
 """How many bytes ``iter_text`` asks for at a time."""
@@ -76,6 +76,31 @@ def read_text(
     if documents is not None:
         return _by_index(corpus, documents, blank)
     return _by_blank_lines(corpus, files) if blank == "document" else corpus
+
+
+def read_strings(
+    lines: Iterable[str],
+    vocab: Vocab | None = None,
+    *,
+    units: str = "words",
+    unk: str = "unknown",
+    preprocessing: Preprocessing | None = None,
+) -> Corpus:
+    """The same for sentences that are in memory already, one string each, without line ends.
+
+    >>> list(read_strings(["to be", "or not"]))
+    [['to', 'be'], ['or', 'not']]
+    """
+    from corpuscle.text.scan import Scanner
+
+    _check(units, "sentence", unk)
+    lines = list(lines)
+    scanner = Scanner()
+    if lines:
+        scanner.feed(("\n".join(lines) + "\n").encode(), None)
+    if scanner.n_lines != len(lines):
+        raise ValueError("a sentence has a line end in it")
+    return _finish(Corpus(*scanner.finish()), vocab, units, unk, preprocessing or Preprocessing())
 
 
 def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk: str, preprocessing: Preprocessing) -> Corpus:
