@@ -110,7 +110,7 @@ def training(order: int, train: Path) -> Cell:
     ours = _train(train, model, order)
     sides = [
         Commands("corpuscle", (ours,)),
-        Commands("corpuscle, with ARPA", (ours, (CORPUSCLE, "lm", "export", model, "-o", arpa))),
+        Commands("corpuscle, with ARPA", ((*ours, "--arpa", arpa),)),
     ]
     if shutil.which("lmplz"):
         sides.append(Commands("lmplz", (_lmplz(FILES / "train.renamed.txt", FILES / f"lmplz-{order}.arpa", order),)))

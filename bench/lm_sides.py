@@ -70,20 +70,12 @@ def score_corpus(timer, model: str, text: str) -> dict[str, float]:
 def score_strings(timer, model: str, text: str) -> dict[str, float]:
     """From a list of strings to the log probability of each, encoding included, model warm."""
     import corpuscle
-    from corpuscle.text import Corpus
-    from corpuscle.text.scan import Scanner
 
     ours = corpuscle.load(model)
     lines = _lines(text, "<unk>")
-
-    def score(lines: list[str]):
-        scanner = Scanner()
-        scanner.feed(("\n".join(lines) + "\n").encode(), None)
-        return ours.events(Corpus(*scanner.finish())).by_sentence()
-
-    score(lines[:10])
+    ours.score(lines[:10])
     with timer:
-        scores = score(lines)
+        scores = ours.score(lines)
     return {"tokens": int(scores.tokens.sum()), "sum (ln)": float(scores.log_probability.sum())}
 
 

@@ -168,6 +168,15 @@ def test_characters_with_high_order(capsys, texts, tmp_path):
     assert run_json(capsys, dict, "lm", "next", tmp_path / "m", "the c")["context"] == list("the▁c")
 
 
+def test_running_text_is_split_on_request(capsys, texts, model, tmp_path):
+    (tmp_path / "raw.txt").write_text("the cat sleeps. the dog sees\na bird!\n")
+    _, out, _ = run(capsys, "lm", "score", model, tmp_path / "raw.txt", "--raw", "--words")
+    words = [line.split("\t")[1] for line in out.splitlines()[1:]]
+    assert words == ["the", "cat", "sleeps", ".", "</s>", "the", "dog", "sees", "a", "bird", "!", "</s>"]
+    result = run_json(capsys, PERPLEXITY, "lm", "perplexity", model, tmp_path / "raw.txt", "--raw")
+    assert result["tokens"] == 12 and result["oov"] == 2
+
+
 def test_preprocessing_is_kept_with_the_model(capsys, texts, tmp_path):
     run(capsys, "lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--lowercase")
     (tmp_path / "loud.txt").write_text("THE CAT SLEEPS\n")

@@ -15,12 +15,14 @@ from corpuscle.cli.common import (
     ModelFile,
     Output,
     Quiet,
+    Raw,
     Resume,
     Seed,
     Tokenise,
     Workers,
     check_output,
     emit,
+    read_input,
 )
 from corpuscle.errors import InputError, SettingError
 
@@ -162,11 +164,12 @@ def apply(
     model: ModelFile,
     input: Input = "-",
     output: Output = "-",
+    raw: Raw = False,
     quiet: Quiet = False,
 ) -> None:
     """Replace every word of a text by the number of its class; lines stay lines."""
-    from corpuscle.text import read_text, write_text
+    from corpuscle.text import write_text
 
     loaded = _load(model)
-    corpus = read_text(input, vocab=loaded.vocab_, preprocessing=loaded.preprocessing_)
+    corpus = read_input([input], raw, vocab=loaded.vocab_, preprocessing=loaded.preprocessing_)
     write_text(loaded.apply(corpus), output)

@@ -10,13 +10,16 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from corpuscle import progress
 from corpuscle.errors import InputError
+
+if TYPE_CHECKING:
+    from corpuscle.text import Corpus
 
 __all__ = [
     "Cluster",
@@ -39,6 +42,7 @@ __all__ = [
     "emit",
     "one_line",
     "plain",
+    "read_input",
 ]
 
 
@@ -89,6 +93,16 @@ def check_output(path: str) -> None:
     folder = os.path.dirname(path) or "."
     if path != "-" and not os.path.isdir(folder):
         raise InputError(path, None, f"cannot write: no such folder: {folder}")
+
+
+def read_input(paths: Sequence[str], raw: bool, **settings: Any) -> Corpus:
+    """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
+    from corpuscle.text import read_strings, read_text
+    from corpuscle.text.running import prepare, read_raw
+
+    if not raw:
+        return read_text(*paths, **settings)
+    return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
 
 
 def plain(value: Any) -> Any:

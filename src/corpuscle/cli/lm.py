@@ -17,6 +17,7 @@ from corpuscle.cli.common import (
     ModelFile,
     Output,
     Quiet,
+    Raw,
     Seed,
     Tokenise,
     Units,
@@ -24,6 +25,7 @@ from corpuscle.cli.common import (
     Workers,
     check_output,
     emit,
+    read_input,
 )
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
@@ -54,12 +56,10 @@ def _naming(path: str) -> Iterator[None]:
         raise
 
 
-def _read(path: str | list[str], model: Any) -> Corpus:
+def _read(path: str | list[str], model: Any, raw: bool = False) -> Corpus:
     """A text as a model's training text was read, in its own vocabulary."""
-    from corpuscle.text import read_text
-
     paths = [path] if isinstance(path, str) else path
-    corpus = read_text(*paths, units=model.units, unk=model.unk, preprocessing=model.preprocessing)
+    corpus = read_input(paths, raw, units=model.units, unk=model.unk, preprocessing=model.preprocessing)
     if not len(corpus):
         raise InputError(paths[0], None, "the text is empty")
     return corpus
@@ -206,12 +206,18 @@ def _warn_of_overlap(model: Any, corpus: Corpus) -> dict[str, float]:
 
 @app.command()
 def perplexity(
-    model: ModelFile, text: Inputs, seed: Seed = 1, workers: Workers = None, quiet: Quiet = False, as_json: Json = False
+    model: ModelFile,
+    text: Inputs,
+    raw: Raw = False,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Perplexity of a text, with and without unknown words, and its 95 % interval."""
     loaded = _load(model)
     _set_workers(loaded, workers)
-    corpus = _read(text, loaded)
+    corpus = _read(text, loaded, raw)
     shares = _warn_of_overlap(loaded, corpus)
     result = loaded.perplexity(corpus, seed=seed)
     if result["oov"] >= corpus.n_tokens:
@@ -237,6 +243,7 @@ def score(
     model: ModelFile,
     text: Input,
     words: Annotated[bool, typer.Option("--words", help="Every word with its surprisal in bits.")] = False,
+    raw: Raw = False,
     quiet: Quiet = False,
 ) -> None:
     """Log10 probability and perplexity of every sentence (TSV: sentence, tokens, oov, log10, perplexity)."""
@@ -250,7 +257,11 @@ def score(
     sentence = 0
     write = sys.stdout.write
     write("sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n")
-    for corpus in iter_text(text, units=loaded.units, unk=loaded.unk, preprocessing=loaded.preprocessing):
+    if raw:
+        corpora = iter([_read(text, loaded, raw)])
+    else:
+        corpora = iter_text(text, units=loaded.units, unk=loaded.unk, preprocessing=loaded.preprocessing)
+    for corpus in corpora:
         events = loaded.events(corpus)
         if words:
             bits, starts = events.log_probability / -np.log(2), events.starts
