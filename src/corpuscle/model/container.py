@@ -14,15 +14,14 @@ import hashlib
 import json
 import math
 import os
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from os import PathLike
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.aside import replacing
 from corpuscle.errors import InputError
 
 __all__ = ["Entry", "parse_json", "read_arrays", "read_layout", "write"]
@@ -192,28 +191,6 @@ def read_arrays(layout: Layout) -> dict[str, np.ndarray]:
     return arrays
 
 
-@contextmanager
-def _replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file aside that takes the place of ``path`` when the block ends well, and vanishes otherwise.
-
-    Pipes and devices are written to directly: they must not be replaced.
-    """
-    target = os.path.realpath(path)
-    special = os.path.exists(target) and not os.path.isfile(target)
-    aside = target if special else f"{target}.{os.getpid()}-{threading.get_ident()}.part"
-    try:
-        with open(aside, "wb") as file:
-            yield file
-        if not special:
-            os.replace(aside, target)
-    except OSError as error:
-        raise InputError(path, None, f"cannot write: {(error.strerror or str(error)).lower()}") from error
-    finally:
-        if not special:
-            with suppress(OSError):
-                os.unlink(aside)
-
-
 def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> None:
     """Write a file at once or not at all; ``UNSEALED`` in the metadata becomes its checksum.
 
@@ -240,7 +217,7 @@ def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mappin
             digest.update(buffer)
         return head.replace(UNSEALED.encode(), digest.hexdigest().encode(), 1)
 
-    with _replacing(path) as file, ThreadPoolExecutor(1) as beside:
+    with replacing(path) as file, ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(sealed)
         file.write(head if file.seekable() else hashing.result())
         for buffer in buffers:

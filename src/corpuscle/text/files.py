@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import itertools
 import lzma
 import os
-import stat
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -21,6 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeAlias, cast
 
+from corpuscle.aside import replacing
 from corpuscle.errors import InputError
 
 __all__ = ["BOM", "STDIO", "AnyPath", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
@@ -35,7 +34,6 @@ BOM = b"\xef\xbb\xbf"
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _CORRUPT = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
-_counter = itertools.count()
 
 
 @contextmanager
@@ -139,15 +137,6 @@ def expand(paths: Iterable[AnyPath]) -> list[str]:
     return files
 
 
-def _is_special(target: str) -> bool:
-    """A pipe or a device, which is written to directly: there is nothing to rename."""
-    try:
-        mode = os.stat(target).st_mode
-    except (OSError, ValueError):
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
 @contextmanager
 def write_atomically(path: AnyPath, mode: str = "wb") -> Iterator[Any]:
     """A file object to write to: bytes (``wb``) or UTF-8 text (``w``); the file appears when the block ends well.
@@ -163,26 +152,8 @@ def write_atomically(path: AnyPath, mode: str = "wb") -> Iterator[Any]:
             yield output
         sys.stdout.buffer.flush()
         return
-    target = os.path.realpath(name) if "\0" not in name else name
-    aside = target if _is_special(target) else f"{target}.{os.getpid()}-{next(_counter)}.part"
-    try:
-        if os.path.isdir(target):
-            raise InputError(path, None, "is a directory")
-        with open(aside, "wb") as raw, _packed(raw, name) as packed, _as_text(packed, mode) as output:
-            yield output
-        if aside != target:
-            os.replace(aside, target)
-    except BaseException as error:
-        if aside != target:
-            with suppress(OSError, ValueError):
-                os.unlink(aside)
-        ours = isinstance(error, OSError) and error.filename in (None, aside, target)
-        if ours and not isinstance(error, BrokenPipeError):
-            reason = (cast(OSError, error).strerror or str(error)).lower()
-            raise InputError(path, None, f"cannot write: {reason}") from error
-        if isinstance(error, ValueError) and "\0" in name:
-            raise InputError(path, None, f"cannot write: {error}") from error
-        raise
+    with replacing(path) as raw, _packed(raw, name) as packed, _as_text(packed, mode) as output:
+        yield output
 
 
 @contextmanager
