@@ -31,6 +31,7 @@ ORIGINS = ("given", "default", "tuned")
 NEWER = "written by a newer version of Corpuscle"
 
 HOMES = {
+    "align.model": "corpuscle.align:Aligner",
     "lm.class": "corpuscle.lm:ClassModel",
     "lm.mixture": "corpuscle.lm:Mixture",
     "lm.ngram": "corpuscle.lm:NgramModel",

@@ -1,0 +1,66 @@
+"""Word alignment: which words of a sentence translate which words of its translation, learned from sentence pairs.
+
+- ``Model1``, ``Diagonal``, ``HMM``: the methods, each of them an ``Aligner``;
+- ``align_pairs``: links of a bitext in one call;
+- ``symmetrise``: one alignment from those of two directions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from corpuscle.align.base import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, Aligner
+from corpuscle.align.models import HMM, Diagonal, Model1
+from corpuscle.align.symmetrise import SYMMETRISATIONS, symmetrise
+from corpuscle.errors import SettingError
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
+
+__all__ = [
+    "DECODINGS",
+    "DEFAULT_METHOD",
+    "DEFAULT_SYMMETRISATION",
+    "HMM",
+    "MATRICES",
+    "METHODS",
+    "SYMMETRISATIONS",
+    "Aligner",
+    "Diagonal",
+    "Model1",
+    "align_pairs",
+    "learner",
+    "symmetrise",
+    "warm",
+]
+
+METHODS: dict[str, Any] = {"ibm1": Model1, "diagonal": Diagonal, "hmm": HMM}
+"""Method -> its class."""
+
+DEFAULT_METHOD = "hmm"
+
+
+def learner(method: str = DEFAULT_METHOD, **settings: Any) -> Any:
+    """An aligner that has learned nothing yet."""
+    if method not in METHODS:
+        raise SettingError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
+    return METHODS[method](**settings)
+
+
+def align_pairs(
+    bitext: Bitext, method: str = DEFAULT_METHOD, symmetrise: str = DEFAULT_SYMMETRISATION, **settings: Any
+) -> Alignments:
+    """Learn from a bitext and align it: both directions, symmetrised. Tokens may be words, characters or anything."""
+    return learner(method, **settings).fit(bitext).align(bitext, symmetrise)
+
+
+def warm() -> None:
+    """Compile the kernels of this task by running them on a tiny bitext."""
+    from corpuscle.text.corpus import Corpus
+
+    bitext = Bitext(
+        Corpus.from_sentences([["a", "b"], ["b"]]), Corpus.from_sentences([["x", "y"], ["y"]])
+    )
+    for method in METHODS:
+        model = learner(method, iterations=2, workers=1).fit(bitext)
+        model.align(bitext)
+        model.matrix(bitext)

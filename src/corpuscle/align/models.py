@@ -1,0 +1,315 @@
+"""Model 1, the diagonal model and the hidden Markov model: settings, learning, link probabilities."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from corpuscle.align.base import MAX_JUMP, Aligner, Posteriors, Tables
+from corpuscle.align.expectation import JUMPS, Counts, Setting, iterate, link_posteriors, widened
+from corpuscle.align.update import extended, joined_couples
+from corpuscle.compiled import frozen
+from corpuscle.engine import jumps as jumps_engine
+from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, pairs_of
+from corpuscle.engine.translation import DIAGONAL, UNIFORM
+from corpuscle.errors import SettingError, warn
+from corpuscle.model import Array, Checkpoint, Kind
+from corpuscle.progress import bar
+from corpuscle.scale import workers as some_workers
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.preprocessing import Preprocessing
+
+__all__ = ["HMM", "Diagonal", "Model1"]
+
+PARTIAL = Kind(
+    "align.partial",
+    1,
+    {
+        "couples": Array("float64", (2, "couples"), low=0, finite=True),
+        "nulls/forward": Array("float64", ("target",), low=0, finite=True),
+        "nulls/backward": Array("float64", ("source",), low=0, finite=True),
+        "strengths": Array("float64", (2,), low=0.1, high=14.001),
+        "jumps": Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15),
+        "history": Array("float64", ("iterations", 2), finite=True),
+    },
+)
+"""The state of an unfinished run."""
+
+KEEP = 1e-4
+"""A couple with fewer expected links than this, in both directions, is not kept in the model."""
+
+
+def signature_of(bitext: Bitext) -> str:
+    """A short hash of the text of both sides."""
+    return bitext.source.signature() + bitext.target.signature()
+
+
+def usable(bitext: Bitext, max_length: int) -> np.ndarray:
+    """The pairs to learn from, bool (n_pairs,): both sides have words, and not too many. Warns about the others."""
+    lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+    empty, long = (lengths == 0).any(axis=1), (lengths > max_length).any(axis=1)
+    if empty.any():
+        warn(f"{int(empty.sum()):,} of {len(bitext):,} sentence pairs have an empty side; they get no links")
+    if (long & ~empty).any():
+        count = int((long & ~empty).sum())
+        warn(f"{count:,} sentence pairs have a side of more than {max_length} words and are not learned from")
+    chosen = ~(empty | long)
+    if not chosen.any():
+        raise SettingError("there are no sentence pairs to learn from")
+    if chosen.sum() == 1:
+        warn("there is only one sentence pair to learn from")
+    return chosen
+
+
+@dataclass(eq=False)
+class Learned(Aligner):
+    """What the three methods share: expectation and maximisation.
+
+    - ``iterations``: how many with the method's own prior of positions;
+    - ``bayes``: learn the table by variational Bayes, with a Dirichlet prior of concentration ``alpha`` for each row;
+      else by maximum likelihood, and ``alpha`` is not used;
+    - ``agreement``: both directions learn from the products of their link probabilities;
+    - ``max_length``: pairs with a longer side are not learned from.
+    """
+
+    iterations: int = 5
+    alpha: float = 0.01
+    bayes: bool = True
+    agreement: bool = False
+    max_length: int = 100
+    workers: int | None = None
+
+    prior: ClassVar[int]
+    p0 = 0.0
+    rho = 0.0
+
+    def __post_init__(self) -> None:
+        for name, kind, low, high in (
+            ("iterations", int, 1, 10_000),
+            ("alpha", float, 1e-6, 1e6),
+            ("max_length", int, 1, 10_000),
+            ("warm_up", int, 0, 10_000),
+            ("p0", float, 1e-6, 0.999),
+            ("rho", float, 1e-6, 1.0),
+            ("strength", float, 0.1, 14.0),
+        ):
+            if name not in {field.name for field in dataclasses.fields(self)}:
+                continue
+            value = getattr(self, name)
+            right = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
+            if not right or not low <= value <= high:
+                raise SettingError(f"{name} is between {low} and {high}, not {value!r}")
+        for name in "bayes", "agreement":
+            if not isinstance(getattr(self, name), bool):
+                raise SettingError(f"{name} is true or false, not {getattr(self, name)!r}")
+        if self.workers is not None and self.workers < 1:
+            raise SettingError(f"workers must be at least 1, not {self.workers}")
+
+    def stages(self) -> list[tuple[int, int]]:
+        """Priors of positions, and how many iterations each has."""
+        return [(self.prior, self.iterations)]
+
+    def posteriors(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> Posteriors:
+        """Link probabilities of sentence pairs first..last-1 whose cells are filled."""
+        return link_posteriors(
+            pairs,
+            first,
+            last,
+            direction,
+            tables,
+            self.prior,
+            self.p0,
+            self.rho,
+            float(self.strengths_[direction]),
+            self.jumps_[direction],
+        ).posteriors
+
+    def checkpoint(self, bitext: Bitext, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        return Checkpoint(path, PARTIAL, self.settings(), signature_of(bitext), resume=resume)
+
+    def fit(
+        self,
+        bitext: Bitext,
+        *,
+        preprocessing: Preprocessing | None = None,
+        checkpoint: Checkpoint | None = None,
+        base: Aligner | None = None,
+    ) -> Self:
+        """Learn from sentence pairs.
+
+        ``preprocessing`` says what was done to the text, for the model's record; ``checkpoint`` keeps unfinished work;
+        ``base`` is a model of the same method whose counts are built upon: it learns from new pairs what it does not
+        know, and need not see the old ones again.
+        """
+        signature = signature_of(bitext) if checkpoint is None else checkpoint.signature
+        chosen = usable(bitext, self.max_length)
+        learned = bitext if chosen.all() else bitext.select(chosen)
+        if base is not None:
+            learned = extended(learned, base)
+        source, target = learned.source, learned.target
+        pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
+        if base is None:
+            couples = couples_of(pairs, len(source.vocab), len(target.vocab))
+            before = None
+        else:
+            couples, before = joined_couples(pairs, len(source.vocab), len(target.vocab), base)
+        with ExitStack() as stack:
+            if checkpoint is None:
+                checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self.settings(), signature))
+            pool = stack.enter_context(some_workers(self.workers))
+            total = sum(count for _, count in self.stages())
+            progress = stack.enter_context(bar(self.method, total))
+            sizes = len(target.vocab), len(source.vocab)
+            counts, history = self._climb(pairs, couples, before, sizes, checkpoint, pool, progress)
+        self._keep(couples, counts)
+        self.source_vocab_, self.target_vocab_ = source.vocab, target.vocab
+        self.history_ = np.array(history, np.float64).reshape(-1, 2)
+        self.preprocessing_ = preprocessing or Preprocessing()
+        self.provenance_ = {
+            "sentence_pairs": len(bitext),
+            "learned_from": len(learned),
+            "source_tokens": source.n_tokens,
+            "target_tokens": target.n_tokens,
+            "signature": signature,
+        }
+        return self
+
+    def _climb(
+        self,
+        pairs: Pairs,
+        couples: Couples,
+        base: Counts | None,
+        sizes: tuple[int, int],
+        checkpoint: Checkpoint,
+        pool: Any,
+        progress: Any,
+    ) -> tuple[Counts, list[tuple[float, float]]]:
+        """All iterations of all stages, from the start or from where an interrupted run had come to."""
+        start = Counts(
+            np.zeros((2, len(couples.columns))),
+            (np.zeros(sizes[0]), np.zeros(sizes[1])),
+            np.full(2, float(getattr(self, "strength", 4.0))),
+            np.ones((2, 2 * MAX_JUMP + 1)),
+        )
+        history: list[tuple[float, float]] = []
+        counts, done = base, 0
+        if base is not None:
+            start = start._replace(strengths=base.strengths, jumps=base.jumps)
+        if checkpoint.state is not None:
+            counts, history = _restored(checkpoint.state.arrays, start)
+            done = checkpoint.iteration
+        number = 0
+        tokens = pairs.target_starts[-1], pairs.source_starts[-1]
+        for stage, (prior, iterations) in enumerate(self.stages()):
+            if base is not None and stage < len(self.stages()) - 1:
+                number += iterations
+                continue
+            agreement = self.agreement and prior == self.prior  # Model 1 by itself agrees on too little
+            setting = Setting(prior, self.p0, self.rho, self.alpha, self.bayes, agreement)
+            for iteration in range(iterations):
+                number += 1
+                if number <= done:
+                    continue
+                climb = iteration > 0 or base is not None
+                counts, likelihoods = iterate(pairs, couples, counts, setting, climb, base, pool, start)
+                history.append((likelihoods[0] / tokens[0], likelihoods[1] / tokens[1]))
+                progress.advance(note=f"{history[-1][0]:.4f} {history[-1][1]:.4f}")
+                checkpoint.after(number, partial(_partial, counts, history))
+        assert counts is not None
+        return counts, history
+
+    def _keep(self, couples: Couples, counts: Counts) -> None:
+        """Keep the couples that matter, by rising columns in every row."""
+        rows = np.repeat(np.arange(len(couples.row_starts) - 1, dtype=np.int32), np.diff(couples.row_starts))
+        kept = np.flatnonzero(counts.couples.max(axis=0) >= KEEP)
+        kept = kept[np.lexsort((couples.columns[kept], rows[kept]))]
+        row_starts = np.zeros(len(couples.row_starts), np.int64)
+        np.cumsum(np.bincount(rows[kept], minlength=len(row_starts) - 1), out=row_starts[1:])
+        self.couples_ = Couples(frozen(row_starts, np.int64), frozen(couples.columns[kept], np.int32))
+        self.counts_ = counts.couples[:, kept].astype(np.float32)
+        self.null_counts_ = counts.nulls
+        self.strengths_, self.jumps_ = counts.strengths, counts.jumps
+        self.__dict__.pop("tables_", None)
+
+
+def _partial(counts: Counts, history: list[tuple[float, float]]) -> dict[str, np.ndarray]:
+    return {
+        "couples": counts.couples,
+        "nulls/forward": counts.nulls[0],
+        "nulls/backward": counts.nulls[1],
+        "strengths": counts.strengths,
+        "jumps": counts.jumps,
+        "history": np.array(history, np.float64).reshape(-1, 2),
+    }
+
+
+def _restored(arrays: dict[str, np.ndarray], start: Counts) -> tuple[Counts, list[tuple[float, float]]]:
+    nulls = arrays["nulls/forward"], arrays["nulls/backward"]
+    sizes = [array.shape for array in (arrays["couples"], *nulls)]
+    if sizes != [array.shape for array in (start.couples, *start.nulls)]:
+        raise SettingError("the unfinished run does not fit this text")
+    history = [(forward, backward) for forward, backward in arrays["history"].tolist()]
+    return Counts(arrays["couples"], nulls, arrays["strengths"], arrays["jumps"]), history
+
+
+@dataclass(eq=False)
+class Model1(Learned):
+    """IBM Model 1 (Brown et al. 1993): every position is as good as any other."""
+
+    method: ClassVar[str] = "ibm1"
+    prior: ClassVar[int] = UNIFORM
+
+
+@dataclass(eq=False)
+class Diagonal(Learned):
+    """Model 2 with a diagonal (Dyer, Chahuneau and Smith 2013): the fastest that is any good.
+
+    - ``p0``: how often a word comes from nothing;
+    - ``strength``: lambda, how strongly links are drawn to the diagonal, at the start; it is learned.
+    """
+
+    method: ClassVar[str] = "diagonal"
+    prior: ClassVar[int] = DIAGONAL
+
+    p0: float = 0.08
+    strength: float = 4.0
+
+
+@dataclass(eq=False)
+class HMM(Learned):
+    """The hidden Markov model (Vogel, Ney and Tillmann 1996): a link depends on where the link before it went.
+
+    - ``warm_up``: iterations of Model 1 before;
+    - ``p0``: how often a word comes from nothing; ``rho``: the share of jumps that go anywhere.
+    """
+
+    method: ClassVar[str] = "hmm"
+    prior: ClassVar[int] = JUMPS
+
+    warm_up: int = 5
+    p0: float = 0.1
+    rho: float = 0.05
+    bayes: bool = False
+    agreement: bool = True
+
+    def stages(self) -> list[tuple[int, int]]:
+        """Model 1 first."""
+        return [(UNIFORM, self.warm_up), (JUMPS, self.iterations)]
+
+    def best(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> np.ndarray:
+        """The best path through all outputs, int32, -1 for the null word."""
+        outputs, states = pairs.target_starts, pairs.source_starts
+        if direction == 1:
+            outputs, states = states, outputs
+        best = np.empty(int(outputs[last] - outputs[first]), np.int32)
+        wide = widened(self.jumps_[direction], max(int(np.diff(states[first : last + 1]).max(initial=0)) + 1, MAX_JUMP))
+        couples, null = frozen(tables.couples, np.float32), frozen(tables.null, np.float32)
+        jumps_engine.best_path(pairs, first, last, direction == 1, couples, null, wide, self.p0, self.rho, best)
+        return best

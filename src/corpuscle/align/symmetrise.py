@@ -1,0 +1,74 @@
+"""One alignment from those of both directions; see ``corpuscle.engine.symmetry`` for the rules."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.engine import symmetry
+from corpuscle.errors import SettingError
+from corpuscle.scale import chunks_of
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.corpus import starts_of
+
+__all__ = ["SYMMETRISATIONS", "symmetrise"]
+
+_CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
+_DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+_GROWING = {
+    "grow": (_CROSS, 0),
+    "grow-diag": (_CROSS + _DIAGONAL, 0),
+    "grow-diag-final": (_CROSS + _DIAGONAL, symmetry.OR),
+    "grow-diag-final-and": (_CROSS + _DIAGONAL, symmetry.AND),
+}
+
+SYMMETRISATIONS = ("forward", "backward", "intersection", "union", *_GROWING)
+"""Ways to join two alignments; the first two take one of them as it is."""
+
+_CELLS_A_CALL = 4_000_000
+
+
+def symmetrise(forward: Alignments, backward: Alignments, how: str = "grow-diag-final-and") -> Alignments:
+    """Join two alignments of the same sentence pairs, both with links (source, target); the result is sorted.
+
+    >>> one = Alignments.from_pairs([[(0, 0), (1, 1), (3, 3), (4, 3)]])
+    >>> two = Alignments.from_pairs([[(0, 0), (1, 1), (1, 2), (4, 5)]])
+    >>> symmetrise(one, two, "grow-diag").links.tolist()
+    [[0, 0], [1, 1], [1, 2]]
+    """
+    if how not in SYMMETRISATIONS:
+        raise SettingError(f"the symmetrisation is one of {', '.join(SYMMETRISATIONS)}, not {how!r}")
+    if len(forward) != len(backward):
+        raise ValueError(f"{len(forward)} sentence pairs, but the other alignments have {len(backward)}")
+    if how in ("forward", "backward"):
+        return (forward if how == "forward" else backward).sorted()
+    if how == "intersection":
+        return forward.intersection(backward)
+    if how == "union":
+        return forward.union(backward)
+    steps, final = _GROWING[how]
+    return _grown(forward, backward, np.array(steps, np.int64), final)
+
+
+def _grown(forward: Alignments, backward: Alignments, steps: np.ndarray, final: int) -> Alignments:
+    lengths = np.zeros((len(forward), 2), np.int64)
+    for each in forward, backward:
+        np.maximum.at(lengths, each.pairs, each.links + 1)
+    links_a, links_b = (frozen(each.links, np.int32) for each in (forward, backward))
+    starts_a, starts_b = (frozen(each.starts, np.int64) for each in (forward, backward))
+    parts, counts = [], []
+    bounds = chunks_of(lengths.prod(axis=1) + 1, _CELLS_A_CALL).tolist()
+    for first, last in pairwise(bounds):
+        most = sum(int(each.starts[last] - each.starts[first]) for each in (forward, backward))
+        result, starts = np.empty((most, 2), np.int32), np.zeros(last - first + 1, np.int64)
+        count = symmetry.symmetrise(
+            links_a, starts_a, links_b, starts_b, lengths, first, last, steps, final, result, starts
+        )
+        parts.append(result[:count].copy())
+        counts.append(np.diff(starts))
+    links = np.concatenate(parts) if parts else np.zeros((0, 2), np.int32)
+    starts = starts_of(np.concatenate(counts)) if counts else np.zeros(1, np.int64)
+    return Alignments(links, starts, np.ones(len(links), bool))

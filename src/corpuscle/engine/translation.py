@@ -1,0 +1,210 @@
+"""Translation tables: who generated whom, by IBM Model 1 and by Model 2 with a diagonal, and how counts become tables.
+
+One direction of a sentence pair has *states* (the side that generates) and *outputs* (the side that is generated); each
+output comes from one state or from the null word, independently of the others. ``posteriors`` computes the probability
+of every link under either model; learners add these up as expected counts of couples (``add_counts``) and turn the
+counts into tables again (``normalise``), by maximum likelihood or by variational Bayes with a symmetric Dirichlet
+prior, T = exp(psi(c + alpha) - psi(sum of c + alpha)), whose rows sum to less than one.
+
+The diagonal prior (Dyer, Chahuneau and Smith 2013): an output j of n comes from the null word with probability p0, else
+from state i of m in proportion to exp(lambda h), h = -|i/m - j/n|, positions counted from 1. To both sides of the
+diagonal the weights are geometric series, so sums over i have closed forms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+
+__all__ = [
+    "DIAGONAL",
+    "FLOOR",
+    "UNIFORM",
+    "add_counts",
+    "add_null_counts",
+    "diagonal_sums",
+    "digamma",
+    "expected_h",
+    "normalise",
+    "normalise_one",
+    "posteriors",
+    "totals_of",
+]
+
+UNIFORM, DIAGONAL = 0, 1
+"""Priors of positions: all states and the null word alike, or near the diagonal."""
+
+FLOOR = 1e-30
+"""No entry of a table is smaller: digamma of a tiny count would underflow."""
+
+
+@kernel
+def digamma(x):
+    """The derivative of log gamma, for x > 0."""
+    result = 0.0
+    while x < 6.0:
+        result -= 1.0 / x
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
+    return result + math.log(x) - 0.5 / x - series
+
+
+@kernel
+def _series(a, g, step, r, count):
+    """Sums over k < count of g r^k and of (a + k step) g r^k."""
+    if count <= 0:
+        return 0.0, 0.0
+    if 1.0 - r < 1e-6:  # nearly uniform: the closed form would divide zero by zero
+        plain, weighted = 0.0, 0.0
+        for _ in range(count):
+            plain += g
+            weighted += a * g
+            g *= r
+            a += step
+        return plain, weighted
+    power = r**count
+    plain = g * (1.0 - power) / (1.0 - r)
+    ramp = r * (1.0 - count * power / r + (count - 1) * power) / (1.0 - r) ** 2
+    return plain, a * plain + step * g * ramp
+
+
+@kernel
+def diagonal_sums(j, m, n, strength):
+    """For output j (from 1) of n and m states: the sum over i of exp(lambda h), and the sum of h exp(lambda h)."""
+    below = j * m // n
+    r = math.exp(-strength / m)
+    h_up = -abs((below + 1) / m - j / n)
+    h_down = -abs(below / m - j / n)
+    up, up_h = _series(h_up, math.exp(strength * h_up), -1.0 / m, r, m - below)
+    down, down_h = _series(h_down, math.exp(strength * h_down), -1.0 / m, r, below)
+    return up + down, up_h + down_h
+
+
+@kernel
+def expected_h(shapes, counts, strength):
+    """The mean of h under the prior over all outputs; ``shapes`` (k, 2) are (m, n), each seen so many times."""
+    total, outputs = 0.0, 0.0
+    for k in range(len(shapes)):
+        m, n = shapes[k, 0], shapes[k, 1]
+        for j in range(1, n + 1):
+            plain, weighted = diagonal_sums(j, m, n, strength)
+            total += counts[k] * weighted / plain
+        outputs += counts[k] * n
+    return total / outputs
+
+
+@kernel
+def _diagonal_weights(j, m, n, strength, p0, weights):
+    """The prior of states 1..m for output j, into ``weights`` (m,)."""
+    below = j * m // n
+    r = math.exp(-strength / m)
+    plain, _ = diagonal_sums(j, m, n, strength)
+    scale = (1.0 - p0) / plain
+    g = scale * math.exp(-strength * abs((below + 1) / m - j / n))
+    for i in range(below, m):
+        weights[i] = g
+        g *= r
+    g = scale * math.exp(-strength * abs(below / m - j / n))
+    for i in range(below - 1, -1, -1):
+        weights[i] = g
+        g *= r
+
+
+@kernel
+def posteriors(pairs, first, last, swap, table, null, kind, strength, p0, links, nulls):
+    """Probabilities of links in sentence pairs first..last-1 of one direction.
+
+    ``swap``: the target side has the states. ``table`` float32 (n_couples + 1,) and ``null`` float32 (output types,)
+    are the translation probabilities. Fills ``links`` float32 (in the order of cells, from the first cell of the first
+    pair) and ``nulls`` float32 (an entry for each output, likewise). Returns the log-likelihood, the sum of
+    h over links and the sum of the links themselves.
+    """
+    likelihood, sum_h, mass = 0.0, 0.0, 0.0
+    outputs = pairs.source if swap else pairs.target
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    longest = 1
+    for sentence in range(first, last):
+        longest = max(longest, state_starts[sentence + 1] - state_starts[sentence])
+    weights = np.empty(longest)
+    base = pairs.cell_starts[first]
+    for sentence in range(first, last):
+        m = state_starts[sentence + 1] - state_starts[sentence]
+        n = output_starts[sentence + 1] - output_starts[sentence]
+        start = pairs.cell_starts[sentence]
+        state_step, output_step = (1, m) if swap else (n, 1)
+        if kind == UNIFORM:
+            weights[:m] = 1.0 / (m + 1)
+            p0 = 1.0 / (m + 1)
+        for j in range(n):
+            if kind == DIAGONAL:
+                _diagonal_weights(j + 1, m, n, strength, p0, weights)
+            output = output_starts[sentence] + j
+            from_null = p0 * null[outputs[output]]
+            total = from_null
+            cell = start + j * output_step
+            for i in range(m):
+                value = weights[i] * table[pairs.cells[cell + i * state_step]]
+                links[cell + i * state_step - base] = value
+                total += value
+            scale = 1.0 / total
+            for i in range(m):
+                value = links[cell + i * state_step - base] * scale
+                links[cell + i * state_step - base] = value
+                mass += value
+                sum_h -= value * abs((i + 1) / m - (j + 1) / n)
+            nulls[output - output_starts[first]] = from_null * scale
+            likelihood += math.log(total)
+    return likelihood, sum_h, mass
+
+
+@kernel
+def add_counts(cells, links, counts):
+    """Add the probability of every cell to the count of its couple; ``counts`` float64 (n_couples,)."""
+    for cell in range(len(cells)):
+        counts[cells[cell]] += links[cell]
+
+
+@kernel
+def add_null_counts(outputs, nulls, counts):
+    """Add the probability that an output comes from nothing to the count of its type."""
+    for j in range(len(outputs)):
+        counts[outputs[j]] += nulls[j]
+
+
+@kernel
+def totals_of(couples, counts, swap, totals, supports):
+    """Sums of counts by generating type, and how many types each can generate."""
+    for s in range(len(couples.row_starts) - 1):
+        for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
+            state = couples.columns[k] if swap else s
+            totals[state] += counts[k]
+            supports[state] += 1
+
+
+@kernel
+def _entry(count, total, support, alpha, bayes):
+    if bayes:
+        return max(FLOOR, math.exp(digamma(count + alpha) - digamma(total + alpha * support)))
+    return max(FLOOR, count / total) if total > 0.0 else FLOOR
+
+
+@kernel
+def normalise(couples, counts, swap, alpha, bayes, totals, supports, first, last, table):
+    """Turn the counts of rows first..last-1 into probabilities of their generating types."""
+    for s in range(first, last):
+        for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
+            state = couples.columns[k] if swap else s
+            table[k] = _entry(counts[k], totals[state], supports[state], alpha, bayes)
+
+
+@kernel
+def normalise_one(counts, alpha, bayes, support, table):
+    """The same for one generating type, the null word."""
+    total = counts.sum()
+    for k in range(len(counts)):
+        table[k] = _entry(counts[k], total, support, alpha, bayes)
