@@ -304,7 +304,7 @@ def score_sentences(
     """
     tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
     out = np.empty(len(tokens) + len(starts) - 1)
-    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 5).tolist()
+    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 4).tolist()
     if len(bounds) <= 2 or workers == 1:
         for first, last in pairwise(bounds):
             _score_sentences(model, tokens, starts, first, last, initial, end, out)

@@ -23,7 +23,7 @@ from corpuscle.text.plain import read_strings
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-_CHARACTERS = 1 << 17
+_CHARACTERS = 1 << 18
 """How much text is encoded and scored at a time."""
 
 __all__ = ["Events", "LanguageModel", "SentenceScores", "compare"]
@@ -87,8 +87,8 @@ class LanguageModel(ABC):
     workers: int
 
     @abstractmethod
-    def events(self, corpus: Corpus) -> Events:
-        """The probability of every token of a text and of every sentence end."""
+    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
+        """The probability of every token of a text and of every sentence end; on as many threads as the model has."""
 
     @abstractmethod
     def distribution(self, context: Sequence[str]) -> np.ndarray:
@@ -122,13 +122,11 @@ class LanguageModel(ABC):
                 sentences[bounds[0] : bounds[1]], self.vocab_, units=self.units, unk=self.unk,
                 preprocessing=self.preprocessing,
             )  # fmt: skip
-            return self.events(corpus).by_sentence()
+            return self.events(corpus, workers=1).by_sentence()
 
-        parts = [score(piece) for piece in pieces[:1]]  # what the model computes once, it computes here
+        parts = [self.events(read_strings([], self.vocab_)).by_sentence()]  # what is computed once, is computed here
         with workers(self.workers) as pool:
-            parts += pool.scatter(pieces[1:]).map(score)
-        if not parts:
-            return self.events(read_strings([], self.vocab_)).by_sentence()
+            parts += pool.scatter(pieces).map(score)
         return SentenceScores(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def surprisals(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:

@@ -90,10 +90,10 @@ class ClassModel(LanguageModel):
         self._describe()
         return self
 
-    def events(self, corpus: Corpus) -> Events:
+    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
         """The probability of every token and sentence end."""
         corpus = corpus.recode(self.vocab_)
-        events = self.ngram_.events(corpus.map_tokens(self.class_of_, self.ngram_.vocab_))
+        events = self.ngram_.events(corpus.map_tokens(self.class_of_, self.ngram_.vocab_), workers)
         log_probability = events.log_probability.copy()
         where = np.arange(len(corpus.tokens))
         if self.boundary != "none":

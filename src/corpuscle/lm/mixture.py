@@ -84,11 +84,11 @@ class Mixture(LanguageModel):
                 break
         return self
 
-    def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
+    def _component_logs(self, corpus: Corpus, workers: int | None = None) -> tuple[np.ndarray, Events]:
         """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
         logs, events = [], None
         for model, foreign, share in zip(self.models, self._foreign, self._share, strict=True):
-            events = model.events(corpus)
+            events = model.events(corpus, workers)
             lacking = np.zeros(len(events.log_probability), bool)
             where = np.flatnonzero(foreign[corpus.tokens])
             extra = 0 if self.boundary == "none" else np.searchsorted(corpus.sentence_starts, where, side="right") - 1
@@ -101,9 +101,9 @@ class Mixture(LanguageModel):
         unknown[where + extra] = True
         return np.array(logs), events._replace(unknown=unknown)
 
-    def events(self, corpus: Corpus) -> Events:
+    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
         """The probability of every token and sentence end."""
-        logs, events = self._component_logs(corpus.recode(self.vocab_))
+        logs, events = self._component_logs(corpus.recode(self.vocab_), workers)
         with np.errstate(divide="ignore"):
             return events._replace(log_probability=np.log(self.weights_ @ np.exp(logs)))
 

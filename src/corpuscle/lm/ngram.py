@@ -367,17 +367,17 @@ class NgramModel(LanguageModel):
         left = {"single": 1, "pad": self.order - 1, "none": 0}[self.boundary]
         return int(state_of(model, np.full(left, START, np.int32)))
 
-    def _score(self, model: Automaton, corpus: Corpus) -> np.ndarray:
+    def _score(self, model: Automaton, corpus: Corpus, workers: int | None = None) -> np.ndarray:
         if self.boundary == "none":
             return score_stream(model, corpus.tokens)
         return score_sentences(
-            model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers=self.workers
+            model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers or self.workers
         )
 
-    def events(self, corpus: Corpus) -> Events:
+    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
         """The probability of every token and sentence end."""
         corpus = corpus.recode(self.vocab_)
-        scores = self._score(self.automaton_, corpus)
+        scores = self._score(self.automaton_, corpus, workers)
         if self.boundary == "none":
             return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
