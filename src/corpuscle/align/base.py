@@ -239,6 +239,13 @@ class Aligner:
         found = list(self._map(bitext, matrices))
         return AlignmentMatrix(np.concatenate(found) if found else np.zeros(0, np.float32), shapes)
 
+    def weighted(self, links: Alignments, bitext: Bitext) -> Alignments:
+        """The same links with their probabilities (geometric mean of both directions) as weights."""
+        matrix = self.matrix(bitext)
+        pairs = links.pairs
+        cells = matrix.starts[pairs] + links.links[:, 0].astype(np.int64) * matrix.shapes[pairs, 1] + links.links[:, 1]
+        return dataclasses.replace(links, weights=matrix.weights[cells].astype(np.float64))
+
     def confidence(self, bitext: Bitext) -> np.ndarray:
         """How well the sentences of each pair translate each other, float64 (n_pairs,) in 0..1.
 

@@ -13,7 +13,7 @@ from corpuscle.errors import SettingError
 
 __all__ = ["WARMERS", "app"]
 
-WARMERS = {"text": "corpuscle.text", "lm": "corpuscle.lm", "classes": "corpuscle.words"}
+WARMERS = {"text": "corpuscle.text", "lm": "corpuscle.lm", "classes": "corpuscle.words", "align": "corpuscle.align"}
 """Task -> the package whose ``warm()`` runs each of its kernels once."""
 
 app = typer.Typer()

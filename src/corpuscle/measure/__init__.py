@@ -15,6 +15,8 @@ from corpuscle.measure.bootstrap import (
 from corpuscle.measure.clusterings import compare_clusterings
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
 from corpuscle.measure.likelihood import compare_perplexity, perplexity
+from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
+from corpuscle.measure.names import news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, signature
 
 __all__ = [
@@ -22,15 +24,20 @@ __all__ = [
     "Interval",
     "Result",
     "accuracy",
+    "alignment_error",
     "approximate_randomisation",
     "bootstrap",
     "bootstrap_ratio",
     "compare",
+    "compare_alignments",
     "compare_clusterings",
     "compare_f1",
     "compare_perplexity",
+    "news_measures",
+    "news_statistics",
     "paired_bootstrap",
     "perplexity",
     "precision_recall",
     "signature",
+    "singleton_fertility",
 ]

@@ -31,10 +31,13 @@ ORIGINS = ("given", "default", "tuned")
 NEWER = "written by a newer version of Corpuscle"
 
 HOMES = {
+    "align.matrix": "corpuscle.align.matrices:MatrixFile",
     "align.model": "corpuscle.align:Aligner",
     "lm.class": "corpuscle.lm:ClassModel",
+    "lm.hpy": "corpuscle.lm:HpyModel",
     "lm.mixture": "corpuscle.lm:Mixture",
     "lm.ngram": "corpuscle.lm:NgramModel",
+    "transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator",
     "words.classes": "corpuscle.words:WordClasses",
 }
 """Kind of model -> where its class lives, imported when such a file is loaded."""

@@ -1,0 +1,93 @@
+"""A bilingual lexicon from a learned model: which words translate which, how often and how surely, with examples."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.align.base import Aligner
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.vocab import FIRST
+
+__all__ = ["Entry", "lexicon"]
+
+
+class Entry(NamedTuple):
+    """One translation.
+
+    - ``links``: how many links are expected (mean of both directions);
+    - ``forward`` is p(target | source), ``backward`` p(source | target); ``score`` their geometric mean;
+    - ``example``: the number of a sentence pair (from 0) in which the two are linked, -1 if there is none.
+    """
+
+    source: str
+    target: str
+    links: float
+    forward: float
+    backward: float
+    score: float
+    example: int = -1
+
+
+def lexicon(
+    model: Aligner,
+    *,
+    min_count: float = 1.0,
+    min_score: float = 0.1,
+    examples: Bitext | None = None,
+    threshold: float = 0.5,
+) -> list[Entry]:
+    """The translations with enough links and a sufficient score, by falling frequency of the source word, then score.
+
+    With ``examples``, a bitext, each entry gets the pair in which its link is most probable (shorter pairs first among
+    equals), if that probability reaches ``threshold``.
+    """
+    couples = model.couples_
+    rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
+    columns = couples.columns
+    counts = model.counts_.astype(np.float64)
+    by_source = np.bincount(rows, counts[0], len(couples.row_starts) - 1)
+    by_target = np.bincount(columns, counts[1], len(model.target_vocab_))
+    forward = counts[0] / np.maximum(by_source[rows], 1e-12)
+    backward = counts[1] / np.maximum(by_target[columns], 1e-12)
+    score, mean = np.sqrt(forward * backward), counts.mean(axis=0)
+    kept = np.flatnonzero((mean >= min_count) & (score >= min_score) & (rows >= FIRST) & (columns >= FIRST))
+    frequency = model.source_vocab_.counts[rows]
+    kept = kept[np.lexsort((columns[kept], -score[kept], rows[kept], -frequency[kept]))]
+    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, kept, threshold)
+    return [
+        Entry(
+            model.source_vocab_.word(int(rows[k])),
+            model.target_vocab_.word(int(columns[k])),
+            float(mean[k]),
+            float(forward[k]),
+            float(backward[k]),
+            float(score[k]),
+            int(example),
+        )
+        for k, example in zip(kept, found, strict=True)
+    ]
+
+
+def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: float) -> np.ndarray:
+    """For each couple the sentence pair where its link is most probable, -1 if none is probable enough."""
+    links = model.matrix(bitext).links(threshold)
+    source = bitext.source.recode(model.source_vocab_)
+    target = bitext.target.recode(model.target_vocab_)
+    assert links.weights is not None
+    left = source.tokens[source.sentence_starts[links.pairs] + links.links[:, 0]].astype(np.int64)
+    right = target.tokens[target.sentence_starts[links.pairs] + links.links[:, 1]]
+    width = np.int64(len(model.target_vocab_))
+    keys = left * width + right
+    lengths = (source.lengths + target.lengths)[links.pairs]
+    order = np.lexsort((links.pairs, lengths, -np.round(links.weights, 2), keys))
+    first = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
+    rows = np.searchsorted(model.couples_.row_starts, couples, side="right") - 1
+    wanted = rows * width + model.couples_.columns[couples]
+    place = np.searchsorted(keys[first], wanted)
+    hit = place < len(first)
+    hit[hit] = keys[first][place[hit]] == wanted[hit]
+    result = np.full(len(couples), -1)
+    result[hit] = links.pairs[first[place[hit]]]
+    return result
