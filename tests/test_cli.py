@@ -15,7 +15,9 @@ from schemas import FRACTION, conforms, last_line_conforms
 
 from corpuscle import __version__, model, progress
 from corpuscle.cli import main as cli
+from corpuscle.cli.common import check_model_output, check_output
 from corpuscle.cli.warm import WARMERS
+from corpuscle.errors import InputError, SettingError
 from corpuscle.model import VOCAB, Array, Kind
 from corpuscle.text.vocab import Vocab
 
@@ -143,6 +145,38 @@ def test_bad_usage_is_one_line_and_exit_code_two(run, arguments):
     code, out, err = run(*arguments)
     assert code == 2 and out == ""
     assert err.startswith("error: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--seed", 2**63), ("--seed", -1), ("--workers", 0), ("--workers", 1025)]
+)
+def test_seeds_and_workers_beyond_reason_are_bad_usage(run, option, value):
+    code, out, err = run("classes", "train", "text", "-o", "model", option, value)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert option in err
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_before_any_work(tmp_path, monkeypatch):
+    check_output("-")
+    check_output(str(tmp_path / "new"))
+    check_model_output(str(tmp_path / "new"))
+    if os.path.exists("/dev/full"):
+        check_model_output("/dev/full")
+    for target, reason in [
+        (tmp_path, "is a directory"),
+        (tmp_path / "none" / "new", "no such folder: .*none"),
+        ("a\0b", "a NUL byte"),
+    ]:
+        with pytest.raises(InputError, match=reason):
+            check_output(str(target))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # as for a user who may not write here
+    with pytest.raises(InputError, match="permission denied"):
+        check_output(str(tmp_path / "new"))
+
+
+def test_a_model_does_not_go_to_stdout():
+    with pytest.raises(SettingError, match="stdout"):
+        check_model_output("-")
 
 
 def toy_process(*arguments, stdout=subprocess.PIPE, **environment):

@@ -12,12 +12,12 @@ from typing import BinaryIO
 
 from corpuscle.errors import InputError
 
-__all__ = ["replacing"]
+__all__ = ["is_special", "replacing"]
 
 _counter = itertools.count()
 
 
-def _is_special(path: str) -> bool:
+def is_special(path: str) -> bool:
     """Whether it is a pipe, a device or the like, which must be written to and not be replaced."""
     try:
         mode = os.stat(path).st_mode
@@ -38,7 +38,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     target = os.path.realpath(name)
     if os.path.isdir(target):
         raise InputError(path, None, "cannot write: is a directory")
-    aside = target if _is_special(target) else f"{target}.{os.getpid()}-{next(_counter)}.part"
+    aside = target if is_special(target) else f"{target}.{os.getpid()}-{next(_counter)}.part"
     try:
         with open(aside, "wb") as file:
             yield file

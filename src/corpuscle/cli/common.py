@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpuscle import progress
-from corpuscle.errors import InputError
+from corpuscle.aside import is_special
+from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
@@ -38,8 +39,10 @@ __all__ = [
     "Units",
     "UnkToken",
     "Workers",
+    "check_model_output",
     "check_output",
     "emit",
+    "given",
     "one_line",
     "plain",
     "read_input",
@@ -51,11 +54,11 @@ def _set_quiet(on: bool) -> bool:
     return on
 
 
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of every random choice.")]
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", min=1, show_default="one for each core", help="How many workers share the work."
+        "--workers", min=1, max=1024, show_default="one for each core", help="How many workers share the work."
     ),
 ]
 Cluster = Annotated[
@@ -89,10 +92,35 @@ def one_line(message: object) -> str:
 
 
 def check_output(path: str) -> None:
-    """Complain about a folder that does not exist before hours of work, not after them."""
-    folder = os.path.dirname(path) or "."
-    if path != "-" and not os.path.isdir(folder):
-        raise InputError(path, None, f"cannot write: no such folder: {folder}")
+    """Complain about a place where nothing can be written before hours of work, not after them."""
+    if path == "-":
+        return
+    target = os.path.realpath(path) if "\0" not in path else path
+    folder = os.path.dirname(target)
+    if "\0" in path:
+        reason = "a NUL byte in the name"
+    elif os.path.isdir(target):
+        reason = "is a directory"
+    elif not os.path.isdir(folder):
+        reason = f"no such folder: {os.path.dirname(path) or folder}"
+    elif not os.access(target if is_special(target) else folder, os.W_OK):
+        reason = "permission denied"
+    else:
+        return
+    raise InputError(path, None, f"cannot write: {reason}")
+
+
+def check_model_output(path: str) -> None:
+    """As ``check_output``, for a model, which has to be a file."""
+    if path == "-":
+        raise SettingError("a model cannot go to stdout: give the name of a file with -o")
+    check_output(path)
+
+
+def given(context: typer.Context) -> set[str]:
+    """The names of the parameters that the user gave on the command line, whatever their values."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
 def read_input(paths: Sequence[str], raw: bool, **settings: Any) -> Corpus:
