@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import harness
 
-BENCHES = ("classes", "lm")
+BENCHES = ("classes", "lm", "pitman_yor")
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from corpuscle.cli.common import (
     Output,
     Quiet,
     Raw,
+    Resume,
     Seed,
     Tokenise,
     Units,
@@ -27,6 +28,7 @@ from corpuscle.cli.common import (
     emit,
     read_input,
 )
+from corpuscle.cli.pitman_yor import check_options, train_hpy
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
 
@@ -40,7 +42,7 @@ __all__ = ["app"]
 
 app = typer.Typer(help="Language models: how likely is a sentence, how surprising a word, what comes next.")
 
-METHODS = ("absolute", "backoff-kn", "kn", "backoff-mkn", "mkn")
+METHODS = ("absolute", "backoff-kn", "kn", "backoff-mkn", "mkn", "hpy")
 
 Dev = Annotated[str | None, typer.Option("--dev", metavar="TEXT", help="Choose what was not given on this text.")]
 
@@ -88,9 +90,9 @@ def _discounts(text: str | None) -> list[list[float]] | list[float] | None:
 
 
 def _order(text: str) -> int | str:
-    if text != "auto" and not text.isdecimal():
-        raise SettingError(f"order is a number from 1 on, or auto; not {text!r}")
-    return text if text == "auto" else int(text)
+    if text not in ("auto", "infinite") and not text.isdecimal():
+        raise SettingError(f"order is a number from 1 on, auto or infinite; not {text!r}")
+    return int(text) if text.isdecimal() else text
 
 
 @app.command()
@@ -99,7 +101,9 @@ def train(
     text: Inputs,
     output: Output,
     method: Annotated[str, typer.Option("--method", help=", ".join(METHODS) + ".")] = "mkn",
-    order: Annotated[str, typer.Option("--order", metavar="N|auto", help="How many words; auto needs --dev.")] = "3",
+    order: Annotated[
+        str, typer.Option("--order", metavar="N|auto|infinite", help="How many words; auto needs --dev.")
+    ] = "3",
     min_count: Annotated[int, typer.Option("--min-count", help="Rarer words become the unknown word.")] = 2,
     boundary: Annotated[str, typer.Option("--boundary", help="single, pad or none.")] = "single",
     unigram: Annotated[str, typer.Option("--unigram", help="uniform or types.")] = "uniform",
@@ -124,6 +128,10 @@ def train(
     tokenise: Tokenise = "none",
     dev: Dev = None,
     arpa: Annotated[str | None, typer.Option("--arpa", metavar="FILE", help="Write an ARPA file, too.")] = None,
+    iterations: Annotated[int, typer.Option("--iterations", help="hpy: sweeps over the text.")] = 100,
+    samples: Annotated[int, typer.Option("--samples", help="hpy: how many states of the sampler to average.")] = 5,
+    max_order: Annotated[int, typer.Option("--max-order", help="Order infinite: at most so many words.")] = 8,
+    resume: Resume = False,
     seed: Seed = 1,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -136,6 +144,15 @@ def train(
     from corpuscle.text import Preprocessing, read_text
 
     preprocessing: Preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
+    method = check_options(context, method, order)
+    if method == "hpy":
+        train_hpy(
+            context, text, output, arpa, resume, as_json,
+            order=_order(order), iterations=iterations, samples=samples, max_order=max_order, min_count=min_count,
+            boundary=boundary, unk=unk_token, units=units, allow_markup=allow_markup, preprocessing=preprocessing,
+            workers=workers, seed=seed,
+        )  # fmt: skip
+        return
     try:
         thresholds = [int(number) for number in prune.split(",")] if prune else []
     except ValueError:
@@ -367,8 +384,10 @@ def export(model: ModelFile, output: Output, quiet: Quiet = False) -> None:
 
 
 def _export(model: Any, name: str, path: str) -> None:
-    from corpuscle.lm import NgramModel, write_arpa
+    from corpuscle.lm import HpyModel, NgramModel, write_arpa
 
+    if isinstance(model, HpyModel):
+        model = model.as_ngram()
     if not isinstance(model, NgramModel):
         raise InputError(name, None, f"a model of kind {model.KIND.name} has no ARPA form")
     if model.boundary == "none":

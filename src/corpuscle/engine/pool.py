@@ -21,6 +21,7 @@ __all__ = [
     "find_context",
     "find_entry",
     "grown",
+    "has_cells",
     "has_room",
     "indexed_anew",
     "make_child",
@@ -119,9 +120,15 @@ def _longer(array: np.ndarray, length: int) -> np.ndarray:
 
 
 def grown(pool: Restaurants) -> Restaurants:
-    """A pool with the same content and more room, half as much again of whatever is nearly used up."""
+    """A pool with the same content and more room, half as much again of whatever is nearly used up.
+
+    A static pool, without indices, gets more cells only.
+    """
     replaced = {}
+    static = len(pool.entry_index) == 1
     for row, name in enumerate(("nodes", "entries", "cells")):
+        if static and name != "cells":
+            continue
         array = getattr(pool, name)
         available = len(array) - pool.counters[row, USED] + pool.counters[row, FREE_COUNT]
         if available > len(array) // 4 + 2 * pool.work.shape[1]:
@@ -131,7 +138,7 @@ def grown(pool: Restaurants) -> Restaurants:
             raise ValueError(f"more than 2^31 {name} in one pool")
         replaced[name] = longer
     pool = pool._replace(**replaced)
-    return indexed_anew(pool) if len(pool.entry_index) > 1 and replaced.keys() & {"nodes", "entries"} else pool
+    return indexed_anew(pool) if replaced.keys() & {"nodes", "entries"} else pool
 
 
 def indexed_anew(pool: Restaurants) -> Restaurants:
@@ -224,6 +231,12 @@ def give_back(counters, row, items, item):
 
 
 @kernel
+def has_cells(pool, depth):
+    """The same where no node and no entry is made, as in ``reseat``."""
+    return len(pool.cells) - pool.counters[CELL_ROWS, USED] + pool.counters[CELL_ROWS, FREE_COUNT] >= 4 * (depth + 2)
+
+
+@kernel
 def has_room(pool, depth):
     """Whether one customer can come and one can go in hierarchies of this depth."""
     levels = depth + 2
@@ -231,7 +244,7 @@ def has_room(pool, depth):
     return (
         len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= levels
         and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= levels
-        and len(pool.cells) - counters[CELL_ROWS, USED] + counters[CELL_ROWS, FREE_COUNT] >= 4 * levels
+        and has_cells(pool, depth)
     )
 
 

@@ -26,8 +26,8 @@ What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishe
 
 Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
 come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
-``grown(pool)`` and calls again. ``new_pool`` makes a pool; ``corpuscle.engine.seating`` samples discounts and
-strengths, verifies a pool, and keeps it in arrays.
+``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``new_pool`` makes a pool;
+``corpuscle.engine.seating`` samples discounts and strengths, verifies a pool, and keeps it in arrays.
 
 Table sizes. Tables of one customer are counted (``SINGLES``); if only one table is larger, its size follows from the
 totals; only from two larger tables on is there a list of *cells* (size, number of tables of that size), largest first.
@@ -63,6 +63,7 @@ from corpuscle.engine.pool import (
     find_entry,
     give_back,
     grown,
+    has_cells,
     has_room,
     make_child,
     make_context,
@@ -82,6 +83,7 @@ __all__ = [
     "find_context",
     "find_entry",
     "grown",
+    "has_cells",
     "has_room",
     "join_table",
     "leave_table",

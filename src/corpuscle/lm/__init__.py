@@ -1,6 +1,7 @@
 """Language models: how likely is a sentence, how surprising a word, what comes next.
 
 - ``NgramModel``: absolute discounting and the Kneser-Ney family, interpolated or back-off, plain or modified;
+- ``HpyModel``: hierarchical Pitman-Yor models of fixed or infinite order, by Gibbs sampling;
 - ``ClassModel``: n-grams of word classes;
 - ``Mixture``: a weighted mean of models;
 - ``read_arpa``, ``write_arpa``: exchange with other tools; ``compare``: a paired test of two models.
@@ -13,6 +14,7 @@ from corpuscle.lm.base import Events, LanguageModel, compare
 from corpuscle.lm.classes import ClassModel
 from corpuscle.lm.mixture import Mixture
 from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel, find_markup
+from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.model import read
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "METHODS",
     "ClassModel",
     "Events",
+    "HpyModel",
     "LanguageModel",
     "Mixture",
     "NgramModel",
@@ -58,5 +61,12 @@ def warm() -> None:
             loaded.perplexity(corpus, draws=10)
             loaded.next_words(["a"])
         NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
+        for order in (2, "infinite"):
+            sampled = HpyModel(order, iterations=2, samples=1, min_count=1).fit(corpus)
+            sampled.perplexity(corpus, draws=10)
+            sampled.next_words(["a"])
+            with sampled.checkpoint(corpus, path) as checkpoint:
+                checkpoint.every = 0.0
+                sampled.fit(corpus, checkpoint=checkpoint)
         write_arpa(model, path)
         read_arpa(path)

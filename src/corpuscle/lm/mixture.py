@@ -19,6 +19,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.classes import ClassModel
 from corpuscle.lm.ngram import NgramModel
+from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
@@ -26,6 +27,8 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 __all__ = ["Mixture"]
 
 _MAX_MODELS = 100
+_HOMES = (NgramModel, ClassModel, HpyModel)
+"""What a mixture is made of."""
 
 
 def _union(models: Sequence[LanguageModel]) -> Vocab:
@@ -44,7 +47,7 @@ class Mixture(LanguageModel):
         "lm.mixture",
         1,
         {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
-        components=lambda extra: {str(i): (NgramModel.KIND, ClassModel.KIND) for i in range(_size(extra))},
+        components=lambda extra: {str(i): tuple(kind.KIND for kind in _HOMES) for i in range(_size(extra))},
         check=lambda loaded: _check(loaded),
     )
 
@@ -131,7 +134,7 @@ class Mixture(LanguageModel):
     @classmethod
     def from_container(cls, loaded: container.Container) -> Mixture:
         """The mixture of a file that has been read and validated."""
-        homes: dict[str, Any] = {kind.KIND.name: kind for kind in (NgramModel, ClassModel)}
+        homes: dict[str, Any] = {kind.KIND.name: kind for kind in _HOMES}
         parts = [loaded.component(str(i)) for i in range(loaded.extra["models"])]
         self = cls([homes[part.kind].from_container(part) for part in parts])
         self.weights_ = np.array(loaded.arrays["weights"])

@@ -1,0 +1,405 @@
+"""Hierarchical Pitman-Yor language models: Kneser-Ney smoothing as the mean of a distribution instead of a formula.
+
+Every context has a distribution over the next word, drawn around that of the context without its oldest word. Gibbs
+sampling seats the words of the text in the restaurants of ``corpuscle.engine.restaurants`` and draws discounts and
+strengths along with them, so there is nothing to tune; predictions are averaged over several samples of the chain.
+
+With ``order="infinite"`` every word chooses for itself how much of its context to look at (Mochihashi and Sumita 2007);
+with a number the model is that of Teh (2006), and one sample of it is a back-off model that ARPA files can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle import scale
+from corpuscle.compiled import frozen
+from corpuscle.engine import contexts, gibbs
+from corpuscle.engine.counting import add_boundaries, count_ngrams
+from corpuscle.engine.ngrams import Ngrams
+from corpuscle.errors import InputError, SettingError
+from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, NgramModel, _check_rows, find_markup
+from corpuscle.lm.sampling import (
+    STOP_PRIOR,
+    FixedSampler,
+    Sampler,
+    VariableSampler,
+    contexts_of,
+    sample_arrays,
+    state_arrays,
+)
+from corpuscle.model import Checkpoint
+from corpuscle.progress import bar
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
+
+__all__ = ["INFINITE", "PARTIAL", "HpyModel"]
+
+INFINITE = "infinite"
+_MOST_SAMPLES = 1000
+
+PARTIAL = container.Kind("lm.hpy.partial", 1, lambda extra: _partial_arrays(extra))
+"""An unfinished run."""
+
+
+def _counted(extra: Any, name: str, least: int) -> int:
+    number = extra[name]
+    if type(number) is not int or not least <= number <= _MOST_SAMPLES:
+        raise ValueError(f"{name} is {number!r}")
+    return number
+
+
+def _partial_arrays(extra: Any) -> dict[str, container.Array]:
+    _counted(extra, "kept", 0)
+    return state_arrays(extra)
+
+
+def _arrays(extra: Any) -> dict[str, container.Array]:
+    infinite = extra["infinite"]
+    if type(infinite) is not bool:
+        raise ValueError("it does not say whether its order is infinite")
+    arrays = {**container.VOCAB, **container.ITEMS, "history": container.Array("float64", ("history",))}
+    if not infinite:
+        arrays |= {
+            "levels": container.Array("int64", ("levels",), low=0),
+            "words": container.Array("int32", ("rows",), low=0, high="types+3"),
+            "first_child": container.Array("int32", ("contexts+1",), low=0, rising=True),
+            "suffix": container.Array("int32", ("rows",), low=-1),
+            "counts": container.Array("int32", ("rows",), low=0),
+        }
+    for number in range(_counted(extra, "samples", 1)):
+        arrays |= sample_arrays(infinite, number)
+    return arrays
+
+
+class HpyModel(LanguageModel):
+    """A hierarchical Pitman-Yor language model.
+
+    - ``order``: how many words, or ``"infinite"``; ``max_order``: of an infinite model, at most so many;
+    - ``iterations``: Gibbs sweeps over the text; ``samples``: how many of them are kept and averaged, the last one and
+      others before it, spread over the second half of the run;
+    - ``min_count``, ``boundary``, ``unk``, ``units``, ``allow_markup``, ``preprocessing``: as in ``NgramModel``; a
+      model of infinite order has no use for the boundary ``pad``;
+    - ``seed``: of every random choice. ``workers``: threads for reading text; sampling uses one.
+
+    Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``ngrams_`` (fixed order), ``history_`` float64
+    (iterations + 1,): the log probability of text and seating after each sweep.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind("lm.hpy", 1, _arrays, check=lambda loaded: _check(loaded))
+
+    def __init__(
+        self,
+        order: int | str = 3,
+        *,
+        iterations: int = 100,
+        samples: int = 5,
+        max_order: int = 8,
+        min_count: int = 2,
+        boundary: str = "single",
+        unk: str = "unknown",
+        units: str = "words",
+        allow_markup: bool = False,
+        preprocessing: Preprocessing | None = None,
+        workers: int | None = None,
+        seed: int = 1,
+    ):
+        if order != INFINITE and not (type(order) is int and order >= 1):
+            raise SettingError(f"order is a number from 1 on, or {INFINITE}; not {order!r}")
+        for name, value, allowed in (
+            ("boundary", boundary, BOUNDARIES if order != INFINITE else ("single", "none")),
+            ("unk", unk, ("unknown", "literal")),
+            ("units", units, ("words", "characters", "graphemes")),
+        ):
+            if value not in allowed:
+                raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
+        for name, number, least, most in (
+            ("iterations", iterations, 1, 10**9),
+            ("samples", samples, 1, min(_MOST_SAMPLES, iterations)),
+            ("max_order", max_order, 1, 250),
+            ("min_count", min_count, 1, 10**9),
+        ):
+            if type(number) is not int or not least <= number <= most:
+                raise SettingError(f"{name} is a number from {least} to {most}, not {number!r}")
+        self.requested_order, self.max_order = order, max_order
+        self.order = max_order if isinstance(order, str) else order
+        self.iterations, self.samples, self.min_count = iterations, samples, min_count
+        self.boundary, self.unk, self.units, self.allow_markup = boundary, unk, units, allow_markup
+        self.preprocessing = preprocessing or Preprocessing()
+        self.workers, self.seed = workers or scale.default_workers(), seed
+        self.origins: dict[str, str] = {}
+        self.provenance: dict[str, Any] = {}
+        self.ngrams_: Ngrams | None = None
+        self.samples_: list[dict[str, np.ndarray]] = []
+        self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether every word chooses its own order."""
+        return self.requested_order == INFINITE
+
+    # ---- learning
+
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
+        settings = {name: value for name, (value, _) in self.settings().items()}
+        return Checkpoint(path, PARTIAL, settings, corpus.signature(), resume=resume)
+
+    def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:
+        """Learn from a text; ``checkpoint`` keeps unfinished work."""
+        if corpus.n_tokens == 0:
+            raise InputError(None, None, "the training text is empty")
+        if not self.allow_markup and (found := find_markup(corpus)) is not None:
+            raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
+        self.items_ = item_hashes(corpus)
+        self.provenance = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
+        with ExitStack() as stack:
+            if checkpoint is None:
+                checkpoint = stack.enter_context(self.checkpoint(corpus, None))
+            self.vocab_ = corpus.vocab
+            if self.min_count > 1:
+                self.vocab_, mapping = corpus.vocab.cut(self.min_count)
+                corpus = corpus.map_tokens(mapping, self.vocab_)
+            self._run(self._sampler(corpus), checkpoint)
+        return self
+
+    def _sampler(self, corpus: Corpus) -> Sampler:
+        base = 1.0 / int(self._predictable.sum())
+        if self.infinite:
+            return VariableSampler(self._symbols(corpus), self.order - 1, base, self.seed)
+        end = END if self.boundary != "none" else -1
+        self.ngrams_ = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order, end, self.workers)
+        return FixedSampler(self.ngrams_, base, self.seed)
+
+    def _run(self, sampler: Sampler, checkpoint: Checkpoint) -> None:
+        """All sweeps, from where the checkpoint stands."""
+        gap = max(1, self.iterations // (2 * self.samples))
+        kept = {self.iterations - gap * i for i in range(self.samples)}
+        history: list[float] = []
+        self.samples_ = []
+        sweep, step = checkpoint.iteration, checkpoint.position
+        if checkpoint.state is not None:
+            history = self._restore(sampler, checkpoint, sum(number < sweep for number in kept))
+
+        def state() -> dict[str, np.ndarray]:
+            samples = {f"sample/{i}/{name}": a for i, s in enumerate(self.samples_) for name, a in s.items()}
+            return {**sampler.state(), **samples, "history": np.array(history, np.float64)}
+
+        def keep(sweep: int, step: int) -> None:
+            extra = {"infinite": self.infinite, "kept": len(self.samples_), "types": len(self.vocab_) - 3}
+            checkpoint.after(sweep, state, position=step, extra=extra)
+
+        with bar("sweeps", (self.iterations + 1) * sampler.steps) as progress:
+            progress.advance(sweep * sampler.steps + step)
+            while sweep <= self.iterations:
+                note = f"log P {history[-1]:.4g}" if history else ""
+                while step < sampler.steps:
+                    sampler.step(sweep, step)
+                    progress.advance(1, note)
+                    step += 1
+                    keep(sweep, step)
+                history.append(sampler.finish(sweep))
+                if sweep in kept:
+                    self.samples_.append(sampler.sample())
+                sweep, step = sweep + 1, 0
+                keep(sweep, step)
+        self.history_ = np.array(history)
+
+    def _restore(self, sampler: Sampler, checkpoint: Checkpoint, kept: int) -> list[float]:
+        assert checkpoint.state is not None
+        arrays, extra = checkpoint.state.arrays, checkpoint.state.extra
+        sweep, step = checkpoint.iteration, checkpoint.position
+        try:
+            if (extra["infinite"], extra["kept"], extra["types"]) != (self.infinite, kept, len(self.vocab_) - 3):
+                raise ValueError("it is another run")
+            if sweep > self.iterations + 1 or step > sampler.steps or len(arrays["history"]) != sweep:
+                raise ValueError("it does not fit the text")
+            sampler.restore(arrays, sweep, step)
+            for number in range(kept):
+                self.samples_.append(_sample_of(arrays, number))
+                _check_sample(self, self.samples_[-1])
+        except (ValueError, KeyError) as error:
+            raise InputError(checkpoint.path, None, f"a damaged file: {error}") from None
+        return arrays["history"].tolist()
+
+    def _symbols(self, corpus: Corpus) -> np.ndarray:
+        if self.boundary == "none":
+            return corpus.tokens
+        left = 1 if self.boundary == "single" else self.order - 1
+        return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
+
+    @property
+    def _predictable(self) -> np.ndarray:
+        predictable = np.ones(len(self.vocab_), bool)
+        predictable[START] = False
+        predictable[END] = self.boundary != "none"
+        return predictable
+
+    # ---- predicting
+
+    @cached_property
+    def _ngram_models(self) -> list[NgramModel]:
+        """Every sample of a model of fixed order as a back-off model."""
+        assert self.ngrams_ is not None
+        direct = gibbs.direct_counts(self.ngrams_, START)
+        models = []
+        for sample in self.samples_:
+            customers = gibbs.customers_of(self.ngrams_, direct, sample["tables"])
+            tables = gibbs.backoff_tables(
+                self.ngrams_, customers, sample["tables"], sample["discounts"], sample["strengths"], self._predictable
+            )
+            models.append(
+                NgramModel.from_tables(
+                    tables, self.vocab_, method=IMPORTED, boundary=self.boundary, unk=self.unk, units=self.units,
+                    preprocessing=self.preprocessing, workers=self.workers,
+                )
+            )  # fmt: skip
+        return models
+
+    @cached_property
+    def _predictors(self) -> list[contexts.Predictor]:
+        """Every sample of a model of infinite order, ready to predict."""
+        return [
+            contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], STOP_PRIOR)
+            for sample in self.samples_
+        ]
+
+    def as_ngram(self) -> NgramModel:
+        """The model as a back-off model, where that is exact: of fixed order, with one sample."""
+        if self.infinite or len(self.samples_) != 1:
+            raise SettingError(
+                "only a model of fixed order with one sample is a back-off model; train it with samples 1"
+            )
+        return self._ngram_models[0]
+
+    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
+        """The probability of every token and sentence end, averaged over the samples."""
+        corpus = corpus.recode(self.vocab_)
+        if not self.infinite:
+            several = [model.events(corpus, workers) for model in self._ngram_models]
+            logs = np.array([events.log_probability for events in several])
+            with np.errstate(divide="ignore"):
+                return several[0]._replace(log_probability=np.log(np.exp(logs).mean(0)))
+        symbols = self._symbols(corpus)
+        available = gibbs.available_context(symbols, START, self.order - 1)
+        total, base = np.zeros(len(symbols)), 1.0 / int(self._predictable.sum())
+        for predictor in self._predictors:
+            contexts.score(predictor, symbols, available, START, base, total, workers or self.workers)
+        predicted = symbols != START
+        with np.errstate(divide="ignore"):
+            log_probability = np.log(total[predicted] / len(self._predictors))
+        starts = corpus.sentence_starts
+        if self.boundary != "none":
+            starts = starts + np.arange(len(corpus) + 1)
+        return Events(log_probability, symbols[predicted] == UNKNOWN, starts)
+
+    def distribution(self, context: Sequence[str]) -> np.ndarray:
+        """P(next word | context), float64 (n_types,), averaged over the samples."""
+        if not self.infinite:
+            return np.mean([model.distribution(context) for model in self._ngram_models], axis=0)
+        ids = self.vocab_.encode(context)
+        if len(context) and context[0] == MARKUP[START] and context[0] not in self.vocab_:
+            ids[0] = START
+        ids = ids[max(0, len(ids) - self.order + 1) :]
+        base = self._predictable / self._predictable.sum()
+        return np.mean([contexts.distribution(predictor, ids, base) for predictor in self._predictors], axis=0)
+
+    # ---- keeping
+
+    def settings(self) -> dict[str, tuple[Any, str]]:
+        """Every setting with its origin."""
+        values: dict[str, Any] = {"method": "hpy", "order": self.requested_order}
+        names = ("iterations", "samples", "max_order", "min_count", "boundary", "unk", "units", "seed")
+        values |= {name: getattr(self, name) for name in names if self.infinite or name != "max_order"}
+        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
+
+    def part(self) -> container.Part:
+        """The model as it goes into a file."""
+        arrays = {f"sample/{i}/{name}": a for i, sample in enumerate(self.samples_) for name, a in sample.items()}
+        if self.ngrams_ is not None:
+            arrays |= self.ngrams_._asdict()
+        items = {"items/training": self.items_, "items/tuning": self.tuning_items_}
+        return container.Part(
+            self.KIND,
+            {**self.vocab_.arrays(), **items, **arrays, "history": self.history_},
+            settings=self.settings(),
+            preprocessing=self.preprocessing.to_dict(),
+            provenance=self.provenance,
+            extra={"infinite": self.infinite, "samples": len(self.samples_)},
+        )
+
+    @classmethod
+    def from_container(cls, loaded: container.Container) -> HpyModel:
+        """The model of a file that has been read and validated."""
+        self = cls._from_settings(loaded)
+        arrays = loaded.arrays
+        self.provenance, self.history_ = dict(loaded.provenance), arrays["history"]
+        self.vocab_ = Vocab.from_arrays(arrays)
+        self.items_, self.tuning_items_ = (
+            arrays.get(f"items/{name}", np.empty(0, np.uint64)) for name in ("training", "tuning")
+        )
+        self._take_samples(loaded)
+        return self
+
+    def _take_samples(self, loaded: container.Container) -> None:
+        if not self.infinite:
+            self.ngrams_ = Ngrams(
+                *(frozen(loaded.arrays[name], np.int64 if name == "levels" else np.int32) for name in Ngrams._fields)
+            )
+        self.samples_ = [_sample_of(loaded.arrays, number) for number in range(loaded.extra["samples"])]
+
+    @classmethod
+    def _from_settings(cls, loaded: container.Container) -> HpyModel:
+        values = loaded.settings
+        names = ("order", "iterations", "samples", "min_count", "boundary", "unk", "units", "seed")
+        settings = {name: values[name] for name in names}
+        if values["order"] == INFINITE:
+            settings["max_order"] = values["max_order"]
+        self = cls(**settings, preprocessing=Preprocessing.from_dict(loaded.preprocessing))
+        self.origins = loaded.origins
+        return self
+
+
+def _sample_of(arrays: Any, number: int) -> dict[str, np.ndarray]:
+    prefix = f"sample/{number}/"
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
+    """Whether a sample from a file can be one of the model's; ``ValueError``."""
+    if len(sample["discounts"]) != model.order:
+        raise ValueError("a sample has a discount and a strength for every order")
+    if not model.infinite:
+        assert model.ngrams_ is not None
+        if len(sample["tables"]) != len(model.ngrams_.words):
+            raise ValueError("a sample has other n-grams than the text")
+        gibbs.customers_of(model.ngrams_, gibbs.direct_counts(model.ngrams_, START), sample["tables"])
+        return
+    tree = contexts_of(sample)
+    contexts.check_contexts(tree)
+    if contexts.depths(tree).max() >= model.order:
+        raise ValueError("a context is longer than the model looks back")
+
+
+def _check(loaded: container.Container) -> None:
+    """Validate what a file claims to be before any kernel sees it."""
+    model = HpyModel._from_settings(loaded)
+    if model.infinite != loaded.extra["infinite"] or model.samples != loaded.extra["samples"]:
+        raise ValueError("its settings do not fit its samples")
+    if not model.infinite:
+        _check_rows(loaded)
+        if len(loaded.arrays["levels"]) - 1 != model.order:
+            raise ValueError("its n-grams do not fit its order")
+    model._take_samples(loaded)
+    for sample in model.samples_:
+        _check_sample(model, sample)

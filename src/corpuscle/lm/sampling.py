@@ -1,0 +1,217 @@
+"""The two Gibbs samplers of ``HpyModel``, of fixed and of infinite order, behind one face.
+
+A sampler works in steps, pieces of a sweep that last a fraction of a second; sweep 0 seats the words for the first
+time.
+Random numbers are keyed by sweep and step, so a sampler that was stopped after any step goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from corpuscle.engine import gibbs
+from corpuscle.engine.contexts import Contexts, freeze
+from corpuscle.engine.ngrams import Ngrams, chunk_bounds
+from corpuscle.engine.pool import DISH, LAW, NODE, PARENT, PASSES, STOPS, SYMBOL, TABLES, UP
+from corpuscle.engine.restaurants import Restaurants, grown, new_pool, new_root
+from corpuscle.engine.seating import from_arrays, log_seating, sample_parameters, to_arrays, verify
+from corpuscle.model import Array
+from corpuscle.random import Random
+from corpuscle.text.vocab import START
+
+__all__ = ["STOP_PRIOR", "FixedSampler", "Sampler", "VariableSampler", "contexts_of", "sample_arrays", "state_arrays"]
+
+STOP_PRIOR = (4.0, 1.0)
+"""How words of infinite order stop before anything is known: four in five at every node."""
+
+_STEP = 1 << 17
+_VARIABLE_STEP = 1 << 15
+
+_POOL = {
+    "nodes": Array("int32", ("nodes", 8)),
+    "entries": Array("int32", ("entries", 8)),
+    "cells": Array("int32", ("cells", 3)),
+    "counters": Array("int64", (3, 3), low=-1),
+    "discounts": Array("float64", ("laws",), low=0.0, high=1.0),
+    "strengths": Array("float64", ("laws",), low=0.0, finite=True),
+}
+
+
+def sample_arrays(infinite: bool, number: int) -> dict[str, Array]:
+    """The arrays of one sample in a file."""
+    name = f"sample/{number}/"
+    arrays = {
+        name + "discounts": Array("float64", ("laws",), low=0.0, high=1.0),
+        name + "strengths": Array("float64", ("laws",), low=0.0, finite=True),
+    }
+    if not infinite:
+        return arrays | {name + "tables": Array("int32", ("rows",), low=0)}
+    nodes, entries = f"nodes{number}", f"entries{number}"
+    return arrays | {
+        name + "symbols": Array("int32", (nodes,), low=0, high="types+3"),
+        name + "first_child": Array("int32", (nodes + "+1",), low=1, rising=True),
+        name + "stops": Array("int32", (nodes,), low=0),
+        name + "passes": Array("int32", (nodes,), low=0),
+        name + "first_entry": Array("int32", (nodes + "+1",), offsets_into=entries),
+        name + "dishes": Array("int32", (entries,), low=0, high="types+3"),
+        name + "customers": Array("int32", (entries,), low=1),
+        name + "tables": Array("int32", (entries,), low=1),
+    }
+
+
+def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays of an unfinished run: the pool, where every word stopped, the samples kept so far, the history."""
+    arrays = {f"pool/{name}": array for name, array in _POOL.items()} | {"history": Array("float64", ("history",))}
+    if extra["infinite"]:
+        arrays["depths"] = Array("uint8", ("positions",))
+    for number in range(int(extra["kept"])):
+        arrays |= sample_arrays(bool(extra["infinite"]), number)
+    return arrays
+
+
+class Sampler(ABC):
+    """One Markov chain over seatings."""
+
+    pool: Restaurants
+    base: float
+    seed: int
+    steps: int
+
+    @abstractmethod
+    def step(self, sweep: int, number: int) -> None:
+        """One piece of a sweep."""
+
+    @abstractmethod
+    def sample(self) -> dict[str, np.ndarray]:
+        """What prediction needs of the present state."""
+
+    @abstractmethod
+    def state(self) -> dict[str, np.ndarray]:
+        """The present state as a file keeps it."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Stand where the kept state stands, before a step; ``ValueError`` if it cannot be one of this text."""
+
+    def finish(self, sweep: int) -> float:
+        """End a sweep: draw discounts and strengths. Returns the log probability of text and seating."""
+        sample_parameters(self.pool, self.seed, sweep)
+        return self.log_joint()
+
+    def log_joint(self) -> float:
+        """Natural log of the joint probability of the text and its seating."""
+        return log_seating(self.pool) + float(self.pool.nodes[0, TABLES]) * float(np.log(self.base))
+
+    def _parameters(self) -> dict[str, np.ndarray]:
+        return {"discounts": self.pool.discounts.copy(), "strengths": self.pool.strengths.copy()}
+
+    def _pool_arrays(self) -> dict[str, np.ndarray]:
+        return {f"pool/{name}": array for name, array in to_arrays(self.pool).items()}
+
+
+class FixedSampler(Sampler):
+    """Fixed order: the restaurants are the rows of a trie of n-grams; ``base`` is the probability of any one word."""
+
+    def __init__(self, ngrams: Ngrams, base: float, seed: int):
+        self.base, self.seed = base, seed
+        self.direct = gibbs.direct_counts(ngrams, START)
+        self.pool = gibbs.static_pool(ngrams, START)
+        self.bounds = chunk_bounds(np.concatenate([[0], np.cumsum(self.direct, dtype=np.int64)]), _STEP).tolist()
+        self.steps = len(self.bounds) - 1
+
+    def step(self, sweep: int, number: int) -> None:
+        stream = Random(self.seed, "lm.hpy", sweep, number).array()
+        row, done, last = self.bounds[number], 0, self.bounds[number + 1]
+        while True:
+            row, done = gibbs.sweep_rows(self.pool, self.direct, self.base, row, last, done, sweep == 0, stream)
+            if row == last:
+                return
+            self.pool = grown(self.pool)
+
+    def sample(self) -> dict[str, np.ndarray]:
+        return {"tables": self.pool.entries[:, TABLES].copy(), **self._parameters()}
+
+    def state(self) -> dict[str, np.ndarray]:
+        return self._pool_arrays()
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        kept = {name: arrays[f"pool/{name}"] for name in _POOL}
+        same = all(
+            len(kept[name]) == len(fresh) and np.array_equal(kept[name][:, columns], fresh[:, columns])
+            for name, fresh, columns in (
+                ("nodes", self.pool.nodes, [PARENT, SYMBOL, LAW]),
+                ("entries", self.pool.entries, [NODE, DISH, UP]),
+            )
+        )
+        if not same or len(kept["discounts"]) != len(self.pool.discounts):
+            raise ValueError("its restaurants are not those of the text")
+        pool = from_arrays(kept, indexed=False, empty=True)
+        rows = slice(0, len(self.direct))
+        self.pool = pool._replace(nodes=pool.nodes[: len(kept["nodes"])].copy(), entries=pool.entries[rows].copy())
+        seated = self.direct.copy()
+        if sweep == 0:
+            seated[self.bounds[number] :] = 0
+        if not np.array_equal(verify(self.pool, empty=True), seated):
+            raise ValueError("it has other words than the text")
+
+
+class VariableSampler(Sampler):
+    """Infinite order: every word of a stream of symbols chooses its depth, at most ``deepest``."""
+
+    def __init__(self, symbols: np.ndarray, deepest: int, base: float, seed: int):
+        self.base, self.seed, self.symbols = base, seed, np.ascontiguousarray(symbols, np.int32)
+        self.available = gibbs.available_context(symbols, START, deepest)
+        self.depths = np.zeros(len(symbols), np.uint8)
+        room = len(symbols) // 2 + 1024
+        self.pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
+        self.root = int(new_root(self.pool, 0))
+        self.steps = -(-len(symbols) // _VARIABLE_STEP)
+
+    def step(self, sweep: int, number: int) -> None:
+        stream = Random(self.seed, "lm.hpy", sweep, number).array()
+        at, last = number * _VARIABLE_STEP, min((number + 1) * _VARIABLE_STEP, len(self.symbols))
+        while True:
+            at = gibbs.sweep_text(
+                self.pool, self.root, self.symbols, self.available, self.depths, START, self.base, at, last,
+                sweep == 0, stream,
+            )  # fmt: skip
+            if at == last:
+                return
+            self.pool = grown(self.pool)
+
+    def log_joint(self) -> float:
+        from scipy.special import betaln
+
+        nodes = self.pool.nodes[self.pool.nodes[:, STOPS] + self.pool.nodes[:, PASSES] > 0]
+        nodes = nodes[nodes[:, PARENT] >= -1]
+        stopping = betaln(nodes[:, STOPS] + STOP_PRIOR[0], nodes[:, PASSES] + STOP_PRIOR[1]) - betaln(*STOP_PRIOR)
+        return super().log_joint() + float(stopping.sum())
+
+    def sample(self) -> dict[str, np.ndarray]:
+        return {**freeze(self.pool, self.root)._asdict(), **self._parameters()}
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {**self._pool_arrays(), "depths": self.depths.copy()}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        kept, deepest = {name: arrays[f"pool/{name}"] for name in _POOL}, len(self.pool.discounts) - 1
+        if len(kept["discounts"]) != deepest + 1 or len(arrays["depths"]) != len(self.symbols):
+            raise ValueError("it does not fit the text")
+        self.pool = from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)
+        self.depths = np.array(arrays["depths"], np.uint8)
+        if len(kept["nodes"]) == 0 or kept["nodes"][0, PARENT] != -1 or (kept["nodes"][1:, PARENT] == -1).any():
+            raise ValueError("its contexts are not one tree")
+        seated = self.symbols[: number * _VARIABLE_STEP] if sweep == 0 else self.symbols
+        counts = np.zeros(len(kept["entries"]), np.int64)
+        found = gibbs.count_stops(self.pool, self.root, seated, self.available, self.depths, START, counts)
+        if not found or not np.array_equal(counts, verify(self.pool, variable=True)):
+            raise ValueError("it has other words than the text")
+
+
+def contexts_of(sample: Mapping[str, np.ndarray]) -> Contexts:
+    """The counts of a sample of infinite order."""
+    return Contexts(*(sample[name] for name in Contexts._fields))
