@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import harness
 
-BENCHES = ("classes", "lm", "pitman_yor")
+BENCHES = ("align", "classes", "lm", "pitman_yor")
 
 
 def main() -> None:

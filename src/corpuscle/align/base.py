@@ -271,7 +271,6 @@ class Aligner:
             "strengths": self.strengths_,
             "jumps": self.jumps_,
             "history": self.history_,
-            **self._more_arrays(),
         }
         save(
             path,
@@ -281,13 +280,6 @@ class Aligner:
             preprocessing=self.preprocessing_.to_dict(),
             provenance=self.provenance_,
         )
-
-    def _more_arrays(self) -> dict[str, np.ndarray]:
-        """What the method keeps besides."""
-        return {}
-
-    def _take_more(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """The inverse of ``_more_arrays``."""
 
     @property
     def settings_(self) -> dict[str, tuple[Any, str]]:
@@ -326,7 +318,6 @@ class Aligner:
         model.history_ = arrays["history"]
         model.preprocessing_ = Preprocessing.from_dict(container.preprocessing)
         model.provenance_ = container.provenance
-        model._take_more(arrays)
         return model
 
     def fit(

@@ -18,14 +18,16 @@ __all__ = ["SYMMETRISATIONS", "symmetrise"]
 _CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
 _DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
 
-_GROWING = {
+_STEPS: dict[str, tuple[list[tuple[int, int]], int]] = {
+    "intersection": ([], 0),
+    "union": ([], symmetry.ALL),
     "grow": (_CROSS, 0),
     "grow-diag": (_CROSS + _DIAGONAL, 0),
     "grow-diag-final": (_CROSS + _DIAGONAL, symmetry.OR),
     "grow-diag-final-and": (_CROSS + _DIAGONAL, symmetry.AND),
 }
 
-SYMMETRISATIONS = ("forward", "backward", "intersection", "union", *_GROWING)
+SYMMETRISATIONS = ("forward", "backward", *_STEPS)
 """Ways to join two alignments; the first two take one of them as it is."""
 
 _CELLS_A_CALL = 4_000_000
@@ -45,15 +47,11 @@ def symmetrise(forward: Alignments, backward: Alignments, how: str = "grow-diag-
         raise ValueError(f"{len(forward)} sentence pairs, but the other alignments have {len(backward)}")
     if how in ("forward", "backward"):
         return (forward if how == "forward" else backward).sorted()
-    if how == "intersection":
-        return forward.intersection(backward)
-    if how == "union":
-        return forward.union(backward)
-    steps, final = _GROWING[how]
-    return _grown(forward, backward, np.array(steps, np.int64), final)
+    steps, final = _STEPS[how]
+    return _joined(forward, backward, np.array(steps, np.int64).reshape(-1, 2), final)
 
 
-def _grown(forward: Alignments, backward: Alignments, steps: np.ndarray, final: int) -> Alignments:
+def _joined(forward: Alignments, backward: Alignments, steps: np.ndarray, final: int) -> Alignments:
     lengths = np.zeros((len(forward), 2), np.int64)
     for each in forward, backward:
         np.maximum.at(lengths, each.pairs, each.links + 1)

@@ -12,14 +12,16 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["AND", "OR", "strongest", "symmetrise"]
+__all__ = ["ALL", "AND", "OR", "strongest", "symmetrise"]
 
-OR, AND = 1, 2
-"""The last step: add links whose row or column is free, or only those where both are."""
+OR, AND, ALL = 1, 2, 3
+"""The last step: add links whose row or column is free, or only those where both are, or all of them."""
 
 
 @kernel
 def _free(links_of_row, links_of_column, i, j, final):
+    if final == ALL:
+        return True
     if final == AND:
         return links_of_row[i] == 0 and links_of_column[j] == 0
     return links_of_row[i] == 0 or links_of_column[j] == 0
@@ -50,7 +52,7 @@ def symmetrise(links_a, starts_a, links_b, starts_b, lengths, first, last, steps
     """Join the links of sentence pairs first..last-1.
 
     ``lengths`` int64 (n_pairs, 2): source and target length. ``steps`` int64 (k, 2): the neighbours of ``grow``, none
-    for no growing; ``final``: 0, ``OR`` or ``AND``. ``result`` int32 (at least as many as both inputs have, 2) gets the
+    for no growing; ``final``: 0, ``OR``, ``AND`` or ``ALL``. ``result`` int32 (at least as many as both inputs have, 2) gets the
     links row by row, ``result_starts[p + 1 - first]`` how many there are up to pair p.
     """
     count = 0
