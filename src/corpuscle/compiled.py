@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -96,6 +97,17 @@ cache_directory = _choose_directory()
 os.environ["NUMBA_CACHE_DIR"] = str(cache_directory)
 
 import numba  # noqa: E402  (the environment variable comes first)
+
+# Numba imports scipy.linalg, which takes a sixth of a second, only to note that there is a BLAS. A stand-in tells it
+# the same, and is gone before anything could use it.
+_BLAS = "scipy.linalg.cython_blas"
+if _BLAS not in sys.modules:
+    sys.modules[_BLAS] = ModuleType(_BLAS)
+    try:
+        import numba.np.arraymath
+    finally:
+        del sys.modules[_BLAS]
+
 from llvmlite import ir  # noqa: E402
 from numba.core import cgutils, event, types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402

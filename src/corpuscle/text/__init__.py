@@ -16,100 +16,74 @@
 - ``files``: reading and writing bytes, packed or not, atomically, with errors that name file and line.
 """
 
-from corpuscle.text.alignments import AlignmentMatrix, Alignments, read_naacl, read_pharaoh, write_naacl, write_pharaoh
-from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
-from corpuscle.text.bitext import Bitext, read_bitext, write_bitext
-from corpuscle.text.brackets import format_brackets, parse_brackets, read_brackets, write_brackets
-from corpuscle.text.brat import read_brat, write_brat
-from corpuscle.text.columns import Columns, read_columns, write_columns
-from corpuscle.text.conllu import read_conllu, write_conllu
-from corpuscle.text.corpus import Corpus
-from corpuscle.text.layers import Layer
-from corpuscle.text.pairs import Pair, read_news, read_pairs, write_pairs
-from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
-from corpuscle.text.preprocessing import Preprocessing
-from corpuscle.text.pubtator import read_pubtator, write_pubtator
-from corpuscle.text.running import Prepared, prepare, restore
-from corpuscle.text.schemes import convert_tags, spans_of_tags, tags_of_spans
-from corpuscle.text.standoff import (
-    Attribute,
-    Mention,
-    Relation,
-    Standoff,
-    read_pipe,
-    read_standoff_json,
-    write_pipe,
-    write_standoff_json,
-)
-from corpuscle.text.stats import text_stats
-from corpuscle.text.treebank import Treebank
-from corpuscle.text.trees import Trees
-from corpuscle.text.vectors import read_vectors, write_vectors
-from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-from corpuscle.text.xml import read_xml
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "END",
-    "FIRST",
-    "START",
-    "UNKNOWN",
-    "AlignmentMatrix",
-    "Alignments",
-    "Attribute",
-    "Bitext",
-    "Columns",
-    "Corpus",
-    "Layer",
-    "Mention",
-    "Pair",
-    "Prepared",
-    "Preprocessing",
-    "Relation",
-    "Standoff",
-    "Treebank",
-    "Trees",
-    "Vocab",
-    "binarise",
-    "collapse_unaries",
-    "convert_tags",
-    "expand_unaries",
-    "format_brackets",
-    "iter_text",
-    "parse_brackets",
-    "prepare",
-    "read_bitext",
-    "read_brackets",
-    "read_brat",
-    "read_columns",
-    "read_conllu",
-    "read_naacl",
-    "read_news",
-    "read_pairs",
-    "read_pharaoh",
-    "read_pipe",
-    "read_pubtator",
-    "read_standoff_json",
-    "read_strings",
-    "read_text",
-    "read_vectors",
-    "read_xml",
-    "restore",
-    "spans_of_tags",
-    "tags_of_spans",
-    "text_stats",
-    "unbinarise",
-    "warm",
-    "write_bitext",
-    "write_brackets",
-    "write_brat",
-    "write_columns",
-    "write_conllu",
-    "write_naacl",
-    "write_pairs",
-    "write_pharaoh",
-    "write_pipe",
-    "write_pubtator",
-    "write_standoff_json",
-    "write_text",
-    "write_vectors",
-]
+from corpuscle.lazily import contents
+
+if TYPE_CHECKING:
+    from corpuscle.text.alignments import (
+        AlignmentMatrix,
+        Alignments,
+        read_naacl,
+        read_pharaoh,
+        write_naacl,
+        write_pharaoh,
+    )
+    from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
+    from corpuscle.text.bitext import Bitext, read_bitext, write_bitext
+    from corpuscle.text.brackets import format_brackets, parse_brackets, read_brackets, write_brackets
+    from corpuscle.text.brat import read_brat, write_brat
+    from corpuscle.text.columns import Columns, read_columns, write_columns
+    from corpuscle.text.conllu import read_conllu, write_conllu
+    from corpuscle.text.corpus import Corpus
+    from corpuscle.text.layers import Layer
+    from corpuscle.text.pairs import Pair, read_news, read_pairs, write_pairs
+    from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
+    from corpuscle.text.preprocessing import Preprocessing
+    from corpuscle.text.pubtator import read_pubtator, write_pubtator
+    from corpuscle.text.running import Prepared, prepare, restore
+    from corpuscle.text.schemes import convert_tags, spans_of_tags, tags_of_spans
+    from corpuscle.text.standoff import (
+        Attribute,
+        Mention,
+        Relation,
+        Standoff,
+        read_pipe,
+        read_standoff_json,
+        write_pipe,
+        write_standoff_json,
+    )
+    from corpuscle.text.stats import text_stats
+    from corpuscle.text.treebank import Treebank
+    from corpuscle.text.trees import Trees
+    from corpuscle.text.vectors import read_vectors, write_vectors
+    from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
+    from corpuscle.text.xml import read_xml
+
+__all__, __getattr__ = contents(
+    __name__,
+    {
+        "alignments": "AlignmentMatrix Alignments read_naacl read_pharaoh write_naacl write_pharaoh",
+        "binary": "binarise collapse_unaries expand_unaries unbinarise",
+        "bitext": "Bitext read_bitext write_bitext",
+        "brackets": "format_brackets parse_brackets read_brackets write_brackets",
+        "brat": "read_brat write_brat",
+        "columns": "Columns read_columns write_columns",
+        "conllu": "read_conllu write_conllu",
+        "corpus": "Corpus",
+        "layers": "Layer",
+        "pairs": "Pair read_news read_pairs write_pairs",
+        "plain": "iter_text read_strings read_text warm write_text",
+        "preprocessing": "Preprocessing",
+        "pubtator": "read_pubtator write_pubtator",
+        "running": "Prepared prepare restore",
+        "schemes": "convert_tags spans_of_tags tags_of_spans",
+        "standoff": "Attribute Mention Relation Standoff read_pipe read_standoff_json write_pipe write_standoff_json",
+        "stats": "text_stats",
+        "treebank": "Treebank",
+        "trees": "Trees",
+        "vectors": "read_vectors write_vectors",
+        "vocab": "END FIRST START UNKNOWN Vocab",
+        "xml": "read_xml",
+    },
+)
