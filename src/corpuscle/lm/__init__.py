@@ -9,64 +9,28 @@
 All models are ``LanguageModel``: ``fit``, ``perplexity``, ``surprisals``, ``next_words``, ``sample``, ``save``.
 """
 
-from corpuscle.lm.arpa import read_arpa, write_arpa
-from corpuscle.lm.base import Events, LanguageModel, compare
-from corpuscle.lm.classes import ClassModel
-from corpuscle.lm.mixture import Mixture
-from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel, find_markup
-from corpuscle.lm.pitman_yor import HpyModel
-from corpuscle.model import read
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BOUNDARIES",
-    "METHODS",
-    "ClassModel",
-    "Events",
-    "HpyModel",
-    "LanguageModel",
-    "Mixture",
-    "NgramModel",
-    "compare",
-    "find_markup",
-    "read_arpa",
-    "warm",
-    "write_arpa",
-]
+from corpuscle.lazily import contents
 
+if TYPE_CHECKING:
+    from corpuscle.lm.arpa import read_arpa, write_arpa
+    from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare
+    from corpuscle.lm.classes import ClassModel
+    from corpuscle.lm.mixture import Mixture
+    from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel, find_markup
+    from corpuscle.lm.pitman_yor import HpyModel
+    from corpuscle.lm.warming import warm
 
-def warm() -> None:
-    """Compile every kernel of this task by running it on a few words."""
-    import os
-    import tempfile
-    import warnings
-
-    import numpy as np
-
-    from corpuscle.engine.merging import merge_ngrams
-    from corpuscle.engine.ngrams import look_up
-    from corpuscle.errors import CorpuscleWarning
-    from corpuscle.text.corpus import Corpus
-
-    corpus = Corpus.from_sentences([["a", "b", "a"], ["b", "c"], ["a"]])
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        warnings.simplefilter("ignore", CorpuscleWarning)
-        path = os.path.join(folder, "model")
-        for settings in ({}, {"boundary": "none"}, {"method": "backoff-mkn"}, {"prune": (0, 1), "entropy": 1e-9}):
-            model = NgramModel(order=3, min_count=1, **settings).fit(corpus)
-            if model.ngrams_ is not None:
-                merge_ngrams(model.ngrams_, model.ngrams_)
-                look_up(model.ngrams_, np.array([[3, 4]]))
-            model.save(path)
-            loaded = NgramModel.from_container(read(path))
-            loaded.perplexity(corpus, draws=10)
-            loaded.next_words(["a"])
-        NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
-        for order in (2, "infinite"):
-            sampled = HpyModel(order, iterations=2, samples=1, min_count=1).fit(corpus)
-            sampled.perplexity(corpus, draws=10)
-            sampled.next_words(["a"])
-            with sampled.checkpoint(corpus, path) as checkpoint:
-                checkpoint.every = 0.0
-                sampled.fit(corpus, checkpoint=checkpoint)
-        write_arpa(model, path)
-        read_arpa(path)
+__all__, __getattr__ = contents(
+    __name__,
+    {
+        "arpa": "read_arpa write_arpa",
+        "base": "Events LanguageModel SentenceScores compare",
+        "classes": "ClassModel",
+        "mixture": "Mixture",
+        "ngram": "BOUNDARIES METHODS NgramModel find_markup",
+        "pitman_yor": "HpyModel",
+        "warming": "warm",
+    },
+)
