@@ -40,7 +40,7 @@ def _occurrences(sequence, gram, begin, n):
 
 
 @kernel
-def _bleu(candidates, starts, references, reference_starts, first_reference, item, out):
+def _bleu(out, candidates, starts, references, reference_starts, first_reference, item):
     for row in range(len(item)):
         candidate = candidates[starts[row] : starts[row + 1]]
         first, last = first_reference[item[row]], first_reference[item[row] + 1]
@@ -67,7 +67,7 @@ def _bleu(candidates, starts, references, reference_starts, first_reference, ite
 
 
 @kernel
-def _f_score(candidates, starts, references, reference_starts, first_reference, item, out):
+def _f_score(out, candidates, starts, references, reference_starts, first_reference, item):
     for row in range(len(item)):
         candidate = candidates[starts[row] : starts[row + 1]]
         nearest, value = -1, 0.0
@@ -114,7 +114,7 @@ def bleu_statistics(
     ``first_reference[item]`` to ``first_reference[item + 1]``; several of them clip at the largest count.
     """
     out = np.empty((len(item), 10))
-    _bleu(*_arguments(candidates, starts, references, reference_starts, first_reference, item), out)
+    _bleu(out, *_arguments(candidates, starts, references, reference_starts, first_reference, item))
     return out
 
 
@@ -128,5 +128,5 @@ def f_statistics(
 ) -> np.ndarray:
     """F of each candidate against the reference with the smallest edit distance to it, and 1: float64 (n, 2)."""
     out = np.empty((len(item), 2))
-    _f_score(*_arguments(candidates, starts, references, reference_starts, first_reference, item), out)
+    _f_score(out, *_arguments(candidates, starts, references, reference_starts, first_reference, item))
     return out

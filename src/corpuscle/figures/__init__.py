@@ -8,7 +8,8 @@ bytes for the same data.
 """
 
 from corpuscle.figures.grid import alignment_grid
+from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
 from corpuscle.figures.svg import escape
 
-__all__ = ["Series", "alignment_grid", "bar_plot", "escape", "histogram", "line_plot"]
+__all__ = ["Series", "alignment_grid", "bar_plot", "escape", "histogram", "line_plot", "phrase_lattice"]

@@ -1,0 +1,154 @@
+"""A phrase table, a language model and weights, ready to rewrite words; many words at a time on several threads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.engine.monotone import Derivations, Limits, decode
+from corpuscle.lm import NgramModel
+from corpuscle.scale import chunks_of, workers
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
+from corpuscle.transliterate.table import PhraseTable
+
+__all__ = ["UNKNOWN_FEATURE", "Decoder", "Found", "Search"]
+
+UNKNOWN_FEATURE = -5.0
+"""What each of the table's features is for a letter that the table does not cover."""
+
+_WORK = 20_000
+"""Beam times letters of a chunk: a call of the kernel stays well below half a second."""
+
+
+class Search(NamedTuple):
+    """How a decoder searches, see ``corpuscle.engine.monotone.Limits``; ``limit`` is the number of targets of a source
+    phrase."""
+
+    beam: int = 100
+    threshold: float = 10.0
+    limit: int = 20
+
+
+class Found(NamedTuple):
+    """The rewritings of many words.
+
+    - ``starts``: int64 (n_words + 1,), the candidates of each word, best first;
+    - ``scores``: float64 (n_candidates,); ``features``: float64 (n_candidates, k);
+    - ``target_starts``: int64 (n_candidates + 1,), ``targets``: int32, what they are;
+    - ``segment_starts``: int64 (n_candidates + 1,), ``segments``: int32 (n_segments, 3): entry of the table (-1 for a
+      letter that it does not cover), number of source and of target letters.
+    """
+
+    starts: np.ndarray
+    scores: np.ndarray
+    features: np.ndarray
+    target_starts: np.ndarray
+    targets: np.ndarray
+    segment_starts: np.ndarray
+    segments: np.ndarray
+
+    def strings(self, vocab: Vocab) -> list[str]:
+        """All candidates as strings."""
+        symbols, starts = vocab.strings, self.target_starts.tolist()
+        letters = [symbols[i] for i in self.targets.tolist()]
+        return ["".join(letters[a:b]) for a, b in pairwise(starts)]
+
+
+class Decoder:
+    """Rewrites words. ``weights`` are those of the four table features, the language model of the target, the joint
+    model of both sides, and the number of phrases."""
+
+    def __init__(
+        self,
+        table: PhraseTable,
+        lm: NgramModel,
+        joint: NgramModel,
+        source: Vocab,
+        weights: np.ndarray,
+        search: Search,
+    ):
+        self.table, self.lm, self.joint = table, lm, joint
+        self.source, self.weights, self.search = source, weights, search
+        self.options, self.entries = table.options(weights[:4], search.limit)
+        self.models = (lm.automaton_, joint.automaton_)
+
+    def encode(self, words: list[list[str]]) -> tuple[Corpus, np.ndarray]:
+        """Words as symbols of the table; and what stands for each letter that the table does not cover."""
+        corpus = Corpus.from_sentences(words, self.source)
+        copies = self.lm.vocab_.encode(symbol for word in words for symbol in word)
+        return corpus, np.where(copies >= FIRST, copies, UNKNOWN).astype(np.int32)
+
+    def decode(
+        self, words: list[list[str]], n_best: int = 1, distinct: bool = True, threads: int | None = None
+    ) -> Found:
+        """The best rewritings of some words, each a list of letters."""
+        corpus, copies = self.encode(words)
+        limits = Limits(
+            self.search.beam,
+            self.search.threshold,
+            self._longest(),
+            n_best,
+            distinct,
+            float(self.weights[4]),
+            float(self.weights[5]),
+            float(self.weights[6]),
+            float(UNKNOWN_FEATURE * self.weights[:4].sum()),
+            self.lm.initial_state,
+            self.joint.initial_state,
+            END,
+        )
+        bounds = chunks_of(corpus.lengths * self.search.beam, max(_WORK, self.search.beam)).tolist()
+
+        def work(chunk: tuple[int, int]) -> Derivations:
+            return decode(
+                self.options, self.models, limits, corpus.tokens, corpus.sentence_starts, copies, chunk[0], chunk[1]
+            )
+
+        with workers(threads) as pool:
+            parts = list(pool.scatter(list(pairwise(bounds))).map(work))
+        return self._found(parts)
+
+    def _longest(self) -> int:
+        """How deep the trie of source phrases is."""
+        depth, low, high = 0, 0, self.options.roots
+        while low < high:
+            depth += 1
+            low, high = high, int(self.options.first_child[high])
+        return max(1, depth)
+
+    def _found(self, parts: list[Derivations]) -> Found:
+        """One record of all chunks, with features and targets spelled out."""
+        starts, segment_starts = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        for part in parts:
+            starts = np.concatenate([starts, part.starts[1:] + starts[-1]])
+            segment_starts = np.concatenate([segment_starts, part.segment_starts[1:] + segment_starts[-1]])
+        segments = np.concatenate([part.segments for part in parts] or [np.empty((0, 2), np.int32)])
+        scores = np.concatenate([part.scores for part in parts] or [np.empty(0)])
+        language = np.concatenate([part.language for part in parts] or [np.empty(0)])
+        joint = np.concatenate([part.joint for part in parts] or [np.empty(0)])
+        option = segments[:, 0].astype(np.int64)
+        covered = option >= 0
+        entry = np.full(len(option), -1, np.int64)
+        entry[covered] = self.entries[option[covered]]
+        features = np.full((len(option), 4), UNKNOWN_FEATURE)
+        features[covered] = self.table.features[entry[covered]]
+        lengths = np.where(option < -1, 1, 0)
+        spans = np.diff(self.options.target_starts)
+        lengths[covered] = spans[option[covered]]
+        ends = np.zeros(len(option) + 1, np.int64)
+        np.cumsum(lengths, out=ends[1:])
+        targets = np.empty(ends[-1], np.int32)
+        copied = np.flatnonzero(option < -1)
+        targets[ends[copied]] = -1 - option[copied]
+        inside = np.repeat(covered, lengths)
+        shift = np.repeat(np.where(covered, self.options.target_starts[np.maximum(option, 0)], 0) - ends[:-1], lengths)
+        targets[inside] = self.options.targets[(shift + np.arange(ends[-1]))[inside]]
+        sums = np.zeros((len(scores), 7))
+        totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
+        sums[:, :4] = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
+        sums[:, 4], sums[:, 5], sums[:, 6] = language, joint, np.diff(segment_starts)
+        shown = np.column_stack([entry, segments[:, 1], lengths]).astype(np.int32)
+        return Found(starts, scores, sums, ends[segment_starts], targets, segment_starts, shown)

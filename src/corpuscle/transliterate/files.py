@@ -1,0 +1,202 @@
+"""Files of this task: the model's arrays and what they must satisfy, and the results of the NEWS tasks as XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.engine.phrases import LONGEST, Trie
+from corpuscle.errors import InputError
+from corpuscle.lm import NgramModel
+from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.pairs import Pair, read_news, read_pairs
+from corpuscle.text.vocab import Vocab
+from corpuscle.transliterate.base import Candidate
+from corpuscle.transliterate.table import PhraseTable
+from corpuscle.transliterate.tuning import Round
+
+__all__ = [
+    "KIND",
+    "PARTIAL",
+    "arrays_of",
+    "history_arrays",
+    "history_from",
+    "read_names",
+    "read_results",
+    "table_from",
+    "write_results",
+]
+
+HISTORY = {
+    "history/weights": Array("float64", ("rounds", 7), finite=True),
+    "history/values": Array("float64", ("rounds",), finite=True),
+    "history/candidates": Array("int64", ("rounds",), low=0),
+}
+
+PARTIAL = Kind("transliterate.phrase.partial", 1, HISTORY)
+"""What is kept of an unfinished training: the rounds of tuning."""
+
+
+def history_arrays(history: Sequence[Round]) -> dict[str, np.ndarray]:
+    """Rounds of tuning as a file keeps them."""
+    return {
+        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 7),
+        "history/values": np.array([step.value for step in history], np.float64),
+        "history/candidates": np.array([step.candidates for step in history], np.int64),
+    }
+
+
+def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
+    """The inverse of ``history_arrays``."""
+    names = ("history/weights", "history/values", "history/candidates")
+    rows = zip(*(arrays[name] for name in names), strict=True)
+    return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
+
+
+def _check(loaded: Container) -> None:
+    """What the kernels rely on and the declarations cannot say."""
+    from corpuscle.transliterate.phrase import PhraseTransliterator
+
+    PhraseTransliterator.from_settings(loaded.settings)
+    arrays, extra = loaded.arrays, loaded.extra
+    if type(extra.get("joint")) is not bool:
+        raise ValueError("it does not say whether it has a joint model")
+    symbols, first_child, roots = arrays["trie/symbols"], arrays["trie/first_child"], extra.get("roots")
+    if type(roots) is not int or not 0 < roots <= len(symbols) or first_child[0] != roots:
+        raise ValueError("the phrase trie does not begin with its roots")
+    if first_child[-1] != len(symbols) or (first_child[:-1] <= np.arange(len(symbols))).any():
+        raise ValueError("a phrase in the trie is not longer than the one it extends")
+    begins = np.zeros(len(symbols) + 1, bool)
+    begins[first_child] = True
+    begins[0] = True
+    if ((np.diff(symbols) <= 0) & ~begins[1:-1]).any():
+        raise ValueError("the symbols after a phrase must rise")
+    depth, low, high = 0, 0, roots
+    while low < high:
+        depth, low, high = depth + 1, high, int(first_child[high])
+    if depth > LONGEST or np.diff(arrays["target_starts"]).max(initial=0) > LONGEST:
+        raise ValueError(f"a phrase has more than {LONGEST} symbols")
+    if not (arrays["counts"] > 0).all():
+        raise ValueError("every entry of the table has been seen")
+    types = [("lm", "target_types")] + ([("joint", "unit_types")] if extra.get("joint") else [])
+    for component, size in types:
+        if len(loaded.component(component).arrays["vocab/counts"]) != extra.get(size, -4) + 3:
+            raise ValueError(f"the table and its component {component!r} have different symbols")
+    if not extra.get("joint") and len(arrays["units"]):
+        raise ValueError("there are pieces, but no model of them")
+
+
+def _components(extra: Mapping[str, Any]) -> dict[str, tuple[Kind, ...]]:
+    names = ("lm", "joint") if extra.get("joint") is True else ("lm",)
+    return dict.fromkeys(names, (NgramModel.KIND,))
+
+
+KIND = Kind(
+    "transliterate.phrase",
+    1,
+    {
+        **vocab_arrays("source/", "source_types"),
+        **ITEMS,
+        "trie/symbols": Array("int32", ("nodes",), low=0, high="source_types+3"),
+        "trie/first_child": Array("int32", ("nodes+1",), low=0, high="nodes+1", rising=True),
+        "counts": Array("float64", ("entries",), finite=True),
+        "first_entry": Array("int64", ("nodes+1",), offsets_into="entries"),
+        "lexical": Array("float32", ("entries", 2), low=0.0, finite=True),
+        "links": Array("uint64", ("entries",)),
+        "targets": Array("int32", ("target_symbols",), low=3, high="target_types+3"),
+        "target_starts": Array("int64", ("entries+1",), offsets_into="target_symbols"),
+        "units": Array("int32", ("unit_symbols",), low=3, high="unit_types+3"),
+        "unit_starts": Array("int64", ("entries+1",), offsets_into="unit_symbols"),
+        "weights": Array("float64", (7,), finite=True),
+        **HISTORY,
+    },
+    components=_components,
+    check=_check,
+)
+
+
+def arrays_of(
+    table: PhraseTable, source: Vocab, weights: np.ndarray, history: Sequence[Round]
+) -> dict[str, np.ndarray]:
+    """The arrays of a model file."""
+    return {
+        **source.arrays("source/"),
+        "trie/symbols": table.trie.symbols,
+        "trie/first_child": table.trie.first_child,
+        "counts": table.counts,
+        "first_entry": table.first_entry,
+        "lexical": table.lexical,
+        "links": table.links,
+        "targets": table.targets,
+        "target_starts": table.target_starts,
+        "units": table.units,
+        "unit_starts": table.unit_starts,
+        "weights": weights,
+        **history_arrays(history),
+    }
+
+
+def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
+    """The table of a model file that has been checked."""
+    return PhraseTable(
+        Trie(frozen(arrays["trie/symbols"], np.int32), frozen(arrays["trie/first_child"], np.int32), roots),
+        frozen(arrays["first_entry"], np.int64),
+        frozen(arrays["target_starts"], np.int64),
+        frozen(arrays["targets"], np.int32),
+        frozen(arrays["counts"], np.float64),
+        frozen(arrays["lexical"], np.float32),
+        frozen(arrays["links"], np.uint64),
+        frozen(arrays["unit_starts"], np.int64),
+        frozen(arrays["units"], np.int32),
+    )
+
+
+# ---- names and results
+
+
+def read_names(path: AnyPath) -> list[Pair]:
+    """Name pairs from TSV, or from the XML of the NEWS tasks where the file's name ends in ``.xml``."""
+    return read_news(path) if str(path).endswith(".xml") else read_pairs(path)
+
+
+def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath, run: str = "1") -> None:
+    """Write ranked candidates as the NEWS tasks want them: the rank of a target is its ID."""
+    with write_atomically(path, "w") as output:
+        output.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+        output.write(
+            f'<TransliterationTaskResults SourceLang="" TargetLang="" GroupID="Corpuscle" RunID={quoteattr(run)} '
+            'RunType="Standard" Comments="">\n'
+        )
+        for number, (source, candidates) in enumerate(names, 1):
+            output.write(f'  <Name ID="{number}">\n    <SourceName>{escape(source)}</SourceName>\n')
+            for rank, (target, _) in enumerate(candidates, 1):
+                output.write(f'    <TargetName ID="{rank}">{escape(target)}</TargetName>\n')
+            output.write("  </Name>\n")
+        output.write("</TransliterationTaskResults>\n")
+
+
+def read_results(path: AnyPath) -> list[list[str]]:
+    """Ranked targets from what ``apply`` writes: one target a line; source, rank, target, score a line; or XML."""
+    if str(path).endswith(".xml"):
+        return [list(pair.targets) for pair in read_news(path)]
+    results: list[list[str]] = []
+    for number, line in read_lines(path):
+        fields = line.split("\t")
+        if len(fields) == 1:
+            results.append([line] if line else [])
+            continue
+        if len(fields) != 4 or not (fields[1].isascii() and fields[1].isdecimal()):
+            raise InputError(path, number, "expected a target, or source, rank, target and score separated by tabs")
+        rank = int(fields[1]) if len(fields[1]) < 10 else 0
+        if rank == 1 or rank == 0:
+            results.append([])
+        if not results or rank != len(results[-1]) + (rank > 0):
+            raise InputError(path, number, f"rank {fields[1]} does not follow the one before it")
+        if rank:
+            results[-1].append(fields[2])
+    return results

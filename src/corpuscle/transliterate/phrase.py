@@ -1,0 +1,395 @@
+"""PhraseTransliterator: names are rewritten phrase by phrase, under weights tuned on names that the tables did not see.
+
+The score of a rewriting is a weighted sum of seven numbers: the four features of the phrase table, the log probability
+of a letter n-gram model of the target, that of an n-gram model over small pieces of both sides together (the joint
+model), and the number of phrases. Phrases and weights are those of statistical machine translation (Koehn, Och and
+Marcu 2003; Och 2003) on letters; the joint model is that of Bisani and Ney (2008), as one more feature.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+
+from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
+from corpuscle.lm import NgramModel
+from corpuscle.model import Checkpoint, Container, save
+from corpuscle.random import Random
+from corpuscle.scale import default_workers
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.characters import SPACE
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes, seen
+from corpuscle.text.pairs import Pair
+from corpuscle.text.vocab import Vocab
+from corpuscle.transliterate.base import Candidate, combined
+from corpuscle.transliterate.decoding import Decoder, Found, Search
+from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_arrays, history_from, table_from
+from corpuscle.transliterate.links import ALIGNERS, align_letters
+from corpuscle.transliterate.preparation import Prepared, Spelling, WordPair, merged, prepare
+from corpuscle.transliterate.table import build_table
+from corpuscle.transliterate.tuning import METRICS, Round, Tuner
+
+__all__ = ["FEATURES", "FEWEST", "PhraseTransliterator"]
+
+FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "phrases")
+"""The seven numbers that weights belong to."""
+
+FEWEST, FEW = 50, 500
+"""With fewer pairs there is nothing to learn; with few the result is poor."""
+
+DERIVATIONS = 200
+"""So many rewritings are added up by their output where ``sum`` is asked for."""
+
+
+@dataclass(eq=False)
+class PhraseTransliterator:
+    """Learns to write names in another script, phrase by phrase.
+
+    - ``aligner``: ``joint``, or one of the aligners of sentences with ``symmetrisation`` and, if ``heuristics``, links
+      that do not cross and reach every target letter; ``iterations`` of its training;
+    - ``max_phrase``: letters of the longest phrase (1 to 8); ``order``, ``joint_order``: of the letter model and of the
+      joint model (0: none);
+    - ``beam``, ``threshold``, ``table_limit``: how many hypotheses, how much worse than the best, how many targets of a
+      source phrase the search keeps;
+    - ``tune``: find weights (else the start weights stay); ``metric``: what they should raise, ``bleu`` (of letters),
+      ``acc`` or ``fscore``; ``restarts``, ``rounds``, ``tuning_nbest``: random starts, rounds and candidates of tuning;
+    - ``phrase_penalty``: also weigh the number of phrases;
+    - ``references``: learn from the ``first`` accepted target of a name, or from ``all``, sharing its weight;
+    - ``final_refit``: after tuning on a part of the pairs learn the tables again from all of them;
+    - ``units``: ``characters`` or ``graphemes``; ``lowercase``: both sides.
+
+    Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``source_vocab_``, ``weights_`` (7,), ``history_``.
+    """
+
+    method = "phrase"
+    KIND = KIND
+
+    aligner: str = "joint"
+    symmetrisation: str = "grow-diag-final-and"
+    heuristics: bool = True
+    iterations: int = 10
+    max_phrase: int = 7
+    order: int = 8
+    joint_order: int = 6
+    beam: int = 10
+    threshold: float = 10.0
+    table_limit: int = 20
+    tune: bool = True
+    metric: str = "bleu"
+    restarts: int = 20
+    rounds: int = 10
+    tuning_nbest: int = 100
+    phrase_penalty: bool = False
+    references: str = "first"
+    final_refit: bool = True
+    units: str = "characters"
+    lowercase: bool = True
+    seed: int = 1
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("iterations", 1, 1000),
+            ("max_phrase", 1, 8),
+            ("order", 1, 20),
+            ("joint_order", 0, 20),
+            ("beam", 1, 10_000),
+            ("table_limit", 1, 10_000),
+            ("restarts", 0, 10_000),
+            ("rounds", 1, 1000),
+            ("tuning_nbest", 2, 10_000),
+            ("seed", 0, 2**63 - 1),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise SettingError(f"{name} is a number from {low} to {high}, not {value!r}")
+        for name, allowed in (
+            ("aligner", ALIGNERS),
+            ("metric", METRICS),
+            ("references", ("first", "all")),
+        ):
+            if getattr(self, name) not in allowed:
+                raise SettingError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        for name in "heuristics", "tune", "phrase_penalty", "final_refit", "lowercase":
+            if type(getattr(self, name)) is not bool:
+                raise SettingError(f"{name} is true or false, not {getattr(self, name)!r}")
+        if type(self.threshold) not in (int, float) or not self.threshold > 0:
+            raise SettingError(f"threshold is a positive number, not {self.threshold!r}")
+        if self.workers is not None and self.workers < 1:
+            raise SettingError(f"there must be at least one worker, not {self.workers}")
+        self.spelling = Spelling(self.units, self.lowercase)
+
+    # ---- learning
+
+    def fit(
+        self, pairs: Sequence[Pair], dev: Sequence[Pair] | None = None, checkpoint: Checkpoint | None = None
+    ) -> Self:
+        """Learn from names with their accepted targets.
+
+        Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs; after that the
+        tables are learned again from all pairs (``final_refit``).
+        """
+        pairs = list(pairs)
+        if len(pairs) < FEWEST:
+            raise InputError(None, None, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
+        if len(pairs) < FEW:
+            warn(f"only {len(pairs)} pairs: expect many errors; a few thousand make a good transliterator")
+        if self.tune and dev is not None and not len(dev):
+            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
+        training, tuning = self._divided(pairs) if self.tune and dev is None else (pairs, list(dev or ()))
+        self.weights_ = start_weights(self.joint_order > 0)
+        self.history_: list[Round] = []
+        self._learn(training)
+        if self.tune:
+            self._tune(tuning, checkpoint)
+            if dev is None and self.final_refit:
+                self._learn(pairs)
+        self.items_ = self._hashes(pairs)
+        self.tuning_items_ = self._hashes(tuning)
+        self.provenance_ = {
+            "pairs": len(pairs),
+            "tuning_pairs": len(tuning),
+            "entries": len(self.table_),
+            "signature": self.signature(pairs, dev),
+        }
+        self.settings_ = self._settings()
+        self.__dict__.pop("decoder", None)
+        return self
+
+    def checkpoint(
+        self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, path: str | PathLike[str], resume: bool = False
+    ) -> Checkpoint:
+        """Where ``fit`` keeps the rounds of tuning while it learns the model ``path``."""
+        settings = {name: value for name, (value, _) in self._settings().items()}
+        return Checkpoint(path, PARTIAL, settings, self.signature(pairs, dev), resume=resume)
+
+    @staticmethod
+    def signature(pairs: Sequence[Pair], dev: Sequence[Pair] | None) -> str:
+        """A hash of the training and development pairs."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in pairs, dev or ():
+            for source, targets in part:
+                digest.update("\t".join([source, *targets, "\n"]).encode("utf-8", "surrogatepass"))
+            digest.update(b"\0")
+        return digest.hexdigest()
+
+    def _settings(self) -> dict[str, tuple[Any, str]]:
+        """Every setting that the result depends on, with its origin."""
+        fields = [field for field in dataclasses.fields(self) if field.name != "workers"]
+        values = {field.name: getattr(self, field.name) for field in fields}
+        origins = {field.name: "default" if values[field.name] == field.default else "given" for field in fields}
+        return {name: (value, origins[name]) for name, value in values.items()}
+
+    def _divided(self, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+        """A seeded tenth aside, so that no source is on both sides."""
+        names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
+        held = set(Random(self.seed, "transliterate/held out").shuffled(names)[: max(1, len(names) // 10)])
+        inside = [self.spelling.normal(pair.source) in held for pair in pairs]
+        return (
+            [pair for pair, out in zip(pairs, inside, strict=True) if not out],
+            [pair for pair, out in zip(pairs, inside, strict=True) if out],
+        )
+
+    def _hashes(self, pairs: Iterable[Pair]) -> np.ndarray:
+        """Hashes of source names, to report overlap."""
+        return item_hashes(self._names(pairs))
+
+    def _names(self, pairs: Iterable[Pair]) -> Corpus:
+        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
+
+    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
+        """The shares of names that were in the training and in the tuning pairs."""
+        if not len(pairs):
+            return 0.0, 0.0
+        names = self._names(pairs)
+        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
+
+    def _learn(self, pairs: Sequence[Pair]) -> None:
+        """Links, phrase table and both n-gram models."""
+        prepared = prepare(pairs, self.spelling, self.references)
+        _tell(prepared, len(pairs))
+        rows = [
+            (word.source, target, weight)
+            for word in prepared.words
+            for target, weight in zip(word.targets, word.weights, strict=True)
+        ]
+        if not rows:
+            raise InputError(None, None, "no pair can be used: sources and targets have different numbers of words")
+        bitext = Bitext(
+            Corpus.from_sentences([self.spelling.symbols(source) for source, _, _ in rows]),
+            Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
+        )
+        alignments = align_letters(
+            bitext, self.aligner, self.iterations, self.symmetrisation, self.heuristics, self.workers
+        )
+        self.alignments_, self.bitext_ = alignments, bitext
+        table, units = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
+            self.lm_ = self._model(bitext.target, self.order)
+            self.joint_ = self._model(units, self.joint_order) if self.joint_order else None
+        self.table_ = table if self.joint_order else table.without_units()
+        self.source_vocab_ = bitext.source.vocab
+
+    def _model(self, corpus: Corpus, order: int) -> NgramModel:
+        return NgramModel(order=order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed).fit(corpus)
+
+    def _tune(self, pairs: Sequence[Pair], checkpoint: Checkpoint | None) -> None:
+        words = merged(_usable(prepare(pairs, self.spelling, "all").words))
+        if not words:
+            raise InputError(None, None, "no development pair can be used: different numbers of words")
+        letters = [self.spelling.symbols(source) for source, _ in words]
+        free = np.array([True] * 5 + [self.joint_order > 0, self.phrase_penalty])
+        references = [[self.spelling.symbols(target) for target in targets] for _, targets in words]
+        threads = self.workers or default_workers()
+        tuner = Tuner(references, self.lm_.vocab_, self.metric, free, self.restarts, self.seed, threads)
+
+        def decode(weights: np.ndarray) -> Found:
+            return self._decoder(weights).decode(letters, self.tuning_nbest, threads=self.workers)
+
+        def after(history: list[Round]) -> None:
+            if checkpoint is not None:
+                checkpoint.after(len(history), lambda: history_arrays(history))
+
+        done = [] if checkpoint is None or checkpoint.state is None else history_from(checkpoint.state.arrays)
+        self.history_ = tuner.run(self.weights_, decode, self.rounds, after, done)
+        self.weights_ = self.history_[-1].weights
+
+    def _decoder(self, weights: np.ndarray) -> Decoder:
+        joint = self.joint_ if self.joint_ is not None else self.lm_
+        search = Search(self.beam, self.threshold, self.table_limit)
+        return Decoder(self.table_, self.lm_, joint, self.source_vocab_, weights, search)
+
+    # ---- writing names
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The decoder under the learned weights."""
+        return self._decoder(self.weights_)
+
+    def transliterate(self, names: Iterable[str], n_best: int = 1, sum: bool = False) -> list[list[Candidate]]:
+        """The best ways to write each name, best first; an empty name has none.
+
+        ``sum``: the score of a string adds up the probabilities of its rewritings, among the best 200 of each word.
+        """
+        if n_best < 1:
+            raise SettingError(f"n_best is at least 1, not {n_best}")
+        split = [self.spelling.normal(name).split() for name in names]
+        words = list(dict.fromkeys(word for name in split for word in name))
+        ranked = dict(zip(words, self._ranked(words, n_best, sum), strict=True))
+        return [combined([ranked[word] for word in name], n_best) for name in split]
+
+    def _ranked(self, words: list[str], n_best: int, sum: bool) -> list[list[Candidate]]:
+        letters = [self.spelling.symbols(word) for word in words]
+        found = self.decoder.decode(letters, DERIVATIONS if sum else n_best, not sum, threads=self.workers)
+        strings, scores, starts = found.strings(self.lm_.vocab_), found.scores.tolist(), found.starts.tolist()
+        lists = []
+        for first, last in pairwise(starts):
+            ranked = [Candidate(strings[i].replace(SPACE, " "), scores[i]) for i in range(first, last)]
+            lists.append(_summed(ranked)[:n_best] if sum else ranked)
+        return lists
+
+    def derivations(self, word: str, n_best: int = 5) -> list[tuple[Candidate, list[tuple[str, str]]]]:
+        """The best ways to write one word, each with its phrases (source, target) from left to right."""
+        normal = self.spelling.normal(word)
+        if not normal or " " in normal:
+            raise SettingError(f"one word is needed, not {word!r}")
+        symbols = self.spelling.symbols(normal)
+        found = self.decoder.decode([symbols], n_best, threads=1)
+        strings, letters = found.strings(self.lm_.vocab_), self.lm_.vocab_.decode(found.targets)
+        result = []
+        for c, string in enumerate(strings):
+            i, j, phrases = 0, int(found.target_starts[c]), []
+            for _, n, m in found.segments[found.segment_starts[c] : found.segment_starts[c + 1]].tolist():
+                phrases.append(("".join(symbols[i : i + n]), "".join(letters[j : j + m]).replace(SPACE, " ")))
+                i, j = i + n, j + m
+            result.append((Candidate(string.replace(SPACE, " "), float(found.scores[c])), phrases))
+        return result
+
+    # ---- keeping
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a model file, which contains the two n-gram models."""
+        components = {"lm": self.lm_.part()} | ({} if self.joint_ is None else {"joint": self.joint_.part()})
+        save(
+            path,
+            self.KIND,
+            arrays_of(self.table_, self.source_vocab_, self.weights_, self.history_)
+            | {"items/training": self.items_, "items/tuning": self.tuning_items_},
+            settings=self.settings_,
+            provenance=self.provenance_,
+            extra={
+                "roots": int(self.table_.trie.roots),
+                "target_types": len(self.lm_.vocab_) - 3,
+                "unit_types": 0 if self.joint_ is None else len(self.joint_.vocab_) - 3,
+                "joint": self.joint_ is not None,
+            },
+            components=components,
+        )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> PhraseTransliterator:
+        """A transliterator with the settings of a model file; an error if they make no sense."""
+        known = {field.name for field in dataclasses.fields(cls)} - {"workers"}
+        if settings.keys() != known:
+            raise SettingError("the settings are not those of a transliterator")
+        return cls(**settings)
+
+    @classmethod
+    def from_container(cls, loaded: Container) -> PhraseTransliterator:
+        """The model of a file that has been read and validated."""
+        self = cls.from_settings(loaded.settings)
+        arrays = loaded.arrays
+        self.table_ = table_from(arrays, loaded.extra["roots"])
+        self.lm_ = NgramModel.from_container(loaded.component("lm"))
+        self.joint_ = NgramModel.from_container(loaded.component("joint")) if loaded.extra["joint"] else None
+        self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
+        self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
+        nothing = np.empty(0, np.uint64)
+        self.items_, self.tuning_items_ = (arrays.get(f"items/{name}", nothing) for name in ("training", "tuning"))
+        self.settings_ = {name: (value, loaded.origins[name]) for name, value in loaded.settings.items()}
+        self.provenance_ = dict(loaded.provenance)
+        return self
+
+    def set_weights(self, weights: Sequence[float]) -> None:
+        """Put other weights in the place of the learned ones."""
+        given = np.asarray(weights, np.float64)
+        if given.shape != (len(FEATURES),) or not np.isfinite(given).all():
+            raise SettingError(f"{len(FEATURES)} weights are needed ({', '.join(FEATURES)}), not {list(weights)!r}")
+        self.weights_ = given
+        self.__dict__.pop("decoder", None)
+
+
+def start_weights(joint: bool) -> np.ndarray:
+    """Before tuning: 0.2 for each feature of the table, 0.5 for each model, nothing for the number of phrases."""
+    return np.array([0.2, 0.2, 0.2, 0.2, 0.5, 0.5 if joint else 0.0, 0.0])
+
+
+def _usable(words: Iterable[WordPair]) -> list[WordPair]:
+    """Without words whose source was joined from several: at prediction there are none."""
+    return [word for word in words if SPACE not in word.source]
+
+
+def _tell(prepared: Prepared, pairs: int) -> None:
+    if prepared.mismatched:
+        warn(f"{prepared.mismatched} of {pairs} pairs are left out: their numbers of words do not match")
+    if prepared.lopsided:
+        warn(f"{prepared.lopsided} of {pairs} pairs are left out: one side is more than nine times as long")
+
+
+def _summed(ranked: list[Candidate]) -> list[Candidate]:
+    """One candidate for each string, with the log of the sum of its probabilities."""
+    sums: dict[str, float] = {}
+    for target, score in ranked:
+        sums[target] = float(np.logaddexp(sums.get(target, -np.inf), score))
+    return [Candidate(*item) for item in sorted(sums.items(), key=lambda item: -item[1])]

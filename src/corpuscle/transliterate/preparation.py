@@ -1,0 +1,116 @@
+"""From name pairs to pairs of symbol sequences: normalisation, words, accepted answers.
+
+A name of several words is learned word by word if both sides have equally many. If only one side has several, they stay
+together with the visible boundary ``SPACE`` between them. Anything else teaches nothing about single words, and is
+dropped and counted.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from corpuscle.errors import SettingError
+from corpuscle.text.characters import SPACE, clusters
+from corpuscle.text.pairs import Pair
+
+__all__ = ["RATIO", "UNITS", "Prepared", "Spelling", "WordPair", "prepare"]
+
+UNITS = ("characters", "graphemes")
+RATIO = 9
+"""A pair one side of which is longer than this many times the other is a mistake."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How names become symbols: NFC, single spaces, lower-case unless told otherwise; code points or clusters."""
+
+    units: str = "characters"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        if self.units not in UNITS:
+            raise SettingError(f"units is one of {', '.join(UNITS)}, not {self.units!r}")
+
+    def normal(self, name: str) -> str:
+        """A name as it is compared: words with single spaces between them.
+
+        >>> Spelling().normal("  Ko\u0308ln  Deutz ")
+        'k\u00f6ln deutz'
+        """
+        text = unicodedata.normalize("NFC", name)
+        if self.lowercase:
+            text = unicodedata.normalize("NFC", text.lower())
+        return " ".join(text.split())
+
+    def symbols(self, word: str) -> list[str]:
+        """The symbols of a word (or of words joined by ``SPACE``)."""
+        return clusters(word) if self.units == "graphemes" else list(word)
+
+
+class WordPair(NamedTuple):
+    """A word, what may stand for it, and how much it counts (one for a name, shared by its accepted answers)."""
+
+    source: str
+    targets: tuple[str, ...]
+    weights: tuple[float, ...]
+
+
+class Prepared(NamedTuple):
+    """Word pairs, and how many names were dropped: for their words, and for their lengths."""
+
+    words: list[WordPair]
+    mismatched: int
+    lopsided: int
+
+
+def _split(source: str, target: str) -> list[tuple[str, str]]:
+    """The word pairs of a name pair, none if the words cannot be matched."""
+    left, right = source.split(" "), target.split(" ")
+    if len(left) == len(right):
+        return list(zip(left, right, strict=True))
+    if len(left) == 1 or len(right) == 1:
+        return [(SPACE.join(left), SPACE.join(right))]
+    return []
+
+
+def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first") -> Prepared:
+    """Word pairs of name pairs. Of several accepted targets the ``first`` counts, or ``all`` count alike."""
+    words: list[WordPair] = []
+    mismatched = lopsided = 0
+    for source, targets in pairs:
+        source = spelling.normal(source)
+        chosen = [spelling.normal(target) for target in (targets if references == "all" else targets[:1])]
+        chosen = list(dict.fromkeys(chosen))
+        found = [split for split in (_split(source, target) for target in chosen) if split]
+        if not found:
+            mismatched += 1
+            continue
+        by_word: dict[tuple[int, str], dict[str, float]] = {}
+        for split in found:
+            for position, (left, right) in enumerate(split):
+                slot = by_word.setdefault((position, left), {})
+                slot[right] = slot.get(right, 0.0) + 1.0 / len(found)
+        kept = False
+        for (_, left), rights in by_word.items():
+            n = len(spelling.symbols(left))
+            good = {
+                right: weight
+                for right, weight in rights.items()
+                if max(n, (m := len(spelling.symbols(right)))) <= RATIO * min(n, m)
+            }
+            if good:
+                words.append(WordPair(left, tuple(good), tuple(good.values())))
+                kept = True
+        lopsided += not kept
+    return Prepared(words, mismatched, lopsided)
+
+
+def merged(words: Sequence[WordPair]) -> list[tuple[str, tuple[str, ...]]]:
+    """Every different source once, with all its targets."""
+    result: dict[str, dict[str, None]] = {}
+    for source, targets, _ in words:
+        result.setdefault(source, {}).update(dict.fromkeys(targets))
+    return [(source, tuple(targets)) for source, targets in result.items()]
