@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from schemas import last_line_conforms
 
 import corpuscle
+from corpuscle import samples
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import Chapter, Step, find_kit, learn
@@ -225,6 +227,44 @@ def test_what_no_longer_fits_the_kit_is_removed(tmp_path):
     assert [path.name for path in (pack / "models").iterdir()] == ["one.model"]
 
 
+def damage(pack: Path, change) -> None:
+    content = state(pack)
+    change(content)
+    (pack / "state.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["../precious.txt", "outside/precious.txt", "models/../../precious.txt", "", "a\0b"])
+def test_a_hostile_pack_cannot_remove_what_is_not_in_it(tmp_path, name):
+    kit, pack, precious = write_kit(tmp_path / "kit"), tmp_path / "pack", tmp_path / "precious.txt"
+    learn(kit, pack, steps=[plain_step("one", "text")])
+    precious.write_text("x")
+    (pack / "outside").symlink_to(tmp_path)
+    for hostile in (name, str(precious)):
+        damage(pack, lambda content, name=hostile: content["steps"].update(old={"files": {name: "x"}}))
+        with pytest.raises(InputError, match="damaged state"):
+            learn(kit, pack, steps=[plain_step("one", "text")])
+    assert precious.read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["findings"].clear(),
+        lambda record: record.update(findings=None),
+        lambda record: record.pop("seconds"),
+        lambda record: record.update(notes=7),
+        lambda record: record.pop("digest"),
+    ],
+)
+def test_a_step_whose_record_is_damaged_is_done_again(tmp_path, change):
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+    steps = [plain_step("one", "text"), plain_step("two", "text")]
+    learn(kit, pack, steps=steps)
+    damage(pack, lambda content: change(content["steps"]["one"]))
+    assert learn(kit, pack, steps=steps).kept == ("two",)
+    assert learn(kit, pack, steps=steps).kept == ("one", "two")
+
+
 # ---- holding out
 
 
@@ -425,6 +465,30 @@ def test_a_sample_that_was_half_written_is_written_again_and_a_folder_of_the_use
     with pytest.raises(InputError, match="in the way"):
         learn(None, other, steps=[plain_step("one", "text")])
     assert (other / "kit" / "mine.txt").exists()
+
+
+@pytest.mark.parametrize("rename", ["before", "after"])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_run_that_dies_while_it_puts_the_sample_in_place_goes_on(tmp_path, monkeypatch, rename, again):
+    pack, steps, original = tmp_path / "pack", [plain_step("one", "text")], Path.rename
+    sizes = dict.fromkeys(("sentences", "pairs", "names", "notes", "messages"), 20)
+    monkeypatch.setattr(samples, "write", partial(samples.write, **sizes))
+    if again:
+        learn(None, pack, steps=steps, seed=2)
+
+    def die(path, target):
+        if path.name == "kit.partial":
+            if rename == "after":
+                original(path, target)
+            raise SystemExit
+        return original(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", die)
+        with pytest.raises(SystemExit):
+            learn(None, pack, steps=steps)
+    learn(None, pack, steps=steps)
+    assert json.loads((pack / "kit" / "sample.json").read_text())["seed"] == 1
 
 
 def test_the_built_in_sample_is_learned_when_no_kit_is_given(tmp_path, monkeypatch, capsys):

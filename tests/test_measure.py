@@ -97,6 +97,18 @@ def test_a_system_does_not_differ_from_itself():
     assert measure.approximate_randomisation(table, table, lambda s: s[..., 0] / s[..., 1]) == 1.0
 
 
+def test_where_two_systems_have_no_difference_there_is_no_p_value():
+    infinite = np.full(50, np.inf)
+    comparison = measure.paired_bootstrap(infinite, infinite, np.ones(50))
+    assert np.isnan([comparison.difference, comparison.low, comparison.high, comparison.p_value]).all()
+
+
+def test_draws_without_a_difference_count_for_no_p_value():
+    some = np.r_[np.inf, np.zeros(4)]  # drawn in about two draws of three, and then infinity minus infinity
+    a, b = np.column_stack([some, np.ones(5)]), np.column_stack([some, np.ones(5)])
+    assert measure.compare(a, b, lambda sums: sums[..., 0] / sums[..., 1]).p_value == 1.0
+
+
 def test_p_values_of_systems_that_do_not_differ_are_spread_evenly():
     small = {"bootstrap": 0, "randomisation": 0}
     for trial in range(200):

@@ -432,6 +432,16 @@ def test_without_a_path_ctrl_c_only_stops(tmp_path):
         learn(None, {"scale": 1}, stop_at=2)
 
 
+def test_ctrl_c_after_the_last_item_is_not_lost(tmp_path):
+    path = tmp_path / "m"
+    with pytest.raises(Interrupted, match="m is complete"), Checkpoint(path, STATE, {}, "abc", every=0) as checkpoint:
+        checkpoint.after(0, lambda: {"sum": np.ones(1)})
+        signal.raise_signal(signal.SIGINT)
+    assert not (tmp_path / "m.partial").exists()
+    with pytest.raises(Interrupted, match="stopped"), Checkpoint(None, STATE, {}, "abc"):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_reading_a_header_costs_no_numba(toy):
     code = f"import sys; from corpuscle.model import read_header; read_header({str(toy)!r})"
     subprocess.run([sys.executable, "-c", code + "; assert 'numba' not in sys.modules"], check=True)

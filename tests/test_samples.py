@@ -335,9 +335,12 @@ def test_a_sample_replaces_only_a_sample(tmp_path, capsys):
     assert capsys.readouterr().err.startswith(f"error: {tmp_path}: the folder is not empty")
     with pytest.raises(InputError, match="not a folder"):
         write(tmp_path / "mine.txt", seed=1, **TINY)
-    (kit / "sample.json").write_text("[]")
-    with pytest.raises(InputError, match="does not describe"):
-        write(kit, seed=1, **TINY)
+    (tmp_path / "precious").write_text("x")
+    for content in '{"files": ["../precious"]}', "[]":
+        (kit / "sample.json").write_text(content)
+        with pytest.raises(InputError, match="does not describe"):
+            write(kit, seed=1, **TINY)
+    assert (tmp_path / "precious").exists()
 
 
 def test_senseless_sizes_are_refused():

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from corpuscle.errors import InputError
 
-__all__ = ["is_special", "replacing"]
+__all__ = ["is_special", "lies_within", "replacing"]
 
 _counter = itertools.count()
 
@@ -24,6 +24,18 @@ def is_special(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def lies_within(folder: str | PathLike[str], name: str) -> bool:
+    """Whether ``folder/name`` is a file or folder below ``folder``, whatever dots and symbolic links are on the way.
+
+    To be asked before a file is removed whose name was read from another file.
+    """
+    if "\0" in name or os.path.basename(name) in ("", ".", ".."):
+        return False
+    root = os.path.realpath(folder)
+    parent = os.path.realpath(os.path.join(root, os.path.dirname(name)))
+    return os.path.commonpath([root, parent]) == root
 
 
 @contextmanager

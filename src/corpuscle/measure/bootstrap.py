@@ -159,7 +159,8 @@ def compare(
     """Paired bootstrap of any figure of sums: both systems see the same draws of items, (n_items, k) each.
 
     The p-value belongs to the interval: twice the share of draws in which the difference has the rarer sign
-    (ties count for both), each count raised by one, so that it is never zero.
+    (ties count for both), each count raised by one, so that it is never zero. Draws without a difference (one
+    figure is 0/0, or both are infinite) are left out; if there is no other draw, there is no p-value (NaN).
     """
     a, b = _rows(statistics_a), _rows(statistics_b)
     if a.shape != b.shape:
@@ -170,8 +171,9 @@ def compare(
         difference = float(figure(a.sum(axis=0)) - figure(b.sum(axis=0)))
         drawn = figure(sums[:, :width]) - figure(sums[:, width:])
         interval = _summary(drawn)
+    drawn = drawn[~np.isnan(drawn)]
     rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
-    p_value = min(1.0, 2.0 * (rarer + 1) / (draws + 1))
+    p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan
     return Comparison(difference, interval.low, interval.high, interval.deviation, p_value)
 
 
@@ -201,7 +203,8 @@ def approximate_randomisation(
     """The p-value (two-sided) of the difference between two systems if their outputs were interchangeable.
 
     In each draw a fair coin decides item by item whether the two outputs change places; the p-value is the
-    share of draws whose difference is at least as large as the real one.
+    share of draws whose difference is at least as large as the real one. Draws without a difference (0/0) are
+    left out; it is NaN if the outputs themselves have none.
     """
     a, b = _rows(statistics_a), _rows(statistics_b)
     if a.shape != b.shape:
@@ -213,6 +216,9 @@ def approximate_randomisation(
     with np.errstate(all="ignore"):
         observed = abs(float(figure(total_a) - figure(total_b)))
         drawn = np.abs(figure(total_a + moved) - figure(total_b - moved))
+    drawn = drawn[~np.isnan(drawn)]
+    if np.isnan(observed) or len(drawn) == 0:
+        return np.nan
     # Draws that differ from the observed difference by rounding alone are as large as it.
     as_large = int((drawn >= observed * (1 - 1e-12)).sum())
-    return (as_large + 1) / (draws + 1)
+    return (as_large + 1) / (len(drawn) + 1)

@@ -8,7 +8,8 @@
             checkpoint.after(iteration, lambda: {"seats": seats}, position=item)
         model.save(path)
 
-The block covers the saving of the model: when it ends well the partial file has done its duty and is removed.
+The block covers the saving of the model: when it ends well the partial file has done its duty and is removed. A Ctrl-C
+that came too late for the last item is still heard then: the model stays, and what would follow does not happen.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from corpuscle.model.store import Container, _python, read, save
 from corpuscle.progress import say, stopping
 
 __all__ = ["Checkpoint"]
+
+SUFFIX = ".partial"
 
 
 def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,7 +56,7 @@ class Checkpoint:
         resume: bool = False,
         every: float = 60.0,
     ):
-        self.path = None if path is None else os.fspath(path) + ".partial"
+        self.path = None if path is None else os.fspath(path) + SUFFIX
         self.kind, self.settings, self.signature, self.every = kind, _as_json(settings), signature, every
         self.state: Container | None = None
         self.iteration, self.position = 0, 0
@@ -86,9 +89,13 @@ class Checkpoint:
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self._stack.close()
-        if error is None and self.path is not None:
+        if error is not None:
+            return
+        if self.path is not None:
             with suppress(FileNotFoundError):
                 os.unlink(self.path)
+        if self._stop.requested:
+            raise Interrupted("stopped" if self.path is None else f"stopped; {self.path[: -len(SUFFIX)]} is complete")
 
     @property
     def stop_requested(self) -> bool:

@@ -106,14 +106,15 @@ def _sample(target: Pack, seed: int) -> Kit:
     folder, aside = target.folder / "kit", target.folder / "kit.partial"
     wanted = {"seed": seed, "version": __version__}
     if target.state.get("sample") != wanted or not folder.is_dir():
+        if "sample" not in target.state and folder.exists():
+            raise InputError(folder, None, "is in the way of the built-in sample; move it, or give it as the kit")
         say("no kit given: generating the built-in sample")
         target.create()
         shutil.rmtree(aside, ignore_errors=True)
         samples.write(aside, seed)
-        if target.state.pop("sample", None) is not None:  # the folder was made here, so it may go
-            shutil.rmtree(folder, ignore_errors=True)
-        if folder.exists():
-            raise InputError(folder, None, "is in the way of the built-in sample; move it, or give it as the kit")
+        target.state["sample"] = {}  # from here on the folder is ours, and not complete
+        target.save()
+        shutil.rmtree(folder, ignore_errors=True)
         aside.rename(folder)
         target.state["sample"] = wanted
         target.save()

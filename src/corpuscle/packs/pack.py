@@ -7,17 +7,19 @@
     PACK/kit/            the built-in sample, if nothing else was given
 
 The state is written after every step, all of it or nothing. A step counts as done when its fingerprint (the content
-of its input files, its settings, its version) is the one that was written down and its files are still what they
-were.
+of its input files, its settings, its version) is the one that was written down, and its files and the record itself are
+still what they were.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from corpuscle.aside import lies_within
 from corpuscle.errors import InputError
 from corpuscle.packs.kit import content_hash
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
@@ -34,6 +36,13 @@ def write_json(path: AnyPath, value: Any) -> None:
     with write_atomically(path) as file:
         # A file name need not be valid Unicode; the backslash escape of what is not is also JSON's.
         file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    """A hash of what is written down about a step, by which damage is noticed."""
+    facts = json.dumps({name: value for name, value in record.items() if name != "digest"})
+    in_order = json.dumps(json.loads(facts), sort_keys=True)
+    return hashlib.blake2b(in_order.encode(), digest_size=16).hexdigest()
 
 
 class Pack:
@@ -65,7 +74,10 @@ class Pack:
             raise InputError(path, None, "written by a newer version of Corpuscle")
         steps = state.get("steps")
         if not isinstance(steps, dict) or not all(
-            isinstance(done, dict) and isinstance(done.get("files"), dict) for done in steps.values()
+            isinstance(done, dict)
+            and isinstance(done.get("files"), dict)
+            and all(lies_within(self.folder, name) for name in done["files"])
+            for done in steps.values()
         ):
             raise InputError(path, None, "a damaged state; remove it together with its folder to begin again")
         self.state = state
@@ -89,7 +101,7 @@ class Pack:
     def is_done(self, step: str, fingerprint: str) -> bool:
         """Whether a step was done with this very input, and its files are still there and unchanged."""
         record = self.done(step)
-        if record is None or record.get("fingerprint") != fingerprint or "findings" not in record:
+        if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != _digest(record):
             return False
         return all(
             (self.folder / name).is_file() and content_hash(self.folder / name) == digest
@@ -99,7 +111,8 @@ class Pack:
     def record(self, step: str, writes: Iterable[str], **facts: Any) -> None:
         """Write down that a step is done."""
         files = {name: content_hash(self.folder / name) for name in writes}
-        self.state["steps"][step] = {**facts, "files": files}
+        record = {**facts, "files": files}
+        self.state["steps"][step] = record | {"digest": _digest(record)}
         self.save()
 
     def forget(self, step: str, writes: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from corpuscle import __version__
+from corpuscle.aside import lies_within
 from corpuscle.errors import InputError
 from corpuscle.samples.documents import Document
 from corpuscle.samples.language import Language, Pair
@@ -170,8 +171,9 @@ def _clear(folder: Path) -> None:
         if not mark.is_file():
             raise InputError(folder, None, f"the folder is not empty and holds no sample ({MARK} is not there)")
         old = json.loads(mark.read_text(encoding="utf-8"))["files"]
-        inside = [Path(name) for name in old if ".." not in Path(name).parts and not Path(name).is_absolute()]
-        for name in inside:
+        if not all(lies_within(folder, name) for name in old):
+            raise ValueError("a sample has no files outside its folder")
+        for name in old:
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise InputError(folder, None, (error.strerror or str(error)).lower()) from error
