@@ -28,7 +28,7 @@ from numpy.typing import DTypeLike
 
 from corpuscle.progress import say
 
-__all__ = ["cache_directory", "frozen", "kernel", "prefetch"]
+__all__ = ["cache_directory", "frozen", "kernel", "kernel_bare", "prefetch"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -146,6 +146,15 @@ def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
 def kernel(function: F) -> F:
     """Compile a function of arrays and numbers: cached on disk, without the GIL, with NumPy's division by zero."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def kernel_bare(function: F) -> F:
+    """A kernel that allocates nothing and does not count the references to its arrays.
+
+    A record of many arrays that goes from kernel to kernel can cost more in counting than in work: a sweep over
+    restaurants is eight times as fast without.
+    """
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
 
 
 @intrinsic

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, kernel_bare
 from corpuscle.engine.ngrams import Ngrams, Tables
 from corpuscle.engine.pool import (
     CELLS,
@@ -105,7 +105,7 @@ def static_pool(ngrams: Ngrams, start: int) -> Restaurants:
     return pool
 
 
-@kernel
+@kernel_bare
 def sweep_rows(pool, direct, base, first, last, done, come, stream):
     """Reseat the words that sit at the rows ``first`` to ``last`` (``come``: seat them for the first time), the first
     ``done`` of the first row excepted. Returns ``(last, 0)``, or row and number where there was no more room."""
@@ -211,7 +211,7 @@ def available_context(symbols: np.ndarray, start: int, deepest: int) -> np.ndarr
     return out
 
 
-@kernel
+@kernel_bare
 def sweep_text(pool, root, symbols, available, depths, start, base, first, last, come, stream):
     """Let the symbols ``first`` to ``last`` (all but ``start``) choose their depths anew, or for the first time
     (``come``). ``depths``: uint8 (n_symbols,), kept up to date. Returns ``last``, or where there was no more room."""
@@ -228,7 +228,7 @@ def sweep_text(pool, root, symbols, available, depths, start, base, first, last,
     return last
 
 
-@kernel
+@kernel_bare
 def count_stops(pool, root, symbols, available, depths, start, counts):
     """``counts[entry]`` += the words that sit there according to ``depths``; whether all of them have a place."""
     for i in range(len(symbols)):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel_bare
 from corpuscle.random import mix
 
 __all__ = [
@@ -154,13 +154,13 @@ def indexed_anew(pool: Restaurants) -> Restaurants:
 # ---- finding nodes and entries
 
 
-@kernel
+@kernel_bare
 def _slot(index, first, second):
     key = (np.uint64(np.uint32(first)) << np.uint64(32)) | np.uint64(np.uint32(second))
     return np.int64(mix(key) & np.uint64(len(index) - 1))
 
 
-@kernel
+@kernel_bare
 def _find(index, items, first, second):
     """The item with this key, or NONE."""
     slot = _slot(index, first, second)
@@ -171,7 +171,7 @@ def _find(index, items, first, second):
         slot = (slot + 1) & (len(index) - 1)
 
 
-@kernel
+@kernel_bare
 def _enter(index, items, item):
     slot = _slot(index, np.int64(items[item, 0]), np.int64(items[item, 1]))
     while index[slot] >= 0:
@@ -179,7 +179,7 @@ def _enter(index, items, item):
     index[slot] = item
 
 
-@kernel
+@kernel_bare
 def _erase(index, items, item):
     """Take an item out of the index; those behind it move up, so that no gap hides them."""
     last = len(index) - 1
@@ -199,7 +199,7 @@ def _erase(index, items, item):
     index[gap] = NONE
 
 
-@kernel
+@kernel_bare
 def _fill_indices(pool):
     for node in range(pool.counters[NODES, USED]):
         if pool.nodes[node, PARENT] >= 0:
@@ -209,7 +209,7 @@ def _fill_indices(pool):
             _enter(pool.entry_index, pool.entries, entry)
 
 
-@kernel
+@kernel_bare
 def take(counters, row, items):
     """The number of a free item."""
     head = counters[row, FREE_HEAD]
@@ -221,7 +221,7 @@ def take(counters, row, items):
     return counters[row, USED] - 1
 
 
-@kernel
+@kernel_bare
 def give_back(counters, row, items, item):
     """Return an item to the free ones."""
     items[item, 0] = FREE
@@ -230,13 +230,13 @@ def give_back(counters, row, items, item):
     counters[row, FREE_COUNT] += 1
 
 
-@kernel
+@kernel_bare
 def has_cells(pool, depth):
     """The same where no node and no entry is made, as in ``reseat``."""
     return len(pool.cells) - pool.counters[CELL_ROWS, USED] + pool.counters[CELL_ROWS, FREE_COUNT] >= 4 * (depth + 2)
 
 
-@kernel
+@kernel_bare
 def has_room(pool, depth):
     """Whether one customer can come and one can go in hierarchies of this depth."""
     levels = depth + 2
@@ -248,7 +248,7 @@ def has_room(pool, depth):
     )
 
 
-@kernel
+@kernel_bare
 def _new_node(pool, parent, symbol, law):
     node = take(pool.counters, NODES, pool.nodes)
     pool.nodes[node, :] = 0
@@ -258,19 +258,19 @@ def _new_node(pool, parent, symbol, law):
     return node
 
 
-@kernel
+@kernel_bare
 def new_root(pool, law):
     """A new hierarchy: the number of its root, which stays until the pool is thrown away."""
     return _new_node(pool, NONE, NONE, law)
 
 
-@kernel
+@kernel_bare
 def find_child(pool, node, symbol):
     """The node that extends this one by a symbol, or NONE."""
     return _find(pool.node_index, pool.nodes, np.int64(node), np.int64(symbol))
 
 
-@kernel
+@kernel_bare
 def make_child(pool, node, symbol):
     """The node that extends this one by a symbol, made if there is none."""
     child = find_child(pool, node, symbol)
@@ -281,7 +281,7 @@ def make_child(pool, node, symbol):
     return child
 
 
-@kernel
+@kernel_bare
 def find_context(pool, root, symbols, position, length):
     """The deepest existing node for the ``length`` symbols before ``symbols[position]``, the last of them first."""
     node = np.int64(root)
@@ -293,7 +293,7 @@ def find_context(pool, root, symbols, position, length):
     return node
 
 
-@kernel
+@kernel_bare
 def make_context(pool, root, symbols, position, length):
     """The node for the ``length`` symbols before ``symbols[position]``, made if need be."""
     node = np.int64(root)
@@ -302,7 +302,7 @@ def make_context(pool, root, symbols, position, length):
     return node
 
 
-@kernel
+@kernel_bare
 def release(pool, node):
     """Free a node if nothing is left in it, and then its ancestors likewise; roots stay."""
     nodes = pool.nodes
@@ -316,13 +316,13 @@ def release(pool, node):
         node = parent
 
 
-@kernel
+@kernel_bare
 def find_entry(pool, node, dish):
     """The entry of a dish in a node, or NONE."""
     return _find(pool.entry_index, pool.entries, np.int64(node), np.int64(dish))
 
 
-@kernel
+@kernel_bare
 def _new_entry(pool, node, dish):
     entry = take(pool.counters, ENTRIES, pool.entries)
     pool.entries[entry, :] = 0
@@ -334,7 +334,7 @@ def _new_entry(pool, node, dish):
     return entry
 
 
-@kernel
+@kernel_bare
 def entry_of(pool, node, dish, linked):
     """The entry of a dish in a node, made if there is none. ``linked``: so are those of its ancestors, as the first
     customer of a dish always opens a table; without it UP stays NONE, for models with other parents."""
@@ -356,7 +356,7 @@ def entry_of(pool, node, dish, linked):
     return first
 
 
-@kernel
+@kernel_bare
 def drop_entry(pool, entry):
     """Free an entry that has no customers, and its node if that is empty now."""
     node = np.int64(pool.entries[entry, NODE])

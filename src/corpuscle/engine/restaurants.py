@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel_bare
 from corpuscle.engine.pool import (
     CELL_ROWS,
     CELLS,
@@ -108,7 +108,7 @@ __all__ = [
 # ---- the tables of one entry
 
 
-@kernel
+@kernel_bare
 def _insert_size(pool, entry, size):
     """One more table of this size (2 or more) in the list of cells."""
     cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
@@ -125,7 +125,7 @@ def _insert_size(pool, entry, size):
         cells[before, NEXT] = new
 
 
-@kernel
+@kernel_bare
 def _delete_size(pool, entry, size):
     """One table of this size less in the list of cells."""
     cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
@@ -141,7 +141,7 @@ def _delete_size(pool, entry, size):
         give_back(pool.counters, CELL_ROWS, cells, at)
 
 
-@kernel
+@kernel_bare
 def place_table(pool, entry, size):
     """Put a table with its customers into an entry; the customer above is the caller's business."""
     entries = pool.entries
@@ -160,7 +160,7 @@ def place_table(pool, entry, size):
     pool.nodes[node, TABLES] += 1
 
 
-@kernel
+@kernel_bare
 def _take_table(pool, entry, size):
     """Take a table of a known size out of an entry."""
     entries = pool.entries
@@ -179,7 +179,7 @@ def _take_table(pool, entry, size):
     pool.nodes[node, TABLES] -= 1
 
 
-@kernel
+@kernel_bare
 def take_table(pool, entry, stream):
     """Take one of the tables of an entry, each with the same probability, out of it: its size."""
     entries = pool.entries
@@ -198,13 +198,13 @@ def take_table(pool, entry, stream):
     return size
 
 
-@kernel
+@kernel_bare
 def open_table(pool, entry):
     """A customer sits down at a new table."""
     place_table(pool, entry, np.int64(1))
 
 
-@kernel
+@kernel_bare
 def join_table(pool, entry, stream):
     """A customer joins one of the tables of an entry, with weights size - discount."""
     entries, cells = pool.entries, pool.cells
@@ -228,7 +228,7 @@ def join_table(pool, entry, stream):
     place_table(pool, entry, size + 1)
 
 
-@kernel
+@kernel_bare
 def leave_table(pool, entry, stream):
     """One of the customers of an entry, each with the same probability, leaves: whether its table is gone with it."""
     entries, cells = pool.entries, pool.cells
@@ -251,7 +251,7 @@ def leave_table(pool, entry, stream):
 # ---- prediction
 
 
-@kernel
+@kernel_bare
 def own_share(pool, node, entry):
     """What a node itself gives to a dish: (c_uw - d t_uw) / (s + c_u); ``entry`` may be NONE."""
     if entry < 0 or pool.entries[entry, CUSTOMERS] == 0:
@@ -261,7 +261,7 @@ def own_share(pool, node, entry):
     return mass / (pool.strengths[law] + pool.nodes[node, CUSTOMERS])
 
 
-@kernel
+@kernel_bare
 def passed_on(pool, node):
     """What a node leaves to its parent: (s + d t_u) / (s + c_u), 1 if it is empty."""
     customers = pool.nodes[node, CUSTOMERS]
@@ -271,7 +271,7 @@ def passed_on(pool, node):
     return (pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]) / (pool.strengths[law] + customers)
 
 
-@kernel
+@kernel_bare
 def probability(pool, node, dish, base):
     """P(dish | node), where ``base`` is its probability above the root."""
     total, weight, entry = 0.0, 1.0, np.int64(NONE)
@@ -287,7 +287,7 @@ def probability(pool, node, dish, base):
 # ---- whole customers
 
 
-@kernel
+@kernel_bare
 def _fill_parents(pool, entry, base):
     """``work[0, k]`` := the probability of the dish above the k-th entry of the chain from ``entry`` to the root."""
     work, depth = pool.work, 0
@@ -302,7 +302,7 @@ def _fill_parents(pool, entry, base):
         here, work[0, k] = work[0, k] + work[1, k] * here, here
 
 
-@kernel
+@kernel_bare
 def seat(pool, entry, base, stream):
     """A customer comes to an entry, and for each new table one to the entry above: whether a root opened a table."""
     entry, level = np.int64(entry), -1
@@ -331,7 +331,7 @@ def seat(pool, entry, base, stream):
     return True
 
 
-@kernel
+@kernel_bare
 def unseat(pool, entry, stream):
     """A customer of an entry goes, and for each table that closes one above: whether a root closed a table."""
     entry = np.int64(entry)
@@ -346,7 +346,7 @@ def unseat(pool, entry, stream):
     return True
 
 
-@kernel
+@kernel_bare
 def reseat(pool, entry, base, stream):
     """A customer of an entry stands up and sits down again: by how much the root's tables of the dish changed.
 
@@ -359,13 +359,13 @@ def reseat(pool, entry, base, stream):
     return np.int64(seat(pool, entry, base, stream)) - np.int64(closed)
 
 
-@kernel
+@kernel_bare
 def add(pool, node, dish, base, stream):
     """A customer with a dish comes to a node: whether the root opened a table (drew the dish from the base)."""
     return seat(pool, entry_of(pool, node, dish, True), base, stream)
 
 
-@kernel
+@kernel_bare
 def remove(pool, node, dish, stream):
     """A customer with a dish leaves a node: whether the root closed a table."""
     return unseat(pool, find_entry(pool, node, dish), stream)

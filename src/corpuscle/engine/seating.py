@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel_bare
 from corpuscle.engine.pool import (
     CELL_ROWS,
     CELLS,
@@ -61,7 +61,7 @@ _HIGHEST = 1.0 - 1e-9
 # ---- parameters
 
 
-@kernel
+@kernel_bare
 def _restaurant_sums(pool, first, last, sums, stream):
     for node in range(first, last):
         customers, tables = pool.nodes[node, CUSTOMERS], pool.nodes[node, TABLES]
@@ -77,7 +77,7 @@ def _restaurant_sums(pool, first, last, sums, stream):
                 sums[law, _REPEATED] += 1.0
 
 
-@kernel
+@kernel_bare
 def _joined(stream, discount, size):
     """Sum of 1 - z over the customers of one table of two or more; the second customer always has z = 0."""
     total = 1.0
@@ -87,7 +87,7 @@ def _joined(stream, discount, size):
     return total
 
 
-@kernel
+@kernel_bare
 def _table_sums(pool, first, last, sums, stream):
     for entry in range(first, last):
         if pool.entries[entry, NODE] < 0:
@@ -108,7 +108,7 @@ def _table_sums(pool, first, last, sums, stream):
             at = pool.cells[at, NEXT]
 
 
-@kernel
+@kernel_bare
 def _draw(sums, law, stream):
     discount = beta(stream, 1.0 + sums[law, _REPEATED], 1.0 + sums[law, _JOINED])
     strength = gamma(stream, 1.0 + sums[law, _OPENED]) / (1.0 - sums[law, _LOG_X])
@@ -138,7 +138,7 @@ def sample_parameters(
 # ---- probability
 
 
-@kernel
+@kernel_bare
 def _log_restaurants(pool, first, last):
     total = 0.0
     for node in range(first, last):
@@ -155,7 +155,7 @@ def _log_restaurants(pool, first, last):
     return total
 
 
-@kernel
+@kernel_bare
 def _log_tables(pool, first, last):
     total = 0.0
     for entry in range(first, last):
@@ -188,7 +188,7 @@ def log_seating(pool: Restaurants) -> float:
 # ---- soundness
 
 
-@kernel
+@kernel_bare
 def _free_chain(items, counters, row):
     """How many free items the chain has; -1 if it is not a chain of free items."""
     used, at, length = counters[row, USED], counters[row, FREE_HEAD], 0
@@ -200,7 +200,7 @@ def _free_chain(items, counters, row):
     return length
 
 
-@kernel
+@kernel_bare
 def _walk_cells(pool, first, last, seen):
     """The first entry whose cells do not add up to its totals, or -1; ``seen`` counts how often a cell is used."""
     used = pool.counters[CELL_ROWS, USED]
@@ -231,7 +231,7 @@ def _walk_cells(pool, first, last, seen):
     return -1
 
 
-@kernel
+@kernel_bare
 def _lost(pool):
     """How many live nodes and entries the indices do not find."""
     lost = 0

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel_bare
 from corpuscle.engine.pool import NONE, PARENT, PASSES, STOPS, find_child, find_context, find_entry, make_child
 from corpuscle.engine.restaurants import add, own_share, passed_on, remove
 from corpuscle.random import uniform
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-@kernel
+@kernel_bare
 def stop_probability(pool, node):
     """The probability that a customer who comes through a node stops there; NONE: a node that does not exist."""
     stops, passes = pool.stop_prior[0], pool.stop_prior[1]
@@ -46,7 +46,7 @@ def stop_probability(pool, node):
     return stops / (stops + passes)
 
 
-@kernel
+@kernel_bare
 def count_stop(pool, node, change):
     """Note that a customer stopped at a node and passed through all its ancestors (or, with -1, no longer does)."""
     pool.nodes[node, STOPS] += change
@@ -56,7 +56,7 @@ def count_stop(pool, node, change):
         node = np.int64(pool.nodes[node, PARENT])
 
 
-@kernel
+@kernel_bare
 def descend(pool, root, symbols, position, longest):
     """``path`` := the existing nodes for the symbols before a position, from the root down to depth ``longest`` at
     most; returns the depth of the last one."""
@@ -70,7 +70,7 @@ def descend(pool, root, symbols, position, longest):
     return longest
 
 
-@kernel
+@kernel_bare
 def stop_weights(pool, deepest, longest, dish, base):
     """``work[2, n]`` := P(stop at depth n) P(dish | the node there), n = 0..longest, along ``path``; returns their sum.
 
@@ -92,7 +92,7 @@ def stop_weights(pool, deepest, longest, dish, base):
     return total
 
 
-@kernel
+@kernel_bare
 def variable_probability(pool, root, symbols, position, longest, dish, base):
     """P(dish | the symbols before a position), summed over depths up to ``longest``; writes nothing."""
     node, entry = np.int64(root), np.int64(0)
@@ -112,7 +112,7 @@ def variable_probability(pool, root, symbols, position, longest, dish, base):
     return total + reach * here
 
 
-@kernel
+@kernel_bare
 def add_variable(pool, root, symbols, position, longest, dish, base, stream):
     """A customer comes, chooses how many of the symbols before a position it looks at, and sits down: that depth."""
     deepest = descend(pool, root, symbols, position, longest)
@@ -129,7 +129,7 @@ def add_variable(pool, root, symbols, position, longest, dish, base, stream):
     return depth
 
 
-@kernel
+@kernel_bare
 def remove_variable(pool, root, symbols, position, depth, dish, stream):
     """The customer who chose this depth goes."""
     node = find_context(pool, root, symbols, position, depth)
