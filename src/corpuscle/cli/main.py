@@ -31,6 +31,7 @@ TASKS = {
     "lm": ("corpuscle.cli.lm", "Language models: how likely is a sentence, what comes next."),
     "classes": ("corpuscle.cli.classes", "Word classes: which words behave alike."),
     "align": ("corpuscle.cli.align", "Word alignment: which words translate which."),
+    "transliterate": ("corpuscle.cli.transliterate", "Transliteration: write names in another script."),
     "samples": ("corpuscle.cli.samples", "A made-up language whose truth is known, to try things on."),
 }
 """Task -> (module with its Typer ``app``, one line of help)."""

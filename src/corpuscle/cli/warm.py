@@ -13,7 +13,13 @@ from corpuscle.errors import SettingError
 
 __all__ = ["WARMERS", "app"]
 
-WARMERS = {"text": "corpuscle.text", "lm": "corpuscle.lm", "classes": "corpuscle.words", "align": "corpuscle.align"}
+WARMERS = {
+    "text": "corpuscle.text",
+    "lm": "corpuscle.lm",
+    "classes": "corpuscle.words",
+    "align": "corpuscle.align",
+    "transliterate": "corpuscle.transliterate",
+}
 """Task -> the package whose ``warm()`` runs each of its kernels once."""
 
 app = typer.Typer()
