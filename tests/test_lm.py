@@ -150,6 +150,14 @@ def test_probabilities_equal_the_formulas_over_dictionaries(method, boundary):
             assert ours[model.vocab_.id(word)] == pytest.approx(plain.p(word, start), abs=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_models_without_discounted_unigrams_sum_to_one(method):
+    for corpus in (zipf_corpus(), Corpus.from_sentences([["a", "a"]])):
+        model = NgramModel(method, 2, min_count=1, unigram="types").fit(corpus)
+        for history in ([], [corpus.vocab.word(3)], ["<s>"], ["never"]):
+            assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-12)
+
+
 def test_unigrams_may_be_left_undiscounted():
     corpus = zipf_corpus(types=6)
     model = NgramModel("kn", 2, min_count=1, unigram="types").fit(corpus)
@@ -240,6 +248,16 @@ def test_order_auto_takes_the_best_order_on_the_development_text():
     assert auto.order == int(np.argmin(scores)) + 1
     with pytest.raises(SettingError, match="auto"):
         NgramModel("mkn", "auto").fit(corpus)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_lower_order_from_the_same_counts_is_that_order_trained_anew(method):
+    corpus = zipf_corpus()
+    high = NgramModel(method, 4).fit(corpus)
+    for order in (1, 2, 3):
+        lower, fresh = high.at_order(order), NgramModel(method, order).fit(corpus)
+        np.testing.assert_array_equal(lower.events(corpus).log_probability, fresh.events(corpus).log_probability)
+    assert high.order == 4
 
 
 # ---- perplexity and its friends
@@ -424,7 +442,8 @@ def test_kenlm_reads_our_arpa_files_and_agrees(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("", 0, "too early"),
+        ("", None, "not an ARPA file"),
+        ("\\data\\\nngram 1=1\n\\1-grams:\n0.5 a\n\\end\\\n", 4, "at most 0"),
         ("\\data\\\n", 1, "too early"),
         ("\\data\\\nngram 2=1\n\\1-grams:\n", 2, "order 1 is missing"),
         ("\\data\\\nngram 1=1\n\\2-grams:\n", 3, "expected \\1-grams:"),
@@ -535,12 +554,20 @@ def test_degenerate_texts_give_proper_models(method, sentences):
 
 
 def test_empty_texts_and_bad_settings_are_refused():
+    with pytest.raises(InputError, match="development text is empty"):
+        NgramModel().fit(zipf_corpus(), Corpus.from_sentences([[]]))
+    for temperature in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(SettingError, match="temperature"):
+            list(NgramModel(order=1).fit(zipf_corpus()).sample(temperature=temperature))
+    with pytest.raises(SettingError, match="knows no word"):
+        list(NgramModel(order=1, min_count=10**6, boundary="none").fit(zipf_corpus()).sample())
     with pytest.raises(InputError, match="empty"):
         NgramModel().fit(Corpus.from_sentences([[], []]))
     with pytest.raises(InputError, match="literal </s>"):
         NgramModel().fit(Corpus.from_sentences([["a", "</s>"]]))
-    for bad in ({"method": "x"}, {"order": 0}, {"order": "many"}, {"min_count": 0}, {"boundary": "x"},
-                {"prune": (1,)}, {"prune": (0, 2, 1)}, {"entropy": -1.0}, {"unk": "x"}, {"unigram": "x"}):  # fmt: skip
+    for bad in ({"method": "x"}, {"order": 0}, {"order": "many"}, {"order": 10**9}, {"min_count": 0},
+                {"boundary": "x"}, {"prune": (1,)}, {"prune": (0, 2, 1)}, {"entropy": -1.0}, {"entropy": math.nan},
+                {"unk": "x"}, {"unigram": "x"}, {"units": "x"}):  # fmt: skip
         with pytest.raises(SettingError):
             NgramModel(**bad)
 

@@ -70,7 +70,7 @@ def test_perplexity_prints_the_contract(capsys, texts, model):
 
 @pytest.mark.parametrize("method", ["absolute", "backoff-kn", "kn", "backoff-mkn", "mkn"])
 def test_every_method_trains_and_says_what_it_did(capsys, texts, tmp_path, method):
-    schema = {"method": str, "order": int, "sentences": int, "tokens": int, "types": int, "ngrams": [int],
+    schema = {"method": str, "order": int, "sentences": int, "words": int, "types": int, "ngrams": [int],
               "discounts": [[float]], "tuned": [str]}  # fmt: skip
     result = run_json(
         capsys, schema, "lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", method, "--order", 4
@@ -157,6 +157,8 @@ def test_class_n_grams_from_the_command_line(capsys, texts, tmp_path):
     train = texts / "train.txt"
     assert run(capsys, "classes", "train", train, "-o", tmp_path / "c", "--classes", 3, "--quiet")[0] == 0
     assert run(capsys, "lm", "train", train, "-o", tmp_path / "m", "--classes", tmp_path / "c")[0] == 0
+    for option in (["--min-count", 2], ["--lowercase"]):
+        assert run(capsys, "lm", "train", train, "-o", tmp_path / "x", "--classes", tmp_path / "c", *option)[0] == 2
     assert run_json(capsys, PERPLEXITY, "lm", "perplexity", tmp_path / "m", texts / "test.txt")["oov"] == 1
 
 
@@ -210,6 +212,14 @@ def test_bad_texts_are_one_line_and_leave_nothing_behind(capsys, tmp_path, conte
     assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
 
 
+def test_markup_is_found_in_the_file_where_it_stands(capsys, tmp_path):
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "a.txt").write_text("fine\n")
+    (tmp_path / "kit" / "b.txt").write_text("fine\nnot </s> fine\n")
+    code, _, err = run(capsys, "lm", "train", tmp_path / "kit", "-o", tmp_path / "m")
+    assert code == 2 and f"{tmp_path / 'kit' / 'b.txt'}:2: a literal </s>" in err
+
+
 def test_bad_arguments_are_one_line(capsys, texts, model, tmp_path):
     for args, reason in [
         (["lm", "train", texts / "nothing.txt", "-o", tmp_path / "m"], "no such file"),
@@ -223,7 +233,14 @@ def test_bad_arguments_are_one_line(capsys, texts, model, tmp_path):
         (["lm", "perplexity", texts / "train.txt", texts / "train.txt"], "not a"),
         (["lm", "perplexity", model, tmp_path], "no "),
         (["lm", "sample", model, "--temperature", "0"], "temperature"),
-        (["lm", "import", texts / "train.txt", "-o", tmp_path / "m"], "too early"),
+        (["lm", "import", texts / "train.txt", "-o", tmp_path / "m"], "not an arpa file"),
+        (["lm", "train", texts / "train.txt", "-o", "-"], "stdout"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path], "directory"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--order", "3000000000"], "order"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--entropy", "nan"], "entropy"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--arpa", tmp_path / "no" / "a"], "no such folder"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--dev", "/dev/null"], "development text is empty"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--boundary", "none", "--arpa", "x"], "arpa form"),
         (["lm", "nonsense"], "nonsense"),
     ]:
         code, _, err = run(capsys, *args)

@@ -24,10 +24,13 @@ from corpuscle.cli.common import (
     Units,
     UnkToken,
     Workers,
+    check_model_output,
     check_output,
     emit,
+    given,
     read_input,
 )
+from corpuscle.cli.markup import refuse_markup
 from corpuscle.cli.pitman_yor import check_options, train_hpy
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from corpuscle.lm import LanguageModel
     from corpuscle.text import Corpus, Preprocessing
+    from corpuscle.words import WordClasses
 
 __all__ = ["app"]
 
@@ -62,7 +66,7 @@ def _read(path: str | list[str], model: Any, raw: bool = False) -> Corpus:
     """A text as a model's training text was read, in its own vocabulary."""
     paths = [path] if isinstance(path, str) else path
     corpus = read_input(paths, raw, units=model.units, unk=model.unk, preprocessing=model.preprocessing)
-    if not len(corpus):
+    if not len(corpus) or (model.boundary == "none" and not corpus.n_tokens):
         raise InputError(paths[0], None, "the text is empty")
     return corpus
 
@@ -102,7 +106,7 @@ def train(
     output: Output,
     method: Annotated[str, typer.Option("--method", help=", ".join(METHODS) + ".")] = "mkn",
     order: Annotated[
-        str, typer.Option("--order", metavar="N|auto|infinite", help="How many words; auto needs --dev.")
+        str, typer.Option("--order", metavar="N|auto|infinite", help="How many words; auto tries 1 to 6 on --dev.")
     ] = "3",
     min_count: Annotated[int, typer.Option("--min-count", help="Rarer words become the unknown word.")] = 2,
     boundary: Annotated[str, typer.Option("--boundary", help="single, pad or none.")] = "single",
@@ -139,12 +143,17 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn a language model from text, one sentence a line."""
-    check_output(output)
-    from corpuscle.lm import ClassModel, NgramModel, find_markup
+    from corpuscle.lm import ClassModel, NgramModel
     from corpuscle.text import Preprocessing, read_text
 
+    check_model_output(output)
+    if arpa is not None:
+        check_output(arpa)
+        if classes is not None or boundary == "none":
+            raise SettingError("a model of classes, or without sentence boundaries, has no ARPA form")
     preprocessing: Preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
     method = check_options(context, method, order)
+    chosen = given(context)
     if method == "hpy":
         train_hpy(
             context, text, output, arpa, resume, as_json,
@@ -167,20 +176,25 @@ def train(
     if classes is None:
         model = NgramModel(min_count=min_count, **settings)
     else:
-        model = ClassModel(_classes(classes), **settings)
+        if "min_count" in chosen:
+            raise SettingError("a class n-gram knows the words that have a class: --min-count has no part in it")
+        word_classes = _classes(classes)
+        if chosen.isdisjoint(("lowercase", "digits", "tokenise")):
+            preprocessing = settings["preprocessing"] = word_classes.preprocessing_
+        elif preprocessing != word_classes.preprocessing_:
+            raise SettingError(f"{classes} was learned from text with other preprocessing")
+        model = ClassModel(word_classes.as_dict(), **settings)
     corpus = read_text(*text, units=units, unk=unk_token, preprocessing=preprocessing)
-    if not allow_markup and (found := find_markup(corpus)) is not None:
-        raise InputError(
-            text[0], found[0] + 1 if len(text) == 1 else None,
-            f"a literal {found[1]} in a sentence; --allow-markup accepts it as a word",
-        )  # fmt: skip
+    if not allow_markup:
+        refuse_markup(corpus, text, units, unk_token)
     development = None if dev is None else read_text(dev, units=units, unk=unk_token, preprocessing=preprocessing)
+    if development is not None and not development.n_tokens:
+        raise InputError(dev, None, "the development text is empty")
     with _naming(text[0]):
         model.fit(corpus, development)
     inner = model if isinstance(model, NgramModel) else model.ngram_
     for name in inner.settings():
-        source = context.get_parameter_source("unk_token" if name == "unk" else name)
-        if source is not None and source.name == "COMMANDLINE" and inner.origins.get(name) != "tuned":
+        if ("unk_token" if name == "unk" else name) in chosen and inner.origins.get(name) != "tuned":
             inner.origins[name] = "given"
     model.save(output)
     if arpa is not None:
@@ -188,23 +202,23 @@ def train(
     rows = inner.ngrams_.levels if inner.ngrams_ is not None else inner.tables_.levels
     tuned = sorted(name for name, origin in inner.origins.items() if origin == "tuned")
     result = {
-        "method": method, "order": model.order, "sentences": len(corpus), "tokens": corpus.n_tokens,
+        "method": method, "order": model.order, "sentences": len(corpus), "words": corpus.n_tokens,
         "types": len(model.vocab_) - 3, "ngrams": [int(n) for n in rows[1:] - rows[:-1]],
         "discounts": [[round(d, 6) for d in row[1:]] for row in inner.discounts_.tolist()],
         "tuned": tuned,
     }  # fmt: skip
     if tuned:
         say(f"chosen on {dev}: {', '.join(tuned)}" + (f" (order {model.order})" if order == "auto" else ""))
-    summary = f"{output}: {method}, order {model.order}, {corpus.n_tokens:,} tokens, {result['types']:,} types"
-    emit(result, as_json, "" if output == "-" else summary)
+    summary = f"{output}: {method}, order {model.order}, {corpus.n_tokens:,} words, {result['types']:,} of them known"
+    emit(result, as_json, summary)
 
 
-def _classes(path: str) -> dict[str, int]:
-    """Word -> class of a model of word classes."""
+def _classes(path: str) -> WordClasses:
+    """A model of word classes."""
     from corpuscle import model as container
     from corpuscle.words import WordClasses
 
-    return WordClasses.from_container(container.read(path, WordClasses.KIND)).as_dict()
+    return WordClasses.from_container(container.read(path, WordClasses.KIND))
 
 
 def _warn_of_overlap(model: Any, corpus: Corpus) -> dict[str, float]:
@@ -237,7 +251,7 @@ def perplexity(
     corpus = _read(text, loaded, raw)
     shares = _warn_of_overlap(loaded, corpus)
     result = loaded.perplexity(corpus, seed=seed)
-    if result["oov"] >= corpus.n_tokens:
+    if 0 < corpus.n_tokens <= result["oov"]:
         warn("no word of the text is known to the model")
     figures = result.to_json() | shares | {"vocabulary": len(loaded.vocab_) - 3}
     emit(
@@ -340,8 +354,6 @@ def sample(
     quiet: Quiet = False,
 ) -> None:
     """Random sentences of the model, one a line."""
-    if temperature <= 0:
-        raise SettingError(f"temperature is above 0, not {temperature}")
     for words in _load(model).sample(n, seed=seed, temperature=temperature, max_length=max_length):
         print(" ".join(words))
 
@@ -357,7 +369,7 @@ def mix(
     """Mix models with the weights that make a development text most likely."""
     from corpuscle.lm import Mixture
 
-    check_output(output)
+    check_model_output(output)
     parts = [_load(path) for path in models]
     if any(isinstance(part, Mixture) for part in parts):
         raise SettingError("a mixture of mixtures: give all the models in one command instead")
@@ -400,6 +412,7 @@ def import_(arpa: Input, output: Output, quiet: Quiet = False) -> None:
     """Make a model of an ARPA file."""
     from corpuscle.lm import read_arpa
 
+    check_model_output(output)
     read_arpa(arpa).save(output)
 
 
@@ -408,23 +421,27 @@ def compare(
     model_a: ModelFile, model_b: ModelFile, text: Input, seed: Seed = 1, quiet: Quiet = False, as_json: Json = False
 ) -> None:
     """Compare two models on a text: the difference of their perplexities, paired by sentence."""
-    from corpuscle import lm
+    import numpy as np
 
-    loaded: list[LanguageModel] = [_load(model_a), _load(model_b)]
+    from corpuscle.measure import compare_perplexity
+
     if text == "-":
         raise SettingError("compare reads its text twice; give a file")
-    corpora = [_read(text, model) for model in loaded]
-    results = [model.perplexity(corpus, seed=seed) for model, corpus in zip(loaded, corpora, strict=True)]
-    try:
-        comparison = lm.compare(loaded[0], loaded[1], corpora[0], corpora[1], seed=seed)
-    except ValueError as error:
-        raise SettingError(str(error)) from None
-    values = {
-        "perplexity_a": results[0]["perplexity"], "perplexity_b": results[1]["perplexity"],
-        "oov_a": results[0]["oov"], "oov_b": results[1]["oov"], "tokens": results[0]["tokens"], **comparison.to_json(),
-    }  # fmt: skip
-    if results[0]["oov"] != results[1]["oov"]:
+    loaded: list[LanguageModel] = [_load(model_a), _load(model_b)]
+    a, b = (model.events(_read(text, model)) for model in loaded)
+    if not np.array_equal(a.starts, b.starts):
+        raise SettingError("the two models do not predict the same events: other units, boundaries or preprocessing")
+    if not np.array_equal(a.unknown, b.unknown):
         warn("the models do not know the same words: these perplexities are not comparable")
+    scores = [events.by_sentence() for events in (a, b)]
+    comparison = compare_perplexity(
+        scores[0].log_probability, scores[1].log_probability, scores[0].tokens, seed=seed
+    )
+    figures = [float(np.exp(-events.log_probability.mean())) for events in (a, b)]
+    values = {
+        "perplexity_a": figures[0], "perplexity_b": figures[1],
+        "oov_a": int(a.unknown.sum()), "oov_b": int(b.unknown.sum()), "tokens": len(a.unknown), **comparison.to_json(),
+    }  # fmt: skip
     emit(
         values,
         as_json,

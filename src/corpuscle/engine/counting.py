@@ -14,6 +14,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams import ROOT, Ngrams, chunk_bounds
+from corpuscle.errors import SettingError
 
 __all__ = ["add_boundaries", "count_ngrams"]
 
@@ -155,7 +156,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
     No n-gram reaches beyond the symbol ``end`` (-1: there is no such symbol). Boundary symbols must be in the stream.
     """
     if len(symbols) >= 2**31 - order:
-        raise ValueError("a stream of more than 2^31 symbols cannot be counted at once")
+        raise SettingError("a text of more than 2^31 tokens cannot be counted at once")
     symbols = frozen(symbols, np.int32)
     positions, starts = np.empty(len(symbols), np.int32), np.zeros(n_types + 1, np.int64)
     _sort_by_symbol(symbols, n_types, positions, starts)
@@ -204,7 +205,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 row_of = frozen(numbers, np.int32)
             levels.append(levels[-1] + len(words))
     if levels[-1] >= 2**31:
-        raise ValueError("more than 2^31 distinct n-grams")
+        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
     first_child = np.concatenate([*parts["first_child"], [levels[-1] if order > 1 else 0]])
     return Ngrams(
         frozen(np.array(levels), np.int64),

@@ -12,6 +12,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams import ROOT, Ngrams
+from corpuscle.errors import SettingError
 
 __all__ = ["merge_ngrams"]
 
@@ -77,7 +78,7 @@ def merge_ngrams(a: Ngrams, b: Ngrams) -> Ngrams:
             parts.append(new[row, :rows].copy())
         levels.append(levels[-1] + rows)
     if levels[-1] >= 2**31:
-        raise ValueError("more than 2^31 distinct n-grams")
+        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
     return Ngrams(
         frozen(np.array(levels), np.int64),
         frozen(np.concatenate(words), np.int32),

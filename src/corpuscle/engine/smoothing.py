@@ -171,7 +171,7 @@ def estimate(
     probability[: levels[1]] = _estimate_unigrams(
         adjusted[: levels[1]], discounts[0], interpolated, uniform, predictable
     )
-    vocabulary = int(predictable.sum())
+    vocabulary = int(np.count_nonzero(probability[: levels[1]]))  # the words that can be predicted at all
     for m in range(1, ngrams.order):
         for first in range(levels[m - 1], levels[m], 1 << 20):
             last = min(first + (1 << 20), levels[m])
@@ -244,10 +244,10 @@ def discount_features(words, first_child, adjusted, totals, symbols, end, order,
 
 
 @kernel
-def discount_gradient(numbers, known, events, unigram_total, unigram_freed, types, discounts, gradient):
+def discount_gradient(numbers, known, events, unigram_total, types_by_count, types, discounts, gradient):
     """Log likelihood of the events under some discounts, float64 (order, 4), and its gradient (added up in place).
 
-    ``unigram_freed``: float64 (4,), how many types have count 1, 2, 3 and more, from index 1.
+    ``types_by_count``: float64 (4,), how many types have the count 1, 2, 3 and more, from index 1.
     """
     total_log = 0.0
     order = discounts.shape[0]
@@ -257,7 +257,7 @@ def discount_gradient(numbers, known, events, unigram_total, unigram_freed, type
         count = int(numbers[i, 0, 0])
         freed = 0.0
         for k in range(1, 4):
-            freed += discounts[0, k] * unigram_freed[k]
+            freed += discounts[0, k] * types_by_count[k]
         chain[0] = (count - discounts[0, min(count, 3)] + freed / types) / unigram_total
         for m in range(1, known[i] + 1):
             count = int(numbers[i, m, 0])
@@ -278,7 +278,7 @@ def discount_gradient(numbers, known, events, unigram_total, unigram_freed, type
             slope *= weight / numbers[i, m, 1]
         count = int(numbers[i, 0, 0])
         for k in range(1, 4):
-            gradient[0, k] += slope * unigram_freed[k] / types / unigram_total
+            gradient[0, k] += slope * types_by_count[k] / types / unigram_total
         gradient[0, min(count, 3)] -= slope / unigram_total
     return total_log
 

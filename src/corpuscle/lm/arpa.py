@@ -154,7 +154,7 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
 
 _OK, _NO_NUMBER, _TOO_FEW, _TOO_MANY, _SECTION = range(5)
 _REASONS = {
-    _NO_NUMBER: "the line does not begin with a log probability",
+    _NO_NUMBER: "the line does not begin with a log probability, a number of at most 0",
     _TOO_FEW: "the n-gram has too few words",
     _TOO_MANY: "something other than a back-off weight follows the n-gram",
 }
@@ -229,7 +229,7 @@ def _get_lines(data, position, m, first, last, numbers, weights, text, ends, use
                 if data[begin] == 92:
                     return _SECTION, position, first, lines, used
                 numbers_here, good = _get_number(data, begin, at)
-                if not good:
+                if not good or numbers_here > 1e-6:
                     return _NO_NUMBER, position, first, lines, used
                 numbers[first], weights[first] = numbers_here, 0.0
             elif field <= m:
@@ -293,8 +293,11 @@ class _Reader:
 
     def header(self) -> list[int]:
         """The number of n-grams of each order."""
-        while self.next_line() != b"\\data\\":
-            pass
+        try:
+            while self.next_line() != b"\\data\\":
+                pass
+        except InputError:
+            raise InputError(self.path, None, "not an ARPA file: it has no line \\data\\") from None
         counts: list[int] = []
         while (match := re.fullmatch(rb"ngram\s+(\d{1,4})\s*=\s*(\d{1,18})", line := self.next_line())) is not None:
             if int(match[1]) != len(counts) + 1:
@@ -385,7 +388,7 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
     log_probability = np.full(n_types, -np.inf)
     backoff = np.zeros(n_types)
     log_probability[first_ids] = _natural(sections[0].numbers)
-    backoff[first_ids] = sections[0].weights * _LN10
+    backoff[first_ids] = _natural(sections[0].weights)
     levels, words = [0, n_types], [np.arange(n_types, dtype=np.int32)]
     children: list[np.ndarray] = []
     suffix = [np.full(n_types, -1, np.int32)]
@@ -413,7 +416,7 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         children.append(starts[:-1])
         words.append(grams[sorting, -1].astype(np.int32))
         probabilities.append(_natural(section.numbers[sorting]))
-        weights.append(section.weights[sorting] * _LN10)
+        weights.append(_natural(section.weights[sorting]))
         suffix.append(suffixes[sorting].astype(np.int32))
         levels.append(levels[-1] + len(grams))
     tables = Tables(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.errors import SettingError
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Part, save_part
 from corpuscle.random import Random
@@ -65,6 +66,14 @@ def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     if len(filled):
         sums[filled] = np.add.reduceat(values.astype(np.float64), starts[filled])
     return sums
+
+
+def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
+    """A mask of tokens as a mask of events, where each sentence has one event more than tokens: bool (n_events,)."""
+    mask = np.zeros(len(corpus.tokens) + len(corpus), bool)
+    where = np.flatnonzero(tokens)
+    mask[where + np.searchsorted(corpus.sentence_starts, where, side="right") - 1] = True
+    return mask
 
 
 class LanguageModel(ABC):
@@ -151,13 +160,17 @@ class LanguageModel(ABC):
         self, n: int = 1, *, seed: int = 1, temperature: float = 1.0, max_length: int = 100
     ) -> Iterator[list[str]]:
         """Random sentences of known words, at most ``max_length`` words each; low temperatures prefer likely words."""
+        if not 0 < temperature < np.inf:
+            raise SettingError(f"temperature is above 0 and finite, not {temperature}")
         begin = [] if self.boundary == "none" else [self.vocab_.word(START)]
         for i in range(n):
             stream, words = Random(seed, "lm.sample", 0, i), list(begin)
             while len(words) < max_length + len(begin):
                 probability = self.distribution(words)
                 probability[UNKNOWN] = 0.0
-                heat = (probability / probability.max()) ** (1.0 / temperature)
+                if not probability.any():
+                    raise SettingError("the model knows no word that it could say")
+                heat = np.where(probability > 0, (probability / probability.max()) ** (1.0 / temperature), 0.0)
                 cumulative = np.cumsum(heat)
                 word = int(np.searchsorted(cumulative, stream.uniform() * cumulative[-1], side="right"))
                 if word == END:

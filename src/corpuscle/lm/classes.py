@@ -93,7 +93,7 @@ class ClassModel(LanguageModel):
     def events(self, corpus: Corpus, workers: int | None = None) -> Events:
         """The probability of every token and sentence end."""
         corpus = corpus.recode(self.vocab_)
-        events = self.ngram_.events(corpus.map_tokens(self.class_of_, self.ngram_.vocab_), workers)
+        events = self.ngram_.events(corpus.map_tokens(self.class_of_, self.ngram_.vocab_), workers or self.workers)
         log_probability = events.log_probability.copy()
         where = np.arange(len(corpus.tokens))
         if self.boundary != "none":

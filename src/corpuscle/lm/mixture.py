@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError
-from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.classes import ClassModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
@@ -91,17 +91,15 @@ class Mixture(LanguageModel):
         """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
         logs, events = [], None
         for model, foreign, share in zip(self.models, self._foreign, self._share, strict=True):
-            events = model.events(corpus, workers)
-            lacking = np.zeros(len(events.log_probability), bool)
-            where = np.flatnonzero(foreign[corpus.tokens])
-            extra = 0 if self.boundary == "none" else np.searchsorted(corpus.sentence_starts, where, side="right") - 1
-            lacking[where + extra] = True
+            events = model.events(corpus, workers or self.workers)
+            lacking = foreign[corpus.tokens]
+            if self.boundary != "none":
+                lacking = events_of(corpus, lacking)
             logs.append(events.log_probability + np.where(lacking, np.log(share), 0.0))
         assert events is not None
-        unknown = np.zeros(len(events.unknown), bool)
-        where = np.flatnonzero(corpus.tokens == UNKNOWN)
-        extra = 0 if self.boundary == "none" else np.searchsorted(corpus.sentence_starts, where, side="right") - 1
-        unknown[where + extra] = True
+        unknown = corpus.tokens == UNKNOWN
+        if self.boundary != "none":
+            unknown = events_of(corpus, unknown)
         return np.array(logs), events._replace(unknown=unknown)
 
     def events(self, corpus: Corpus, workers: int | None = None) -> Events:

@@ -6,6 +6,7 @@ first needed. A pruned or imported model has probabilities and back-off weights 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -33,7 +34,7 @@ from corpuscle.engine.ngrams import (
     truncate,
 )
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.tuning import interpolated_objective, tune
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
@@ -45,7 +46,9 @@ __all__ = ["BOUNDARIES", "METHODS", "Method", "NgramModel", "find_markup"]
 
 BOUNDARIES = ("single", "pad", "none")
 UNIGRAMS = ("uniform", "types")
+MAX_ORDER = 100
 AUTO_ORDERS = 6
+"""Order ``auto`` tries this many."""
 CLUSTER_CHUNK = 1 << 20
 """About how many tokens a worker of a cluster counts at a time; the result does not depend on it."""
 IMPORTED = "imported"
@@ -173,11 +176,11 @@ class NgramModel(LanguageModel):
         _one_of("unigram", unigram, UNIGRAMS)
         _one_of("unk", unk, ("unknown", "literal"))
         _one_of("units", units, ("words", "characters", "graphemes"))
-        if order != "auto" and not (isinstance(order, int) and order >= 1):
-            raise SettingError(f"order is a number from 1 on, or auto; not {order!r}")
+        if order != "auto" and not (isinstance(order, int) and 1 <= order <= MAX_ORDER):
+            raise SettingError(f"order is a number from 1 to {MAX_ORDER}, or auto; not {order!r}")
         if min_count < 1:
             raise SettingError(f"min_count is at least 1, not {min_count}")
-        if entropy < 0:
+        if not 0 <= entropy < np.inf:
             raise SettingError(f"entropy is a positive threshold such as 1e-8, not {entropy}")
         if list(prune) != sorted(prune) or any(prune[:1]):
             raise SettingError(f"prune is a rising list of counts that begins with 0, such as 0,0,1; not {prune!r}")
@@ -207,7 +210,7 @@ class NgramModel(LanguageModel):
         if self.requested_order == "auto" and dev is None:
             raise SettingError("order auto needs a development text to choose on")
         self.items_ = item_hashes(corpus)
-        self.provenance = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
+        self.provenance = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
         self.vocab_, mapping = corpus.vocab, None
         if self.min_count > 1:
             self.vocab_, mapping = corpus.vocab.cut(self.min_count)
@@ -215,8 +218,7 @@ class NgramModel(LanguageModel):
         self.order = AUTO_ORDERS if self.requested_order == "auto" else int(self.requested_order)
         ngrams = self._count(corpus)
         if dev is not None:
-            self.tuning_items_ = item_hashes(dev)
-            dev = dev.recode(self.vocab_)
+            dev = self._development(dev)
         if self.requested_order == "auto":
             assert dev is not None
             ngrams = truncate(ngrams, self._best_order(ngrams, dev))
@@ -225,6 +227,16 @@ class NgramModel(LanguageModel):
         if self.prune or self.entropy:
             self._prune()
         return self
+
+    def _development(self, dev: Corpus) -> Corpus | None:
+        """The development text in our words, or None if there is nothing left to choose on it."""
+        if dev.n_tokens == 0:
+            raise InputError(None, None, "the development text is empty")
+        if self.requested_order != "auto" and self.discounts is not None:
+            warn("order and discounts are given: there is nothing to choose on the development text")
+            return None
+        self.tuning_items_ = item_hashes(dev)
+        return dev.recode(self.vocab_)
 
     def _count(self, corpus: Corpus) -> Ngrams:
         end = END if self.boundary != "none" else -1
@@ -237,6 +249,17 @@ class NgramModel(LanguageModel):
         with scale.workers(cluster=self.cluster) as pool:
             count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order, end=end)
             return pool.scatter(pieces).map_reduce(count, merge_ngrams)
+
+    def at_order(self, order: int) -> NgramModel:
+        """The model of a lower order with the same words, from the same counts, with discounts of its own."""
+        if self.ngrams_ is None or not 1 <= order <= self.order:
+            raise SettingError(f"a model with counts has orders from 1 to {self.order}, not {order}")
+        other = copy.copy(self)
+        other.__dict__.pop("automaton_", None)
+        other.__dict__.pop("_ranked", None)
+        other.order = other.requested_order = order
+        other._set_counts(truncate(self.ngrams_, order), None)
+        return other
 
     def _symbols(self, corpus: Corpus) -> np.ndarray:
         if self.boundary == "none":
@@ -381,10 +404,7 @@ class NgramModel(LanguageModel):
         if self.boundary == "none":
             return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
-        unknown = np.zeros(len(scores), bool)
-        where = np.flatnonzero(corpus.tokens == UNKNOWN)
-        unknown[where + np.searchsorted(corpus.sentence_starts, where, side="right") - 1] = True
-        return Events(scores, unknown, starts)
+        return Events(scores, events_of(corpus, corpus.tokens == UNKNOWN), starts)
 
     def distribution(self, context: Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,); ``"<s>"`` as first word is the beginning of a sentence."""
