@@ -2,7 +2,10 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from corpuscle import progress
 
 # No clock in what tests write, and no settings of the person who runs them.
 os.environ.pop("SOURCE_DATE_EPOCH", None)
@@ -11,3 +14,10 @@ settings.register_profile(
     "corpuscle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=False
 )
 settings.load_profile("corpuscle")
+
+
+@pytest.fixture(autouse=True)
+def talkative():
+    """A ``--quiet`` that one test gives to a command does not silence the next test."""
+    yield
+    progress.quiet(False)

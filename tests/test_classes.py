@@ -402,14 +402,28 @@ def trained(tmp_path_factory):
 
 def test_train_reports_its_figures_as_json(trained, tmp_path, capsys) -> None:
     source, model = trained
-    command = ["classes", "train", str(source), "-o", str(tmp_path / "m"), "--method", "exchange"]
-    assert main([*command, "--classes", "5", "--workers", "2", "--seed", "1", "--json"]) == 0
+    command = ["classes", "train", str(source), "-o", str(tmp_path / "m"), "--classes", "5"]
+    assert main([*command, "--workers", "2", "--quiet", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     learned = corpuscle.load(model)
     assert figures["mutual_information"] == learned.mutual_information_
     assert figures["log_likelihood"] == learned.likelihood_
-    assert figures["classes"] == 5 and figures["tokens"] == learned.n_tokens_
+    assert figures["classes"] == 5 and figures["words"] == learned.n_tokens_
     assert (tmp_path / "m").read_bytes() == model.read_bytes()
+
+
+def test_what_the_user_gave_is_recorded_as_given_even_if_it_is_the_default(trained, tmp_path) -> None:
+    source, model = trained
+    assert corpuscle.model.read(model).origins["passes"] == "default"
+    command = ["classes", "train", str(source), "-o", str(tmp_path / "m"), "--classes", "5", "--passes", "15"]
+    assert main(command) == 0
+    origins = corpuscle.model.read(tmp_path / "m").origins
+    assert {name for name, origin in origins.items() if origin == "given"} == {"classes", "passes"}
+
+
+def test_a_model_is_not_written_to_stdout(trained, capsys) -> None:
+    assert main(["classes", "train", str(trained[0]), "-o", "-", "--classes", "5"]) == 2
+    assert "cannot go to stdout" in capsys.readouterr().err
 
 
 def test_show_prints_the_most_frequent_words_of_each_class(trained, capsys) -> None:
@@ -418,11 +432,11 @@ def test_show_prints_the_most_frequent_words_of_each_class(trained, capsys) -> N
     assert main(["classes", "show", str(model), "-k", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and lines[0].split()[2:] == [word for word, _ in learned.words_of(0, 3)]
-    assert main(["classes", "show", str(model), "--classes", "2", "--classes", "4", "--json"]) == 0
+    assert main(["classes", "show", str(model), "--class", "2", "--class", "4", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["classes"]
     assert [row["class"] for row in rows] == [2, 4]
     assert rows[0]["words"][0] == dict(zip(("word", "count"), learned.words_of(2)[0], strict=True))
-    assert main(["classes", "show", str(model), "--classes", "5"]) == 2
+    assert main(["classes", "show", str(model), "--class", "5"]) == 2
     assert "there is no class 5; classes are 0 to 4" in capsys.readouterr().err
 
 

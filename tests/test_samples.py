@@ -72,7 +72,7 @@ def test_a_seed_gives_the_same_bytes_in_every_process(tmp_path):
         check=True,
     )
     result = json.loads(run.stdout.splitlines()[-1])
-    names = "seed files documents sentences tokens types pairs names entity_sentences messages"
+    names = "seed files documents sentences words types pairs names entity_sentences messages"
     conforms(result, {"folder": str} | dict.fromkeys(names.split(), int))
     assert (result["sentences"], result["seed"], result["messages"]) == (60, 1, 20)
     assert hash_of(tmp_path / "here", "*") == hash_of(tmp_path / "there", "*")

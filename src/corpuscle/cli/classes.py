@@ -20,8 +20,10 @@ from corpuscle.cli.common import (
     Seed,
     Tokenise,
     Workers,
+    check_model_output,
     check_output,
     emit,
+    given,
     read_input,
 )
 from corpuscle.errors import InputError, SettingError
@@ -38,6 +40,7 @@ app = typer.Typer(help="Word classes: which words behave alike.")
 
 @app.command()
 def train(
+    context: typer.Context,
     inputs: Inputs,
     output: Output,
     method: Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")] = "exchange",
@@ -62,7 +65,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn word classes from text, a sentence a line."""
-    check_output(output)
+    check_model_output(output)
     import time
 
     from corpuscle.text import Preprocessing, read_text
@@ -86,17 +89,21 @@ def train(
         raise InputError(" ".join(inputs), None, "an empty text: there are no words to learn from")
     with learner.checkpoint(corpus, output, resume) as checkpoint:
         model = learner.fit(corpus, preprocessing=preprocessing, checkpoint=checkpoint)
+        chosen = given(context)
+        model.settings_ = {
+            name: (value, "given" if name in chosen else "default") for name, (value, _) in model.settings_.items()
+        }
         model.save(output)
     emit(
         {
             "method": method,
             "classes": model.n_classes_,
-            "tokens": model.n_tokens_,
+            "words": model.n_tokens_,
             "types": model.provenance_["types"],
             "passes": len(model.history_) - 1,
             "mutual_information": model.mutual_information_,
             "log_likelihood": model.likelihood_,
-            "log_likelihood_per_token": model.likelihood_ / model.n_tokens_,
+            "log_likelihood_per_word": model.likelihood_ / model.n_tokens_,
             "seconds": time.perf_counter() - begin,
             "model": output,
         },
@@ -116,7 +123,7 @@ def _load(path: str) -> WordClasses:
 def show(
     model: ModelFile,
     classes: Annotated[
-        list[int] | None, typer.Option("--classes", help="Only this class; may be repeated.")
+        list[int] | None, typer.Option("--class", metavar="N", help="Only class number N; may be repeated.")
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many words of each class.")] = 10,
     quiet: Quiet = False,
@@ -130,7 +137,7 @@ def show(
     rows = [
         {
             "class": number,
-            "tokens": int(counts[number]),
+            "count": int(counts[number]),
             "words": [{"word": word, "count": count} for word, count in words],
         }
         for number, words in members.items()
@@ -156,6 +163,7 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write all words with their classes and counts."""
+    check_output(output)
     _load(model).export(output, format)
 
 
@@ -168,6 +176,7 @@ def apply(
     quiet: Quiet = False,
 ) -> None:
     """Replace every word of a text by the number of its class; lines stay lines."""
+    check_output(output)
     from corpuscle.text import write_text
 
     loaded = _load(model)

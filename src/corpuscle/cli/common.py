@@ -66,7 +66,7 @@ Cluster = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", callback=_set_quiet, is_eager=True, help="No progress and no messages."),
+    typer.Option("--quiet", "-q", callback=_set_quiet, is_eager=True, help="Results only: no progress, no messages."),
 ]
 """Takes effect by itself; a command only has to declare it."""
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]

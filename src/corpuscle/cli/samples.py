@@ -40,7 +40,7 @@ def write(
         "files": len(files),
         "documents": len(language.documents),
         "sentences": len(corpus),
-        "tokens": corpus.n_tokens,
+        "words": corpus.n_tokens,
         "types": len(corpus.vocab) - 3,
         "pairs": pairs,
         "names": names,
@@ -52,5 +52,4 @@ def write(
         f"{corpus.n_tokens:,} words. README.txt says what is in them.\n"
         f"{language.documents[0].sentences[0]}"
     )
-    if as_json or not quiet:
-        emit(result, as_json, text)
+    emit(result, as_json, text)

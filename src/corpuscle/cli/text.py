@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from corpuscle.cli.common import Input, Inputs, Json, Output, Quiet, emit
+from corpuscle.cli.common import Input, Inputs, Json, Output, Quiet, check_output, emit
 
 app = typer.Typer(help="Prepare running text: sentences, tokens, formats.", no_args_is_help=True)
 
@@ -38,6 +38,9 @@ def prepare_command(
     as_json: Json = False,
 ) -> None:
     """Split running text into sentences, one a line, and tokens; blank lines stay between documents."""
+    for path in (output, offsets):
+        if path is not None:
+            check_output(path)
     from corpuscle.text.files import read_lines
     from corpuscle.text.running import prepare, read_raw, write_gaps
 
@@ -61,6 +64,7 @@ def prepare_command(
 @app.command("restore")
 def restore_command(text: Input, offsets: OffsetsIn, output: Output = "-", quiet: Quiet = False) -> None:
     """Give back the running text that TEXT was prepared from, character by character."""
+    check_output(output)
     from corpuscle.text.files import write_atomically
     from corpuscle.text.running import restore_file
 

@@ -11,7 +11,7 @@ model, versions, settings with their origin, preprocessing, provenance and a che
 from corpuscle.model.checkpoint import Checkpoint
 from corpuscle.model.container import Entry
 from corpuscle.model.kinds import ITEMS, VOCAB, Array, Kind, vocab_arrays
-from corpuscle.model.store import HOMES, Container, Part, load, read, read_header, save, save_part
+from corpuscle.model.store import HOMES, Container, Part, load, read, read_header, save, save_part, source_date
 
 __all__ = [
     "HOMES",
@@ -28,5 +28,6 @@ __all__ = [
     "read_header",
     "save",
     "save_part",
+    "source_date",
     "vocab_arrays",
 ]

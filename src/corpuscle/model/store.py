@@ -24,7 +24,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
 
-__all__ = ["HOMES", "Container", "Part", "load", "read", "read_header", "save", "save_part"]
+__all__ = ["HOMES", "Container", "Part", "load", "read", "read_header", "save", "save_part", "source_date"]
 
 CONTAINER_VERSION = 1
 ORIGINS = ("given", "default", "tuned")
@@ -134,17 +134,22 @@ def _all_arrays(part: Part) -> dict[str, np.ndarray]:
     return arrays
 
 
+def source_date() -> datetime.datetime | None:
+    """The date that the environment variable SOURCE_DATE_EPOCH sets for everything that is written, or None."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is None:
+        return None
+    try:
+        return datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SettingError(f"SOURCE_DATE_EPOCH is {epoch!r}, not a number of seconds") from None
+
+
 def _created() -> dict[str, str]:
     """The creation date, where SOURCE_DATE_EPOCH sets one. Without it the file's own date must do: a clock in the
     header would make the same model different bytes every time."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is None:
-        return {}
-    try:
-        moment = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
-    except (ValueError, OverflowError, OSError):
-        raise SettingError(f"SOURCE_DATE_EPOCH is {epoch!r}, not a number of seconds") from None
-    return {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    moment = source_date()
+    return {} if moment is None else {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
 def save_part(path: str | PathLike[str], part: Part) -> None:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from corpuscle import __version__
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
+from corpuscle.model import source_date
 from corpuscle.packs.kit import ROLES, Kit, find_kit
 from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.pack import Pack, write_json
@@ -70,6 +71,7 @@ def learn(
 ) -> Outcome:
     """Learn everything that a folder allows (default: the built-in sample) into another folder, the pack."""
     began = time.perf_counter()
+    _today()  # a date that makes no sense is an error before all work
     target = Pack(pack)
     if kit is None:
         found = _sample(target, seed)
@@ -168,8 +170,7 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
 
 def _today() -> str:
     """The date, or the one that SOURCE_DATE_EPOCH sets."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return time.strftime("%Y-%m-%d", time.gmtime(None if epoch is None else int(epoch)))
+    return (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
 
 
 def _findings(target: Pack, step: Step) -> Findings:

@@ -50,13 +50,13 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         model.fit(text, checkpoint=checkpoint)
         model.save(path)
     sizes = np.bincount(model.classes_[FIRST:], minlength=model.n_classes_)
-    tokens = model.class_counts_
+    counts = model.class_counts_
     classes = [
         {
             "class": number,
             "types": int(sizes[number]),
-            "tokens": int(tokens[number]),
-            "share": float(tokens[number] / text.n_tokens),
+            "count": int(counts[number]),
+            "share": float(counts[number] / text.n_tokens),
             "words": [page.clip(word) for word, _ in model.words_of(number, _WORDS_SHOWN)],
         }
         for number in range(model.n_classes_)
@@ -134,7 +134,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
 WORD_CLASSES = Step(
     name="classes",
     title="Word classes",
-    version=1,
+    version=2,
     needs=("text",),
     writes=(FILE,),
     run=_run,

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import FIRST, UNKNOWN
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["text_stats"]
+__all__ = ["characters_of_types", "text_stats"]
+
+
+def characters_of_types(vocab: Vocab) -> np.ndarray:
+    """How many characters each ordinary type has, int64 (len(vocab) - FIRST,)."""
+    begins_character = (vocab.bytes & 0xC0) != 0x80  # the bytes of UTF-8 that follow a first one are 10xxxxxx
+    return np.diff(np.concatenate([[0], np.cumsum(begins_character)])[vocab.offsets])
 
 
 def text_stats(corpus: Corpus, known: Corpus | None = None) -> dict[str, int | float]:
@@ -18,8 +24,6 @@ def text_stats(corpus: Corpus, known: Corpus | None = None) -> dict[str, int | f
     """
     vocab = corpus.vocab
     counts = np.bincount(corpus.tokens, minlength=len(vocab))
-    begins_character = np.concatenate([[0], np.cumsum((vocab.bytes & 0xC0) != 0x80)])
-    lengths = np.diff(begins_character[vocab.offsets])
     used = counts[FIRST:] > 0
     figures: dict[str, int | float] = {
         "tokens": corpus.n_tokens + len(corpus),
@@ -29,7 +33,7 @@ def text_stats(corpus: Corpus, known: Corpus | None = None) -> dict[str, int | f
         "sentences": len(corpus),
         "empty_sentences": int((corpus.lengths == 0).sum()),
         "longest_sentence": int(corpus.lengths.max(initial=0)),
-        "characters": int((counts[FIRST:] * lengths).sum()),
+        "characters": int((counts[FIRST:] * characters_of_types(vocab)).sum()),
     }
     if known is not None:
         is_new = known.vocab.mapping_from(vocab)[FIRST:] == UNKNOWN

@@ -1,14 +1,13 @@
 """Word classes: which words behave alike, learned from raw text.
 
 - ``ExchangeClasses``: one class for each word, by the exchange algorithm;
-- ``WordClasses``: what every method ends in, a model file that can be shown, exported and applied to text;
-- ``ClassLearner``: what all methods of this task have in common.
+- ``WordClasses``: what every method ends in, a model file that can be shown, exported and applied to text.
 """
 
-from corpuscle.words.classes import ClassLearner, Pass, WordClasses
+from corpuscle.words.classes import Pass, WordClasses
 from corpuscle.words.exchange import ExchangeClasses
 
-__all__ = ["ClassLearner", "ExchangeClasses", "Pass", "WordClasses", "warm"]
+__all__ = ["ExchangeClasses", "Pass", "WordClasses", "warm"]
 
 
 def warm() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from os import PathLike
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from corpuscle.text.files import write_atomically
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["ClassLearner", "Pass", "WordClasses"]
+__all__ = ["Pass", "WordClasses"]
 
 
 class Pass(NamedTuple):
@@ -51,34 +51,6 @@ def history_from(arrays: Mapping[str, np.ndarray]) -> list[Pass]:
     """The inverse of ``history_arrays``."""
     both = zip(arrays["history/mutual_information"].tolist(), arrays["history/moved"].tolist(), strict=True)
     return [Pass(*step) for step in both]
-
-
-class ClassLearner(Protocol):
-    """What all learners of word classes have in common; what they learn are the attributes of ``WordClasses``."""
-
-    method: str
-    classes_: np.ndarray
-    vocab_: Vocab
-
-    def fit(self, corpus: Corpus) -> Self:
-        """Learn from running text."""
-        ...
-
-    def class_of(self, word: str) -> int:
-        """The class of a word."""
-        ...
-
-    def words_of(self, number: int, k: int | None = None) -> list[tuple[str, int]]:
-        """The most frequent words of a class, with their counts."""
-        ...
-
-    def apply(self, corpus: Corpus) -> Corpus:
-        """Put classes in the place of words."""
-        ...
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a model file."""
-        ...
 
 
 def _check(container: Container) -> None:

@@ -157,7 +157,7 @@ class ExchangeClasses(WordClasses):
         }
         self.provenance_ = {
             "sentences": sentences,
-            "tokens": len(children),
+            "words": len(children),
             "types": len(ids) - bool(vocab.counts[UNKNOWN]),
             "signature": signature,
         }
