@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.harness import Call, Cell, Claim, typical
 
-SWEEPS, SAMPLES = 50, 5
+SWEEPS, SAMPLES = 30, 5
 ORDERS = (3, 5)
 
 

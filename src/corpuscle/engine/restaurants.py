@@ -29,6 +29,9 @@ come and one to go, in hierarchies of that depth. If not, it returns where it st
 ``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``new_pool`` makes a pool;
 ``corpuscle.engine.seating`` samples discounts and strengths, verifies a pool, and keeps it in arrays.
 
+Speed. All kernels here are ``kernel_bare``, and kernels that call them should be, too: with references to the arrays of
+the pool counted, a sweep takes eight times as long. Such a kernel allocates nothing; pass it its buffers.
+
 Table sizes. Tables of one customer are counted (``SINGLES``); if only one table is larger, its size follows from the
 totals; only from two larger tables on is there a list of *cells* (size, number of tables of that size), largest first.
 So nearly all entries of a text need no cell, and frequent ones need one for each distinct size, not for each table.
