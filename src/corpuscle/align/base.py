@@ -347,15 +347,17 @@ def tables_from(
     bayes: bool,
 ) -> Tables:
     """Probabilities from the expected counts of one direction; the entry beyond the last couple is zero."""
-    swap = direction == 1
+    swap, counts = direction == 1, frozen(counts, np.float64)
     n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
     totals, supports = np.zeros(n_states), np.zeros(n_states)
     translation.totals_of(couples, counts, swap, totals, supports)
+    references = np.empty(n_states)
+    translation.references_of(totals, supports, alpha, bayes, references)
     table = np.zeros(len(counts) + 1, np.float32)
     rows = np.arange(0, len(couples.row_starts) - 1)
     bounds = chunks_of(np.diff(couples.row_starts)[rows], 4_000_000).tolist() if len(rows) else [0]
     for first, last in pairwise(bounds):
-        translation.normalise(couples, counts, swap, alpha, bayes, totals, supports, first, last, table)
+        translation.normalise(couples, counts, swap, alpha, bayes, references, first, last, table)
     null = np.empty(len(null_counts), np.float32)
     translation.normalise_one(frozen(null_counts, np.float64), alpha, bayes, float(len(null_counts)), null)
     return Tables(table, null)

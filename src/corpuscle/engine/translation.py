@@ -31,6 +31,7 @@ __all__ = [
     "normalise",
     "normalise_one",
     "posteriors",
+    "references_of",
     "totals_of",
 ]
 
@@ -39,6 +40,8 @@ UNIFORM, DIAGONAL = 0, 1
 
 FLOOR = 1e-30
 """No entry of a table is smaller: digamma of a tiny count would underflow."""
+
+_UNDERFLOW = math.log(FLOOR)
 
 
 @kernel
@@ -151,12 +154,12 @@ def posteriors(pairs, first, last, swap, table, null, kind, strength, p0, links,
                 value = weights[i] * table[pairs.cells[cell + i * state_step]]
                 links[cell + i * state_step - base] = value
                 total += value
-            scale = 1.0 / total
+            scale, step, middle = 1.0 / total, 1.0 / m, (j + 1) / n
             for i in range(m):
                 value = links[cell + i * state_step - base] * scale
                 links[cell + i * state_step - base] = value
                 mass += value
-                sum_h -= value * abs((i + 1) / m - (j + 1) / n)
+                sum_h -= value * abs((i + 1) * step - middle)
             nulls[output - output_starts[first]] = from_null * scale
             likelihood += math.log(total)
     return likelihood, sum_h, mass
@@ -187,24 +190,39 @@ def totals_of(couples, counts, swap, totals, supports):
 
 
 @kernel
-def _entry(count, total, support, alpha, bayes):
-    if bayes:
-        return max(FLOOR, math.exp(digamma(count + alpha) - digamma(total + alpha * support)))
-    return max(FLOOR, count / total) if total > 0.0 else FLOOR
+def _entry(count, reference, alpha, bayes):
+    """One entry of a table; ``reference`` belongs to its row: the sum of its counts, or digamma of its posterior."""
+    if not bayes:
+        return max(FLOOR, count / reference) if reference > 0.0 else FLOOR
+    x = count + alpha
+    if x < 0.4 and -1.0 / x - reference < _UNDERFLOW:  # digamma(x) < -1 / x there: most couples end here
+        return FLOOR
+    return max(FLOOR, math.exp(digamma(x) - reference))
 
 
 @kernel
-def normalise(couples, counts, swap, alpha, bayes, totals, supports, first, last, table):
+def references_of(totals, supports, alpha, bayes, references):
+    """What the entries of each row are divided by (``bayes``: as a logarithm)."""
+    for state in range(len(totals)):
+        if bayes:
+            references[state] = digamma(totals[state] + alpha * supports[state]) if supports[state] > 0.0 else 0.0
+        else:
+            references[state] = totals[state]
+
+
+@kernel
+def normalise(couples, counts, swap, alpha, bayes, references, first, last, table):
     """Turn the counts of rows first..last-1 into probabilities of their generating types."""
     for s in range(first, last):
         for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
             state = couples.columns[k] if swap else s
-            table[k] = _entry(counts[k], totals[state], supports[state], alpha, bayes)
+            table[k] = _entry(counts[k], references[state], alpha, bayes)
 
 
 @kernel
 def normalise_one(counts, alpha, bayes, support, table):
     """The same for one generating type, the null word."""
     total = counts.sum()
+    reference = digamma(total + alpha * support) if bayes else total
     for k in range(len(counts)):
-        table[k] = _entry(counts[k], total, support, alpha, bayes)
+        table[k] = _entry(counts[k], reference, alpha, bayes)
