@@ -6,5 +6,6 @@ One file a subject:
 - ``counting``, ``merging``: the n-grams of a text, and of several texts together;
 - ``smoothing``: adjusted counts, discounts and the Kneser-Ney family;
 - ``exchange``: word classes by exchange;
-- ``restaurants``: hierarchical Pitman-Yor processes, over the arrays of ``pool``; ``seating``: their parameters.
+- ``restaurants``, ``variable``: hierarchical Pitman-Yor processes of fixed and variable depth, over the arrays of
+  ``pool``; ``seating``: their parameters and soundness; ``gibbs``: sweeps over a text; ``contexts``: prediction.
 """
