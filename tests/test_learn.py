@@ -127,6 +127,13 @@ def test_a_kit_without_anything_usable_is_an_error_and_leaves_no_pack(tmp_path, 
     assert not (tmp_path / "pack").exists()
 
 
+def test_a_date_that_makes_no_sense_is_an_error_before_all_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "abc")
+    assert main(["learn", str(write_kit(tmp_path / "kit")), "-o", str(tmp_path / "pack")]) == 2
+    assert capsys.readouterr().err == "error: SOURCE_DATE_EPOCH is 'abc', not a number of seconds\n"
+    assert not (tmp_path / "pack").exists()
+
+
 def test_too_little_text_is_an_error_that_names_the_folder(tmp_path, capsys):
     (tmp_path / "kit" / "text").mkdir(parents=True)
     (tmp_path / "kit" / "text" / "a.txt").write_text("only this\n\n\n")
@@ -343,10 +350,10 @@ def test_the_models_of_a_pack_can_be_loaded_and_used(learned):
 def test_the_shipped_model_has_seen_everything_and_the_measured_one_has_not(learned):
     findings = state(learned / "pack")["steps"]["lm"]["findings"]
     model = corpuscle.load(learned / "pack" / "models" / "lm.model")
-    assert findings["tokens"] == model.vocab_.counts.sum()
+    assert findings["words"] == model.vocab_.counts.sum()
     held = findings["held_out"]
-    assert findings["orders"][0]["tokens"] == held["tokens"] + held["sentences"]
-    assert 0.05 <= held["tokens"] / findings["tokens"] <= 0.2
+    assert findings["orders"][0]["tokens"] == held["words"] + held["sentences"]
+    assert 0.05 <= held["words"] / findings["words"] <= 0.2
 
 
 def test_running_again_repeats_nothing_and_says_where_the_report_is(learned, capsys):

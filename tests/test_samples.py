@@ -343,6 +343,13 @@ def test_a_sample_replaces_only_a_sample(tmp_path, capsys):
     assert (tmp_path / "precious").exists()
 
 
+def test_quiet_silences_messages_and_not_the_result(tmp_path, capsys):
+    sizes = [f"--{name}={value}" for name, value in TINY.items()]
+    assert main(["samples", "write", str(tmp_path / "kit"), *sizes, "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert "60 sentences" in captured.out and captured.err == ""
+
+
 def test_senseless_sizes_are_refused():
     with pytest.raises(SettingError, match="at least 1"):
         generate(sentences=0)

@@ -21,6 +21,7 @@ from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, seen
+from corpuscle.text.stats import characters_of_types
 from corpuscle.text.vocab import FIRST, UNKNOWN
 
 __all__ = ["LANGUAGE_MODEL"]
@@ -53,8 +54,9 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     figures: list[dict[str, Any]] = []
     best: NgramModel | None = None
     with bar("language model", len(settings["orders"]) + 1) as progress:
+        longest = learned(max(settings["orders"]), train)
         for order in settings["orders"]:
-            model = learned(order, train)
+            model = longest.at_order(order)
             result = model.perplexity(held_out, seed=job.seed)
             figures.append({"order": order, **result.to_json()})
             if best is None or _perplexity(figures[-1]) < min(map(_perplexity, figures[:-1])):
@@ -67,7 +69,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         progress.advance()
     recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
     return {
-        "tokens": text.n_tokens,
+        "words": text.n_tokens,
         "types": len(text.vocab) - FIRST,
         "marked_unknown": int((text.tokens == UNKNOWN).sum()),
         "sentences": len(text),
@@ -75,9 +77,9 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "held_out": {
             "unit": unit,
             "sentences": len(held_out),
-            "tokens": held_out.n_tokens,
+            "words": held_out.n_tokens,
             "repeated_sentences": int(repeated.sum()),
-            "repeated_tokens": int(held_out.lengths[repeated].sum()),
+            "repeated_words": int(held_out.lengths[repeated].sum()),
         },
         "orders": figures,
         "order": best.order,
@@ -92,10 +94,8 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
 def _share_of_spaces(text: Corpus) -> float:
     """How many of the characters of the text stand between two words."""
-    begins = (text.vocab.bytes & 0xC0) != 0x80  # the first byte of each character
-    characters = np.diff(np.concatenate([[0], np.cumsum(begins)])[text.vocab.offsets])
     spaces = text.n_tokens - len(text)
-    return spaces / max(1, spaces + int(characters @ text.vocab.counts[FIRST:]))
+    return spaces / max(1, spaces + int(characters_of_types(text.vocab) @ text.vocab.counts[FIRST:]))
 
 
 def _perplexity(figures: Mapping[str, Any]) -> float:
@@ -160,12 +160,12 @@ def _surprises(model: NgramModel, held_out: Corpus) -> dict[str, list[dict[str, 
                 break
             ids = held_out.sentence(i)[:_MOST_WORDS]
             surprisal = bits[starts[i] : starts[i] + len(ids)]
-            tokens = [
+            words = [
                 [page.clip(held_out.vocab.word(int(id))), _finite(b), bool(unknown[id])]
                 for id, b in zip(ids, surprisal, strict=True)
             ]
             cut = bool(lengths[i] > _MOST_WORDS)
-            chosen[key] = {"tokens": tokens, "bits_per_token": _finite(means[i]), "cut": cut}
+            chosen[key] = {"words": words, "bits_per_token": _finite(means[i]), "cut": cut}
         return list(chosen.values())
 
     return {"surprising": described(falling, _SURPRISING), "ordinary": described(falling[::-1], _ORDINARY)}
@@ -179,7 +179,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
     by_order = {row["order"]: row for row in findings["orders"]}
     chosen = by_order[findings["order"]]
     held = findings["held_out"]
-    unseen = chosen["oov"] / max(1, held["tokens"])
+    unseen = chosen["oov"] / max(1, held["words"])
     model = shlex.quote(f"{pack}/{FILE}")
     return Chapter(
         headline=(
@@ -188,7 +188,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
         ),
         figures={name: chosen[name] for name in chosen if name != "signature"},
         cards=[
-            (page.count(findings["tokens"]), "words of text read"),
+            (page.count(findings["words"]), "words of text read"),
             (page.count(findings["types"]), "different words"),
             (_shown(chosen["perplexity"]), "perplexity on unseen text"),
             (page.percent(unseen), "unknown words in unseen text"),
@@ -232,17 +232,17 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
         ),
         page.paragraph(
             f"These figures come from models trained without a tenth of the text ({page.count(held['sentences'])} "
-            f"sentences, {page.count(held['tokens'])} words, {whole}, drawn by the seed). The order was chosen by the "
+            f"sentences, {page.count(held['words'])} words, {whole}, drawn by the seed). The order was chosen by the "
             f"same tenth. The model in the pack was then trained once more, with the same settings, on all "
-            f"{page.count(findings['tokens'])} words, so it should be a little better than the figures say."
+            f"{page.count(findings['words'])} words, so it should be a little better than the figures say."
         ),
     ]
     sentences = held["repeated_sentences"] / held["sentences"]
     if sentences >= 0.005:
-        tokens = held["repeated_tokens"] / max(1, held["tokens"])
+        words = held["repeated_words"] / max(1, held["words"])
         parts.append(
             page.paragraph(
-                f"{page.percent(sentences)} of the held-out sentences, with {page.percent(tokens)} of the words, also "
+                f"{page.percent(sentences)} of the held-out sentences, with {page.percent(words)} of the words, also "
                 "occur word for word in the rest of the text. Repetition makes figures look better than they are."
             )
         )
@@ -334,7 +334,7 @@ def _few_words(coverage: Mapping[str, Any]) -> str:
 
 def _sentences(findings: Findings) -> str:
     def shown(sentence: Mapping[str, Any]) -> str:
-        tokens = [(word, bits, unknown) for word, bits, unknown in sentence["tokens"]]
+        tokens = [(word, bits, unknown) for word, bits, unknown in sentence["words"]]
         return page.shaded(tokens + ([("…", 0.0, False)] if sentence["cut"] else []))
 
     parts = ["<h3>The most surprising sentences</h3>"]
@@ -361,7 +361,7 @@ def _sentences(findings: Findings) -> str:
 LANGUAGE_MODEL = Step(
     name="lm",
     title="Language model",
-    version=1,
+    version=2,
     needs=("text",),
     writes=(FILE,),
     run=_run,
