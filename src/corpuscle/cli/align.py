@@ -116,24 +116,23 @@ def train(
     digits: Digits = False,
     tokenise: Tokenise = "none",
     resume: Resume = False,
-    seed: Seed = 1,
     workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn from sentence pairs, in both directions. (The methods use no chance: the seed changes nothing.)"""
+    """Learn from sentence pairs, in both directions. Nothing is left to chance, so there is no seed."""
     check_output(output)
     if links is not None:
         check_output(links)
     import time
 
-    from corpuscle.align import METHODS, learner
+    from corpuscle.align import learner
     from corpuscle.text.preprocessing import Preprocessing
 
     begin = time.perf_counter()
     given = {"iterations": iterations, "bayes": bayes, "alpha": alpha, "agreement": agreement, "p0": p0}
     chosen = {name: value for name, value in given.items() if value is not None}
-    if method in METHODS and "p0" in chosen and method == "ibm1":
+    if method == "ibm1" and p0 is not None:
         raise SettingError("Model 1 has no p0: its null word is as good as any other")
     aligner = learner(method, workers=workers, max_length=max_length, **chosen)
     preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
