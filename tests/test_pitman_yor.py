@@ -280,7 +280,7 @@ def test_an_empty_text_is_an_error():
 
 
 TRAIN = {
-    "method": str, "order": int | str, "sentences": int, "tokens": int, "types": int, "iterations": int,
+    "method": str, "order": int | str, "sentences": int, "words": int, "types": int, "iterations": int,
     "samples": int, "discounts": [float], "strengths": [float], "log_likelihood": float, "seconds": float,
 }  # fmt: skip
 
