@@ -52,8 +52,8 @@ def symmetrise(links_a, starts_a, links_b, starts_b, lengths, first, last, steps
     """Join the links of sentence pairs first..last-1.
 
     ``lengths`` int64 (n_pairs, 2): source and target length. ``steps`` int64 (k, 2): the neighbours of ``grow``, none
-    for no growing; ``final``: 0, ``OR``, ``AND`` or ``ALL``. ``result`` int32 (at least as many as both inputs have, 2) gets the
-    links row by row, ``result_starts[p + 1 - first]`` how many there are up to pair p.
+    for no growing; ``final``: 0, ``OR``, ``AND`` or ``ALL``. ``result`` int32 (at least as many as both inputs have, 2)
+    gets the links row by row, ``result_starts[p + 1 - first]`` how many there are up to pair p.
     """
     count = 0
     for pair in range(first, last):
