@@ -300,3 +300,12 @@ def test_the_schema_checker_notices():
         with pytest.raises(AssertionError):
             conforms(value, schema)
     conforms({"a": None, "c": 1}, {"a": float | None, "b?": str, "c": float})
+
+
+def test_closed_standard_streams_are_no_bug_of_ours():
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m corpuscle text stats - <&- >&-"
+    process = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True)
+    assert process.returncode == 0 and process.stderr == ""

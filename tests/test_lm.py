@@ -152,8 +152,12 @@ def test_probabilities_equal_the_formulas_over_dictionaries(method, boundary):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_models_without_discounted_unigrams_sum_to_one(method):
-    for corpus in (zipf_corpus(), Corpus.from_sentences([["a", "a"]])):
-        model = NgramModel(method, 2, min_count=1, unigram="types").fit(corpus)
+    for corpus, boundary in (
+        (zipf_corpus(), "single"),
+        (Corpus.from_sentences([["a", "a"]]), "single"),
+        (Corpus.from_sentences([["a"]]), "none"),
+    ):
+        model = NgramModel(method, 2, min_count=1, unigram="types", boundary=boundary).fit(corpus)
         for history in ([], [corpus.vocab.word(3)], ["<s>"], ["never"]):
             assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-12)
 

@@ -287,13 +287,15 @@ def score(
     loaded = _load(model)
     sentence = 0
     write = sys.stdout.write
-    write("sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n")
+    heading = "sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n"
     if raw:
         corpora = iter([_read(text, loaded, raw)])
     else:
         corpora = iter_text(text, units=loaded.units, unk=loaded.unk, preprocessing=loaded.preprocessing)
     for corpus in corpora:
         events = loaded.events(corpus)
+        if sentence == 0:
+            write(heading)
         if words:
             bits, starts = events.log_probability / -np.log(2), events.starts
             for i in range(len(corpus)):

@@ -188,7 +188,10 @@ def main(args: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The entry point: UTF-8 whatever the locale, then ``main``."""
+    """The entry point: UTF-8 whatever the locale, something to read from and write to, then ``main``."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (open as long as the process lives)
     for stream, errors in (
         (sys.stdin, "strict"),
         (sys.stdout, "surrogateescape"),

@@ -142,7 +142,7 @@ def _estimate_unigrams(
     """P(w) of every symbol, the freed mass (if ``uniform``) spread over all predictable symbols or the unseen ones."""
     counts = np.where(predictable, adjusted, 0).astype(np.float64)
     total = counts.sum()
-    if not uniform:
+    if not uniform and total > 0:
         return counts / total
     freed = discounts[np.minimum(counts, 3).astype(np.int64)]
     receivers = predictable if interpolated or total == 0 else predictable & (counts == 0)
