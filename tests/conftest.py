@@ -1,6 +1,7 @@
 """What all tests share: nothing of the user's, few examples that are the same every time."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +10,9 @@ from corpuscle import progress
 
 # No clock in what tests write, and no settings of the person who runs them.
 os.environ.pop("SOURCE_DATE_EPOCH", None)
+
+# A shell that runs the tests in the background has Ctrl-C ignored, and every process that they start would ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "corpuscle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=False
