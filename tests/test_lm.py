@@ -1,6 +1,8 @@
 """The Kneser-Ney family: against formulas written out over dictionaries, sums, marginals, ARPA and KenLM."""
 
 import math
+import shutil
+import subprocess
 from collections import defaultdict
 from itertools import product
 
@@ -441,6 +443,20 @@ def test_kenlm_reads_our_arpa_files_and_agrees(tmp_path):
         for sentence in sentences:
             ours = model.log_probability(sentence) / math.log(10)
             assert theirs.score(" ".join(sentence)) == pytest.approx(ours, abs=1e-5 * (len(sentence) + 1))
+
+
+@pytest.mark.skipif(shutil.which("lmplz") is None, reason="KenLM's estimator is not on PATH")
+def test_lmplz_estimates_the_same_model(tmp_path):
+    corpus = zipf_corpus(sentences=4000, types=400)
+    text = "".join(" ".join(sentence) + "\n" for sentence in corpus)
+    command = ["lmplz", "-o", "3", "-S", "100M", "-T", str(tmp_path), "--discount_fallback"]
+    command += ["--arpa", str(tmp_path / "theirs.arpa")]
+    subprocess.run(command, input=text, text=True, check=True, capture_output=True)
+    theirs, ours = read_arpa(tmp_path / "theirs.arpa"), NgramModel("mkn", 3, min_count=1).fit(corpus)
+    test = Corpus.from_sentences([["w1", "never", "w2"], [], *list(zipf_corpus(seed=9, types=400))])
+    np.testing.assert_allclose(
+        theirs.events(test).log_probability / math.log(10), ours.events(test).log_probability / math.log(10), atol=1e-4
+    )
 
 
 @pytest.mark.parametrize(
