@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.engine.counting import add_boundaries
 from corpuscle.errors import SettingError
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Part, save_part
@@ -113,6 +114,21 @@ class LanguageModel(ABC):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file."""
         save_part(path, self.part())
+
+    def _symbols(self, corpus: Corpus) -> np.ndarray:
+        """A text as one stream with its boundary symbols, int32."""
+        if self.boundary == "none":
+            return corpus.tokens
+        left = 1 if self.boundary == "single" else self.order - 1
+        return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
+
+    @property
+    def _predictable(self) -> np.ndarray:
+        """Which ids can be predicted, bool (n_types,): not the start symbol."""
+        predictable = np.ones(len(self.vocab_), bool)
+        predictable[START] = False
+        predictable[END] = self.boundary != "none"
+        return predictable
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""

@@ -19,7 +19,7 @@ from corpuscle import model as container
 from corpuscle import scale
 from corpuscle.compiled import frozen
 from corpuscle.engine import smoothing
-from corpuscle.engine.counting import add_boundaries, count_ngrams
+from corpuscle.engine.counting import count_ngrams
 from corpuscle.engine.merging import merge_ngrams
 from corpuscle.engine.ngrams import (
     Automaton,
@@ -35,6 +35,7 @@ from corpuscle.engine.ngrams import (
 )
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
+from corpuscle.lm.rows import check_rows
 from corpuscle.lm.tuning import interpolated_objective, tune
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
@@ -82,36 +83,6 @@ def find_markup(corpus: Corpus) -> tuple[int, str] | None:
             if len(where):
                 return int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1), symbol
     return None
-
-
-def _check_rows(loaded: container.Container) -> None:
-    """What the kernels rely on beyond ranges: the shape of the trie. Raises ValueError."""
-    arrays = loaded.arrays
-    levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays["suffix"]
-    order = len(levels) - 1
-    if order < 1 or levels[0] != 0 or np.any(np.diff(levels) < 0) or levels[1] != len(arrays["vocab/counts"]):
-        raise ValueError("the levels of the n-gram trie do not fit")
-    if levels[-1] != len(arrays["words"]) or levels[-2] + 1 != len(first_child):
-        raise ValueError("the levels of the n-gram trie do not fit its rows")
-    words = arrays["words"]
-    if not np.array_equal(words[: levels[1]], np.arange(levels[1])):
-        raise ValueError("unigram rows must be the symbols themselves")
-    if np.any(suffix[: levels[1]] != -1):
-        raise ValueError("a unigram has no suffix")
-    for m in range(1, order):
-        if first_child[levels[m - 1]] != levels[m]:
-            raise ValueError("the rows of an order must follow the contexts of the order below")
-        begin, end = int(levels[m]), int(levels[m + 1])
-        if end > begin and (suffix[begin:end].min() < 0 or suffix[begin:end].max() >= begin):
-            raise ValueError("a suffix must be a shorter n-gram")
-    if order > 1 and first_child[-1] != levels[-1]:
-        raise ValueError("the last context must end with the last row")
-    inner = np.ones(len(words), bool)
-    inner[: levels[1]] = False
-    inner[first_child[first_child < len(words)]] = False
-    falls = np.flatnonzero(words[1:] <= words[:-1]) + 1
-    if np.any(inner[falls]):
-        raise ValueError("the words after a context must rise")
 
 
 class NgramModel(LanguageModel):
@@ -260,19 +231,6 @@ class NgramModel(LanguageModel):
         other.order = other.requested_order = order
         other._set_counts(truncate(self.ngrams_, order), None)
         return other
-
-    def _symbols(self, corpus: Corpus) -> np.ndarray:
-        if self.boundary == "none":
-            return corpus.tokens
-        left = 1 if self.boundary == "single" else self.order - 1
-        return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
-
-    @property
-    def _predictable(self) -> np.ndarray:
-        predictable = np.ones(len(self.vocab_), bool)
-        predictable[START] = False
-        predictable[END] = self.boundary != "none"
-        return predictable
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
         return smoothing.adjusted_counts(
@@ -523,7 +481,7 @@ def _check_loaded(loaded: container.Container) -> None:
     has_tables = "log_probability" in loaded.arrays and "backoff" in loaded.arrays
     if has_counts == has_tables:
         raise ValueError("an n-gram model has either counts or probabilities with back-off weights")
-    _check_rows(loaded)
+    check_rows(loaded)
     NgramModel._from_settings(loaded)
     order = len(loaded.arrays["levels"]) - 1
     if has_counts:

@@ -22,11 +22,12 @@ from corpuscle import model as container
 from corpuscle import scale
 from corpuscle.compiled import frozen
 from corpuscle.engine import contexts, gibbs
-from corpuscle.engine.counting import add_boundaries, count_ngrams
+from corpuscle.engine.counting import count_ngrams
 from corpuscle.engine.ngrams import Ngrams
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, NgramModel, _check_rows, find_markup
+from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, NgramModel, find_markup
+from corpuscle.lm.rows import check_rows
 from corpuscle.lm.sampling import (
     STOP_PRIOR,
     FixedSampler,
@@ -232,19 +233,6 @@ class HpyModel(LanguageModel):
             raise InputError(checkpoint.path, None, f"a damaged file: {error}") from None
         return arrays["history"].tolist()
 
-    def _symbols(self, corpus: Corpus) -> np.ndarray:
-        if self.boundary == "none":
-            return corpus.tokens
-        left = 1 if self.boundary == "single" else self.order - 1
-        return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
-
-    @property
-    def _predictable(self) -> np.ndarray:
-        predictable = np.ones(len(self.vocab_), bool)
-        predictable[START] = False
-        predictable[END] = self.boundary != "none"
-        return predictable
-
     # ---- predicting
 
     @cached_property
@@ -397,7 +385,7 @@ def _check(loaded: container.Container) -> None:
     if model.infinite != loaded.extra["infinite"] or model.samples != loaded.extra["samples"]:
         raise ValueError("its settings do not fit its samples")
     if not model.infinite:
-        _check_rows(loaded)
+        check_rows(loaded)
         if len(loaded.arrays["levels"]) - 1 != model.order:
             raise ValueError("its n-grams do not fit its order")
     model._take_samples(loaded)
