@@ -307,7 +307,7 @@ GOOD = "Ein kleiner Text, größer als nichts .\n\n日本語 <unk> e\u0301 \U000
 INDEX = b"first_line\tlines\tid\n1\t2\ta\n3\t2\tb\n"
 READERS = {
     "text": (lambda path: read_text(path, blank="document", units="graphemes"), GOOD),
-    "text.gz": (read_text, gzip.compress(GOOD)),
+    "text.gz": (read_text, gzip.compress(GOOD, mtime=0)),
     "docs.tsv": (lambda path: read_text("-", documents=path), INDEX),
 }
 
