@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare
-from corpuscle.engine.ngrams import Ngrams, Tables
+from corpuscle.engine.ngrams import Ngrams, Tables, log_tables
 from corpuscle.engine.pool import (
     CELLS,
     CHILDREN,
@@ -178,17 +178,7 @@ def backoff_tables(
                 ngrams.first_child, ngrams.suffix, customers, tables, float(discounts[m]), float(strengths[m]),
                 first, min(first + (1 << 19), levels[m]), probability, backoff,
             )  # fmt: skip
-    with np.errstate(divide="ignore"):
-        np.log(probability, out=probability)
-        np.log(backoff, out=backoff)
-    return Tables(
-        ngrams.levels,
-        ngrams.words,
-        ngrams.first_child,
-        ngrams.suffix,
-        frozen(probability, np.float64),
-        frozen(backoff, np.float64),
-    )
+    return log_tables(ngrams, probability, backoff)
 
 
 # ---- variable order

@@ -26,6 +26,7 @@ __all__ = [
     "distribution",
     "find",
     "find_ngram",
+    "log_tables",
     "look_up",
     "score_sentences",
     "score_stream",
@@ -119,6 +120,21 @@ def truncate(ngrams: Ngrams, order: int) -> Ngrams:
         frozen(first_child, np.int32),
         frozen(ngrams.suffix[:rows], np.int32),
         frozen(ngrams.counts[:rows], np.int32),
+    )
+
+
+def log_tables(ngrams: Ngrams, probability: np.ndarray, backoff: np.ndarray) -> Tables:
+    """The tables of a model from its probabilities and back-off weights, float64, which become logs in place."""
+    with np.errstate(divide="ignore"):
+        np.log(probability, out=probability)
+        np.log(backoff, out=backoff)
+    return Tables(
+        ngrams.levels,
+        ngrams.words,
+        ngrams.first_child,
+        ngrams.suffix,
+        frozen(probability, np.float64),
+        frozen(backoff, np.float64),
     )
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams import Ngrams, Tables, automaton, find, step
+from corpuscle.engine.ngrams import Ngrams, Tables, automaton, find, log_tables, step
 
 __all__ = [
     "Discounts",
@@ -179,17 +179,7 @@ def estimate(
                 ngrams.first_child, ngrams.suffix, adjusted, discounts[m], interpolated, vocabulary,
                 first, last, probability, backoff,
             )  # fmt: skip
-    with np.errstate(divide="ignore"):
-        np.log(probability, out=probability)
-        np.log(backoff, out=backoff)
-    return Tables(
-        ngrams.levels,
-        ngrams.words,
-        ngrams.first_child,
-        ngrams.suffix,
-        frozen(probability, np.float64),
-        frozen(backoff, np.float64),
-    )
+    return log_tables(ngrams, probability, backoff)
 
 
 # ---- choosing discounts on a development text
