@@ -425,20 +425,15 @@ def compare(
     """Compare two models on a text: the difference of their perplexities, paired by sentence."""
     import numpy as np
 
-    from corpuscle.measure import compare_perplexity
+    from corpuscle.lm import compare_events
 
     if text == "-":
         raise SettingError("compare reads its text twice; give a file")
     loaded: list[LanguageModel] = [_load(model_a), _load(model_b)]
     a, b = (model.events(_read(text, model)) for model in loaded)
-    if not np.array_equal(a.starts, b.starts):
-        raise SettingError("the two models do not predict the same events: other units, boundaries or preprocessing")
+    comparison = compare_events(a, b, seed=seed)
     if not np.array_equal(a.unknown, b.unknown):
         warn("the models do not know the same words: these perplexities are not comparable")
-    scores = [events.by_sentence() for events in (a, b)]
-    comparison = compare_perplexity(
-        scores[0].log_probability, scores[1].log_probability, scores[0].tokens, seed=seed
-    )
     figures = [float(np.exp(-events.log_probability.mean())) for events in (a, b)]
     values = {
         "perplexity_a": figures[0], "perplexity_b": figures[1],

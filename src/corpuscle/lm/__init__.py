@@ -15,7 +15,7 @@ from corpuscle.lazily import contents
 
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
-    from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare
+    from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.mixture import Mixture
     from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel, find_markup
@@ -26,7 +26,7 @@ __all__, __getattr__ = contents(
     __name__,
     {
         "arpa": "read_arpa write_arpa",
-        "base": "Events LanguageModel SentenceScores compare",
+        "base": "Events LanguageModel SentenceScores compare compare_events",
         "classes": "ClassModel",
         "mixture": "Mixture",
         "ngram": "BOUNDARIES METHODS NgramModel find_markup",

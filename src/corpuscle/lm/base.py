@@ -28,7 +28,7 @@ from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 _CHARACTERS = 1 << 18
 """How much text is encoded and scored at a time."""
 
-__all__ = ["Events", "LanguageModel", "SentenceScores", "compare"]
+__all__ = ["Events", "LanguageModel", "SentenceScores", "compare", "compare_events"]
 
 
 class SentenceScores(NamedTuple):
@@ -197,7 +197,12 @@ class LanguageModel(ABC):
 
 def compare(a: LanguageModel, b: LanguageModel, corpus_a: Corpus, corpus_b: Corpus, *, seed: int = 1) -> Comparison:
     """Perplexity of A minus that of B on the same sentences, each encoded for its model; paired bootstrap."""
-    scores_a, scores_b = a.events(corpus_a).by_sentence(), b.events(corpus_b).by_sentence()
-    if not np.array_equal(scores_a.tokens, scores_b.tokens):
-        raise ValueError("the two models must predict the same events: same text, same boundary mode")
+    return compare_events(a.events(corpus_a), b.events(corpus_b), seed=seed)
+
+
+def compare_events(a: Events, b: Events, *, seed: int = 1) -> Comparison:
+    """The same for events that have been scored already."""
+    if not np.array_equal(a.starts, b.starts):
+        raise SettingError("the two models do not predict the same events: other units, boundaries or preprocessing")
+    scores_a, scores_b = a.by_sentence(), b.by_sentence()
     return compare_perplexity(scores_a.log_probability, scores_b.log_probability, scores_a.tokens, seed=seed)
