@@ -18,10 +18,12 @@ from corpuscle.measure.likelihood import compare_perplexity, perplexity
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.names import news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, signature
+from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
 
 __all__ = [
     "Comparison",
     "Interval",
+    "OtherText",
     "Result",
     "accuracy",
     "alignment_error",
@@ -33,11 +35,14 @@ __all__ = [
     "compare_clusterings",
     "compare_f1",
     "compare_perplexity",
+    "compare_segmentations",
     "news_measures",
     "news_statistics",
     "paired_bootstrap",
     "perplexity",
     "precision_recall",
+    "segmentation_counts",
+    "segmentation_scores",
     "signature",
     "singleton_fertility",
 ]
