@@ -1,0 +1,122 @@
+"""What a word is written in: digits, one of the scripts that tell word types apart, punctuation, or a mixture.
+
+Every character has a *mask*, a bit for its class. The masks of the characters of a word are joined by "or", in any
+order, and ``WORD_TYPES[mask]`` is the type of the word: so kernels can type all substrings of a text as they go.
+
+    digits         decimal digits of all scripts, and other numbers that are no letters (², ①, ½)
+    latin .. thai  letters and marks of that script (々 and 〇 are Han, Ⅷ is Latin)
+    other          letters of all other scripts
+    punctuation    punctuation, symbols, spaces, control characters
+    mixed          characters of several classes
+
+Two kinds of characters take the type of their company. Combining marks and joiners fit every class. The prolonged sound
+mark and the voicing marks of kana fit hiragana and katakana, and are katakana when they stand alone.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+
+from corpuscle.text.vocab import FIRST, Vocab
+
+__all__ = ["TYPES", "WORD_TYPES", "character_masks", "type_of"]
+
+TYPES = ("digits", "latin", "hiragana", "katakana", "han", "hangul", "thai", "other", "punctuation", "mixed")
+"""The names of the word types, by number."""
+
+_DIGITS, _LATIN, _HIRAGANA, _KATAKANA, _HAN, _HANGUL, _THAI, _OTHER, _PUNCTUATION, _MIXED = range(10)
+_KANA_MARK, _COMBINING = 9, 10  # classes of characters, beside the types 0 to 8
+_CLASSES = 11
+
+_RANGES = {
+    _LATIN: "41-5A 61-7A AA BA C0-D6 D8-F6 F8-2B8 2E0-2E4 363-36F 1D00-1D25 1D2C-1D5C 1D62-1D65 1D6B-1D77 1D79-1DBE "
+    "1DD3-1DE6 1DE7-1DF4 1E00-1EFF 2071 207F 2090-209C 212A-212B 2132 214E 2160-2188 2C60-2C7F A722-A787 A78B-A7FF "
+    "AB30-AB5A AB5C-AB64 AB66-AB69 FB00-FB06 FF21-FF3A FF41-FF5A 10780-107BA 1DF00-1DFFF",
+    _HIRAGANA: "3041-3096 309D-309F 1B001-1B11F 1B132 1B150-1B152 1F200",
+    _KATAKANA: "30A1-30FA 30FD-30FF 31F0-31FF 32D0-32FE 3300-3357 FF66-FF6F FF71-FF9D 1AFF0-1AFFE 1B000 1B120-1B122 "
+    "1B155 1B164-1B167",
+    _HAN: "2E80-2FD5 3005-3007 3021-3029 3038-303B 3400-4DBF 4E00-9FFF F900-FAD9 16FE3 16FF0-16FF1 20000-3FFFD",
+    _HANGUL: "1100-11FF 302E-302F 3131-318E 3200-321E 3260-327E A960-A97C AC00-D7A3 D7B0-D7FB FFA0-FFDC",
+    _THAI: "E01-E3A E40-E4E",
+    _KANA_MARK: "3099-309C 30FC FF70 FF9E-FF9F",
+}
+"""Code points in hexadecimal, from-to, both included. What is in no range is told by its general category."""
+
+_BY_CATEGORY = {"Nd": _DIGITS, "No": _DIGITS, "Mn": _COMBINING, "Me": _COMBINING, "Cf": _COMBINING}
+
+
+def _bounds() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """First and last code points of all ranges in rising order, and their classes."""
+    rows = []
+    for kind, ranges in _RANGES.items():
+        for span in ranges.split():
+            first, _, last = span.partition("-")
+            rows.append((int(first, 16), int(last or first, 16), kind))
+    table = np.array(sorted(rows), np.int64)
+    return table[:, 0], table[:, 1], table[:, 2]
+
+
+_FIRSTS, _LASTS, _KINDS = _bounds()
+
+
+def _word_types() -> np.ndarray:
+    """The type for each set of classes."""
+    table = np.full(1 << _CLASSES, _MIXED, np.uint8)
+    kana, any_mark = 1 << _KANA_MARK, 1 << _COMBINING
+    for marks in (0, any_mark):
+        for kind in range(_MIXED):
+            table[(1 << kind) | marks] = kind
+        for kind, mask in ((_HIRAGANA, 1 << _HIRAGANA), (_KATAKANA, 1 << _KATAKANA), (_KATAKANA, 0)):
+            table[mask | kana | marks] = kind
+    table[any_mark] = table[0] = _OTHER
+    table.flags.writeable = False
+    return table
+
+
+WORD_TYPES = _word_types()
+"""The type of a word by the joined masks of its characters: uint8 (2048,)."""
+
+
+def _class_of(code: int) -> int:
+    """The class of a code point that is in no range."""
+    category = unicodedata.category(chr(code))
+    return _BY_CATEGORY.get(category, _OTHER if category[0] in "LMN" else _PUNCTUATION)
+
+
+def _masks(codes: np.ndarray) -> np.ndarray:
+    """The masks of code points: uint16, of the same shape."""
+    distinct, inverse = np.unique(codes, return_inverse=True)
+    place = np.maximum(np.searchsorted(_FIRSTS, distinct, "right") - 1, 0)
+    inside = (_FIRSTS[place] <= distinct) & (distinct <= _LASTS[place])
+    kinds = np.where(inside, _KINDS[place], 0)
+    kinds[~inside] = [_class_of(code) for code in distinct[~inside].tolist()]
+    return (1 << kinds).astype(np.uint16)[inverse]
+
+
+def _code_points(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+
+
+def character_masks(vocab: Vocab) -> np.ndarray:
+    """The mask of every id of a vocabulary of characters (or graphemes, or words): uint16 (len(vocab),).
+
+    The reserved symbols are ``other``.
+    """
+    result = np.full(len(vocab), 1 << _OTHER, np.uint16)
+    begins = np.concatenate([[0], np.cumsum((vocab.bytes & 0xC0) != 0x80)])[vocab.offsets]
+    masks = _masks(_code_points(vocab.bytes.tobytes().decode()))
+    if len(masks):
+        result[FIRST:] = np.bitwise_or.reduceat(masks, begins[:-1])
+    return result
+
+
+def type_of(word: str) -> str:
+    """The type of one word.
+
+    >>> [type_of(word) for word in ("1998", "らーめん", "ラーメン", "時々", "cafe\\u0301", "。", "Tシャツ")]
+    ['digits', 'hiragana', 'katakana', 'han', 'latin', 'punctuation', 'mixed']
+    """
+    mask = int(np.bitwise_or.reduce(_masks(_code_points(word)))) if word else 0
+    return TYPES[WORD_TYPES[mask]]
