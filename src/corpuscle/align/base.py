@@ -258,6 +258,16 @@ class Aligner:
         lengths = matrix.shapes.sum(axis=1) / 2
         return np.minimum(1.0, np.divide(sums, lengths, out=np.zeros(len(lengths)), where=lengths > 0))
 
+    def log_likelihood(self, bitext: Bitext) -> np.ndarray:
+        """The natural log of the probability of all target words given the source sentences, and of all source words
+        given the target sentences, float64 (2,). A word that the model does not know has almost none."""
+
+        def likelihoods(pairs: Pairs) -> list[float]:
+            last = len(pairs.source_starts) - 1
+            return [self.posteriors(pairs, 0, last, d, self.tables_[d]).likelihood for d in (0, 1)]
+
+        return np.array([*self._map(bitext, likelihoods), [0.0, 0.0]]).sum(axis=0)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write a model file."""
         arrays = {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.align.base import Aligner
 from corpuscle.text.bitext import Bitext
+from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Entry", "lexicon"]
+__all__ = ["Entry", "lexicon", "write_lexicon"]
 
 
 class Entry(NamedTuple):
@@ -91,3 +93,16 @@ def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: fl
     result = np.full(len(couples), -1)
     result[hit] = links.pairs[first[place[hit]]]
     return result
+
+
+def write_lexicon(entries: Iterable[Entry], path: AnyPath, examples: Bitext | None = None) -> None:
+    """Write tab-separated entries: source, target, links, p(target|source), p(source|target), score, and with
+    ``examples`` both sides of the pair that shows the entry (empty where none does)."""
+    with write_atomically(path, "w") as file:
+        for entry in entries:
+            row = [entry.source, entry.target, f"{entry.links:.2f}"]
+            row += [f"{value:.4f}" for value in (entry.forward, entry.backward, entry.score)]
+            if examples is not None:
+                known = entry.example >= 0
+                row += [" ".join(c.words(entry.example)) if known else "" for c in (examples.source, examples.target)]
+            file.write("\t".join(row) + "\n")

@@ -274,19 +274,12 @@ def lexicon(
 ) -> None:
     """Write a bilingual dictionary: source, target, count, p(target|source), p(source|target), score (, examples)."""
     from corpuscle.align.lexicon import lexicon as entries
-    from corpuscle.text.files import write_atomically
+    from corpuscle.align.lexicon import write_lexicon
 
     loaded = _load(model, workers)
     bitext = None if examples is None else _read(*examples, loaded.preprocessing_)
     found = entries(loaded, min_count=min_count, min_score=min_score, examples=bitext)
-    with write_atomically(output, "w") as file:
-        for entry in found:
-            row = [entry.source, entry.target, f"{entry.links:.2f}"]
-            row += [f"{value:.4f}" for value in (entry.forward, entry.backward, entry.score)]
-            if bitext is not None:
-                known = entry.example >= 0
-                row += [" ".join(c.words(entry.example)) if known else "" for c in (bitext.source, bitext.target)]
-            file.write("\t".join(row) + "\n")
+    write_lexicon(found, output, bitext)
 
 
 @app.command()
