@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import Page
 from schemas import last_line_conforms
 
 import corpuscle
@@ -22,6 +22,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import Chapter, Step, find_kit, learn
 from corpuscle.packs.heldout import own_vocabulary, split
+from corpuscle.packs.step import LeftOut
 from corpuscle.packs.word_classes import number_of_classes
 from corpuscle.random import Random
 from corpuscle.text import Corpus
@@ -68,6 +69,7 @@ SCHEMA = {
     "report": str,
     "seconds": float,
     "version": str,
+    "left_out": {"names": str},
     "steps": {
         "lm": {
             "status": str,
@@ -234,6 +236,23 @@ def test_what_no_longer_fits_the_kit_is_removed(tmp_path):
     assert [path.name for path in (pack / "models").iterdir()] == ["one.model"]
 
 
+def test_a_step_that_finds_too_little_is_left_out_with_its_reason_and_its_old_files_go(tmp_path):
+    def too_little(job, settings):
+        raise LeftOut(job.kit.paths("names")[0], None, "too few")
+
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+    learn(kit, pack, steps=[plain_step("one", "text"), plain_step("two", "names")])
+    steps = [plain_step("one", "text"), plain_step("two", "names", version=2, run=too_little)]
+    outcome = learn(kit, pack, steps=steps)
+    assert outcome.left_out == {"two": "too few"} and list(outcome.chapters) == ["one"]
+    assert list(state(pack)["steps"]) == ["one"]
+    assert [path.name for path in (pack / "models").iterdir()] == ["one.model"]
+    report = json.loads((pack / "report.json").read_text(encoding="utf-8"))
+    assert report["left_out"] == {"two": "too few"} and "names.tsv" in report["not_used"]
+    with pytest.raises(InputError, match=r"names.tsv: too few"):
+        learn(kit, tmp_path / "other", steps=steps[1:])
+
+
 def damage(pack: Path, change) -> None:
     content = state(pack)
     change(content)
@@ -336,6 +355,7 @@ def learned(tmp_path_factory) -> Path:
     figures = result["steps"]["lm"]
     assert figures["low"] <= figures["perplexity"] <= figures["high"] and figures["tokens"] > 0
     assert Path(result["report"]).is_file()
+    assert result["left_out"] == {"names": "only 1 name; at least 100 are needed"}
     return folder
 
 
@@ -373,45 +393,6 @@ def test_the_same_kit_and_seed_give_the_same_models(learned, tmp_path):
         assert one.read_bytes() == two.read_bytes()
 
 
-class Page(HTMLParser):
-    """What a reader of the page would see, and whatever it would load or run."""
-
-    VOID = frozenset({"meta", "br", "hr", "img", "link", "input"})
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.ids: list[str] = []
-        self.text: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == [], "every element is closed"
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        for name, value in attrs:
-            assert not name.startswith("on"), "no event handlers"
-            if name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href"):
-                self.links.append(value)
-            if name == "id":
-                self.ids.append(value)
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in self.VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, f"</{tag}> closes something else"
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 def test_the_report_is_one_file_that_needs_nothing_else(learned):
     html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
     page = Page(html)
@@ -430,6 +411,7 @@ def test_the_report_says_what_was_learned_and_what_was_not_used(learned):
     assert f"{best['perplexity']:.1f}" in text
     for words in ("trained without a tenth", "most surprising", "Word classes", "seed", "no <b>tes.md", "names.tsv"):
         assert words in text
+    assert "Left out" in text and "only 1 name; at least 100 are needed" in text
     assert html.count("<svg") >= 4
     report = json.loads((learned / "pack" / "report.json").read_text(encoding="utf-8"))
     assert report["not_used"] == ["names.tsv", "no <b>tes.md"] and report["seed"] == 1

@@ -367,4 +367,5 @@ LANGUAGE_MODEL = Step(
     run=_run,
     report=_report,
     settings=SETTINGS,
+    learned="a language model",
 )

@@ -20,30 +20,33 @@ from typing import Any
 from corpuscle import __version__
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
+from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.kit import ROLES, Kit, find_kit
 from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.report import render
-from corpuscle.packs.step import Chapter, Findings, Job, Step
+from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step
+from corpuscle.packs.transliterator import TRANSLITERATOR
 from corpuscle.packs.word_classes import WORD_CLASSES
 from corpuscle.progress import say
 from corpuscle.text.files import AnyPath, write_atomically
 
 __all__ = ["STEPS", "Outcome", "learn"]
 
-STEPS: tuple[Step, ...] = (LANGUAGE_MODEL, WORD_CLASSES)
+STEPS: tuple[Step, ...] = (LANGUAGE_MODEL, WORD_CLASSES, ALIGNMENTS, TRANSLITERATOR)
 """All that can be learned, in the order in which it is done."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of ``learn`` has done: where the report is, what each step says, and which steps were kept as they
-    were."""
+    """What a run of ``learn`` has done: where the report is, what each step says, which steps were kept as they were,
+    and why others were left out."""
 
     pack: Path
     report: Path
     chapters: Mapping[str, Chapter]
     kept: tuple[str, ...]
+    left_out: Mapping[str, str]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -56,6 +59,7 @@ class Outcome:
             "pack": str(self.pack),
             "report": str(self.report),
             "steps": steps,
+            "left_out": dict(self.left_out),
             "seconds": round(self.seconds, 3),
             "version": __version__,
         }
@@ -86,19 +90,29 @@ def learn(
         target.forget(name, target.state["steps"][name]["files"])
 
     job = Job(found, target.folder, seed, workers)
-    kept = []
+    kept: list[str] = []
+    left_out: dict[str, LeftOut] = {}
     for step in possible:
         try:
             if _do(step, job, target):
                 kept.append(step.name)
+        except LeftOut as reason:
+            left_out[step.name] = reason
+            target.forget(step.name, (target.done(step.name) or {"files": ()})["files"])
+            say(f"{step.title.lower()}: left out: {reason}")
         except (KeyboardInterrupt, Interrupted):
             done = [s.title.lower() for s in possible if target.is_done(s.name, _fingerprint(s, job, target))]
             finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
             message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
             raise Interrupted(message) from None
-    chapters = {step.name: step.report(_findings(target, step), target.shown) for step in possible}
-    report = _write_report(found, target, possible, chapters)
-    return Outcome(target.folder, report, chapters, tuple(kept), time.perf_counter() - began)
+    learned = [step for step in possible if step.name not in left_out]
+    if not learned:
+        raise next(iter(left_out.values()))
+    chapters = {step.name: step.report(_findings(target, step), target.shown) for step in learned}
+    omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
+    report = _write_report(found, target, learned, chapters, omitted)
+    reasons = {step.name: reason for step, reason in omitted}
+    return Outcome(target.folder, report, chapters, tuple(kept), reasons, time.perf_counter() - began)
 
 
 def _sample(target: Pack, seed: int) -> Kit:
@@ -179,7 +193,13 @@ def _findings(target: Pack, step: Step) -> Findings:
     return record["findings"]
 
 
-def _write_report(kit: Kit, target: Pack, steps: Sequence[Step], chapters: Mapping[str, Chapter]) -> Path:
+def _write_report(
+    kit: Kit,
+    target: Pack,
+    steps: Sequence[Step],
+    chapters: Mapping[str, Chapter],
+    left_out: Sequence[tuple[Step, str]],
+) -> Path:
     records = {step.name: target.done(step.name) or {} for step in steps}
     used = {role for step in steps for role in step.needs}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
@@ -193,9 +213,10 @@ def _write_report(kit: Kit, target: Pack, steps: Sequence[Step], chapters: Mappi
             "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
             "not_used": sorted(name for name, _ in unused),
             "steps": records,
+            "left_out": {step.name: reason for step, reason in left_out},
         },
     )
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
-        file.write(render(kit, target, steps, chapters, records, sorted(unused)))
+        file.write(render(kit, target, steps, chapters, records, sorted(unused), left_out))
     return path

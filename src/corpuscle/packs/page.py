@@ -5,14 +5,18 @@ Everything that comes from a user's files goes through ``escape`` here, and nowh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from corpuscle.figures import escape
 
 __all__ = [
+    "beginning",
     "clip",
     "count",
     "counted",
+    "document",
     "escape",
     "facts",
     "figure",
@@ -26,14 +30,36 @@ __all__ = [
     "words",
 ]
 
+STYLE = Path(__file__).with_name("report.css")
 LONGEST_WORD = 60
 SHADES = 7
 _BITS_A_SHADE = 2.5
 
 
+def document(title: str, body: str) -> str:
+    """A whole page: one file that needs nothing else.
+
+    No script, no font, no picture is fetched: a content security policy in the page forbids it, which also keeps
+    hostile text from becoming anything but text.
+    """
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{escape(title)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+        f"<body>{body}</body></html>\n"
+    )
+
+
 def clip(word: str, length: int = LONGEST_WORD) -> str:
     """A word, cut with an ellipsis where it is absurdly long."""
     return word if len(word) <= length else word[: length - 1] + "…"
+
+
+def beginning(words: Sequence[str], most: int) -> str:
+    """A sentence, or its first words and an ellipsis."""
+    return " ".join([clip(word) for word in words[:most]] + (["…"] if len(words) > most else []))
 
 
 def count(n: float) -> str:
@@ -61,10 +87,12 @@ def note(text: str) -> str:
     return f'<p class="note">{escape(text)}</p>'
 
 
-def figure(svg: str, caption: str = "") -> str:
-    """A picture with a caption."""
+def figure(svg: str, caption: str = "", natural: bool = False) -> str:
+    """A picture with a caption, as wide as its place, or no wider than it was drawn (``natural``)."""
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{below}</figure>"
+    width = re.search(r'viewBox="0 0 ([0-9.]+)', svg) if natural else None
+    style = f' style="max-width:{width[1]}px"' if width else ""
+    return f"<figure{style}>{svg}{below}</figure>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> str:

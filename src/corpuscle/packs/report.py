@@ -1,7 +1,6 @@
 """The report of a pack: one HTML file that needs nothing else, for someone who knows the language and not the models.
 
-No script, no font, no picture is fetched: a content security policy in the page forbids it, which also keeps hostile
-text in a kit from becoming anything but text. What each step has to say comes from the step; here it is put in order.
+What each step has to say comes from the step; here it is put in order.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from corpuscle.packs.step import Chapter, Step
 
 __all__ = ["render"]
 
-STYLE = Path(__file__).with_name("report.css")
-
 
 def render(
     kit: Kit,
@@ -29,8 +26,9 @@ def render(
     chapters: Mapping[str, Chapter],
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
+    left_out: Sequence[tuple[Step, str]],
 ) -> str:
-    """The whole page."""
+    """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why."""
     is_sample = _is_sample(kit, pack)
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
@@ -40,16 +38,9 @@ def render(
         f"<header><h1>{page.escape(title)}</h1>{_summary(steps, chapters, is_sample)}<nav>{links}</nav></header>",
         *(_chapter(step, chapters[step.name], records[step.name]) for step in steps),
         _use(pack, chapters, steps),
-        _made(kit, pack, steps, records, unused),
+        _made(kit, pack, steps, records, unused, left_out),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>{page.escape(title)}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head>"
-        f"<body>{''.join(body)}</body></html>\n"
-    )
+    return page.document(title, "".join(body))
 
 
 def _is_sample(kit: Kit, pack: Pack) -> bool:
@@ -62,7 +53,8 @@ def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: 
         f'<div class="card"><b>{page.escape(number)}</b><span>{page.escape(what)}</span></div>'
         for number, what in cards
     )
-    learned = " and ".join(f"a {step.title.lower()}" if i == 0 else step.title.lower() for i, step in enumerate(steps))
+    things = [step.learned or step.title.lower() for step in steps]
+    learned = " and ".join([", ".join(things[:-1]), things[-1]] if things[1:] else things)
     sample = (
         " The sample is a made-up language that Corpuscle generates to be tried on; give a folder of your own to learn "
         "from your text."
@@ -86,7 +78,7 @@ def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> 
     load = f"import corpuscle\nmodel = corpuscle.load({f'{pack.shown}/{steps[0].writes[0]}'!r})"
     return (
         '<section id="use"><h2>How to use it</h2>'
-        + page.paragraph("In a terminal, where TEXT stands for a file of yours, a sentence a line:")
+        + page.paragraph("In a terminal; words in capitals are files of yours with a sentence or a name on each line:")
         + f'<dl class="commands">{rows}</dl>'
         + page.paragraph("In Python:")
         + f"<pre><code>{page.escape(load)}</code></pre></section>"
@@ -99,6 +91,7 @@ def _made(
     steps: Sequence[Step],
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
+    left_out: Sequence[tuple[Step, str]],
 ) -> str:
     used = {name: role for step in steps for role in step.needs for name in kit.files.get(role, ())}
     timing = [
@@ -118,9 +111,12 @@ def _made(
         "<h3>Learned from</h3>",
         _files(kit, [(name, ROLES[role]) for name, role in sorted(used.items())]),
     ]
+    if left_out:
+        parts.append("<h3>Left out</h3>")
+        parts.append(page.table(("step", "why"), [(step.title, reason) for step, reason in left_out]))
     if unused:
         parts.append("<h3>Not used</h3>")
-        parts.append(page.paragraph("Nothing in this version learns from these files of the kit."))
+        parts.append(page.paragraph("Nothing was learned from these files of the kit."))
         parts.append(_files(kit, unused))
     parts.append(page.paragraph("The same files and the same seed give the same models:"))
     parts.append(f"<pre><code>{page.escape(again)}</code></pre></section>")

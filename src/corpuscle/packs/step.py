@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle.errors import InputError
+from corpuscle.model import Checkpoint
 from corpuscle.packs.heldout import Split, split
 from corpuscle.packs.kit import Kit
 from corpuscle.text import read_text
@@ -21,13 +22,32 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import read_lines
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Chapter", "Findings", "Job", "Step"]
+__all__ = ["Chapter", "Findings", "Job", "LeftOut", "Step", "unfinished"]
 
 Findings = dict[str, Any]
 """What a step has found out: numbers, strings, lists and dictionaries, as JSON knows them."""
 
 FEWEST_SENTENCES = 20
 """With fewer, a tenth held out says nothing."""
+
+
+class LeftOut(InputError):
+    """Raised by a step whose files do not hold enough to learn from, or do not need it: it is left out, and the report
+    says why. A run in which nothing is learned ends with the first of these as its error."""
+
+
+def unfinished(checkpoint: Callable[[bool], Checkpoint], path: Path) -> Checkpoint:
+    """Go on from unfinished work on the model ``path``, unless it was done on other data or by another rule.
+
+    ``checkpoint(resume)`` makes the checkpoint.
+    """
+    partial = path.with_name(path.name + ".partial")
+    if partial.exists():
+        try:
+            return checkpoint(True)
+        except InputError:
+            partial.unlink()
+    return checkpoint(False)
 
 
 class Job:
@@ -51,9 +71,9 @@ class Job:
         filled = int((corpus.lengths > 0).sum())
         if filled < FEWEST_SENTENCES:
             reason = f"only {filled} sentences of text; at least {FEWEST_SENTENCES} are needed"
-            raise InputError(self.kit.folder / "text", None, reason)
+            raise LeftOut(self.kit.folder / "text", None, reason)
         if len(corpus.vocab) == FIRST:
-            raise InputError(self.kit.folder / "text", None, "no words, only the mark of unknown ones")
+            raise LeftOut(self.kit.folder / "text", None, "no words, only the mark of unknown ones")
         return corpus
 
     def place(self, sentence: int) -> tuple[str | None, int | None]:
@@ -100,7 +120,10 @@ class Step:
     - ``writes``: its files, relative to the pack;
     - ``run``: does the work; ``report``: findings and the pack's path as the user wrote it -> Chapter;
     - ``settings``: what it was told; kept, reported, and part of what makes a run the same run;
-    - ``after``: names of steps whose files it reads.
+    - ``after``: names of steps whose files it reads;
+    - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty.
+
+    ``run`` may raise ``LeftOut``.
     """
 
     name: str
@@ -112,3 +135,4 @@ class Step:
     report: Callable[[Findings, str], Chapter]
     settings: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
+    learned: str = ""

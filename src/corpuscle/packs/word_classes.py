@@ -11,17 +11,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError
 from corpuscle.figures import bar_plot
-from corpuscle.model import Checkpoint
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Job, Step
-from corpuscle.text.corpus import Corpus
+from corpuscle.packs.step import Chapter, Findings, Job, Step, unfinished
 from corpuscle.text.vocab import FIRST
 from corpuscle.words import ExchangeClasses
 
@@ -46,7 +42,7 @@ def number_of_classes(counts: np.ndarray) -> int:
 def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     text, path = job.text, job.pack / FILE
     model = ExchangeClasses(classes=number_of_classes(text.vocab.counts[FIRST:]), seed=job.seed, workers=job.workers)
-    with _checkpoint(model, text, path) as checkpoint:
+    with unfinished(lambda resume: model.checkpoint(text, path, resume), path) as checkpoint:
         model.fit(text, checkpoint=checkpoint)
         model.save(path)
     sizes = np.bincount(model.classes_[FIRST:], minlength=model.n_classes_)
@@ -68,17 +64,6 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "passes": len(model.history_) - 1,
         "bytes": path.stat().st_size,
     }
-
-
-def _checkpoint(model: ExchangeClasses, text: Corpus, path: Path) -> Checkpoint:
-    """Go on from unfinished work, unless it was done on other text or by another rule."""
-    partial = path.with_name(path.name + ".partial")
-    if partial.exists():
-        try:
-            return model.checkpoint(text, path, resume=True)
-        except InputError:
-            partial.unlink()
-    return model.checkpoint(text, path)
 
 
 def _report(findings: Findings, pack: str) -> Chapter:
