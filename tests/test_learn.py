@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,12 +22,14 @@ import corpuscle
 from corpuscle import samples
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
-from corpuscle.packs import Chapter, Step, find_kit, learn
+from corpuscle.packs import Chapter, Step, ahead, find_kit, learn
 from corpuscle.packs.heldout import own_vocabulary, split
 from corpuscle.packs.step import LeftOut
 from corpuscle.packs.word_classes import number_of_classes
 from corpuscle.random import Random
 from corpuscle.text import Corpus
+
+learning = sys.modules["corpuscle.packs.learn"]  # the name in its package is that of the function
 
 HOSTILE = '<script>alert("1")</script>'
 
@@ -289,6 +293,56 @@ def test_a_step_whose_record_is_damaged_is_done_again(tmp_path, change):
     damage(pack, lambda content: change(content["steps"]["one"]))
     assert learn(kit, pack, steps=steps).kept == ("two",)
     assert learn(kit, pack, steps=steps).kept == ("one", "two")
+
+
+# ---- compiling ahead
+
+
+@pytest.fixture
+def compiled_by(monkeypatch, tmp_path):
+    """Compiling is writing a file here, after a while."""
+
+    def program(seconds: float) -> Path:
+        code = f"import sys, time; time.sleep({seconds}); open({str(tmp_path)!r} + '/' + sys.argv[1], 'w')"
+        monkeypatch.setattr(ahead, "_COMPILE", code)
+        return tmp_path
+
+    return program
+
+
+def test_a_step_waits_for_what_is_being_compiled_and_takes_what_is_not(compiled_by):
+    folder = compiled_by(0.3)
+    later = ahead.Ahead(["one", "two"])
+    while later._current is None:
+        time.sleep(0.01)
+    later.turn("two")
+    later.turn("one")
+    assert [path.name for path in folder.iterdir()] == ["one"]
+    later.turn("three")
+    later.close()
+    assert [path.name for path in folder.iterdir()] == ["one"]
+
+
+def test_compiling_ahead_ends_with_the_run(compiled_by):
+    folder = compiled_by(100)
+    later = ahead.Ahead(["one", "two"])
+    while later._process is None:
+        time.sleep(0.01)
+    later.close()
+    assert later._process.returncode is not None and not list(folder.iterdir())
+
+
+def test_only_cold_kernels_of_later_steps_are_compiled_ahead(tmp_path, monkeypatch):
+    monkeypatch.setattr(ahead, "cache_directory", tmp_path / "kernels-1")
+    (tmp_path / "kernels-1").mkdir()
+    asked = []
+    monkeypatch.setattr(learning, "Ahead", lambda packages: asked.append(packages) or ahead.Ahead([]))
+    monkeypatch.setattr(learning, "default_workers", lambda: 2)
+    steps = [replace(plain_step(name, "text"), kernels=f"k.{name}") for name in ("one", "two", "three")]
+    few = replace(plain_step("four", "names"), kernels="k.four")
+    for _ in range(2):
+        learn(write_kit(tmp_path / f"kit{len(asked)}", 1000), tmp_path / "pack", steps=[*steps, few])
+    assert asked == [["k.three", "k.two"], []]
 
 
 # ---- holding out

@@ -293,4 +293,5 @@ ALIGNMENTS = Step(
     report=_report,
     settings=SETTINGS,
     learned="word alignments with a dictionary",
+    kernels="corpuscle.align",
 )

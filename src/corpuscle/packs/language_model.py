@@ -368,4 +368,5 @@ LANGUAGE_MODEL = Step(
     report=_report,
     settings=SETTINGS,
     learned="a language model",
+    kernels="corpuscle.lm",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import time
 import warnings
@@ -20,6 +21,7 @@ from typing import Any
 from corpuscle import __version__
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
+from corpuscle.packs.ahead import Ahead, is_cold, mark_warm
 from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.kit import ROLES, Kit, find_kit
 from corpuscle.packs.language_model import LANGUAGE_MODEL
@@ -29,12 +31,16 @@ from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step
 from corpuscle.packs.transliterator import TRANSLITERATOR
 from corpuscle.packs.word_classes import WORD_CLASSES
 from corpuscle.progress import say
+from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 
 __all__ = ["STEPS", "Outcome", "learn"]
 
 STEPS: tuple[Step, ...] = (LANGUAGE_MODEL, WORD_CLASSES, ALIGNMENTS, TRANSLITERATOR)
 """All that can be learned, in the order in which it is done."""
+
+_WORTH_COMPILING = 5000
+"""Bytes."""
 
 
 @dataclass(frozen=True)
@@ -92,19 +98,24 @@ def learn(
     job = Job(found, target.folder, seed, workers)
     kept: list[str] = []
     left_out: dict[str, LeftOut] = {}
-    for step in possible:
-        try:
-            if _do(step, job, target):
-                kept.append(step.name)
-        except LeftOut as reason:
-            left_out[step.name] = reason
-            target.forget(step.name, (target.done(step.name) or {"files": ()})["files"])
-            say(f"{step.title.lower()}: left out: {reason}")
-        except (KeyboardInterrupt, Interrupted):
-            done = [s.title.lower() for s in possible if target.is_done(s.name, _fingerprint(s, job, target))]
-            finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
-            message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
-            raise Interrupted(message) from None
+    ahead = Ahead(_cold(possible, job, target))
+    try:
+        for step in possible:
+            ahead.turn(step.kernels)
+            try:
+                if _do(step, job, target):
+                    kept.append(step.name)
+            except LeftOut as reason:
+                left_out[step.name] = reason
+                target.forget(step.name, (target.done(step.name) or {"files": ()})["files"])
+                say(f"{step.title.lower()}: left out: {reason}")
+    except (KeyboardInterrupt, Interrupted):
+        done = [s.title.lower() for s in possible if target.is_done(s.name, _fingerprint(s, job, target))]
+        finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
+        message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
+        raise Interrupted(message) from None
+    finally:
+        ahead.close()
     learned = [step for step in possible if step.name not in left_out]
     if not learned:
         raise next(iter(left_out.values()))
@@ -113,6 +124,22 @@ def learn(
     report = _write_report(found, target, learned, chapters, omitted)
     reasons = {step.name: reason for step, reason in omitted}
     return Outcome(target.folder, report, chapters, tuple(kept), reasons, time.perf_counter() - began)
+
+
+def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
+    """What should be compiled ahead: the kernels of all steps to be done but the first, the last ones first.
+
+    A file of a few lines is not worth it: its step will hardly be done.
+    """
+    todo = [
+        step.kernels
+        for step in steps
+        if step.kernels
+        and is_cold(step.kernels)
+        and not target.is_done(step.name, _fingerprint(step, job, target))
+        and sum(os.path.getsize(path) for role in step.needs for path in job.kit.paths(role)) >= _WORTH_COMPILING
+    ]
+    return todo[:0:-1] if default_workers() > 1 else []
 
 
 def _sample(target: Pack, seed: int) -> Kit:
@@ -176,6 +203,8 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
         notes=notes,
         findings=findings,
     )
+    if step.kernels:
+        mark_warm(step.kernels)
     for note in notes:
         say(f"note: {note}")
     say(f"{step.title.lower()}: done in {seconds:.1f} s")

@@ -121,7 +121,8 @@ class Step:
     - ``run``: does the work; ``report``: findings and the pack's path as the user wrote it -> Chapter;
     - ``settings``: what it was told; kept, reported, and part of what makes a run the same run;
     - ``after``: names of steps whose files it reads;
-    - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty.
+    - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;
+    - ``kernels``: the package whose kernels it uses, so that they can be compiled ahead.
 
     ``run`` may raise ``LeftOut``.
     """
@@ -136,3 +137,4 @@ class Step:
     settings: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     learned: str = ""
+    kernels: str = ""

@@ -190,4 +190,5 @@ TRANSLITERATOR = Step(
     report=_report,
     settings=SETTINGS,
     learned="a transliterator of names",
+    kernels="corpuscle.transliterate",
 )

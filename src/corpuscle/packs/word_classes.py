@@ -125,4 +125,5 @@ WORD_CLASSES = Step(
     run=_run,
     report=_report,
     settings=SETTINGS,
+    kernels="corpuscle.words",
 )
