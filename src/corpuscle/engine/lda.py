@@ -25,7 +25,7 @@ from corpuscle.engine.ngrams import chunk_bounds
 from corpuscle.engine.topic_prior import sample_prior
 from corpuscle.random import Random, uniform
 
-__all__ = ["Lda"]
+__all__ = ["Lda", "Topics", "mixed", "topics_of"]
 
 _BLOCK = 8
 _SLICE = 1 << 26
@@ -201,3 +201,46 @@ class Lda:
             for first in range(0, len(counts), rows):
                 total += _log_joint(counts, prior, each, first, min(first + rows, len(counts)))
         return total
+
+
+# ---- prediction
+
+
+class Topics(NamedTuple):
+    """The words of topics, most of which have few of them: P(w | k) = (n_kw + prior) / (n_k + V prior).
+
+    - ``starts``: int64 (types + 1,), ``topics``: int32 (pairs,), ``counts``: float64 (pairs,): the topics k of a type w
+      for which n_kw is not zero;
+    - ``scale``: float64 (topics,), 1 / (n_k + V prior); ``prior``.
+    """
+
+    starts: np.ndarray
+    topics: np.ndarray
+    counts: np.ndarray
+    scale: np.ndarray
+    prior: float
+
+
+def topics_of(types: np.ndarray, prior: float) -> Topics:
+    """From how often each type has each topic, int32 (types, topics)."""
+    rows, topics = np.nonzero(types)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(types)))])
+    scale = 1.0 / (types.sum(0, dtype=np.int64) + prior * len(types))
+    counts = frozen(types[rows, topics], np.float64)
+    return Topics(frozen(starts, np.int64), frozen(topics, np.int32), counts, frozen(scale, np.float64), float(prior))
+
+
+@kernel_bare
+def _mixed(topics, shares, floor, out):
+    for w in range(len(out)):
+        total = floor
+        for i in range(topics.starts[w], topics.starts[w + 1]):
+            total += shares[topics.topics[i]] * topics.counts[i]
+        out[w] = total
+
+
+def mixed(topics: Topics, mixture: np.ndarray) -> np.ndarray:
+    """The distribution of words of a document that mixes the topics like this: float64 (types,)."""
+    shares, out = mixture * topics.scale, np.empty(len(topics.starts) - 1)
+    _mixed(topics, shares, float(topics.prior * shares.sum()), out)
+    return out

@@ -37,6 +37,7 @@ HOMES = {
     "lm.hpy": "corpuscle.lm:HpyModel",
     "lm.mixture": "corpuscle.lm:Mixture",
     "lm.ngram": "corpuscle.lm:NgramModel",
+    "topics.rescaling": "corpuscle.topics:RescalingModel",
     "transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator",
     "words.classes": "corpuscle.words:WordClasses",
 }

@@ -1,5 +1,6 @@
 """Topics: language models that know what the document at hand is about.
 
+- ``RescalingModel``: a Pitman-Yor language model bent towards the topics of latent Dirichlet allocation;
 - ``read_documents``, ``pick_documents``, ``document_bounds``: collections of documents.
 """
 
@@ -9,5 +10,9 @@ from corpuscle.lazily import contents
 
 if TYPE_CHECKING:
     from corpuscle.topics.documents import document_bounds, pick_documents, read_documents
+    from corpuscle.topics.rescaling import RescalingModel
 
-__all__, __getattr__ = contents(__name__, {"documents": "document_bounds pick_documents read_documents"})
+__all__, __getattr__ = contents(
+    __name__,
+    {"documents": "document_bounds pick_documents read_documents", "rescaling": "RescalingModel"},
+)
