@@ -11,5 +11,17 @@ from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
 from corpuscle.figures.svg import escape
+from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 
-__all__ = ["Series", "alignment_grid", "bar_plot", "escape", "histogram", "line_plot", "phrase_lattice"]
+__all__ = [
+    "Series",
+    "TopicShown",
+    "alignment_grid",
+    "bar_plot",
+    "escape",
+    "histogram",
+    "line_plot",
+    "phrase_lattice",
+    "shaded_text",
+    "topic_list",
+]
