@@ -91,6 +91,6 @@ def shaded_text(
         if share >= 0.005:
             tip = f"{shown}: {100 * share:.0f} % topical{of}"
             sheet.add("rect", x=x, y=top, width=wide, height=_LINE, rx=3, class_=colour, opacity=0.6 * share, tip=tip)
-        sheet.text(x + 2, top + 14, shown)
+        sheet.text(x + wide / 2, top + 14, shown, anchor="middle")
     topical = sum(shares) / total if total else 0.0
     return sheet.finish(title, f"{total} words, {100 * topical:.0f} % of them topical")
