@@ -74,7 +74,8 @@ Side = Commands | Call
 @dataclass(frozen=True)
 class Cell:
     """One comparison. ``peer`` is the name of the side that the others are divided by; ``inputs`` are the files whose
-    contents matter; ``prepare`` makes what the sides need and is not timed."""
+    contents matter; ``prepare`` makes what the sides need and is not timed; ``sources`` are patterns of the files under
+    ``src`` on which the outcome depends, for cells that take hours (default: all of them)."""
 
     name: str
     title: str
@@ -84,6 +85,7 @@ class Cell:
     prepare: Callable[[], None] | None = None
     repeats: int | None = None
     warm_up: bool = True
+    sources: tuple[str, ...] = ("**/*.py",)
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def key_of(bench: str, cell: Cell, repeats: int) -> str:
     """A hash of everything that could change the outcome of a cell."""
     sides = [{"kind": type(side).__name__, **asdict(side)} for side in cell.sides]
     inputs = [digest(path) for path in cell.inputs]
-    what = [bench, cell.name, cell.peer, sides, inputs, cell.repeats or repeats, versions(), machine()]
+    what = [bench, cell.name, cell.peer, sides, inputs, cell.repeats or repeats, versions(cell.sources), machine()]
     return hashlib.blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -195,9 +197,7 @@ def table(result: dict[str, Any]) -> str:
         cells = [side] + [_number(typical(result, side, what)) for what in ("wall", "cpu", "peak")]
         if peer:
             shares = ratios(result, side)
-            cells.append(
-                "1" if side == peer else f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})"
-            )
+            cells.append("1" if side == peer else f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})")
         cells += [_number(typical(result, side, key), 6) if key in runs[0]["figures"] else "" for key in figures]
         lines.append(_row(cells))
     repeats = len(next(iter(result["runs"].values())))
@@ -230,17 +230,17 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:16]
 
 
-def source_digest() -> str:
-    """A hash of our own source: results of another source are other results."""
+def source_digest(patterns: Iterable[str] = ("**/*.py",)) -> str:
+    """A hash of our own source, or of some files of it: results of another source are other results."""
     whole = hashlib.blake2b(digest_size=8)
-    for path in sorted((HERE.parent / "src").rglob("*.py")):
+    for path in sorted({path for pattern in patterns for path in (HERE.parent / "src").glob(pattern)}):
         whole.update(path.read_bytes())
     return whole.hexdigest()
 
 
-def versions() -> dict[str, str]:
+def versions(sources: Iterable[str] = ("**/*.py",)) -> dict[str, str]:
     """The versions of what takes part."""
-    found = {"python": platform.python_version(), "source": source_digest()}
+    found = {"python": platform.python_version(), "source": source_digest(sources)}
     for package in ("corpuscle", "numpy", "scipy", "numba", "kenlm"):
         try:
             found[package] = version(package)

@@ -58,6 +58,17 @@ def test_another_input_another_command_or_more_repeats_make_another_cell(tmp_pat
     assert len(keys) == 4
 
 
+def test_a_cell_may_depend_on_some_sources_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "HERE", tmp_path / "bench")
+    (tmp_path / "src").mkdir()
+    cell = Cell("key", "Key", (python("ours", "pass"),), sources=("a*.py",))
+    keys = []
+    for changed in ("a.py", "b.py", "a.py"):
+        (tmp_path / "src" / changed).write_text(f"change {len(keys)}")
+        keys.append((harness.key_of("test", cell, 1), harness.key_of("test", replace(cell, sources=("**/*.py",)), 1)))
+    assert [len(set(column)) for column in zip(*keys, strict=True)] == [2, 3] and keys[0][0] == keys[1][0]
+
+
 def test_peak_memory_is_that_of_the_child():
     code = """
 import sys
