@@ -1,0 +1,291 @@
+"""Features of the log-linear model of word alignment: their families, their numbers and their names.
+
+A *family* is chosen by name; it has one or more *blocks* of features, and every feature has a number in the vector of
+weights. Features of couples (a word that generates, a word that is generated) are listed for each couple by
+``couple_features``; those of positions and paths are found by the kernels of ``corpuscle.engine.loglinear``.
+
+The families (x generates t; C are word classes, the null word having its own):
+
+- ``pair``: this x and this t; ``source``: this x, and its class; ``classpair``: the classes of x and t;
+- ``identity``: x = t, and how long; ``prefix``: the same first three letters; ``ortho``: how similar the spellings are;
+- ``dice``: how often the two meet; ``m1``: Model 1's p(t | x), p(x | t) and the square root of their product;
+- ``diag``: distance from the diagonal, also by class of x;
+- ``jump``: distance from the position before, also with the sentence length, the class of x, the classes of both;
+- ``bigram``: the two words that outputs come from one after the other, and their classes;
+- ``nulljump``: from or to the null word; ``cycle``: one word gives a copy of itself and another translation in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.engine.loglinear import BINS, FIRST_CLASS, SYMBOLS, Shape
+from corpuscle.engine.spelling import similarities
+from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import starts_of
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+
+__all__ = [
+    "DICE_EDGES",
+    "FAMILIES",
+    "ORTHO_EDGES",
+    "Facts",
+    "Layout",
+    "Side",
+    "by_role",
+    "couple_features",
+    "log_bins",
+]
+
+FAMILIES = (
+    "pair", "identity", "prefix", "ortho", "dice", "m1", "classpair", "diag", "source", "jump", "bigram", "nulljump",
+    "cycle",
+)  # fmt: skip
+
+ORTHO_EDGES = np.arange(9, 31, 2) / 10
+DICE_EDGES = np.append([0.05], np.arange(1, 10) / 10)
+LENGTHS = 10
+SMALLEST_M1 = 1e-3
+COPY_LETTERS = 3
+"""A copy of a word has at least so many letters."""
+
+_COUPLES_A_CALL = 500_000
+
+T = TypeVar("T")
+
+
+def by_role(pair: tuple[T, T], direction: int) -> tuple[T, T]:
+    """Of a source and a target, that of the states first, then that of the outputs."""
+    return (pair[1], pair[0]) if direction else pair
+
+
+def log_bins(longest: int) -> np.ndarray:
+    """The bin of every length up to ``longest``: round(log1.3 d), int32 (longest + 1,); 0 for 0.
+
+    >>> log_bins(10)[[1, 2, 3, 4, 5, 8, 10]].tolist()
+    [0, 3, 4, 5, 6, 8, 9]
+    """
+    bins = np.zeros(longest + 1, np.int32)
+    bins[1:] = np.minimum(np.round(np.log(np.arange(1, longest + 1)) / np.log(1.3)), BINS - 1)
+    return frozen(bins, np.int32)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which feature has which number, in one direction.
+
+    ``couples`` and ``bigrams`` are the sizes of the tables of known couples and bigrams, ``states`` and ``outputs`` the
+    numbers of types of both sides (with the reserved ones), ``classes`` the number of learned classes, ``user`` of
+    features of the user's own.
+    """
+
+    families: tuple[str, ...]
+    couples: int
+    bigrams: int
+    states: int
+    outputs: int
+    classes: int
+    user: int = 0
+
+    @property
+    def all_classes(self) -> int:
+        """With the classes of the null word, of the ends of a sentence, and of unknown words."""
+        return FIRST_CLASS + self.classes
+
+    @cached_property
+    def blocks(self) -> dict[str, tuple[int, int]]:
+        """Block -> where it begins, and its size. Those that shrink when a model is saved come last."""
+        c = self.all_classes
+        sizes = {
+            "source": {"source": self.states + 1, "source_class": c},
+            "identity": {"identity": 1, "identity_length": LENGTHS},
+            "prefix": {"prefix": 1},
+            "ortho": {"ortho": len(ORTHO_EDGES)},
+            "dice": {"dice": len(DICE_EDGES)},
+            "m1": {"m1": 3},
+            "classpair": {"classpair": c * c},
+            "diag": {"diag": 1, "diag_class": c},
+            "jump": {
+                "jump": SYMBOLS,
+                "jump_length": SYMBOLS * BINS,
+                "jump_class": SYMBOLS * c,
+                "jump_classes": SYMBOLS * c * c,
+            },
+            "nulljump": {"nulljump": 4},
+            "cycle": {"cycle": 1},
+            "user": {"user": self.user},
+            "pair": {"pair_null": self.outputs, "pair": self.couples},
+            "bigram": {"bigram_edge": 4 * self.states + 3, "bigram_classes": c * c, "bigram": self.bigrams},
+        }
+        blocks, start = {}, 0
+        for family, parts in sizes.items():
+            if family == "user" or family in self.families:
+                for block, size in parts.items():
+                    blocks[block] = start, size
+                    start += size
+        return blocks
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return max((start + size for start, size in self.blocks.values()), default=0)
+
+    def start(self, block: str) -> int:
+        """Where a block begins, -1 if it is not used."""
+        return self.blocks.get(block, (-1, 0))[0]
+
+    def shape(self, remember: bool) -> Shape:
+        """What the kernels need to know."""
+        names = Shape._fields[: Shape._fields.index("classes")]
+        return Shape(*[*map(self.start, names), self.all_classes, self.states, int(remember)])
+
+
+@dataclass(frozen=True)
+class Side:
+    """The types of one side of some text, and what the model knows about them.
+
+    ``vocab``: the text's own; ``known``: int32, the id of each type in the model, ``UNKNOWN`` for new words;
+    ``classes``: int32, the class of each type, the four that are not learned coming first.
+    """
+
+    vocab: Vocab
+    known: np.ndarray
+    classes: np.ndarray
+    romanise: Callable[[str], str] | None = None
+
+    @cached_property
+    def spelling(self) -> tuple[np.ndarray, np.ndarray]:
+        """The characters of all types, int32, and where each type begins; as the romaniser writes them."""
+        words = ["", "", "", *self.vocab.strings[FIRST:]]
+        if self.romanise is not None:
+            words = [self.romanise(word) for word in words]
+        return _characters(words)
+
+    @cached_property
+    def letters(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same as they are written."""
+        return self.spelling if self.romanise is None else _characters(["", "", "", *self.vocab.strings[FIRST:]])
+
+    @cached_property
+    def prefixes(self) -> np.ndarray:
+        """A number for the first three characters of each type, int64; -1 for short words and those with digits."""
+        characters, starts = self.letters
+        lengths = np.diff(starts)
+        words = self.vocab.strings
+        digits = np.array([any(map(str.isdigit, word)) for word in words])
+        good = np.flatnonzero((lengths > COPY_LETTERS) & ~digits)
+        result = np.full(len(words), -1, np.int64)
+        first = starts[good]
+        result[good] = (
+            (characters[first].astype(np.int64) << 42)
+            | (characters[first + 1].astype(np.int64) << 21)
+            | characters[first + 2]
+        )
+        return result
+
+
+def _characters(words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), "<i4")
+    return frozen(codes, np.int32), frozen(starts_of([len(word) for word in words]), np.int64)
+
+
+class Facts(NamedTuple):
+    """What the training text says about couples of the model's types, seen from one direction.
+
+    - ``keys``: int64 (n,), rising: source type times the number of target types, plus target type;
+    - ``forward``, ``reverse``: float32 (n,), Model 1's p(t | x) and p(x | t), x being the state;
+    - ``from_null``: float32 (output types,), p(t | null); ``dice``: uint8 (n,), the bin, 0 for none;
+    - ``swap``: whether states are target types; ``target_types``: their number.
+    """
+
+    keys: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
+    from_null: np.ndarray
+    dice: np.ndarray
+    swap: bool
+    target_types: int
+
+    def find(self, states: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """The place of couples in ``keys``, int64; -1 where they are not known."""
+        source, target = (outputs, states) if self.swap else (states, outputs)
+        wanted = source.astype(np.int64) * self.target_types + target
+        if len(self.keys) == 0:
+            return np.full(len(wanted), -1)
+        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where((self.keys[place] == wanted) & (source >= FIRST) & (target >= FIRST), place, -1)
+
+
+def same_types(states: Vocab, outputs: Vocab) -> np.ndarray:
+    """For each state type the output type with the same string, int32; ``UNKNOWN`` where there is none."""
+    same = outputs.mapping_from(states)
+    same[:FIRST] = UNKNOWN
+    return same
+
+
+def _similar(states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    pairs = frozen(np.stack([rows, columns]), np.int32)
+    result = np.zeros(len(rows))
+    bounds = chunks_of(np.ones(len(rows), np.int64), _COUPLES_A_CALL).tolist()
+    for first, last in pairwise(bounds):
+        similarities(*states.spelling, *outputs.spelling, pairs, first, last, result)
+    return result
+
+
+def couple_features(
+    layout: Layout, facts: Facts, states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The features of couples: where those of each begin (int64), their numbers (int32) and values (float64).
+
+    ``rows`` are state types, ``len(states.vocab)`` for the null word, ``columns`` output types.
+    """
+    n, null = len(rows), rows == len(states.vocab)
+    words = np.where(null, UNKNOWN, rows)  # the null word has no string
+    found: list[tuple[np.ndarray, np.ndarray | float]] = []  # numbers (n,), -1 for none, and values
+
+    def add(block: str, offsets: np.ndarray | int, where: np.ndarray, values: np.ndarray | float = 1.0) -> None:
+        if block in layout.blocks:
+            found.append((np.where(where, layout.start(block) + offsets, -1), values))
+
+    known_states, known_outputs = states.known[words], outputs.known[columns]
+    place = facts.find(known_states, known_outputs)
+    place[null] = -1
+    met = place >= 0
+    at = np.where(met, place, 0)
+    add("pair_null", known_outputs, null & (known_outputs >= FIRST))
+    add("pair", at, met)
+    add("source", np.where(null, layout.states, known_states), null | (known_states >= FIRST))
+    state_classes = np.where(null, FIRST_CLASS - 1, states.classes[words])
+    add("source_class", state_classes, np.ones(n, bool))
+    add("classpair", state_classes * layout.all_classes + outputs.classes[columns], np.ones(n, bool))
+    same = (same_types(states.vocab, outputs.vocab)[words] == columns) & (words >= FIRST)
+    add("identity", 0, same)
+    if "identity" in layout.blocks:
+        lengths = np.diff(states.letters[1])[words]
+        add("identity_length", np.minimum(LENGTHS - 1, np.log(lengths + 1) / np.log(1.3) + 1e-9).astype(np.int64), same)
+    if "prefix" in layout.blocks:
+        prefixes = states.prefixes[words]
+        add("prefix", 0, (prefixes >= 0) & (prefixes == outputs.prefixes[columns]) & ~same)
+    if "ortho" in layout.blocks:
+        bins = np.digitize(_similar(states, outputs, words, columns), ORTHO_EDGES)
+        add("ortho", bins - 1, bins > 0)
+    if "dice" in layout.blocks and len(facts.dice):
+        bins = facts.dice[at].astype(np.int64)
+        add("dice", bins - 1, met & (bins > 0))
+    if "m1" in layout.blocks:
+        forward, reverse = np.zeros((2, n))
+        forward[null] = facts.from_null[known_outputs[null]]
+        forward[met], reverse[met] = facts.forward[place[met]], facts.reverse[place[met]]
+        for k, value in enumerate((forward, reverse, np.sqrt(forward * reverse))):
+            add("m1", k, value >= SMALLEST_M1, value)
+    numbers = np.stack([each for each, _ in found], axis=1) if found else np.zeros((n, 0), np.int64)
+    values = np.stack([np.broadcast_to(value, n) for _, value in found], axis=1) if found else np.zeros((n, 0))
+    there = numbers >= 0
+    return starts_of(there.sum(axis=1)), numbers[there].astype(np.int32), values[there].astype(np.float64)

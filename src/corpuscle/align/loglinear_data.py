@@ -1,0 +1,144 @@
+"""Sentence pairs as the kernels of the log-linear model want them: one direction, all features of all couples."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, couple_features, log_bins, same_types
+from corpuscle.align.features_user import UserFeatures
+from corpuscle.compiled import frozen
+from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
+from corpuscle.engine.loglinear import Hood, Text
+from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import FIRST
+
+__all__ = ["Ready", "bigrams_of", "make_ready", "rising", "words_of_pairs"]
+
+_CELLS_A_CALL = 2_000_000
+
+
+class Ready(NamedTuple):
+    """One direction, ready for kernels."""
+
+    text: Text
+    hood: Hood
+
+
+def rising(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
+    """A table of couples whose rows rise, and the order that makes it out of the given ones."""
+    order = np.lexsort((columns, rows))
+    row_starts = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=row_starts[1:])
+    return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order
+
+
+def _locate(pairs: Pairs, couples: Couples) -> None:
+    for first, last in pairwise(chunks_of(np.diff(pairs.cell_starts), _CELLS_A_CALL).tolist()):
+        locate(pairs, couples, first, last)
+
+
+def bigrams_of(corpus: Corpus) -> Couples:
+    """All types that share a sentence, either order, as a table whose rows rise."""
+    pairs = pairs_of(corpus.tokens, corpus.sentence_starts, corpus.tokens, corpus.sentence_starts)
+    found = couples_of(pairs, len(corpus.vocab), len(corpus.vocab))
+    rows = np.repeat(np.arange(len(corpus.vocab)), np.diff(found.row_starts))
+    return rising(rows, found.columns, len(corpus.vocab))[0]
+
+
+def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """The neighbourhood for prediction: every word with every word of its sentence pair, the null word with all.
+
+    Returns state types (``len(states.vocab)`` for the null word) and output types.
+    """
+    pairs = pairs_of(states.tokens, states.sentence_starts, outputs.tokens, outputs.sentence_starts)
+    found = couples_of(pairs, len(states.vocab), len(outputs.vocab))
+    rows = np.repeat(np.arange(len(states.vocab)), np.diff(found.row_starts))
+    all_outputs = np.unique(outputs.tokens)
+    return (
+        np.append(rows, np.full(len(all_outputs), len(states.vocab))).astype(np.int32),
+        np.append(found.columns, all_outputs).astype(np.int32),
+    )
+
+
+def _copies(states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The couple of each state type that is a copy, -1 where there is none."""
+    n = len(states.vocab)
+    same = np.append(same_types(states.vocab, outputs.vocab), -1)
+    long = np.append(np.diff(states.letters[1]) >= COPY_LETTERS, False)
+    found = np.flatnonzero((same[rows] == columns) & (columns >= FIRST) & long[rows])
+    result = np.full(n + 1, -1, np.int32)
+    result[rows[found]] = found
+    return result
+
+
+def _with_user(
+    features: tuple[np.ndarray, np.ndarray, np.ndarray], more: tuple[np.ndarray, np.ndarray, np.ndarray], start: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The features of couples and those of the user, couple by couple."""
+    starts, numbers, values = features
+    couples, names, their_values = more
+    both = np.concatenate([np.repeat(np.arange(len(starts) - 1), np.diff(starts)), couples])
+    order = np.argsort(both, kind="stable")
+    new_starts = starts.copy()
+    new_starts[1:] += np.cumsum(np.bincount(couples, minlength=len(starts) - 1))
+    numbers = np.concatenate([numbers, names + np.int32(start)])[order]
+    return new_starts, numbers, np.concatenate([values, their_values])[order]
+
+
+def make_ready(
+    states: Corpus,
+    outputs: Corpus,
+    sides: tuple[Side, Side],
+    rows: np.ndarray,
+    columns: np.ndarray,
+    layout: Layout,
+    facts: Facts,
+    bigrams: Couples,
+    user: UserFeatures,
+) -> Ready:
+    """One direction of some sentence pairs, with a neighbourhood of state types ``rows`` and output types ``columns``.
+
+    ``sides`` are those of states and outputs; ``bigrams`` has the model's ids.
+    """
+    table, order = rising(rows, columns, len(states.vocab) + 1)
+    rows, columns = rows[order], columns[order]
+    pairs = pairs_of(states.tokens, states.sentence_starts, outputs.tokens, outputs.sentence_starts)
+    _locate(pairs, table)
+    n_couples = len(rows)
+    null_cells = np.full(len(outputs.vocab), n_couples, np.int32)
+    null_row = slice(*table.row_starts[-2:])
+    null_cells[columns[null_row]] = np.arange(n_couples, dtype=np.int32)[null_row]
+    copies = np.full(len(states.vocab) + 1, -1, np.int32)
+    if "cycle" in layout.families:
+        copies = _copies(*sides, rows, columns)
+    features = couple_features(layout, facts, *sides, rows, columns)
+    if layout.user:
+        more = user.of(states.vocab, outputs.vocab, rows, columns, facts.swap, False)
+        features = _with_user(features, more, layout.start("user"))
+    known = sides[0].known[states.tokens].astype(np.int32)
+    bigram_cells, bigram_starts = np.zeros(0, np.int32), np.zeros_like(pairs.cell_starts)
+    if "bigram" in layout.families:
+        both = pairs_of(known, states.sentence_starts, known, states.sentence_starts)
+        _locate(both, bigrams)
+        both.cells[both.cells == len(bigrams.columns)] = -1
+        bigram_cells, bigram_starts = both.cells, both.cell_starts
+    longest = max(int(side.lengths.max(initial=0)) for side in (states, outputs))
+    starts = np.stack([pairs.source_starts, pairs.target_starts, pairs.cell_starts, bigram_starts])
+    text = Text(
+        pairs.source,
+        pairs.target,
+        frozen(pairs.cells, np.int32),
+        frozen(bigram_cells, np.int32),
+        frozen(starts, np.int64),
+        frozen(np.stack([sides[0].classes, sides[0].known]), np.int32),
+        log_bins(longest + 2),
+    )
+    hood = Hood(
+        table.row_starts, frozen(null_cells, np.int32), frozen(copies, np.int32),
+        frozen(features[0], np.int64), frozen(features[1], np.int32), frozen(features[2], np.float64),
+    )  # fmt: skip
+    return Ready(text, hood)

@@ -1,0 +1,184 @@
+"""The loop that learns the log-linear model: both directions side by side, slice by slice, pass by pass.
+
+Slices depend on the text alone, and each direction is learned by one thread at a time: the same bytes on any number of
+workers. Between slices the state of both learners can be kept and taken up again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from corpuscle.align.loglinear_data import Ready
+from corpuscle.engine import loglinear_batches as batches
+from corpuscle.engine import online
+from corpuscle.engine.loglinear import OUTPUTS, STATES, Shape, Work, workspace
+from corpuscle.errors import SettingError
+from corpuscle.model import Array, Checkpoint, Kind
+from corpuscle.random import Random, shuffle
+from corpuscle.scale import Workers, chunks_of
+
+__all__ = ["PARTIAL", "Plan", "climb"]
+
+_WORK_A_CALL = 100_000_000
+"""About how many multiplications one call of a kernel makes."""
+
+PARTIAL = Kind(
+    "align.loglinear.partial",
+    1,
+    {
+        f"{name}/{direction}": Array("float64", (f"{direction}_features",), finite=True)
+        for name in ("weights", "paid")
+        for direction in ("forward", "backward")
+    }
+    | {
+        "squares/forward": Array("float64", ("forward_squares",), low=0, finite=True),
+        "squares/backward": Array("float64", ("backward_squares",), low=0, finite=True),
+        "owed": Array("float64", (2,), low=0, finite=True),
+        "so_far": Array("float64", (2,), finite=True),
+        "history": Array("float64", ("iterations", 2), finite=True),
+    },
+)
+"""The state of an unfinished run."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to learn: passes over the text, sentence pairs in a batch, rate of the first step, its decay in a pass, the
+    penalty, whether rates adapt to each feature, and the seed of the order."""
+
+    iterations: int
+    batch: int
+    rate: float
+    decay: float
+    beta: float
+    adaptive: bool
+    seed: int
+
+
+@dataclass
+class _Direction:
+    ready: Ready
+    shape: Shape
+    learner: online.Online
+    work: Work
+
+    @property
+    def cost(self) -> np.ndarray:
+        """About how much work each sentence pair is, int64 (n_pairs,)."""
+        text, hood = self.ready.text, self.ready.hood
+        sizes = np.concatenate([[0], np.cumsum(np.diff(hood.row_starts)[text.states])])
+        m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
+        return 8 * (m + 1) ** 2 * (n + 10) + 10 * np.diff(sizes[text.starts[STATES]])
+
+
+def _order(n: int, seed: int, iteration: int) -> np.ndarray:
+    """The order of the sentence pairs in one pass over them."""
+    order = np.arange(n)
+    shuffle(Random(seed, "align.loglinear", iteration).array(), order)
+    return order
+
+
+def climb(
+    ready: list[Ready],
+    shapes: list[Shape],
+    sizes: list[int],
+    plan: Plan,
+    checkpoint: Checkpoint,
+    pool: Workers,
+    bar: Any,
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Learn the weights of both directions, and say how the log-likelihood a token went in every pass.
+
+    ``sizes`` are the numbers of features. In the history, float64 (iterations + 1, 2), each pass has the mean of what
+    its batches had before they were learned from; the last row belongs to the final weights.
+    """
+    arrays = {} if checkpoint.state is None else checkpoint.state.arrays
+    state = {
+        name: [
+            np.array(arrays.get(f"{name}/{direction}", np.zeros(n))) for direction, n in zip(_NAMES, each, strict=True)
+        ]
+        for name, each in (("weights", sizes), ("paid", sizes), ("squares", [n * plan.adaptive for n in sizes]))
+    }
+    if any([len(each) for each in state[name]] != sizes for name in ("weights", "paid")):
+        raise SettingError("the unfinished run does not fit this text")
+    owed = arrays.get("owed", np.zeros(2)).tolist()
+    learners = [online.learner_of(*each) for each in zip(*state.values(), owed, strict=True)]
+    directions = [
+        _Direction(each, shape, learner, workspace(*each, shape))
+        for each, shape, learner in zip(ready, shapes, learners, strict=True)
+    ]
+    history = [tuple(row) for row in arrays.get("history", np.zeros((0, 2))).tolist()]
+    so_far = np.array(arrays.get("so_far", np.zeros(2)))
+    n = ready[0].text.starts.shape[1] - 1
+    tokens = np.array([each.text.starts[OUTPUTS, -1] for each in ready], np.float64)
+    cost = directions[0].cost + directions[1].cost
+    per_pass = -(-n // plan.batch)
+    for iteration in range(checkpoint.iteration, plan.iterations):
+        order = _order(n, plan.seed, iteration)
+        rates = plan.rate * plan.decay ** ((iteration * per_pass + np.arange(per_pass)) * plan.batch / n)
+        slices = _slices(cost[order], plan.batch)
+        begin = checkpoint.position if iteration == checkpoint.iteration else 0
+        for number in range(begin, len(slices)):
+            first, last = slices[number]
+            step = partial(_learn, order, first, last, plan.batch, rates, plan.beta / n)
+            so_far += list(pool.scatter(directions).map(step))
+            if not np.isfinite(so_far).all():
+                raise SettingError(f"the weights ran away; try a smaller rate than {plan.rate}")
+            bar.advance(last - first, note=f"{so_far[0] / tokens[0] * n / last:.3f}")
+            if number + 1 < len(slices):
+                checkpoint.after(iteration, partial(_state, directions, so_far, history), position=number + 1)
+        history.append(tuple(so_far / tokens))
+        so_far = np.zeros(2)
+        checkpoint.after(iteration + 1, partial(_state, directions, so_far, history))
+    for one in directions:
+        online.settle(one.learner)
+        one.learner.clock[0] = -1  # from now on it only reads
+    history.append(tuple(_likelihoods(directions, cost, plan.batch, pool) / tokens))
+    return state["weights"], np.array(history)
+
+
+_NAMES = ("forward", "backward")
+
+
+def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
+    """Where to cut an order of sentence pairs into calls of a kernel: between batches."""
+    starts = np.arange(0, len(cost), batch)
+    bounds = chunks_of(np.add.reduceat(cost, starts), _WORK_A_CALL)
+    return list(pairwise([*starts[bounds[:-1]].tolist(), len(cost)]))
+
+
+def _learn(
+    order: np.ndarray, first: int, last: int, batch: int, rates: np.ndarray, penalty: float, one: _Direction
+) -> float:
+    """Learn from some sentence pairs; their log-likelihood before that. Without rates nothing is learned."""
+    sums, share = np.zeros(2), float(len(rates) > 0)
+    batches.learn(
+        *one.ready, one.shape, one.learner, one.work, order, first, last, batch, rates, penalty, share, share, sums
+    )
+    return float(sums[0] - sums[1])
+
+
+def _likelihoods(directions: list[_Direction], cost: np.ndarray, batch: int, pool: Workers) -> np.ndarray:
+    """The log-likelihood of all sentence pairs, both directions."""
+    order, none = np.arange(len(cost)), np.zeros(0)
+
+    def of(one: _Direction) -> float:
+        return sum(_learn(order, first, last, batch, none, 0.0, one) for first, last in _slices(cost, batch))
+
+    return np.array(list(pool.scatter(directions).map(of)))
+
+
+def _state(directions: list[_Direction], so_far: np.ndarray, history: list[tuple[float, ...]]) -> dict[str, np.ndarray]:
+    state: dict[str, np.ndarray] = {}
+    for name, one in zip(_NAMES, directions, strict=True):
+        learner = one.learner
+        state |= {f"weights/{name}": learner.weights, f"paid/{name}": learner.paid, f"squares/{name}": learner.squares}
+    state["owed"] = np.array([float(one.learner.owed[0]) for one in directions])
+    state["so_far"] = so_far
+    state["history"] = np.array(history, np.float64).reshape(-1, 2)
+    return state

@@ -1,0 +1,151 @@
+"""Which words a word may stand for while the log-linear model is learned, and how well that serves: the oracle.
+
+- ``full``: every word of the other side; ``cooc``: those that it shares a sentence pair with;
+- ``model1``: those with at least 1/10,000 of the probability of its best translation under IBM Model 1;
+- ``eb-model1``: the same under Model 1 with a sparse Dirichlet prior.
+
+Every word of the training text stays reachable: where nothing may generate it, the likeliest word of its sentence may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpuscle.align.base import MAX_JUMP, Tables, tables_from
+from corpuscle.align.expectation import Counts, Setting, chunks, iterate
+from corpuscle.align.features import DICE_EDGES, SMALLEST_M1
+from corpuscle.compiled import frozen
+from corpuscle.engine import neighbourhoods
+from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
+from corpuscle.engine.translation import UNIFORM
+from corpuscle.errors import SettingError
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.vocab import FIRST
+
+__all__ = ["CUT", "NEIGHBOURHOODS", "Neighbourhood", "allowed_links"]
+
+NEIGHBOURHOODS = ("eb-model1", "model1", "cooc", "full")
+CUT = 1e-4
+"""A translation has at least this share of the probability of the best one."""
+ALPHA = 0.01
+ITERATIONS = {"model1": 5}
+_BAYES_ITERATIONS = 8
+_MOST_COUPLES = 20_000_000
+
+
+def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
+    """Every word with every word; fills the cells."""
+    sources, targets = np.unique(pairs.source), np.unique(pairs.target)
+    if len(sources) * len(targets) > _MOST_COUPLES:
+        raise SettingError(
+            f"the full neighbourhood of {len(sources):,} and {len(targets):,} words is too large; use cooc or eb-model1"
+        )
+    row_starts = np.zeros(source_types + 1, np.int64)
+    row_starts[sources + 1] = len(targets)
+    couples = Couples(frozen(np.cumsum(row_starts), np.int64), frozen(np.tile(targets, len(sources)), np.int32))
+    for first, last in chunks(pairs):
+        locate(pairs, couples, first, last)
+    return couples
+
+
+@dataclass
+class Neighbourhood:
+    """What two directions may link, and what Model 1 and the sentence pairs say about it.
+
+    - ``couples``: all that were considered, row by row of the source; ``rows``: int32, the source type of each;
+    - ``allowed``: bool (2, n_couples), by direction; ``from_null``: two bool arrays, by output type;
+    - ``tables``: Model 1 of both directions; ``dice``: uint8 (n_couples,), the bin of the coefficient, 0 for none.
+    """
+
+    couples: Couples
+    rows: np.ndarray
+    allowed: np.ndarray
+    from_null: tuple[np.ndarray, np.ndarray]
+    tables: tuple[Tables, Tables]
+    dice: np.ndarray
+
+    @classmethod
+    def learn(cls, bitext: Bitext, name: str, pool: Any, cut: float = CUT) -> Neighbourhood:
+        """The neighbourhood of all words of a bitext."""
+        source, target = bitext.source, bitext.target
+        sizes = len(source.vocab), len(target.vocab)
+        pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
+        couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
+        rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
+        bayes = name != "model1"
+        counts = _model1(pairs, couples, sizes, bayes, ITERATIONS.get(name, _BAYES_ITERATIONS), pool)
+        tables = [tables_from(couples, counts.couples[d], counts.nulls[d], d, ALPHA, bayes) for d in (0, 1)]
+        allowed = np.ones((2, len(rows)), bool)
+        from_null = [np.bincount(side.tokens, minlength=len(side.vocab)) > 0 for side in (target, source)]
+        if name in ("model1", "eb-model1"):
+            for d, states in enumerate((rows, couples.columns)):
+                table, null = tables[d].couples[:-1], tables[d].null
+                best = np.zeros(sizes[d], np.float32)
+                np.maximum.at(best, states, table)
+                allowed[d] = table >= np.float32(cut) * best[states]
+                from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
+                for first, last in chunks(pairs):
+                    neighbourhoods.reach(
+                        pairs, d == 1, first, last, frozen(tables[d].couples, np.float32), from_null[d], allowed[d]
+                    )
+        dice = _dice(bitext, pairs, couples, rows)
+        return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
+
+    @property
+    def worth_keeping(self) -> np.ndarray:
+        """The couples that some feature is about, bool (n_couples,): allowed, or met often, or likely."""
+        likely = np.maximum(self.tables[0].couples[:-1], self.tables[1].couples[:-1]) >= SMALLEST_M1
+        return self.allowed.any(axis=0) | (self.dice > 0) | likely
+
+    def size(self, direction: int) -> int:
+        """How many couples a direction may use, those of the null word included."""
+        return int(self.allowed[direction].sum() + self.from_null[direction].sum())
+
+
+def _model1(pairs: Pairs, couples: Couples, sizes: tuple[int, int], bayes: bool, iterations: int, pool: Any) -> Counts:
+    nothing = np.zeros((2, len(couples.columns)))
+    start = Counts(nothing, (np.zeros(sizes[1]), np.zeros(sizes[0])), np.ones(2), np.ones((2, 2 * MAX_JUMP + 1)))
+    counts = None
+    for _ in range(iterations):
+        setting = Setting(UNIFORM, 0.0, 0.0, ALPHA, bayes, False)
+        counts, _ = iterate(pairs, couples, counts, setting, False, None, pool, start)
+    assert counts is not None
+    return counts
+
+
+def _sentences_with(tokens: np.ndarray, starts: np.ndarray, types: int) -> np.ndarray:
+    """In how many sentences each type occurs."""
+    sentences = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.bincount(np.unique(sentences * np.int64(types) + tokens) % types, minlength=types)
+
+
+def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> np.ndarray:
+    """The bins of 2 c(x, t) / (c(x) + c(t)), counted in sentence pairs."""
+    together, stamps = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int32)
+    for first, last in chunks(pairs):
+        neighbourhoods.meetings(pairs, first, last, stamps, together)
+    alone = [
+        _sentences_with(side.tokens, side.sentence_starts, len(side.vocab)) for side in (bitext.source, bitext.target)
+    ]
+    both = alone[0][rows] + alone[1][couples.columns]
+    return np.digitize(2 * together / np.maximum(both, 1), DICE_EDGES).astype(np.uint8)
+
+
+def allowed_links(
+    gold: Alignments, bitext: Bitext, hood: Neighbourhood, training: Bitext, direction: int
+) -> Alignments:
+    """The gold links, sure or possible, that a neighbourhood allows: their AER is that of its oracle."""
+    source = training.source.vocab.mapping_from(bitext.source.vocab)[bitext.source.tokens]
+    target = training.target.vocab.mapping_from(bitext.target.vocab)[bitext.target.tokens]
+    left = source[bitext.source.sentence_starts[gold.pairs] + gold.links[:, 0]]
+    right = target[bitext.target.sentence_starts[gold.pairs] + gold.links[:, 1]]
+    width = np.int64(len(training.target.vocab))
+    chosen = hood.allowed[direction]
+    keys = np.sort(hood.rows[chosen] * width + hood.couples.columns[chosen])
+    kept = np.isin(left * width + right, keys) & (left >= FIRST) & (right >= FIRST)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(gold.pairs[kept], minlength=len(gold)))])
+    return Alignments(gold.links[kept], starts.astype(np.int64), gold.sure[kept])
