@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from corpuscle.align import HMM, SYMMETRISATIONS, Diagonal, Model1, align_pairs, symmetrise
+from corpuscle.align import HMM, SYMMETRISATIONS, Diagonal, Fertility, Model1, align_pairs, symmetrise
 from corpuscle.align.base import Tables
 from corpuscle.align.expectation import JUMPS, link_posteriors, widened
 from corpuscle.compiled import frozen
@@ -245,8 +245,9 @@ def error_rate(found: Alignments, truth: Alignments) -> float:
         (Diagonal(), 0.14),
         (HMM(agreement=False), 0.09),
         (HMM(), 0.09),
+        (Fertility(), 0.12),  # these words have no habits of fertility to learn
     ],
-    ids=["ibm1", "ibm1-vb", "diagonal", "hmm", "hmm-agreement"],
+    ids=["ibm1", "ibm1-vb", "diagonal", "hmm", "hmm-agreement", "fertility"],
 )
 def test_the_truth_is_recovered(model, most) -> None:
     found = model.fit(SAMPLE).align(SAMPLE, "forward")
@@ -292,10 +293,11 @@ def test_the_variational_bound_never_falls() -> None:
     assert (np.diff(bounds) > -1e-2).all()
 
 
-def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path) -> None:
+@pytest.mark.parametrize("method", [HMM, Fertility])
+def test_the_result_does_not_depend_on_the_number_of_workers(method, tmp_path) -> None:
     files = []
     for workers in 1, 3:
-        HMM(workers=workers, iterations=2).fit(SAMPLE).save(tmp_path / f"m{workers}")
+        method(workers=workers, iterations=2).fit(SAMPLE).save(tmp_path / f"m{workers}")
         files.append((tmp_path / f"m{workers}").read_bytes())
     assert files[0] == files[1]
 

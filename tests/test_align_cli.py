@@ -11,7 +11,7 @@ from hostile import survives_hostile_edits
 from schemas import FRACTION, last_line_conforms
 
 import corpuscle
-from corpuscle.align import HMM, METHODS, SYMMETRISATIONS, learner
+from corpuscle.align import METHODS, SYMMETRISATIONS, learner
 from corpuscle.align.lexicon import lexicon
 from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted
@@ -192,23 +192,25 @@ def test_learning_goes_on_from_a_saved_model(sample, capsys, tmp_path) -> None:
     assert errors[1] < errors[0]
 
 
-def test_an_interrupted_run_goes_on_to_the_same_model(sample, tmp_path) -> None:
-    bitext = read_bitext(*texts(sample))
+@pytest.mark.parametrize("method, stop", [("hmm", 7), ("fertility", 7), ("fertility", 17)])
+def test_an_interrupted_run_goes_on_to_the_same_model(method, stop, sample, tmp_path) -> None:
+    bitext = read_bitext(*texts(sample))[:200]
     path = tmp_path / "m"
-    model = HMM()
+    model = learner(method)
     with pytest.raises(Interrupted), model.checkpoint(bitext, path) as checkpoint:
         after = checkpoint.after
 
-        def stop_in_the_seventh(iteration, arrays, **more):
-            checkpoint._stop.requested = iteration == 7
+        def stop_here(iteration, arrays, **more):
+            checkpoint._stop.requested = iteration == stop
             after(iteration, arrays, **more)
 
-        checkpoint.after = stop_in_the_seventh
+        checkpoint.after = stop_here
         model.fit(bitext, checkpoint=checkpoint)
-    again = HMM()
+    again = learner(method)
     with again.checkpoint(bitext, path, resume=True) as checkpoint:
         again.fit(bitext, checkpoint=checkpoint).save(path)
-    assert path.read_bytes() == (sample / "m").read_bytes()
+    learner(method).fit(bitext).save(tmp_path / "whole")
+    assert path.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def use(path: Path) -> None:

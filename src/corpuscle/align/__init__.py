@@ -1,6 +1,6 @@
 """Word alignment: which words of a sentence translate which words of its translation, learned from sentence pairs.
 
-- ``Model1``, ``Diagonal``, ``HMM``: the methods, each of them an ``Aligner``;
+- ``Model1``, ``Diagonal``, ``HMM``, ``Fertility``: the methods, each of them an ``Aligner``;
 - ``align_pairs``: links of a bitext in one call;
 - ``symmetrise``: one alignment from those of two directions.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.align.base import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, Aligner
+from corpuscle.align.fertility import Fertility
 from corpuscle.align.models import HMM, Diagonal, Model1
 from corpuscle.align.symmetrise import SYMMETRISATIONS, symmetrise
 from corpuscle.errors import SettingError
@@ -26,6 +27,7 @@ __all__ = [
     "SYMMETRISATIONS",
     "Aligner",
     "Diagonal",
+    "Fertility",
     "Model1",
     "align_pairs",
     "learner",
@@ -33,7 +35,7 @@ __all__ = [
     "warm",
 ]
 
-METHODS: dict[str, Any] = {"ibm1": Model1, "diagonal": Diagonal, "hmm": HMM}
+METHODS: dict[str, Any] = {"ibm1": Model1, "diagonal": Diagonal, "hmm": HMM, "fertility": Fertility}
 """Method -> its class."""
 
 DEFAULT_METHOD = "hmm"

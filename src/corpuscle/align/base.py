@@ -23,6 +23,7 @@ from corpuscle.align.symmetrise import SYMMETRISATIONS, symmetrise
 from corpuscle.compiled import frozen
 from corpuscle.engine import symmetry, translation
 from corpuscle.engine.cooccurrence import Couples, Pairs, locate, pairs_of
+from corpuscle.engine.fertility import MOST
 from corpuscle.errors import SettingError
 from corpuscle.model import Array, Checkpoint, Container, Kind, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers
@@ -59,7 +60,7 @@ class Tables(NamedTuple):
 
 class Posteriors(NamedTuple):
     """Link probabilities of one direction in some sentence pairs: ``links`` float32 (n_cells,) in the order of cells,
-    ``nulls`` float32 (n_outputs,), ``likelihood``: the log-likelihood of the outputs."""
+    ``nulls`` float32 (n_outputs,), ``likelihood``: the log-likelihood of the outputs, nan where it is not known."""
 
     links: np.ndarray
     nulls: np.ndarray
@@ -71,6 +72,11 @@ def _check(container: Container) -> None:
 
     if container.settings.get("method") not in METHODS:
         raise ValueError("it does not say by which method it was learned")
+    fertile = container.settings["method"] == "fertility"
+    if any((f"fertilities/{side}" in container.arrays) != fertile for side in ("source", "target")):
+        raise ValueError("it has no fertilities, or should not have any")
+    if fertile and max(container.arrays[name].sum() for name in ("counts", "null/forward", "null/backward")) >= 2**31:
+        raise ValueError("it counts more links than there can be")
     columns, starts = container.arrays["couples/columns"], container.arrays["couples/row_starts"]
     inside = np.ones(len(columns), bool)
     inside[starts[:-1][starts[:-1] < len(columns)]] = False
@@ -85,6 +91,8 @@ class Aligner:
     - ``couples_``: which of them were linked; ``counts_``: float32 (2, n_couples), how often, by direction;
     - ``null_counts_``: how often each target word (direction 0) or source word (direction 1) came from nothing;
     - ``strengths_``: float64 (2,), the pull of the diagonal; ``jumps_``: float64 (2, 101), counts of jumps;
+    - ``fertilities_``: of ``fertility`` only, float32 (types, MOST + 1) of source and of target types: how often a word
+      had 0, 1, ... links;
     - ``history_``: the log-likelihood of the training text a token, by iteration and direction.
     """
 
@@ -104,6 +112,8 @@ class Aligner:
             "strengths": Array("float64", (2,), low=0.1, high=14.001),
             "jumps": Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15),
             "history": Array("float64", ("iterations", 2), finite=True),
+            "fertilities/source": Array("float32", ("source_types+3", MOST + 1), low=0, finite=True, optional=True),
+            "fertilities/target": Array("float32", ("target_types+3", MOST + 1), low=0, finite=True, optional=True),
         },
         check=_check,
     )
@@ -115,6 +125,7 @@ class Aligner:
     null_counts_: tuple[np.ndarray, np.ndarray]
     strengths_: np.ndarray
     jumps_: np.ndarray
+    fertilities_: tuple[np.ndarray, np.ndarray]
     history_: np.ndarray
     preprocessing_: Preprocessing
     provenance_: Mapping[str, Any]
@@ -137,6 +148,13 @@ class Aligner:
             outputs, states, pairs.cell_starts, first, last, direction == 1, found.links, found.nulls, best
         )
         return best
+
+    def more_arrays(self) -> dict[str, np.ndarray]:
+        """What the method adds to the model file."""
+        return {}
+
+    def take_more(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take it from there."""
 
     # What all can do.
 
@@ -281,6 +299,7 @@ class Aligner:
             "strengths": self.strengths_,
             "jumps": self.jumps_,
             "history": self.history_,
+            **self.more_arrays(),
         }
         save(
             path,
@@ -326,6 +345,7 @@ class Aligner:
         model.null_counts_ = arrays["null/forward"], arrays["null/backward"]
         model.strengths_, model.jumps_ = arrays["strengths"], arrays["jumps"]
         model.history_ = arrays["history"]
+        model.take_more(arrays)
         model.preprocessing_ = Preprocessing.from_dict(container.preprocessing)
         model.provenance_ = container.provenance
         return model

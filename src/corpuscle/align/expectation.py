@@ -22,7 +22,7 @@ from corpuscle.engine import translation
 from corpuscle.engine.cooccurrence import Couples, Pairs
 from corpuscle.scale import Workers, chunks_of
 
-__all__ = ["JUMPS", "Counts", "Evidence", "Setting", "iterate", "link_posteriors", "widened"]
+__all__ = ["JUMPS", "Counts", "Evidence", "Setting", "chunks", "folded", "iterate", "link_posteriors", "widened"]
 
 JUMPS = 2
 """The third prior of positions, besides ``translation.UNIFORM`` and ``translation.DIAGONAL``."""
@@ -69,7 +69,7 @@ def widened(jumps: np.ndarray, width: int) -> np.ndarray:
     return frozen(jumps[distances], np.float64)
 
 
-def _folded(wide: np.ndarray) -> np.ndarray:
+def folded(wide: np.ndarray) -> np.ndarray:
     """The inverse of ``widened`` for expected counts."""
     width = len(wide) // 2
     buckets = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
@@ -102,7 +102,7 @@ def link_posteriors(
         likelihood = jumps_engine.jump_posteriors(
             pairs, first, last, swap, couples, null, wide, p0, rho, links, nulls, counts
         )
-        return Evidence(Posteriors(links, nulls, likelihood), 0.0, 0.0, _folded(counts))
+        return Evidence(Posteriors(links, nulls, likelihood), 0.0, 0.0, folded(counts))
     likelihood, sum_h, mass = translation.posteriors(
         pairs, first, last, swap, couples, null, prior, strength, p0, links, nulls
     )

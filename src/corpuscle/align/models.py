@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -17,29 +17,55 @@ from corpuscle.align.update import extended, joined_couples
 from corpuscle.compiled import frozen
 from corpuscle.engine import jumps as jumps_engine
 from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, pairs_of
+from corpuscle.engine.fertility import MOST
 from corpuscle.engine.translation import DIAGONAL, UNIFORM
 from corpuscle.errors import SettingError, warn
-from corpuscle.model import Array, Checkpoint, Kind
+from corpuscle.model import Array, Checkpoint, Container, Kind
 from corpuscle.progress import bar
+from corpuscle.scale import Workers
 from corpuscle.scale import workers as some_workers
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.preprocessing import Preprocessing
 
 __all__ = ["HMM", "Diagonal", "Model1"]
 
+_EXPECTED = {"couples", "nulls/forward", "nulls/backward", "strengths", "jumps"}
+_DRAWN = {
+    f"{name}/{side}"
+    for name in ("chains", "votes", "votes/nulls", "fertilities", "jumps")
+    for side in ("forward", "backward")
+}
+
+
+def _whole(container: Container) -> None:
+    if container.arrays.keys() - {"history"} not in (_EXPECTED, _DRAWN):
+        raise ValueError("parts of it are missing")
+
+
 PARTIAL = Kind(
     "align.partial",
     1,
     {
-        "couples": Array("float64", (2, "couples"), low=0, finite=True),
-        "nulls/forward": Array("float64", ("target",), low=0, finite=True),
-        "nulls/backward": Array("float64", ("source",), low=0, finite=True),
-        "strengths": Array("float64", (2,), low=0.1, high=14.001),
-        "jumps": Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15),
+        "couples": Array("float64", (2, "couples"), low=0, finite=True, optional=True),
+        "nulls/forward": Array("float64", ("target",), low=0, finite=True, optional=True),
+        "nulls/backward": Array("float64", ("source",), low=0, finite=True, optional=True),
+        "strengths": Array("float64", (2,), low=0.1, high=14.001, optional=True),
+        "jumps": Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15, optional=True),
+        "chains/forward": Array("int16", ("chains", "target_tokens"), low=-1, optional=True),
+        "chains/backward": Array("int16", ("chains", "source_tokens"), low=-1, optional=True),
+        "votes/forward": Array("uint8", ("cells",), optional=True),
+        "votes/backward": Array("uint8", ("cells",), optional=True),
+        "votes/nulls/forward": Array("uint8", ("target_tokens",), optional=True),
+        "votes/nulls/backward": Array("uint8", ("source_tokens",), optional=True),
+        "fertilities/forward": Array("float64", ("source_types", MOST + 1), low=0, finite=True, optional=True),
+        "fertilities/backward": Array("float64", ("target_types", MOST + 1), low=0, finite=True, optional=True),
+        "jumps/forward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15, optional=True),
+        "jumps/backward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15, optional=True),
         "history": Array("float64", ("iterations", 2), finite=True),
     },
+    check=_whole,
 )
-"""The state of an unfinished run."""
+"""The state of an unfinished run of expectation and maximisation, or of sampling after it."""
 
 KEEP = 1e-4
 """A couple with fewer expected links than this, in both directions, is not kept in the model."""
@@ -65,6 +91,23 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
     if chosen.sum() == 1:
         warn("there is only one sentence pair to learn from")
     return chosen
+
+
+class Work(NamedTuple):
+    """What a learner works on, and with.
+
+    - ``sizes``: the number of types of the outputs of direction 0 and 1 (so of the states of direction 1 and 0);
+    - ``base``: an older model to go on from, and ``before`` what it has counted, in the couples of this work.
+    """
+
+    pairs: Pairs
+    couples: Couples
+    sizes: tuple[int, int]
+    base: Aligner | None
+    before: Counts | None
+    checkpoint: Checkpoint
+    pool: Workers
+    progress: Any
 
 
 @dataclass(eq=False)
@@ -95,6 +138,9 @@ class Learned(Aligner):
             ("alpha", float, 1e-6, 1e6),
             ("max_length", int, 1, 10_000),
             ("warm_up", int, 0, 10_000),
+            ("chains", int, 1, 255),
+            ("sweeps", int, 2, 500),
+            ("seed", int, 0, 2**62),
             ("p0", float, 1e-6, 0.999),
             ("rho", float, 1e-6, 1.0),
             ("strength", float, 0.1, 14.0),
@@ -164,13 +210,13 @@ class Learned(Aligner):
             if checkpoint is None:
                 checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self.settings(), signature))
             pool = stack.enter_context(some_workers(self.workers))
-            total = sum(count for _, count in self.stages())
+            total = sum(count for _, count in self.stages()) + self.further_steps()
             progress = stack.enter_context(bar(self.method, total))
             sizes = len(target.vocab), len(source.vocab)
-            counts, history = self._climb(pairs, couples, before, sizes, checkpoint, pool, progress)
+            work = Work(pairs, couples, sizes, base, before, checkpoint, pool, progress)
+            counts = self.refine(work, self._climb(work))
         self._keep(couples, counts)
         self.source_vocab_, self.target_vocab_ = source.vocab, target.vocab
-        self.history_ = np.array(history, np.float64).reshape(-1, 2)
         self.preprocessing_ = preprocessing or Preprocessing()
         self.provenance_ = {
             "sentence_pairs": len(bitext),
@@ -181,32 +227,28 @@ class Learned(Aligner):
         }
         return self
 
-    def _climb(
-        self,
-        pairs: Pairs,
-        couples: Couples,
-        base: Counts | None,
-        sizes: tuple[int, int],
-        checkpoint: Checkpoint,
-        pool: Any,
-        progress: Any,
-    ) -> tuple[Counts, list[tuple[float, float]]]:
-        """All iterations of all stages, from the start or from where an interrupted run had come to."""
+    def _climb(self, work: Work) -> Counts | None:
+        """All iterations of all stages, from the start or from where an interrupted run had come to; None if that had
+        come further. Keeps their history."""
+        pairs, couples, base, checkpoint = work.pairs, work.couples, work.before, work.checkpoint
         start = Counts(
             np.zeros((2, len(couples.columns))),
-            (np.zeros(sizes[0]), np.zeros(sizes[1])),
+            (np.zeros(work.sizes[0]), np.zeros(work.sizes[1])),
             np.full(2, float(getattr(self, "strength", 4.0))),
             np.ones((2, 2 * MAX_JUMP + 1)),
         )
-        history: list[tuple[float, float]] = []
+        history = np.zeros((0, 2))
         counts, done = base, 0
         if base is not None:
             start = start._replace(strengths=base.strengths, jumps=base.jumps)
         if checkpoint.state is not None:
-            counts, history = _restored(checkpoint.state.arrays, start)
-            done = checkpoint.iteration
+            arrays = checkpoint.state.arrays
+            self.history_ = history = np.array(arrays["history"])
+            if "couples" not in arrays:
+                return None
+            counts, done = _restored(arrays, start), checkpoint.iteration
         number = 0
-        tokens = pairs.target_starts[-1], pairs.source_starts[-1]
+        tokens = np.array([pairs.target_starts[-1], pairs.source_starts[-1]])
         for stage, (prior, iterations) in enumerate(self.stages()):
             if base is not None and stage < len(self.stages()) - 1:
                 number += iterations
@@ -218,12 +260,21 @@ class Learned(Aligner):
                 if number <= done:
                     continue
                 climb = iteration > 0 or base is not None
-                counts, likelihoods = iterate(pairs, couples, counts, setting, climb, base, pool, start)
-                history.append((likelihoods[0] / tokens[0], likelihoods[1] / tokens[1]))
-                progress.advance(note=f"{history[-1][0]:.4f} {history[-1][1]:.4f}")
+                counts, likelihoods = iterate(pairs, couples, counts, setting, climb, base, work.pool, start)
+                history = np.vstack([history, likelihoods / tokens])
+                work.progress.advance(note=f"{history[-1, 0]:.4f} {history[-1, 1]:.4f}")
                 checkpoint.after(number, partial(_partial, counts, history))
+        self.history_ = history
+        return counts
+
+    def further_steps(self) -> int:
+        """How many steps ``refine`` takes."""
+        return 0
+
+    def refine(self, work: Work, counts: Counts | None) -> Counts:
+        """What a method does with the counts after the last iteration."""
         assert counts is not None
-        return counts, history
+        return counts
 
     def _keep(self, couples: Couples, counts: Counts) -> None:
         """Keep the couples that matter, by rising columns in every row."""
@@ -236,27 +287,27 @@ class Learned(Aligner):
         self.counts_ = counts.couples[:, kept].astype(np.float32)
         self.null_counts_ = counts.nulls
         self.strengths_, self.jumps_ = counts.strengths, counts.jumps
-        self.__dict__.pop("tables_", None)
+        for name in "tables_", "_tallies":
+            self.__dict__.pop(name, None)
 
 
-def _partial(counts: Counts, history: list[tuple[float, float]]) -> dict[str, np.ndarray]:
+def _partial(counts: Counts, history: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "couples": counts.couples,
         "nulls/forward": counts.nulls[0],
         "nulls/backward": counts.nulls[1],
         "strengths": counts.strengths,
         "jumps": counts.jumps,
-        "history": np.array(history, np.float64).reshape(-1, 2),
+        "history": history,
     }
 
 
-def _restored(arrays: dict[str, np.ndarray], start: Counts) -> tuple[Counts, list[tuple[float, float]]]:
+def _restored(arrays: dict[str, np.ndarray], start: Counts) -> Counts:
     nulls = arrays["nulls/forward"], arrays["nulls/backward"]
     sizes = [array.shape for array in (arrays["couples"], *nulls)]
     if sizes != [array.shape for array in (start.couples, *start.nulls)]:
         raise SettingError("the unfinished run does not fit this text")
-    history = [(forward, backward) for forward, backward in arrays["history"].tolist()]
-    return Counts(arrays["couples"], nulls, arrays["strengths"], arrays["jumps"]), history
+    return Counts(arrays["couples"], nulls, arrays["strengths"], arrays["jumps"])
 
 
 @dataclass(eq=False)
@@ -305,11 +356,17 @@ class HMM(Learned):
 
     def best(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> np.ndarray:
         """The best path through all outputs, int32, -1 for the null word."""
+        return self.best_path(pairs, first, last, direction, tables, self.jumps_[direction])
+
+    def best_path(
+        self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables, jumps: np.ndarray
+    ) -> np.ndarray:
+        """The best path under any tables and counts of jumps."""
         outputs, states = pairs.target_starts, pairs.source_starts
         if direction == 1:
             outputs, states = states, outputs
         best = np.empty(int(outputs[last] - outputs[first]), np.int32)
-        wide = widened(self.jumps_[direction], max(int(np.diff(states[first : last + 1]).max(initial=0)) + 1, MAX_JUMP))
+        wide = widened(jumps, max(int(np.diff(states[first : last + 1]).max(initial=0)) + 1, MAX_JUMP))
         couples, null = frozen(tables.couples, np.float32), frozen(tables.null, np.float32)
         jumps_engine.best_path(pairs, first, last, direction == 1, couples, null, wide, self.p0, self.rho, best)
         return best

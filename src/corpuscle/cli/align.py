@@ -91,7 +91,7 @@ def train(
     source: Source,
     output: Output,
     target: Target = None,
-    method: Annotated[str, typer.Option("--method", help="ibm1, diagonal or hmm.")] = "hmm",
+    method: Annotated[str, typer.Option("--method", help="ibm1, diagonal, hmm or fertility.")] = "hmm",
     iterations: Annotated[int | None, typer.Option("--iterations", show_default="5", help="How many.")] = None,
     bayes: Annotated[
         bool | None,
@@ -105,6 +105,13 @@ def train(
     p0: Annotated[
         float | None, typer.Option("--p0", show_default="the method's", help="How often a word comes from nothing.")
     ] = None,
+    chains: Annotated[
+        int | None, typer.Option("--chains", show_default="4", help="fertility: independent draws of all links.")
+    ] = None,
+    sweeps: Annotated[
+        int | None, typer.Option("--sweeps", show_default="10", help="fertility: how often each chain draws them.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", show_default="1", help="fertility: of its draws.")] = None,
     max_length: Annotated[
         int, typer.Option("--max-length", help="Pairs with a longer side are aligned, not learned from.")
     ] = 100,
@@ -120,7 +127,7 @@ def train(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn from sentence pairs, in both directions. Nothing is left to chance, so there is no seed."""
+    """Learn from sentence pairs, in both directions."""
     check_output(output)
     if links is not None:
         check_output(links)
@@ -131,7 +138,10 @@ def train(
 
     begin = time.perf_counter()
     given = {"iterations": iterations, "bayes": bayes, "alpha": alpha, "agreement": agreement, "p0": p0}
-    chosen = {name: value for name, value in given.items() if value is not None}
+    drawing = {"chains": chains, "sweeps": sweeps, "seed": seed}
+    chosen = {name: value for name, value in (given | drawing).items() if value is not None}
+    for name in drawing.keys() & chosen.keys() if method != "fertility" else ():
+        raise SettingError(f"--{name} belongs to the method fertility: {method} draws nothing")
     if method == "ibm1" and p0 is not None:
         raise SettingError("Model 1 has no p0: its null word is as good as any other")
     aligner = learner(method, workers=workers, max_length=max_length, **chosen)
