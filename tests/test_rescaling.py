@@ -100,6 +100,15 @@ def test_topics_help_on_documents_that_have_them():
     assert model.log_probabilities(other).mean() > np.log(word_probabilities(model, other)).mean() + 0.05
 
 
+def test_perplexity_is_of_words_with_an_interval_over_documents():
+    model, other = trained(), documents(seed=2, n=4)
+    figures = model.perplexity(other, draws=50, particles=3)
+    expected = np.exp(-model.log_probabilities(other, particles=3).mean())
+    assert figures["perplexity"] == pytest.approx(expected, rel=1e-12)
+    assert (figures["tokens"], figures["oov"]) == (160, 0) and figures["low"] < expected < figures["high"]
+    assert "bootstrap of documents" in str(figures.signature)
+
+
 def test_a_model_file_gives_back_the_model_and_the_same_seed_the_same_bytes(tmp_path):
     model, other = trained(), documents(seed=2, n=4)
     model.save(tmp_path / "a")

@@ -26,6 +26,8 @@ def perplexity(
     *,
     draws: int = 1000,
     seed: int = 1,
+    events: str = "tokens and </s>",
+    units: str = "sentences",
 ) -> Result:
     """Perplexity from sums by sentence.
 
@@ -33,7 +35,8 @@ def perplexity(
     - ``tokens``: the number of its events, ``</s>`` included;
     - ``oov``: how many of them are out of vocabulary (default: none);
     - ``known_log_probabilities``: the log probability of the other events alone; needed when there are
-      ``oov``.
+      ``oov``;
+    - ``events``, ``units``: what was predicted, and what the sums are of, for the signature.
 
     Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``,
     ``high``.
@@ -64,9 +67,7 @@ def perplexity(
     return Result(
         figures,
         interval,
-        signature(
-            "perplexity", events="tokens and </s>", unknown="included", interval=_interval(draws, seed)
-        ),
+        signature("perplexity", events=events, unknown="included", interval=_interval(draws, seed, units)),
     )
 
 
@@ -79,5 +80,5 @@ def compare_perplexity(
         return paired_bootstrap(-a, -b, tokens, draws=draws, seed=seed, transform=np.exp)
 
 
-def _interval(draws: int, seed: int) -> str:
-    return f"bootstrap of sentences, {draws} draws, seed {seed}"
+def _interval(draws: int, seed: int, units: str) -> str:
+    return f"bootstrap of {units}, {draws} draws, seed {seed}"

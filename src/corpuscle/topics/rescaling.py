@@ -37,7 +37,8 @@ from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.preprocessing import Preprocessing
-from corpuscle.text.vocab import END, FIRST, START, Vocab
+from corpuscle.text.vocab import END, FIRST, START
+from corpuscle.topics.base import TopicModel
 from corpuscle.topics.documents import document_bounds
 
 __all__ = ["RescalingModel"]
@@ -97,7 +98,7 @@ PARTIAL = container.Kind("topics.rescaling.partial", 1, _partial_arrays)
 """An unfinished run."""
 
 
-class RescalingModel:
+class RescalingModel(TopicModel):
     """A Pitman-Yor language model, rescaled by the topics of the document.
 
     - ``topics``: how many; ``order``: of the n-grams; ``exponent``: how far probabilities are bent;
@@ -146,29 +147,15 @@ class RescalingModel:
                 raise SettingError(f"{name} is a number from {least:g} on, not {amount!r}")
         self.topics, self.order, self.iterations = topics, order, iterations
         self.exponent, self.prior, self.min_count = float(exponent), float(prior), min_count
+        self.unk, self.preprocessing = unk, preprocessing or Preprocessing()
         self.seed, self.workers = seed, workers or default_workers()
         self.words_ = WordModel(
             order, iterations=word_iterations, samples=samples, min_count=min_count, unk=unk,
-            preprocessing=preprocessing, allow_markup=True, workers=workers, seed=seed,
+            preprocessing=self.preprocessing, allow_markup=True, workers=workers, seed=seed,
         )  # fmt: skip
         self.origins: dict[str, str] = {}
         self.provenance: dict[str, Any] = {}
         self.items_ = np.empty(0, np.uint64)
-
-    @property
-    def vocab_(self) -> Vocab:
-        """The words that the model knows."""
-        return self.words_.vocab_
-
-    @property
-    def unk(self) -> str:
-        """What a literal ``<unk>`` is."""
-        return self.words_.unk
-
-    @property
-    def preprocessing(self) -> Preprocessing:
-        """What is done to texts."""
-        return self.words_.preprocessing
 
     # ---- learning
 
@@ -185,7 +172,7 @@ class RescalingModel:
             raise InputError(None, None, "no document has two words")
         self.items_ = item_hashes(corpus)
         self.provenance = {"documents": len(bounds) - 1, "sentences": len(corpus), "tokens": corpus.n_tokens}
-        vocab = corpus.vocab.cut(self.min_count)[0]
+        self.vocab_ = vocab = corpus.vocab.cut(self.min_count)[0]
         with ExitStack() as stack:
             if checkpoint is None:
                 checkpoint = stack.enter_context(self.checkpoint(corpus, None))
@@ -337,10 +324,6 @@ class RescalingModel:
             components={"words": self.words_.part()},
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file."""
-        container.save_part(path, self.part())
-
     @classmethod
     def from_container(cls, loaded: container.Container) -> RescalingModel:
         """The model of a file that has been read and validated."""
@@ -349,6 +332,7 @@ class RescalingModel:
         self = cls(**values, preprocessing=Preprocessing.from_dict(loaded.preprocessing))
         self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
         self.words_ = cast(WordModel, WordModel.from_container(loaded.component("words")))
+        self.vocab_ = self.words_.vocab_
         arrays = loaded.arrays
         self.types_, self.alpha_, self.history_ = (np.array(arrays[n]) for n in ("types", "alpha", "history"))
         self.items_ = arrays.get("items/training", self.items_)
