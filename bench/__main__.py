@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("bench", choices=BENCHES)
     parser.add_argument("--repeats", type=int, default=5, help="how often each side runs (default 5)")
     parser.add_argument("--only", metavar="NAME", help="only cells whose name contains this; RESULTS.md is left alone")
+    parser.add_argument("--stored", action="store_true", help="run nothing: write the section from what is stored")
     parser.add_argument("--fresh", action="store_true", help="measure again what is stored")
     given = parser.parse_args()
     data = Path(os.environ.get("CORPUSCLE_DATA", "../shared/data"))
@@ -27,7 +28,9 @@ def main() -> None:
     bench = importlib.import_module(f"bench.{given.bench}")
     results = {}
     for cell in bench.cells(data.resolve()):
-        if given.only is None or given.only in cell.name:
+        if given.stored and not harness.place_of(given.bench, cell, given.repeats).exists():
+            print(f"not run yet: {cell.name}")
+        elif given.only is None or given.only in cell.name:
             results[cell.name] = harness.run_cell(given.bench, cell, given.repeats, given.fresh)
             print(harness.table(results[cell.name]), flush=True)
     if given.only is not None:

@@ -54,7 +54,7 @@ class Commands:
 @dataclass(frozen=True)
 class Call:
     """A function ``module:function`` called as ``function(timer, **arguments)`` in a process of its own. It times what
-    counts with ``with timer:`` and returns a dict of figures."""
+    counts with ``with timer:`` and returns a dict of figures; lists of numbers are kept apart, as ``curves``."""
 
     name: str
     function: str
@@ -134,7 +134,7 @@ def measure(side: Side) -> dict[str, Any]:
 
 def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: Path = CELLS) -> dict[str, Any]:
     """The result of a cell: stored, or measured now and stored."""
-    stored = folder / f"{bench}-{cell.name}-{key_of(bench, cell, repeats)}.json"
+    stored = place_of(bench, cell, repeats, folder)
     if stored.exists() and not fresh:
         return json.loads(stored.read_text())
     if cell.prepare is not None:
@@ -166,6 +166,11 @@ def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: 
     aside.write_text(json.dumps(result, indent=1))
     aside.replace(stored)
     return result
+
+
+def place_of(bench: str, cell: Cell, repeats: int, folder: Path = CELLS) -> Path:
+    """Where a cell is kept when it is finished."""
+    return folder / f"{bench}-{cell.name}-{key_of(bench, cell, repeats)}.json"
 
 
 def key_of(bench: str, cell: Cell, repeats: int) -> str:
@@ -324,8 +329,10 @@ def _serve_call(request: str) -> None:
     """What the process of a ``Call`` does."""
     function, arguments = json.loads(request)
     timer = Timer()
-    figures = _function(function)(timer, **arguments)
-    print(json.dumps({"wall": timer.wall, "cpu": timer.cpu, "figures": figures or {}}))
+    answer = _function(function)(timer, **arguments) or {}
+    curves = {name: value for name, value in answer.items() if isinstance(value, list)}
+    figures = {name: value for name, value in answer.items() if name not in curves}
+    print(json.dumps({"wall": timer.wall, "cpu": timer.cpu, "figures": figures, "curves": curves}))
 
 
 if __name__ == "__main__":
