@@ -48,7 +48,7 @@ from corpuscle.engine.pool import (
 )
 from corpuscle.random import Random, beta, gamma, uniform
 
-__all__ = ["from_arrays", "log_seating", "sample_parameters", "to_arrays", "verify"]
+__all__ = ["from_arrays", "log_seating", "sample_parameters", "to_arrays", "verify", "verify_sizes"]
 
 _CHUNK = 1 << 17
 _OPENED, _REPEATED, _LOG_X, _JOINED = range(4)
@@ -287,8 +287,7 @@ def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
     _claim(bool(((node >= 0) & (node < len(nodes))).all()), "an entry in no node")
     _claim(bool((nodes[node, PARENT] != FREE).all()), "an entry in a free node")
     _claim(bool((entries[live, DISH] >= 0).all()) and _distinct(node, entries[live, DISH]), "a dish twice")
-    customers, tables, singles = entries[live, CUSTOMERS], entries[live, TABLES], entries[live, SINGLES]
-    _claim(bool(((singles >= 0) & (singles <= tables) & (tables <= customers)).all()), "tables without customers")
+    customers, tables = entries[live, CUSTOMERS], entries[live, TABLES]
     _claim(bool((customers >= (0 if empty else 1)).all()), "an entry without customers")
     _claim(bool(((up >= NONE) & (up < len(entries))).all()), "an entry below no entry")
     linked = np.flatnonzero(up >= 0)
@@ -306,6 +305,19 @@ def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
     return direct
 
 
+def verify_sizes(pool: Restaurants) -> None:
+    """Check free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
+    _verify_free(pool)
+    entries = pool.entries[: pool.counters[ENTRIES, USED]].astype(np.int64)
+    entries = entries[entries[:, NODE] >= 0]
+    customers, tables, singles = entries[:, CUSTOMERS], entries[:, TABLES], entries[:, SINGLES]
+    _claim(bool(((singles >= 0) & (singles <= tables) & (tables <= customers)).all()), "tables without customers")
+    seen = np.zeros(int(pool.counters[CELL_ROWS, USED]), np.int64)
+    _claim(_walk_cells(pool, 0, int(pool.counters[ENTRIES, USED]), seen) < 0, "table sizes that do not add up")
+    free = pool.cells[: len(seen), SIZE] == FREE
+    _claim(bool(((seen == 1) != free).all()), "a cell that no entry has")
+
+
 def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) -> np.ndarray:
     """Check every count of a pool, whatever its arrays hold; ``ValueError`` says what is wrong.
 
@@ -316,13 +328,9 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
     discounts, strengths = pool.discounts, pool.strengths
     sound = (discounts >= 0) & (discounts < 1) & (strengths >= 0) & np.isfinite(strengths)
     _claim(bool(sound.all()), "a discount outside [0, 1) or a negative strength")
-    _verify_free(pool)
+    verify_sizes(pool)
     _verify_nodes(pool)
     direct = _verify_entries(pool, empty)
-    seen = np.zeros(int(pool.counters[CELL_ROWS, USED]), np.int64)
-    _claim(_walk_cells(pool, 0, int(pool.counters[ENTRIES, USED]), seen) < 0, "table sizes that do not add up")
-    free = pool.cells[: len(seen), SIZE] == FREE
-    _claim(bool(((seen == 1) != free).all()), "a cell that no entry has")
     if variable:
         node = pool.entries[: len(direct), NODE]
         stopped = np.bincount(node[node >= 0], weights=direct[node >= 0], minlength=len(pool.nodes))
