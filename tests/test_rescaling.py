@@ -100,6 +100,13 @@ def test_topics_help_on_documents_that_have_them():
     assert model.log_probabilities(other).mean() > np.log(word_probabilities(model, other)).mean() + 0.05
 
 
+def test_the_top_words_of_topics_are_their_own():
+    tops = trained(iterations=100).top_words(4)
+    assert len(tops) == 3 and all(len(set(top)) == 4 for top in tops)
+    kinds = [sorted(int(word[1:]) % 4 for word in top)[1:3] for top in tops]  # the kind of at least three of four
+    assert sorted(kinds) == [[0, 0], [1, 1], [2, 2]]
+
+
 def test_perplexity_is_of_words_with_an_interval_over_documents():
     model, other = trained(), documents(seed=2, n=4)
     figures = model.perplexity(other, draws=50, particles=3)

@@ -304,6 +304,12 @@ class RescalingModel(TopicModel):
                 pass
         return out
 
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """The words that say most about each topic: those with the largest shares of its divergence from p(w)."""
+        weight = self._by_type * np.log(self._by_type / self._common[:, None])
+        best = np.argsort(-weight, axis=0, kind="stable")[:n].T
+        return [[self.vocab_.word(int(row) + FIRST - 1 if row else 0) for row in rows] for rows in best]
+
     # ---- keeping
 
     def settings(self) -> dict[str, tuple[Any, str]]:
