@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
+from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, METHODS, Aligner, learner
 from corpuscle.align.lexicon import lexicon
 from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.figures import alignment_grid, bar_plot
@@ -43,6 +43,7 @@ SETTINGS = {
     "symmetrisation": DEFAULT_SYMMETRISATION,
     "dictionary_from_links": 1.0,
     "dictionary_from_score": 0.1,
+    "doubts_by": "hmm",
     "suspicious": "no surer than 90 % of the pairs matched by chance",
 }
 FEWEST_PAIRS = 50
@@ -100,14 +101,14 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     training = Bitext(own_vocabulary(training.source), own_vocabulary(training.target))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
-        measured = _learned(training, path.with_name("align.measured.model"), job, settings)
+        measured = _learned(training, path.with_name("align.measured.model"), job, settings["method"])
         confidence, by_chance = doubts(
             bitext,
-            lambda pairs, half: _learned(pairs, path.with_name(f"align.half{half}.model"), job, settings),
+            lambda pairs, half: _learned(pairs, path.with_name(f"align.half{half}.model"), job, settings["doubts_by"]),
             _BY_CHANCE,
             job.seed,
         )
-    final = _learned(bitext, path, job, settings)
+    final = _learned(bitext, path, job, settings["method"])
     final.save(path)
     write_pharaoh(final.align(bitext, settings["symmetrisation"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
@@ -130,8 +131,9 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     }
 
 
-def _learned(bitext: Bitext, path: Path, job: Job, settings: Mapping[str, Any]) -> Aligner:
-    model = learner(settings["method"], workers=job.workers)
+def _learned(bitext: Bitext, path: Path, job: Job, method: str) -> Aligner:
+    chance = {"seed": job.seed} if hasattr(METHODS[method], "seed") else {}
+    model = learner(method, workers=job.workers, **chance)
     with unfinished(lambda resume: model.checkpoint(bitext, path, resume), path) as checkpoint:
         return model.fit(bitext, checkpoint=checkpoint)
 
@@ -202,10 +204,8 @@ def _report(findings: Findings, pack: str) -> Chapter:
 
 def _in_words(findings: Findings) -> str:
     held = findings["held_out"]
-    (before, other_before), (after, other_after) = (
-        [2 ** min(bits, 99) for bits in held[name]] for name in ("bits_without", "bits_with")
-    )
-    found = page.percent(held["found"] / held["asked"])
+    found, agreed = page.percent(held["found"] / held["asked"]), page.percent(held["agreement"])
+    known, other_known = map(page.percent, held["coverage"])
     return page.paragraph(
         f"Learned from {page.counted(findings['pairs'], 'sentence pair')} with {page.count(findings['words'][0])} and "
         f"{page.count(findings['words'][1])} words, in both directions at once. Nothing told the computer which words "
@@ -214,13 +214,24 @@ def _in_words(findings: Findings) -> str:
         f"How good is it? A model that learned without a tenth of the pairs ({page.count(held['pairs'])}, drawn by the "
         f"seed) was shown {page.counted(held['asked'], 'sentence')} of that tenth, each with {held['choices']} "
         f"translations of which one is right: it preferred the right one in {found} of the cases (guessing would give "
-        f"{page.percent(1 / held['choices'], 0)}). Guessing a word of the first language by its frequency is choosing "
-        f"among {before:,.0f} words; with the translation at hand it is choosing among {after:,.1f}. For the second "
-        f"language the numbers are {other_before:,.0f} and {other_after:,.1f}. This is about words that the model "
-        f"knows: {page.percent(held['coverage'][0])} and {page.percent(held['coverage'][1])} of those in the unseen "
-        f"pairs. Of all links that either direction sees, both see {page.percent(held['agreement'])}. There are no "
-        "gold links to compare with, so these figures say how much was learned, not how many links are right. The "
-        "model in the pack has the same settings and learned from all pairs."
+        f"{page.percent(1 / held['choices'], 0)}). {_guessing(held)}The model knows {known} and {other_known} of the "
+        f"words in the unseen pairs. Of all links that either direction sees, both see {agreed}. There are no gold "
+        "links to compare with, so these figures say how much was learned, not how many links are right. The model in "
+        "the pack has the same settings and learned from all pairs."
+    )
+
+
+def _guessing(held: Mapping[str, Any]) -> str:
+    """How much the other sentence helps to guess a word, where the method says how probable a sentence is."""
+    if held["bits_with"] is None:
+        return ""
+    (before, other_before), (after, other_after) = (
+        [2 ** min(bits, 99) for bits in held[name]] for name in ("bits_without", "bits_with")
+    )
+    return (
+        f"Guessing a known word of the first language by its frequency is choosing among {before:,.0f} words; with the "
+        f"translation at hand it is choosing among {after:,.1f}. For the second language the numbers are "
+        f"{other_before:,.0f} and {other_after:,.1f}. "
     )
 
 
@@ -243,7 +254,7 @@ def _pictures(findings: Findings) -> str:
     key = page.note(
         "The stronger the colour of a square, the more probable the link; dots are the links that were chosen."
     )
-    return f'<h3>Links</h3>{key}<div class="plots">{"".join(grids)}</div>'
+    return f"<h3>Links</h3>{key}{page.plots(grids)}"
 
 
 def _dictionary(findings: Findings) -> str:
@@ -262,8 +273,8 @@ def _doubts(findings: Findings) -> str:
     number, chance = findings["suspicious"], findings["by_chance"]
     listed = "No pair is" if number == 0 else "1 pair is" if number == 1 else f"{page.count(number)} pairs are"
     said = (
-        "The confidence of a pair is the mean probability that its words are linked to anything, by a model that "
-        "learned from the other half of the pairs. Of sentences that were matched by chance "
+        "The confidence of a pair is the mean probability that its words are linked to anything, by a model (a hidden "
+        "Markov model) that learned from the other half of the pairs. Of sentences that were matched by chance "
         f"{page.percent(_BY_CHANCE, 0)} have a confidence below {chance:.2f}. {listed} no surer than that (all of them "
         "are in suspicious.tsv): look for lines that have shifted, free translations and other languages. Pairs of "
         "rare words can be right and still be among them. The least sure ones:"
@@ -279,7 +290,7 @@ def _doubts(findings: Findings) -> str:
     return (
         f"<h3>Suspicious pairs</h3>{page.paragraph(said)}"
         + page.table(("line", "confidence", "one language", "the other"), rows, (1,))
-        + f'<div class="plots">{page.figure(plot)}</div>'
+        + page.plots([page.figure(plot)])
     )
 
 

@@ -16,12 +16,11 @@ from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import NgramModel, find_markup
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Job, Step
+from corpuscle.packs.step import FEWEST_SPACES, Chapter, Findings, Job, Step
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, seen
-from corpuscle.text.stats import characters_of_types
 from corpuscle.text.vocab import FIRST, UNKNOWN
 
 __all__ = ["LANGUAGE_MODEL"]
@@ -31,17 +30,15 @@ SETTINGS = {"method": "mkn", "orders": [1, 2, 3, 4, 5], "min_count": 1}
 _SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5
 _FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
-_FEWEST_SPACES = 0.02
 
 
 def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     text, (train, held_out, unit) = job.text, job.halves
     if (markup := find_markup(text)) is not None:
         raise InputError(*job.place(markup[0]), f"a literal {markup[1]}, which stands for the edge of a sentence")
-
-    if _share_of_spaces(text) < _FEWEST_SPACES:
+    if job.unspaced and text is job.raw:
         warn(
-            f"fewer than {page.percent(_FEWEST_SPACES, 0)} of the characters are spaces, and words are what stands "
+            f"fewer than {page.percent(FEWEST_SPACES, 0)} of the characters are spaces, and words are what stands "
             "between spaces: split the text into words before learning from it"
         )
 
@@ -73,6 +70,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "types": len(text.vocab) - FIRST,
         "marked_unknown": int((text.tokens == UNKNOWN).sum()),
         "sentences": len(text),
+        "segmented": text is not job.raw,
         "documents": 0 if text.document_starts is None else len(text.document_starts) - 1,
         "held_out": {
             "unit": unit,
@@ -90,12 +88,6 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "ngrams": np.diff(final.tables_.levels).tolist(),
         "bytes": (job.pack / FILE).stat().st_size,
     }
-
-
-def _share_of_spaces(text: Corpus) -> float:
-    """How many of the characters of the text stand between two words."""
-    spaces = text.n_tokens - len(text)
-    return spaces / max(1, spaces + int(characters_of_types(text.vocab) @ text.vocab.counts[FIRST:]))
 
 
 def _perplexity(figures: Mapping[str, Any]) -> float:
@@ -237,6 +229,14 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
             f"{page.count(findings['words'])} words, so it should be a little better than the figures say."
         ),
     ]
+    if findings["segmented"]:
+        parts.append(
+            page.paragraph(
+                "The words are those that the segmenter has found. It was not told anything about the tenth, but it "
+                "has read it, which flatters these figures a little; and they are figures a word, so they cannot be "
+                "compared with those of other words for the same text."
+            )
+        )
     sentences = held["repeated_sentences"] / held["sentences"]
     if sentences >= 0.005:
         words = held["repeated_words"] / max(1, held["words"])
@@ -270,48 +270,43 @@ def _plots(findings: Findings) -> str:
                 f"The best order is {findings['order']}. The band is the 95 % interval.",
             )
         )
-    coverage = findings["coverage"]
-    plots.append(
-        page.figure(
-            line_plot(
-                [Series("unknown words", coverage["read"], [100 * u for u in coverage["unseen"]])],
-                title="Would more text help?",
-                x_label="words of text read",
-                y_label="unknown words in unseen text, %",
-                log_x=True,
-                zero=True,
-            ),
+    coverage, frequencies = findings["coverage"], findings["frequencies"]
+    plots += [
+        page.curve(
+            "unknown words",
+            coverage["read"],
+            [100 * u for u in coverage["unseen"]],
             _trend(coverage),
-        )
-    )
-    plots.append(
-        page.figure(
-            line_plot(
-                [Series("covered", coverage["vocabulary"], [100 * c for c in coverage["covered"]])],
-                title="How few words cover the text",
-                x_label="most frequent words known",
-                y_label="share of unseen text that they cover, %",
-                log_x=True,
-                zero=True,
-            ),
+            title="Would more text help?",
+            x_label="words of text read",
+            y_label="unknown words in unseen text, %",
+            log_x=True,
+            zero=True,
+        ),
+        page.curve(
+            "covered",
+            coverage["vocabulary"],
+            [100 * c for c in coverage["covered"]],
             _few_words(coverage),
-        )
-    )
-    frequencies = findings["frequencies"]
-    plots.append(
-        page.figure(
-            line_plot(
-                [Series("words", frequencies["rank"], frequencies["count"])],
-                title="Frequent and rare words",
-                x_label="rank of the word",
-                y_label="how often it occurs",
-                log_x=True,
-                log_y=True,
-            ),
+            title="How few words cover the text",
+            x_label="most frequent words known",
+            y_label="share of unseen text that they cover, %",
+            log_x=True,
+            zero=True,
+        ),
+        page.curve(
+            "words",
+            frequencies["rank"],
+            frequencies["count"],
             "In most languages this is nearly a straight line (Zipf's law). Steps at the right are the rare words.",
-        )
-    )
-    return f'<div class="plots">{"".join(plots)}</div>'
+            title="Frequent and rare words",
+            x_label="rank of the word",
+            y_label="how often it occurs",
+            log_x=True,
+            log_y=True,
+        ),
+    ]
+    return page.plots(plots)
 
 
 def _trend(coverage: Mapping[str, Any]) -> str:
@@ -361,12 +356,13 @@ def _sentences(findings: Findings) -> str:
 LANGUAGE_MODEL = Step(
     name="lm",
     title="Language model",
-    version=2,
+    version=3,
     needs=("text",),
     writes=(FILE,),
     run=_run,
     report=_report,
     settings=SETTINGS,
+    after=("segment",),
     learned="a language model",
     kernels="corpuscle.lm",
 )

@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from corpuscle.figures import escape
+from corpuscle.figures import Series, escape, line_plot
 
 __all__ = [
     "beginning",
     "clip",
     "count",
     "counted",
+    "curve",
     "document",
     "escape",
     "facts",
@@ -24,6 +26,7 @@ __all__ = [
     "note",
     "paragraph",
     "percent",
+    "plots",
     "shaded",
     "shades",
     "table",
@@ -93,6 +96,17 @@ def figure(svg: str, caption: str = "", natural: bool = False) -> str:
     width = re.search(r'viewBox="0 0 ([0-9.]+)', svg) if natural else None
     style = f' style="max-width:{width[1]}px"' if width else ""
     return f"<figure{style}>{svg}{below}</figure>"
+
+
+def curve(name: str, x: Sequence[float], y: Sequence[float], caption: str = "", **settings: Any) -> str:
+    """A line plot of one series with a caption; ``settings`` are those of ``line_plot``."""
+    return figure(line_plot([Series(name, x, y)], **settings), caption)
+
+
+def plots(figures: Iterable[str]) -> str:
+    """Figures beside each other where there is room, else below."""
+    inside = "".join(figures)
+    return f'<div class="plots">{inside}</div>' if inside else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> str:

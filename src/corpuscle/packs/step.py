@@ -7,7 +7,8 @@ module with one such record, and a line in ``corpuscle.packs.learn.STEPS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +20,11 @@ from corpuscle.packs.heldout import Split, split
 from corpuscle.packs.kit import Kit
 from corpuscle.text import read_text
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import read_lines
+from corpuscle.text.files import AnyPath, read_lines
+from corpuscle.text.stats import characters_of_types
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Chapter", "Findings", "Job", "LeftOut", "Step", "unfinished"]
+__all__ = ["FEWEST_SPACES", "SEGMENTED", "Chapter", "Findings", "Job", "LeftOut", "Step", "blaming", "unfinished"]
 
 Findings = dict[str, Any]
 """What a step has found out: numbers, strings, lists and dictionaries, as JSON knows them."""
@@ -30,10 +32,27 @@ Findings = dict[str, Any]
 FEWEST_SENTENCES = 20
 """With fewer, a tenth held out says nothing."""
 
+FEWEST_SPACES = 0.02
+"""A text with a smaller share of spaces among its characters is taken to be written without them."""
+
+SEGMENTED = "segmented.txt"
+"""Where the segmenter writes the words of such a text, in the pack."""
+
 
 class LeftOut(InputError):
     """Raised by a step whose files do not hold enough to learn from, or do not need it: it is left out, and the report
     says why. A run in which nothing is learned ends with the first of these as its error."""
+
+
+@contextmanager
+def blaming(path: AnyPath) -> Iterator[None]:
+    """Turn the error of a learner that found nothing to learn from into ``LeftOut`` with the file it came from."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise LeftOut(path, None, error.reason) from error
 
 
 def unfinished(checkpoint: Callable[[bool], Checkpoint], path: Path) -> Checkpoint:
@@ -65,8 +84,8 @@ class Job:
         return {name: digest for role in roles for name, digest in self._hashes[role].items()}
 
     @cached_property
-    def text(self) -> Corpus:
-        """The running text: every file begins a document, and so does every empty line."""
+    def raw(self) -> Corpus:
+        """The running text as it is written: every file begins a document, and so does every empty line."""
         corpus = read_text(*self.kit.paths("text"), blank="document")
         filled = int((corpus.lengths > 0).sum())
         if filled < FEWEST_SENTENCES:
@@ -75,6 +94,24 @@ class Job:
         if len(corpus.vocab) == FIRST:
             raise LeftOut(self.kit.folder / "text", None, "no words, only the mark of unknown ones")
         return corpus
+
+    @cached_property
+    def share_of_spaces(self) -> float:
+        """How many of the characters of the text stand between two words."""
+        spaces = self.raw.n_tokens - len(self.raw)
+        letters = int(characters_of_types(self.raw.vocab) @ self.raw.vocab.counts[FIRST:])
+        return spaces / max(1, spaces + letters)
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether the words of the text are still to be found."""
+        return self.share_of_spaces < FEWEST_SPACES
+
+    @cached_property
+    def text(self) -> Corpus:
+        """The text in words: as it is written, or as the segmenter has split it if it is written without spaces."""
+        path = self.pack / SEGMENTED
+        return read_text(path, blank="document") if self.unspaced and path.is_file() else self.raw
 
     def place(self, sentence: int) -> tuple[str | None, int | None]:
         """File and line of a sentence of the text, for errors."""

@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from corpuscle.errors import InputError
 from corpuscle.figures import bar_plot, phrase_lattice
 from corpuscle.measure import news_measures
 from corpuscle.packs import page
 from corpuscle.packs.heldout import SHARE
-from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, unfinished
+from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.random import Random
 from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.transliterate import PhraseTransliterator
@@ -38,12 +37,8 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     if len(pairs) < FEWEST_NAMES:
         reason = f"only {page.counted(len(pairs), 'name')}; at least {FEWEST_NAMES} are needed"
         raise LeftOut(paths[0], None, reason)
-    try:
+    with blaming(paths[0]):
         return _learned(job, pairs, settings)
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise LeftOut(paths[0], None, error.reason) from error  # names of which nothing can be learned
 
 
 def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findings:
@@ -165,7 +160,7 @@ def _pictures(findings: Findings) -> str:
                 "Where the answer and the right one part; ∅ is nothing.",
             )
         )
-    return f'<div class="plots">{"".join(plots)}</div>' if plots else ""
+    return page.plots(plots)
 
 
 def _errors(findings: Findings) -> str:

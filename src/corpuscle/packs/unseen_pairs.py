@@ -29,7 +29,8 @@ def measure_unseen(model: Aligner, training: Bitext, held_out: Bitext, seed: int
     """What a model that learned from ``training`` makes of other pairs; lists are of the source, then of the target.
 
     - ``coverage``: the share of words that the model knows;
-    - ``bits_with``, ``bits_without``: bits a known word, given the sentence on the other side or by frequency alone;
+    - ``bits_with``, ``bits_without``: bits a known word, given the sentence on the other side (None if the method does
+      not say how probable a sentence is) or by frequency alone;
     - ``agreement``: of the links that either direction has, the share that both have;
     - ``found`` of ``asked`` sentences: the right one of ``choices`` translations has the highest confidence.
     """
@@ -43,7 +44,7 @@ def measure_unseen(model: Aligner, training: Bitext, held_out: Bitext, seed: int
     return {
         "pairs": len(held_out),
         "coverage": [k.n_tokens / max(1, held.n_tokens) for k, (held, _) in zip(known, sides, strict=True)],
-        "bits_with": (-given / sizes).tolist(),
+        "bits_with": (-given / sizes).tolist() if np.isfinite(given).all() else None,
         "bits_without": (-np.array(alone) / sizes).tolist(),
         "agreement": agreed / max(1, either),
         "confidence": float(model.confidence(held_out).mean()),

@@ -104,7 +104,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
             f"{findings['mutual_information_bits']:.2f} bits about the class of the next. The number of classes "
             f"follows a rule (the {SETTINGS['classes']}); the last command below learns another number of them."
         )
-        + f'<div class="plots">{plot}</div>'
+        + page.plots([plot])
         + '<h3>All classes, the largest first</h3><div class="grid">'
         + page.long_list(cards, _CLASSES_SHOWN, f"{len(cards) - _CLASSES_SHOWN} smaller classes")
         + "</div>",
@@ -125,5 +125,6 @@ WORD_CLASSES = Step(
     run=_run,
     report=_report,
     settings=SETTINGS,
+    after=("segment",),
     kernels="corpuscle.words",
 )
