@@ -254,12 +254,12 @@ def _distinct(first: np.ndarray, second: np.ndarray) -> bool:
     return len(np.unique(keys)) == len(keys)
 
 
-def _verify_free(pool: Restaurants) -> None:
-    for row, (name, items) in enumerate((("nodes", pool.nodes), ("entries", pool.entries), ("cells", pool.cells))):
-        used, _, free = pool.counters[row].tolist()
-        _claim(0 <= free <= used <= len(items), f"impossible numbers of {name}")
-        chain = int((items[:used, 0] == FREE).sum())
-        _claim(_free_chain(items, pool.counters, row) == free == chain, f"free {name} are not all in their chain")
+def verify_free(items: np.ndarray, counters: np.ndarray, row: int, name: str) -> None:
+    """Check the numbers and the chain of the free ones among items that ``pool.take`` gives out."""
+    used, _, free = counters[row].tolist()
+    _claim(0 <= free <= used <= len(items), f"impossible numbers of {name}")
+    chain = int((items[:used, 0] == FREE).sum())
+    _claim(_free_chain(items, counters, row) == free == chain, f"free {name} are not all in their chain")
 
 
 def _verify_nodes(pool: Restaurants) -> None:
@@ -307,7 +307,8 @@ def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
 
 def verify_sizes(pool: Restaurants) -> None:
     """Check free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
-    _verify_free(pool)
+    for row, (name, items) in enumerate((("nodes", pool.nodes), ("entries", pool.entries), ("cells", pool.cells))):
+        verify_free(items, pool.counters, row, name)
     entries = pool.entries[: pool.counters[ENTRIES, USED]].astype(np.int64)
     entries = entries[entries[:, NODE] >= 0]
     customers, tables, singles = entries[:, CUSTOMERS], entries[:, TABLES], entries[:, SINGLES]
