@@ -48,7 +48,7 @@ from corpuscle.engine.pool import (
 )
 from corpuscle.random import Random, beta, gamma, uniform
 
-__all__ = ["from_arrays", "log_seating", "sample_parameters", "to_arrays", "verify", "verify_sizes"]
+__all__ = ["from_arrays", "log_seating", "sample_parameters", "to_arrays", "verify", "verify_free", "verify_sizes"]
 
 _CHUNK = 1 << 17
 _OPENED, _REPEATED, _LOG_X, _JOINED = range(4)
