@@ -22,7 +22,8 @@ What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishe
   ``own_share`` (the first term) and ``passed_on`` (the factor of the second);
 - variable depth, where every customer stops at a depth of its own: ``corpuscle.engine.variable``;
 - one restaurant only, for models whose tables have other parents: ``find_entry``, ``entry_of``, ``drop_entry``,
-  ``join_table``, ``open_table``, ``leave_table``, and for moves of whole tables ``take_table``, ``place_table``.
+  ``join_table``, ``open_table``, ``leave_table``, for moves of whole tables ``take_table``, ``place_table``, and where
+  it must be known or undone what happened ``joined_size``, ``left_size``, ``resize_table``.
 
 Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
 come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
@@ -89,7 +90,9 @@ __all__ = [
     "has_cells",
     "has_room",
     "join_table",
+    "joined_size",
     "leave_table",
+    "left_size",
     "make_child",
     "make_context",
     "new_pool",
@@ -102,6 +105,7 @@ __all__ = [
     "release",
     "remove",
     "reseat",
+    "resize_table",
     "seat",
     "take_table",
     "unseat",
@@ -208,8 +212,8 @@ def open_table(pool, entry):
 
 
 @kernel_bare
-def join_table(pool, entry, stream):
-    """A customer joins one of the tables of an entry, with weights size - discount."""
+def joined_size(pool, entry, stream):
+    """The size of the table of an entry that a customer joins, drawn with weights size - discount."""
     entries, cells = pool.entries, pool.cells
     singles, at = entries[entry, SINGLES], np.int64(entries[entry, CELLS])
     size = np.int64(1)
@@ -227,6 +231,38 @@ def join_table(pool, entry, stream):
                     at = np.int64(cells[at, NEXT])
                     left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
                 size = np.int64(cells[at, SIZE])
+    return size
+
+
+@kernel_bare
+def left_size(pool, entry, stream):
+    """The size of the table of an entry that a customer leaves; each customer has the same probability."""
+    entries, cells = pool.entries, pool.cells
+    left = below(stream, np.int64(entries[entry, CUSTOMERS])) - entries[entry, SINGLES]
+    if left < 0:
+        return np.int64(1)
+    at = np.int64(entries[entry, CELLS])
+    if at < 0:
+        return np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
+    while left >= np.int64(cells[at, SIZE]) * cells[at, COUNT]:
+        left -= np.int64(cells[at, SIZE]) * cells[at, COUNT]
+        at = np.int64(cells[at, NEXT])
+    return np.int64(cells[at, SIZE])
+
+
+@kernel_bare
+def resize_table(pool, entry, size, new_size):
+    """A table of an entry gets another size; 0: it comes, or goes."""
+    if size > 0:
+        _take_table(pool, entry, size)
+    if new_size > 0:
+        place_table(pool, entry, new_size)
+
+
+@kernel_bare
+def join_table(pool, entry, stream):
+    """A customer joins one of the tables of an entry, with weights size - discount."""
+    size = joined_size(pool, entry, stream)
     _take_table(pool, entry, size)
     place_table(pool, entry, size + 1)
 
@@ -234,21 +270,11 @@ def join_table(pool, entry, stream):
 @kernel_bare
 def leave_table(pool, entry, stream):
     """One of the customers of an entry, each with the same probability, leaves: whether its table is gone with it."""
-    entries, cells = pool.entries, pool.cells
-    left = below(stream, np.int64(entries[entry, CUSTOMERS])) - entries[entry, SINGLES]
-    if left < 0:
-        _take_table(pool, entry, np.int64(1))
-        return True
-    at = np.int64(entries[entry, CELLS])
-    size = np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
-    if at >= 0:
-        while left >= np.int64(cells[at, SIZE]) * cells[at, COUNT]:
-            left -= np.int64(cells[at, SIZE]) * cells[at, COUNT]
-            at = np.int64(cells[at, NEXT])
-        size = np.int64(cells[at, SIZE])
+    size = left_size(pool, entry, stream)
     _take_table(pool, entry, size)
-    place_table(pool, entry, size - 1)
-    return False
+    if size > 1:
+        place_table(pool, entry, size - 1)
+    return size == 1
 
 
 # ---- prediction
