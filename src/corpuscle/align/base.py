@@ -42,7 +42,7 @@ UNSEEN = 1e-9
 """The probability of a couple that was never seen together."""
 
 DECODINGS = ("viterbi", "posterior")
-MATRICES = ("geo", "mean", "forward", "backward")
+MATRICES = ("geo", "mean", "forward", "backward", "nbest")
 DEFAULT_SYMMETRISATION = "grow-diag-final-and"
 
 _CELLS_A_CHUNK = 200_000
@@ -70,7 +70,8 @@ class Posteriors(NamedTuple):
 def _check(container: Container) -> None:
     from corpuscle.align import METHODS
 
-    if container.settings.get("method") not in METHODS:
+    method = METHODS.get(str(container.settings.get("method")))
+    if method is None or method.KIND.name != container.kind:
         raise ValueError("it does not say by which method it was learned")
     fertile = container.settings["method"] == "fertility"
     if any((f"fertilities/{side}" in container.arrays) != fertile for side in ("source", "target")):
@@ -243,9 +244,14 @@ class Aligner:
 
     def matrix(self, bitext: Bitext, kind: str = "geo") -> AlignmentMatrix:
         """How probable each link is: in one direction (``forward``, ``backward``), or the geometric (``geo``) or
-        arithmetic ``mean`` of both. Entries below 0.01 are zero."""
+        arithmetic ``mean`` of both; or how often it is among the ten best alignments of either (``nbest``), weighed by
+        their probabilities. Entries below 0.01 are zero."""
         if kind not in MATRICES:
             raise SettingError(f"a matrix is one of {', '.join(MATRICES)}, not {kind!r}")
+        if kind == "nbest":
+            from corpuscle.align.nbest import n_best_matrix
+
+            return n_best_matrix(self, bitext)
 
         def matrices(pairs: Pairs) -> np.ndarray:
             last = len(pairs.source_starts) - 1

@@ -81,9 +81,8 @@ class LogLinear(Stored):
       case without accents;
     - ``seed``: of the order of the sentence pairs;
     - ``max_length``: pairs with a longer side are not learned from;
-    - ``features``: features of your own, a function of two words or what ``read_features`` gives; a function cannot be
-      saved, so set ``user_.function`` again after loading. ``romaniser``: a function for ``romanise``, likewise
-      (``romaniser_``).
+    - ``features``: features of your own, a function of two words or what ``read_features`` gives; ``romaniser``: a
+      function that takes the place of ``romanise``. Functions cannot be saved: ``set_functions`` after loading.
     """
 
     method: ClassVar[str] = "loglinear"
@@ -135,6 +134,17 @@ class LogLinear(Stored):
         if not self.families and not self.user_.names and self.user_.function is None:
             raise SettingError("there are no features: name at least one family")
         self.missing_: list[str] = []
+
+    def set_functions(
+        self, features: Function | None = None, romaniser: Callable[[str], str] | None = None
+    ) -> None:
+        """Give a loaded model the functions that it was learned with: they cannot be saved."""
+        if features is not None:
+            self.user_.function = features
+            self.missing_ = [name for name in self.missing_ if "function" not in name]
+        if romaniser is not None:
+            self.romaniser_ = romaniser
+            self.missing_ = [name for name in self.missing_ if "romaniser" not in name]
 
     # Features.
 

@@ -38,7 +38,7 @@ def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[l
     """
     if not 1 <= k <= 10_000:
         raise SettingError(f"the number of best alignments is between 1 and 10000, not {k}")
-    if not isinstance(model, Model1 | Diagonal | HMM | LogLinear):
+    if type(model) not in (Model1, Diagonal, HMM, LogLinear):  # what builds on them is no chain
         raise SettingError(f"the method {model.method} has no list of best alignments, only their links' probabilities")
 
     def of_piece(pairs: Any) -> list[list[Ranked]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from corpuscle.cli.align_features import measure_oracle, weights, write_n_best
 from corpuscle.cli.common import (
     Digits,
     Json,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(help="Word alignment: which words translate which.")
+app.command()(weights)
 
 Source = Annotated[str, typer.Argument(metavar="SRC", help="Source sentences, one a line; or both sides, with |||.")]
 Target = Annotated[str | None, typer.Argument(metavar="[TGT]", help="Their translations, line by line.")]
@@ -56,10 +58,9 @@ def _read(source: str, target: str | None, preprocessing: Preprocessing | None =
 
 def _load(path: str, workers: int | None = None) -> Aligner:
     """A model of this task, and of no other."""
-    from corpuscle.align import Aligner
-    from corpuscle.model import read
+    from corpuscle.align import load
 
-    model = Aligner.from_container(read(path, Aligner.KIND))
+    model = load(path)
     model.workers = workers
     return model
 
@@ -91,7 +92,7 @@ def train(
     source: Source,
     output: Output,
     target: Target = None,
-    method: Annotated[str, typer.Option("--method", help="ibm1, diagonal, hmm or fertility.")] = "hmm",
+    method: Annotated[str, typer.Option("--method", help="ibm1, diagonal, hmm, fertility or loglinear.")] = "hmm",
     iterations: Annotated[int | None, typer.Option("--iterations", show_default="5", help="How many.")] = None,
     bayes: Annotated[
         bool | None,
@@ -111,7 +112,28 @@ def train(
     sweeps: Annotated[
         int | None, typer.Option("--sweeps", show_default="10", help="fertility: how often each chain draws them.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", show_default="1", help="fertility: of its draws.")] = None,
+    features: Annotated[
+        str | None, typer.Option("--features", metavar="FILE", help="loglinear: source, target, name, value: your own.")
+    ] = None,
+    families: Annotated[
+        str | None, typer.Option("--families", show_default="all", help="loglinear: which features, as pair,dice,jump.")
+    ] = None,
+    neighbourhood: Annotated[
+        str | None,
+        typer.Option("--neighbourhood", show_default="eb-model1", help="loglinear: or model1, cooc, full."),
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option("--beta", show_default="0.4", help="loglinear: the penalty; more is sparser.")
+    ] = None,
+    classes: Annotated[
+        int | None, typer.Option("--classes", show_default="50", help="loglinear: word classes of each side.")
+    ] = None,
+    null_jump: Annotated[
+        str | None, typer.Option("--null-jump", show_default="skip", help="loglinear: or remember.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", show_default="1", help="Of the draws of fertility, the order of loglinear.")
+    ] = None,
     max_length: Annotated[
         int, typer.Option("--max-length", help="Pairs with a longer side are aligned, not learned from.")
     ] = 100,
@@ -133,19 +155,21 @@ def train(
         check_output(links)
     import time
 
-    from corpuscle.align import learner
+    from corpuscle.align import learner, read_features
     from corpuscle.text.preprocessing import Preprocessing
 
     begin = time.perf_counter()
     given = {"iterations": iterations, "bayes": bayes, "alpha": alpha, "agreement": agreement, "p0": p0}
-    drawing = {"chains": chains, "sweeps": sweeps, "seed": seed}
-    chosen = {name: value for name, value in (given | drawing).items() if value is not None}
-    for name in drawing.keys() & chosen.keys() if method != "fertility" else ():
-        raise SettingError(f"--{name} belongs to the method fertility: {method} draws nothing")
+    given |= {"chains": chains, "sweeps": sweeps, "seed": seed, "beta": beta, "classes": classes}
+    given |= {"neighbourhood": neighbourhood, "null_jump": null_jump}
+    given["families"] = None if families is None else tuple(families.split(","))
+    chosen = {name: value for name, value in given.items() if value is not None}
+    preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
+    if features is not None:
+        chosen["features"] = read_features(features, preprocessing)
     if method == "ibm1" and p0 is not None:
         raise SettingError("Model 1 has no p0: its null word is as good as any other")
     aligner = learner(method, workers=workers, max_length=max_length, **chosen)
-    preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
     bitext = _read(source, target, preprocessing)
     with aligner.checkpoint(bitext, output, resume) as checkpoint:
         aligner.fit(bitext, preprocessing=preprocessing, checkpoint=checkpoint)
@@ -196,6 +220,9 @@ def apply(
         str | None,
         typer.Option("--all", metavar="PREFIX", help="Write PREFIX.forward, PREFIX.union and so on: all of them."),
     ] = None,
+    nbest: Annotated[
+        int | None, typer.Option("--nbest", min=1, help="The K best of one direction: line, rank, probability, links.")
+    ] = None,
     workers: Workers = None,
     quiet: Quiet = False,
 ) -> None:
@@ -206,6 +233,11 @@ def apply(
 
     loaded = _load(model, workers)
     bitext = _read(source, target, loaded.preprocessing_)
+    if nbest is not None:
+        if every is not None or weights or min_confidence > 0 or decode != "viterbi":
+            raise SettingError("--nbest goes with --symmetrise forward or backward, and with nothing else")
+        write_n_best(loaded, bitext, nbest, symmetrise, output)
+        return
     ways = (symmetrise,) if every is None else (*SYMMETRISATIONS, "posterior")
     found = loaded.align_all(bitext, ways, decode, threshold)
     if weights:
@@ -298,7 +330,7 @@ def matrix(
     source: Source,
     output: Output,
     target: Target = None,
-    kind: Annotated[str, typer.Option("--kind", help="geo, mean, forward or backward.")] = "geo",
+    kind: Annotated[str, typer.Option("--kind", help="geo, mean, forward, backward or nbest.")] = "geo",
     workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -376,6 +408,10 @@ def evaluate(
     against: Annotated[
         str | None, typer.Option("--against", metavar="LINKS", help="Other links of the same pairs, to compare with.")
     ] = None,
+    oracle: Annotated[
+        str | None,
+        typer.Option("--oracle", help="Judge what this neighbourhood, of the text of --train, allows: eb-model1, ..."),
+    ] = None,
     symmetrise: Symmetrise = "grow-diag-final-and",
     seed: Seed = 1,
     workers: Workers = None,
@@ -385,6 +421,14 @@ def evaluate(
     """Measure links against gold links: AER, precision, recall, F1 with intervals."""
     from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 
+    if oracle is not None:
+        if source is None or target is None or train is None or links is not None or model is not None:
+            raise SettingError("--oracle needs --source, --target and --train, and neither links nor a model")
+        bitext = _read(source, target)
+        wanted = _read_links(gold, len(bitext))
+        wanted.check_range(bitext, gold)
+        measure_oracle(wanted, bitext, _read(*train), oracle, seed, workers, as_json)
+        return
     if (links is None) == (model is None):
         raise SettingError("give links to judge, or a model and its texts (--model, --source, --target)")
     if (source is None) != (target is None):
@@ -408,9 +452,7 @@ def evaluate(
     if train is not None and bitext is not None:
         training = _read(*train, None if loaded is None else loaded.preprocessing_)
         values["singleton_fertility"] = singleton_fertility(found, bitext.source, training.source)
-        values["singleton_fertility_target"] = singleton_fertility(
-            found.transposed(), bitext.target, training.target
-        )
+        values["singleton_fertility_target"] = singleton_fertility(found.transposed(), bitext.target, training.target)
     if against is not None:
         other = _read_links(against, len(wanted))
         _check_links(wanted, other, gold, against, bitext)

@@ -31,6 +31,7 @@ ORIGINS = ("given", "default", "tuned")
 NEWER = "written by a newer version of Corpuscle"
 
 HOMES = {
+    "align.loglinear": "corpuscle.align.loglinear:LogLinear",
     "align.matrix": "corpuscle.align.matrices:MatrixFile",
     "align.model": "corpuscle.align:Aligner",
     "lm.class": "corpuscle.lm:ClassModel",
@@ -38,6 +39,7 @@ HOMES = {
     "lm.mixture": "corpuscle.lm:Mixture",
     "lm.ngram": "corpuscle.lm:NgramModel",
     "topics.rescaling": "corpuscle.topics:RescalingModel",
+    "segment.npylm": "corpuscle.segment:NestedSegmenter",
     "transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator",
     "words.classes": "corpuscle.words:WordClasses",
 }
