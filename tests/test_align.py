@@ -243,11 +243,12 @@ def error_rate(found: Alignments, truth: Alignments) -> float:
         (Model1(bayes=False), 0.20),
         (Model1(), 0.20),
         (Diagonal(), 0.14),
+        (Diagonal(bayes=True, agreement=False), 0.14),
         (HMM(agreement=False), 0.09),
         (HMM(), 0.09),
         (Fertility(), 0.12),  # these words have no habits of fertility to learn
     ],
-    ids=["ibm1", "ibm1-vb", "diagonal", "hmm", "hmm-agreement", "fertility"],
+    ids=["ibm1", "ibm1-vb", "diagonal", "diagonal-vb", "hmm", "hmm-agreement", "fertility"],
 )
 def test_the_truth_is_recovered(model, most) -> None:
     found = model.fit(SAMPLE).align(SAMPLE, "forward")

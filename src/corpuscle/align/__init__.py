@@ -55,7 +55,7 @@ METHODS: dict[str, Any] = {
 }
 """Method -> its class."""
 
-DEFAULT_METHOD = "hmm"
+DEFAULT_METHOD = "fertility"
 
 
 def learner(method: str = DEFAULT_METHOD, **settings: Any) -> Any:

@@ -33,7 +33,7 @@ _FERTILITY_PRIOR = 1.0
 """How many observations the fertilities of all words together are worth for those of one word."""
 
 _JUMP_PRIOR = 0.5
-_SWEEPS, _SKIP = 12, 2
+_SWEEPS, _SKIP = 48, 8
 """How often the links of sentences are drawn under a finished model, and after how many times they count."""
 
 _CELLS_A_CALL = 4_000_000

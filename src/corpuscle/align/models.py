@@ -324,11 +324,16 @@ class Diagonal(Learned):
 
     - ``p0``: how often a word comes from nothing;
     - ``strength``: lambda, how strongly links are drawn to the diagonal, at the start; it is learned.
+
+    By maximum likelihood and in agreement it makes fewer errors than as its authors learn it, by variational Bayes
+    (``bayes=True, agreement=False``).
     """
 
     method: ClassVar[str] = "diagonal"
     prior: ClassVar[int] = DIAGONAL
 
+    bayes: bool = False
+    agreement: bool = True
     p0: float = 0.08
     strength: float = 4.0
 

@@ -92,7 +92,7 @@ def train(
     source: Source,
     output: Output,
     target: Target = None,
-    method: Annotated[str, typer.Option("--method", help="ibm1, diagonal, hmm, fertility or loglinear.")] = "hmm",
+    method: Annotated[str, typer.Option("--method", help="ibm1, diagonal, hmm, fertility or loglinear.")] = "fertility",
     iterations: Annotated[int | None, typer.Option("--iterations", show_default="5", help="How many.")] = None,
     bayes: Annotated[
         bool | None,

@@ -273,6 +273,53 @@ def add_votes(pairs, swap, linked, links, nulls):
                 links[pairs.cell_starts[sentence] + linked[o + j] * state_step + j * output_step] += 1
 
 
+@kernel_bare
+def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
+    """The weights of all states; returns their sum. ``into`` and ``out_of`` are where the jumps to and from the first
+    state stand in ``jumps`` and in ``mirrored``, so that all arrays are read forwards."""
+    for i in range(m):
+        weights[i] = lexical[begin + i] * odds[i] * jumps[into + i] * mirrored[out_of + i]
+    total = 0.0
+    for i in range(m):
+        total += weights[i]
+    return total
+
+
+@kernel_bare
+def _draw_pair(linked, begin, m, n, kinds, first, laws, mirrored, lexical, nulls, sweeps, skip, scratch, sums, stream):
+    """Draw the links of one sentence pair ``sweeps`` times, adding up the probabilities of those that count.
+
+    ``lexical`` and ``sums`` float64 (at least n m,): what does not change, and the sums, output by output; ``nulls``
+    float64 (2, at least n): the same for no link.
+    """
+    width = len(laws.jumps) // 2
+    odds = scratch.scales
+    for turn in range(sweeps):
+        _prepare(linked, begin, n, m, scratch)
+        for i in range(m):
+            odds[i] = laws.odds[kinds[first + i], min(scratch.taken[i], MOST - 1)]
+        before = -1
+        for j in range(n):
+            old, after = linked[begin + j], scratch.after[j]
+            if old >= 0:
+                scratch.taken[old] -= 1
+                odds[old] = laws.odds[kinds[first + old], min(scratch.taken[old], MOST - 1)]
+            into, out_of = width - before, width - after
+            none = nulls[0, j] * laws.jumps[width + after - before]
+            total = none + _multiply(lexical, j * m, odds, laws.jumps, into, mirrored, out_of, m, scratch.weights)
+            if turn >= skip:
+                share = 1.0 / total
+                for i in range(m):
+                    sums[j * m + i] += scratch.weights[i] * share
+                nulls[1, j] += none * share
+            new = _drawn(scratch.weights, m, none, total, stream)
+            linked[begin + j] = new
+            if new >= 0:
+                scratch.taken[new] += 1
+                odds[new] = laws.odds[kinds[first + new], min(scratch.taken[new], MOST - 1)]
+                before = new
+
+
 @kernel
 def draw_links(pairs, first, last, swap, tally, laws, key, sweeps, skip, linked, links, nulls):
     """Link probabilities of sentence pairs first..last-1 when the tally stands still: means over ``sweeps`` draws, the
@@ -285,47 +332,41 @@ def draw_links(pairs, first, last, swap, tally, laws, key, sweeps, skip, linked,
     outputs = pairs.source if swap else pairs.target
     state_starts = pairs.target_starts if swap else pairs.source_starts
     output_starts = pairs.source_starts if swap else pairs.target_starts
-    longest = 1
+    longest, largest = 1, 1
     for sentence in range(first, last):
-        longest = max(longest, state_starts[sentence + 1] - state_starts[sentence])
-        longest = max(longest, output_starts[sentence + 1] - output_starts[sentence])
+        m = state_starts[sentence + 1] - state_starts[sentence]
+        n = output_starts[sentence + 1] - output_starts[sentence]
+        longest, largest = max(longest, m, n), max(largest, m * n)
     after, taken, nobody = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(0, np.int64)
     scratch = Scratch(np.empty(longest), np.empty(longest), after, taken, nobody, nobody)
-    base, first_output = pairs.cell_starts[first], output_starts[first]
+    lexical, sums, none = np.empty(largest), np.empty(largest), np.empty((2, longest))
+    mirrored = laws.jumps[::-1].copy()
     share = 1.0 / (sweeps - skip)
-    links[:] = 0.0
-    nulls[:] = 0.0
     stream = np.zeros(2, np.uint64)
     for sentence in range(first, last):
         s, o = state_starts[sentence], output_starts[sentence]
         m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
+        start = pairs.cell_starts[sentence]
         state_step, output_step = (1, m) if swap else (n, 1)
         words = np.uint64(key)
         for i in range(m):
-            words = mix(words + np.uint64(states[s + i] + 1))
-        for j in range(n):
-            words = mix(words + np.uint64(outputs[o + j] + 1))
-        stream[0], stream[1] = words, 0
-        for turn in range(sweeps):
-            _prepare(linked, o - first_output, n, m, scratch)
-            for i in range(m):
-                scratch.scales[i] = _scale(tally, laws, states[s + i], taken[i])
-            before = -1
+            kind = states[s + i]
+            words = mix(words + np.uint64(kind + 1))
+            scale = (1.0 - laws.p0) / (tally.states[kind] + laws.alpha * laws.support)
             for j in range(n):
-                at, cell = o - first_output + j, pairs.cell_starts[sentence] + j * output_step
-                old = linked[at]
-                if old >= 0:
-                    taken[old] -= 1
-                    scratch.scales[old] = _scale(tally, laws, states[s + old], taken[old])
-                none = _weight_of_none(tally, laws, outputs[o + j], before, after[j])
-                total = none + _weigh(pairs, cell, state_step, m, tally, laws, before, after[j], scratch)
-                if turn >= skip:
-                    for i in range(m):
-                        links[cell - base + i * state_step] += scratch.weights[i] / total * share
-                    nulls[at] += none / total * share
-                new = _drawn(scratch.weights, m, none, total, stream)
-                linked[at] = new
-                if new >= 0:
-                    taken[new] += 1
-                    scratch.scales[new] = _scale(tally, laws, states[s + new], taken[new])
-                    before = new
+                count = tally.couples[pairs.cells[start + i * state_step + j * output_step]]
+                lexical[j * m + i] = (count + laws.alpha) * scale
+        for j in range(n):
+            output = outputs[o + j]
+            words = mix(words + np.uint64(output + 1))
+            rest = tally.unlinked[0] + laws.alpha * laws.support
+            none[0, j], none[1, j] = laws.p0 * (tally.nulls[output] + laws.alpha) / rest, 0.0
+        sums[: m * n] = 0.0
+        stream[0], stream[1] = words, 0
+        begin = o - output_starts[first]
+        _draw_pair(linked, begin, m, n, states, s, laws, mirrored, lexical, none, sweeps, skip, scratch, sums, stream)
+        for j in range(n):
+            nulls[begin + j] = none[1, j] * share
+            for i in range(m):
+                cell = start - pairs.cell_starts[first] + i * state_step + j * output_step
+                links[cell] = sums[j * m + i] * share
