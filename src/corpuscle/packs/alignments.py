@@ -21,7 +21,7 @@ from corpuscle.figures import alignment_grid, bar_plot
 from corpuscle.packs import dictionary, page
 from corpuscle.packs.heldout import SHARE, own_vocabulary
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, unfinished
-from corpuscle.packs.unseen_pairs import doubts, measure_unseen
+from corpuscle.packs.unseen_pairs import Doubts, doubts, measure_unseen
 from corpuscle.random import Random
 from corpuscle.text import Bitext, read_bitext, read_text
 from corpuscle.text.alignments import write_pharaoh
@@ -102,7 +102,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
         measured = _learned(training, path.with_name("align.measured.model"), job, settings["method"])
-        confidence, by_chance = doubts(
+        halves = doubts(
             bitext,
             lambda pairs, half: _learned(pairs, path.with_name(f"align.half{half}.model"), job, settings["doubts_by"]),
             _BY_CHANCE,
@@ -120,13 +120,15 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "files": [list(file) for file in parallel.files],
         "words": [bitext.source.n_tokens, bitext.target.n_tokens],
         "types": [len(bitext.source.vocab) - FIRST, len(bitext.target.vocab) - FIRST],
-        "held_out": measure_unseen(measured, training, bitext.select(held), job.seed),
+        "held_out": measure_unseen(measured, bitext.select(held), job.seed),
+        "bits_with": halves.bits_with,
+        "bits_without": halves.bits_without,
         "grids": _grids(measured, bitext.select(held), settings["symmetrisation"]),
         "entries": len(entries),
         "headwords": len({entry.source for entry in entries}),
         "shown": dictionary.headwords(entries)[:_SHOWN],
-        "confidence": np.histogram(confidence, np.linspace(0, 1, 11))[0].tolist(),
-        **_suspicious(parallel, confidence, by_chance, job.pack / SUSPICIOUS),
+        "confidence": np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(),
+        **_suspicious(parallel, halves, job.pack / SUSPICIOUS),
         "bytes": path.stat().st_size,
     }
 
@@ -155,10 +157,11 @@ def _grids(model: Aligner, held_out: Bitext, symmetrisation: str) -> list[dict[s
     ]
 
 
-def _suspicious(parallel: Parallel, confidence: np.ndarray, by_chance: float, path: Path) -> dict[str, Any]:
+def _suspicious(parallel: Parallel, halves: Doubts, path: Path) -> dict[str, Any]:
     """List the pairs that hardly translate each other in a file, the worst first; and the least sure ones of all."""
+    confidence = halves.confidence
     order = np.argsort(confidence, kind="stable")
-    bad = order[confidence[order] <= by_chance]
+    bad = order[confidence[order] <= halves.by_chance]
 
     def row(pair: int) -> tuple[str, int, float, list[str], list[str]]:
         source, target = parallel.bitext.source.words(pair), parallel.bitext.target.words(pair)
@@ -171,7 +174,7 @@ def _suspicious(parallel: Parallel, confidence: np.ndarray, by_chance: float, pa
         [name, line, round(value, 4), page.beginning(source, _WORDS), page.beginning(target, _WORDS)]
         for name, line, value, source, target in map(row, order[:_WORST].tolist())
     ]
-    return {"suspicious": len(bad), "by_chance": by_chance, "worst": worst}
+    return {"suspicious": len(bad), "by_chance": halves.by_chance, "worst": worst}
 
 
 def _report(findings: Findings, pack: str) -> Chapter:
@@ -180,7 +183,8 @@ def _report(findings: Findings, pack: str) -> Chapter:
     figures = {name: findings[name] for name in ("pairs", "entries", "suspicious")} | {
         "held_out_pairs": held["pairs"],
         "found": found,
-        **{name: held[name] for name in ("agreement", "coverage", "bits_with", "bits_without")},
+        **{name: held[name] for name in ("agreement", "coverage")},
+        **{name: findings[name] for name in ("bits_with", "bits_without")},
     }
     return Chapter(
         headline=(
@@ -206,32 +210,33 @@ def _in_words(findings: Findings) -> str:
     held = findings["held_out"]
     found, agreed = page.percent(held["found"] / held["asked"]), page.percent(held["agreement"])
     known, other_known = map(page.percent, held["coverage"])
-    return page.paragraph(
+    learned = page.paragraph(
         f"Learned from {page.counted(findings['pairs'], 'sentence pair')} with {page.count(findings['words'][0])} and "
         f"{page.count(findings['words'][1])} words, in both directions at once. Nothing told the computer which words "
         "belong together: a link is what makes the other sentence most probable."
-    ) + page.paragraph(
+    )
+    judged = page.paragraph(
         f"How good is it? A model that learned without a tenth of the pairs ({page.count(held['pairs'])}, drawn by the "
         f"seed) was shown {page.counted(held['asked'], 'sentence')} of that tenth, each with {held['choices']} "
         f"translations of which one is right: it preferred the right one in {found} of the cases (guessing would give "
-        f"{page.percent(1 / held['choices'], 0)}). {_guessing(held)}The model knows {known} and {other_known} of the "
-        f"words in the unseen pairs. Of all links that either direction sees, both see {agreed}. There are no gold "
-        "links to compare with, so these figures say how much was learned, not how many links are right. The model in "
-        "the pack has the same settings and learned from all pairs."
+        f"{page.percent(1 / held['choices'], 0)}). The model knows {known} and {other_known} of the words in the "
+        f"unseen pairs. Of all links that either direction sees, both see {agreed}. There are no gold links to compare with, "
+        "so these figures say how much was learned, not how many links are right. The model in the pack has the same "
+        "settings and learned from all pairs."
     )
+    return learned + judged + _guessing(findings)
 
 
-def _guessing(held: Mapping[str, Any]) -> str:
-    """How much the other sentence helps to guess a word, where the method says how probable a sentence is."""
-    if held["bits_with"] is None:
-        return ""
+def _guessing(findings: Findings) -> str:
+    """How much the other sentence helps to guess a word."""
     (before, other_before), (after, other_after) = (
-        [2 ** min(bits, 99) for bits in held[name]] for name in ("bits_without", "bits_with")
+        [2 ** min(bits, 99) for bits in findings[name]] for name in ("bits_without", "bits_with")
     )
-    return (
-        f"Guessing a known word of the first language by its frequency is choosing among {before:,.0f} words; with the "
+    return page.paragraph(
+        "Each half of the pairs was also looked at by a model (a hidden Markov model) that learned from the other "
+        f"half. Guessing a word of the first language by its frequency is choosing among {before:,.0f} words; with the "
         f"translation at hand it is choosing among {after:,.1f}. For the second language the numbers are "
-        f"{other_before:,.0f} and {other_after:,.1f}. "
+        f"{other_before:,.0f} and {other_after:,.1f}. This is about words that those models know."
     )
 
 
@@ -273,8 +278,8 @@ def _doubts(findings: Findings) -> str:
     number, chance = findings["suspicious"], findings["by_chance"]
     listed = "No pair is" if number == 0 else "1 pair is" if number == 1 else f"{page.count(number)} pairs are"
     said = (
-        "The confidence of a pair is the mean probability that its words are linked to anything, by a model (a hidden "
-        "Markov model) that learned from the other half of the pairs. Of sentences that were matched by chance "
+        "The confidence of a pair is the mean probability that its words are linked to anything, by the model that "
+        "learned from the other half of the pairs. Of sentences that were matched by chance "
         f"{page.percent(_BY_CHANCE, 0)} have a confidence below {chance:.2f}. {listed} no surer than that (all of them "
         "are in suspicious.tsv): look for lines that have shifted, free translations and other languages. Pairs of "
         "rare words can be right and still be among them. The least sure ones:"

@@ -15,7 +15,7 @@ from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Split", "own_vocabulary", "split"]
+__all__ = ["SHARE", "Split", "held_documents", "own_vocabulary", "split"]
 
 SHARE = 0.1
 FEWEST_DOCUMENTS = 10
@@ -59,15 +59,30 @@ def _draw(weights: np.ndarray, seed: int, most: float) -> np.ndarray:
     return np.array(taken, np.int64)
 
 
+def held_documents(corpus: Corpus, seed: int) -> np.ndarray:
+    """A tenth of the text in whole documents: which of them, bool (n_documents,). None are, if there are few or if each
+    is too large."""
+    starts = corpus.document_starts
+    if starts is None:
+        return np.zeros(0, bool)
+    held = np.zeros(len(starts) - 1, bool)
+    if len(held) >= FEWEST_DOCUMENTS:
+        held[_draw(np.diff(starts_of(_sizes(corpus))[starts]), seed, 2 * SHARE)] = True
+    return held
+
+
+def _sizes(corpus: Corpus) -> np.ndarray:
+    """Tokens of each sentence with its end, which a model predicts too."""
+    return corpus.lengths + 1
+
+
 def split(corpus: Corpus, seed: int) -> Split:
     """Set a tenth of the tokens aside: the same for the same text and seed."""
-    sizes = corpus.lengths + 1  # with the end of the sentence, which a model predicts too
-    held, unit = np.zeros(len(corpus), bool), "sentences"
-    starts = corpus.document_starts
-    if starts is not None and len(starts) > FEWEST_DOCUMENTS:
-        for document in _draw(np.diff(starts_of(sizes)[starts]), seed, 2 * SHARE):
-            held[starts[document] : starts[document + 1]] = True
-            unit = "documents"
-    if not held.any():
-        held[_draw(sizes, seed, 1.0)] = True
+    documents = held_documents(corpus, seed)
+    if documents.any():
+        assert corpus.document_starts is not None
+        held, unit = np.repeat(documents, np.diff(corpus.document_starts)), "documents"
+    else:
+        held, unit = np.zeros(len(corpus), bool), "sentences"
+        held[_draw(_sizes(corpus), seed, 1.0)] = True
     return Split(own_vocabulary(corpus.select(~held)), corpus.select(held), unit)

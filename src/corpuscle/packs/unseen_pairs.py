@@ -10,60 +10,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.align import Aligner
+from corpuscle.packs.heldout import own_vocabulary
 from corpuscle.random import Random
 from corpuscle.text import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.vocab import UNKNOWN
+from corpuscle.text.vocab import UNKNOWN, Vocab
 
-__all__ = ["doubts", "measure_unseen"]
+__all__ = ["Doubts", "doubts", "measure_unseen"]
 
 _CHOICES, _ASKED = 10, 200
 
 
-def measure_unseen(model: Aligner, training: Bitext, held_out: Bitext, seed: int) -> dict[str, Any]:
-    """What a model that learned from ``training`` makes of other pairs; lists are of the source, then of the target.
+def measure_unseen(model: Aligner, held_out: Bitext, seed: int) -> dict[str, Any]:
+    """What a model makes of pairs that it has not seen.
 
-    - ``coverage``: the share of words that the model knows;
-    - ``bits_with``, ``bits_without``: bits a known word, given the sentence on the other side (None if the method does
-      not say how probable a sentence is) or by frequency alone;
+    - ``coverage``: the share of words that the model knows, of the source and of the target;
     - ``agreement``: of the links that either direction has, the share that both have;
     - ``found`` of ``asked`` sentences: the right one of ``choices`` translations has the highest confidence.
     """
-    sides = [(held_out.source, training.source), (held_out.target, training.target)]
-    known = [_known(held, learned) for held, learned in sides]
-    given = model.log_likelihood(Bitext(*known))[::-1]  # the source's first
-    alone = [_by_frequency(corpus, learned) for corpus, (_, learned) in zip(known, sides, strict=True)]
-    sizes = np.array([max(1, corpus.n_tokens) for corpus in known]) * math.log(2)
+    sides = (held_out.source, model.source_vocab_), (held_out.target, model.target_vocab_)
     one, two = model.align_all(held_out, ("forward", "backward")).values()
     agreed, either = len(one.intersection(two).links), len(one.union(two).links)
     return {
         "pairs": len(held_out),
-        "coverage": [k.n_tokens / max(1, held.n_tokens) for k, (held, _) in zip(known, sides, strict=True)],
-        "bits_with": (-given / sizes).tolist() if np.isfinite(given).all() else None,
-        "bits_without": (-np.array(alone) / sizes).tolist(),
+        "coverage": [_known(held, vocab).n_tokens / max(1, held.n_tokens) for held, vocab in sides],
         "agreement": agreed / max(1, either),
         "confidence": float(model.confidence(held_out).mean()),
         **_choices(model, held_out, seed),
     }
 
 
-def _known(corpus: Corpus, training: Corpus) -> Corpus:
-    """A text without the words that do not occur in the training text, in the ids of the latter."""
-    recoded = corpus.recode(training.vocab)
+def _known(corpus: Corpus, vocab: Vocab) -> Corpus:
+    """A text without the words that a vocabulary does not have, in the ids of the latter."""
+    recoded = corpus.recode(vocab)
     kept = recoded.tokens != UNKNOWN
     sentence = np.repeat(np.arange(len(recoded)), recoded.lengths)[kept]
     starts = starts_of(np.bincount(sentence, minlength=len(recoded)))
     return Corpus(recoded.tokens[kept], starts, recoded.vocab)
 
 
-def _by_frequency(corpus: Corpus, training: Corpus) -> float:
-    """The log probability of a text by the frequencies of words alone."""
-    frequencies = training.vocab.counts[corpus.tokens] / training.vocab.counts.sum()
+def _by_frequency(corpus: Corpus) -> float:
+    """The log probability of a text by the frequencies of words in its vocabulary alone."""
+    frequencies = corpus.vocab.counts[corpus.tokens] / corpus.vocab.counts.sum()
     return float(np.log(frequencies).sum())
 
 
@@ -81,20 +74,39 @@ def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
     return {"found": int(found.sum()), "asked": asked, "choices": choices}
 
 
-def doubts(
-    bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int
-) -> tuple[np.ndarray, float]:
-    """How sure of each pair a model is that learned from the other half of the pairs, float64 (n_pairs,); and how sure
-    it is of pairs matched by chance: so sure that ``share`` of them lie below.
+class Doubts(NamedTuple):
+    """What models say that learned from the other half of the pairs.
 
-    ``learned(pairs, half)`` gives a model. A pair with an empty side has confidence 0.
+    - ``confidence``: how sure of each pair, float64 (n_pairs,), 0 for a pair with an empty side;
+    - ``by_chance``: how sure of sentences matched by chance: a given share of those is no surer than this;
+    - ``bits_with``, ``bits_without``: bits a word of source and target that the model knows, given the sentence on the
+      other side, or by frequency alone.
     """
+
+    confidence: np.ndarray
+    by_chance: float
+    bits_with: list[float]
+    bits_without: list[float]
+
+
+def doubts(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int) -> Doubts:
+    """Learn from one half of the pairs and look at the other, and the other way round; ``learned(pairs, half)`` gives a
+    model whose method says how probable sentences are."""
     order = np.array(Random(seed, "packs/halves").shuffled(range(len(bitext))))
     confidence, by_chance = np.zeros(len(bitext)), []
+    given, alone, sizes = np.zeros(2), np.zeros(2), np.zeros(2)
     for half in (0, 1):
-        inside = np.sort(order[half::2])
-        model = learned(bitext.select(np.sort(order[1 - half :: 2])), half)
-        confidence[inside] = model.confidence(bitext.select(inside))
-        mixed = order[half::2]
-        by_chance.append(model.confidence(Bitext(bitext.source.select(mixed), bitext.target.select(np.roll(mixed, 1)))))
-    return confidence, float(np.quantile(np.concatenate(by_chance), share))
+        other = bitext.select(np.sort(order[1 - half :: 2]))
+        model = learned(Bitext(own_vocabulary(other.source), own_vocabulary(other.target)), half)
+        mixed, inside = order[half::2], np.sort(order[half::2])
+        unseen = bitext.select(inside)
+        confidence[inside] = model.confidence(unseen)
+        matched = Bitext(bitext.source.select(mixed), bitext.target.select(np.roll(mixed, 1)))
+        by_chance.append(model.confidence(matched))
+        known = Bitext(_known(unseen.source, model.source_vocab_), _known(unseen.target, model.target_vocab_))
+        given += model.log_likelihood(known)[::-1]  # the source's first
+        alone += [_by_frequency(known.source), _by_frequency(known.target)]
+        sizes += [known.source.n_tokens, known.target.n_tokens]
+    bits = np.maximum(1, sizes) * math.log(2)
+    threshold = float(np.quantile(np.concatenate(by_chance), share))
+    return Doubts(confidence, threshold, (-given / bits).tolist(), (-alone / bits).tolist())
