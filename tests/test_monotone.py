@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import frozen
-from corpuscle.engine import monotone
+from corpuscle.engine import monotone, windows
 from corpuscle.engine.phrases import trie
 from corpuscle.lm import NgramModel
 from corpuscle.random import Random
@@ -14,11 +14,11 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
-WEIGHTS = {"language": 0.6, "joint": 0.3, "phrase": -0.2, "unknown": -3.0}
+WEIGHTS = {"language": 0.6, "joint": 0.3, "context": 0.4, "phrase": -0.2, "unknown": -3.0}
 
 
 class World:
-    """A random table over a small alphabet, with both models."""
+    """A random table over a small alphabet, with all models."""
 
     def __init__(self, seed):
         random = Random(seed, "test")
@@ -27,6 +27,11 @@ class World:
         units = [[random.choice("pqrs") for _ in range(1 + random.below(4))] for _ in range(40)]
         self.lm = NgramModel(order=3, min_count=1).fit(Corpus.from_sentences(targets))
         self.joint = NgramModel(order=2, min_count=1).fit(Corpus.from_sentences(units))
+        self.pieces = [[], [], []] + [[FIRST + random.below(3) for _ in range(i % 3)] for i in range(4)]
+        starts = np.cumsum([0, *map(len, self.pieces)])
+        symbols = np.array([symbol for own in self.pieces for symbol in own])
+        weights = np.array([random.uniform() for _ in range(64)] * (windows.WEIGHTS // 64))
+        self.windows = windows.windows(starts, symbols, np.ones(len(self.pieces)), FIRST + 3, 2, weights)
         sources = sorted({tuple(FIRST + random.below(3) for _ in range(1 + random.below(3))) for _ in range(9)})
         padded = np.array([[*s, *[-1] * (3 - len(s))] for s in sources], np.int32)
         nodes, node_of = trie(padded, np.array([len(s) for s in sources]))
@@ -55,9 +60,23 @@ class World:
         corpus = Corpus(np.array(symbols, np.int32), np.array([0, len(symbols)]), model.vocab_)
         return float(model.events(corpus).log_probability.sum())
 
+    def places(self, source):
+        """What the model of pieces at their places says, float64 (places, pieces)."""
+        out = np.empty((len(source), len(self.pieces)))
+        windows.judge(self.windows, frozen(source, np.int32), windows.room(2, len(source)), out)
+        return out
+
+    def suits(self, places, p, pieces):
+        total = 0.0
+        for piece in pieces:
+            if self.pieces[piece] and p < len(places):
+                total += places[p, piece]
+                p += len(self.pieces[piece])
+        return total
+
     def all_rewritings(self, source, copies):
         """Every segmentation and choice, with its score: {output: best score}."""
-        best = {}
+        best, places = {}, self.places(source)
 
         def extend(p, target, pieces, score):
             if p == len(source):
@@ -70,19 +89,20 @@ class World:
                     copied = [copies[p]] if copies[p] else []
                     entries = [(-1, WEIGHTS["unknown"], copied, [0])]
                 for _, value, added, units in entries:
-                    extend(p + length, target + added, pieces + units, score + value + WEIGHTS["phrase"])
+                    value += WEIGHTS["phrase"] + WEIGHTS["context"] * self.suits(places, p, units)
+                    extend(p + length, target + added, pieces + units, score + value)
 
         extend(0, [], [], 0.0)
         return best
 
     def limits(self, n_best, beam=3000, threshold=np.inf, distinct=True):
-        return monotone.Limits(beam, threshold, 3, n_best, distinct, WEIGHTS["language"], WEIGHTS["joint"],
-                               WEIGHTS["phrase"], WEIGHTS["unknown"], self.lm.initial_state, self.joint.initial_state,
-                               END)  # fmt: skip
+        weights = (WEIGHTS[name] for name in ("language", "joint", "context", "phrase", "unknown"))
+        states = (self.lm.initial_state, self.joint.initial_state)
+        return monotone.Limits(beam, threshold, 3, n_best, distinct, *weights, *states, END)
 
     def decode(self, source, copies, limits):
         found = monotone.decode(
-            self.options, (self.lm.automaton_, self.joint.automaton_), limits,
+            self.options, monotone.Models(self.lm.automaton_, self.joint.automaton_, self.windows), limits,
             np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32), 0, 1,
         )  # fmt: skip
         outputs = []
@@ -127,9 +147,10 @@ def test_scores_are_the_weighted_features_counted_again():
     for i, (output, score) in enumerate(ranked):
         segments = found.segments[found.segment_starts[i] : found.segment_starts[i + 1], 0]
         table = sum(self_score(world, option) for option in segments.tolist())
-        assert found.language[i] == pytest.approx(world.score(world.lm, list(output)), abs=1e-9)
-        total = table + len(segments) * WEIGHTS["phrase"] + WEIGHTS["language"] * found.language[i]
-        assert total + WEIGHTS["joint"] * found.joint[i] == pytest.approx(score, abs=1e-9)
+        assert found.logs[i, 0] == pytest.approx(world.score(world.lm, list(output)), abs=1e-9)
+        total = table + len(segments) * WEIGHTS["phrase"] + WEIGHTS["language"] * found.logs[i, 0]
+        total += WEIGHTS["joint"] * found.logs[i, 1] + WEIGHTS["context"] * found.logs[i, 2]
+        assert total == pytest.approx(score, abs=1e-9)
 
 
 def self_score(world, option):
@@ -149,6 +170,14 @@ def test_all_derivations_come_in_order_where_outputs_may_repeat():
     for (output, score), _ in zip(distinct, range(len(first)), strict=False):
         if output in first:
             assert first[output] == pytest.approx(score, abs=1e-9)
+
+
+def test_a_lattice_that_outgrows_its_room_is_searched_again(monkeypatch):
+    world = World(5)
+    source = [FIRST, FIRST + 1, FIRST, FIRST + 1]
+    _, ranked = world.decode(source, [0] * 4, world.limits(30))
+    monkeypatch.setattr(monotone, "_EDGES", 3)
+    assert world.decode(source, [0] * 4, world.limits(30))[1] == ranked
 
 
 def test_a_wider_beam_is_never_worse_and_one_hypothesis_still_gives_an_answer():

@@ -70,7 +70,9 @@ def train(
         typer.Option("--dev", metavar="PAIRS", help="Tune weights on these pairs instead of a tenth of the input."),
     ] = None,
     reverse: Reverse = False,
-    metric: Annotated[str, typer.Option("--metric", help="What tuning raises: bleu, acc or fscore.")] = "bleu",
+    metric: Annotated[
+        str, typer.Option("--metric", help="What tuning raises: likelihood, bleu, acc or fscore.")
+    ] = "likelihood",
     tune: Annotated[bool, typer.Option("--tune/--no-tune", help="Tune the weights.")] = True,
     final_refit: Annotated[
         bool, typer.Option("--final-refit/--no-final-refit", help="After tuning learn from the held-out tenth too.")
@@ -89,16 +91,19 @@ def train(
     joint_order: Annotated[
         int, typer.Option("--joint-order", help="Order of the joint model of both sides; 0: none.")
     ] = 6,
+    context: Annotated[
+        int, typer.Option("--context", help="How many letters to either side the context model sees; 0: none.")
+    ] = 4,
     beam: Annotated[int, typer.Option("--beam", help="Hypotheses kept at each letter.")] = 10,
     threshold: Annotated[
         float, typer.Option("--threshold", help="Hypotheses so much worse than the best are dropped.")
     ] = 10.0,
     table_limit: Annotated[int, typer.Option("--table-limit", help="Targets considered of each source phrase.")] = 20,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points of tuning.")] = 20,
+    restarts: Annotated[
+        int, typer.Option("--restarts", help="Random starting points of tuning (not for likelihood).")
+    ] = 20,
     rounds: Annotated[int, typer.Option("--rounds", help="At most so many rounds of tuning.")] = 10,
-    phrase_penalty: Annotated[
-        bool, typer.Option("--phrase-penalty", help="Weigh the number of phrases too.")
-    ] = False,
+    phrase_penalty: Annotated[bool, typer.Option("--phrase-penalty", help="Weigh the number of phrases too.")] = False,
     references: Annotated[
         str, typer.Option("--references", help="Learn from the first accepted target of a name, or from all.")
     ] = "first",
@@ -121,7 +126,7 @@ def train(
     begin = time.perf_counter()
     model = METHODS[method](
         aligner=aligner, symmetrisation=symmetrisation, heuristics=heuristics, iterations=iterations,
-        max_phrase=max_phrase, order=order, joint_order=joint_order, beam=beam, threshold=threshold,
+        max_phrase=max_phrase, order=order, joint_order=joint_order, context=context, beam=beam, threshold=threshold,
         table_limit=table_limit, tune=tune, metric=metric, restarts=restarts, rounds=rounds,
         phrase_penalty=phrase_penalty, references=references, final_refit=final_refit, units=units,
         lowercase=lowercase, seed=seed, workers=workers,

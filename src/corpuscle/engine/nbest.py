@@ -78,15 +78,19 @@ def _first_time(seen, hypothesis, text):
 
 
 @kernel
+def _symbol_before(symbol, text):
+    text = (text ^ np.uint64(symbol)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x632BE59BD9B4E019)
+    return text ^ (text >> np.uint64(29))
+
+
+@kernel
 def _before(options, option, text):
     """The hash of an option's target followed by an output with the hash ``text``."""
     if option < -1:
-        return (text ^ np.uint64(-1 - option)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x632BE59BD9B4E019)
+        return _symbol_before(np.int64(-1 - option), text)
     if option >= 0:
         for i in range(options.target_starts[option + 1] - 1, options.target_starts[option] - 1, -1):
-            text = (text ^ np.uint64(options.targets[i])) * np.uint64(0x9E3779B97F4A7C15)
-            text += np.uint64(0x632BE59BD9B4E019)
-            text ^= text >> np.uint64(29)
+            text = _symbol_before(np.int64(options.targets[i]), text)
     return text
 
 
@@ -123,7 +127,7 @@ def search(options, limits, first, endings, scores, edges, most_pops):
     ranked = _rank_edges(edges, first_edge)
     edge_of, next_of = np.empty(256, np.int64), np.empty(256, np.int64)
     after, text = np.empty(256), np.empty(256, np.uint64)
-    heap, size = np.empty((2, 256)), 0
+    heap, size = np.empty((2, 256)), np.int64(0)
     seen, n_seen = np.zeros(1024, np.uint64), 0
     done, n_done = np.empty(limits.n_best, np.int64), 0
     made = 0
@@ -148,9 +152,7 @@ def search(options, limits, first, endings, scores, edges, most_pops):
         follower, edge = packed >> 32, packed & 4294967295
         into, source = np.int64(ranked[0, edge]), np.int64(ranked[1, edge])
         if edge + 1 < first_edge[into + 1]:
-            heap, size = _push(
-                heap, ranked[3, edge + 1] + after[follower], follower * 4294967296.0 + (edge + 1), size
-            )
+            heap, size = _push(heap, ranked[3, edge + 1] + after[follower], follower * 4294967296.0 + (edge + 1), size)
         option = np.int64(ranked[2, edge])
         behind = _before(options, option, text[follower])
         if limits.distinct:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, prefetch
+from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
 
 __all__ = [
     "ROOT",
@@ -141,7 +141,7 @@ def log_tables(ngrams: Ngrams, probability: np.ndarray, backoff: np.ndarray) -> 
 # ---- look-up
 
 
-@kernel
+@kernel_bare
 def find(words, low, high, word):
     """The row of ``word`` among the rows ``low`` to ``high``, whose words rise; or -1."""
     end = high
@@ -211,7 +211,7 @@ def automaton(tables: Tables) -> Automaton:
     return Automaton(tables.order, contexts, rows)
 
 
-@kernel
+@kernel_bare
 def _search(rows, low, size, word):
     """The last of ``size`` rows from ``low`` on whose word is not above ``word``, or ``low``; without branches."""
     while size > 1:
@@ -221,7 +221,7 @@ def _search(rows, low, size, word):
     return low
 
 
-@kernel
+@kernel_bare
 def step(model, state, word):
     """Read one word: ``(state after it, natural log of its probability)``.
 

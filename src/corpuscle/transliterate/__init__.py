@@ -50,7 +50,7 @@ def warm() -> None:
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", CorpuscleWarning)
         path = os.path.join(folder, "model")
-        for metric in "bleu", "fscore":
+        for metric in "bleu", "fscore", "likelihood":
             model = PhraseTransliterator(metric=metric, restarts=0, rounds=1, tuning_nbest=3).fit(pairs)
         crossed = Alignments.from_pairs([[(0, 0)] for _ in range(len(model.bitext_))])
         repair(crossed, model.bitext_)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.monotone import Derivations, Limits, decode
+from corpuscle.engine.monotone import Derivations, Limits, Models, decode
+from corpuscle.engine.windows import Windows
 from corpuscle.lm import NgramModel
 from corpuscle.scale import chunks_of, workers
 from corpuscle.text.corpus import Corpus
@@ -59,13 +60,14 @@ class Found(NamedTuple):
 
 class Decoder:
     """Rewrites words. ``weights`` are those of the four table features, the language model of the target, the joint
-    model of both sides, and the number of phrases."""
+    model of both sides, the model of pieces in their context, and the number of phrases."""
 
     def __init__(
         self,
         table: PhraseTable,
         lm: NgramModel,
         joint: NgramModel,
+        context: Windows,
         source: Vocab,
         weights: np.ndarray,
         search: Search,
@@ -73,7 +75,7 @@ class Decoder:
         self.table, self.lm, self.joint = table, lm, joint
         self.source, self.weights, self.search = source, weights, search
         self.options, self.entries = table.options(weights[:4], search.limit)
-        self.models = (lm.automaton_, joint.automaton_)
+        self.models = Models(lm.automaton_, joint.automaton_, context)
 
     def encode(self, words: list[list[str]]) -> tuple[Corpus, np.ndarray]:
         """Words as symbols of the table; and what stands for each letter that the table does not cover."""
@@ -95,6 +97,7 @@ class Decoder:
             float(self.weights[4]),
             float(self.weights[5]),
             float(self.weights[6]),
+            float(self.weights[7]),
             float(UNKNOWN_FEATURE * self.weights[:4].sum()),
             self.lm.initial_state,
             self.joint.initial_state,
@@ -127,8 +130,7 @@ class Decoder:
             segment_starts = np.concatenate([segment_starts, part.segment_starts[1:] + segment_starts[-1]])
         segments = np.concatenate([part.segments for part in parts] or [np.empty((0, 2), np.int32)])
         scores = np.concatenate([part.scores for part in parts] or [np.empty(0)])
-        language = np.concatenate([part.language for part in parts] or [np.empty(0)])
-        joint = np.concatenate([part.joint for part in parts] or [np.empty(0)])
+        logs = np.concatenate([part.logs for part in parts] or [np.empty((0, 3))])
         option = segments[:, 0].astype(np.int64)
         covered = option >= 0
         entry = np.full(len(option), -1, np.int64)
@@ -146,9 +148,9 @@ class Decoder:
         inside = np.repeat(covered, lengths)
         shift = np.repeat(np.where(covered, self.options.target_starts[np.maximum(option, 0)], 0) - ends[:-1], lengths)
         targets[inside] = self.options.targets[(shift + np.arange(ends[-1]))[inside]]
-        sums = np.zeros((len(scores), 7))
+        sums = np.empty((len(scores), 8))
         totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
         sums[:, :4] = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
-        sums[:, 4], sums[:, 5], sums[:, 6] = language, joint, np.diff(segment_starts)
+        sums[:, 4:7], sums[:, 7] = logs, np.diff(segment_starts)
         shown = np.column_stack([entry, segments[:, 1], lengths]).astype(np.int32)
         return Found(starts, scores, sums, ends[segment_starts], targets, segment_starts, shown)

@@ -10,6 +10,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.engine.phrases import LONGEST, Trie
+from corpuscle.engine.windows import WEIGHTS
 from corpuscle.errors import InputError
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
@@ -17,6 +18,7 @@ from corpuscle.text.files import AnyPath, read_lines, write_atomically
 from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate
+from corpuscle.transliterate.context import Context
 from corpuscle.transliterate.table import PhraseTable
 from corpuscle.transliterate.tuning import Round
 
@@ -33,7 +35,7 @@ __all__ = [
 ]
 
 HISTORY = {
-    "history/weights": Array("float64", ("rounds", 7), finite=True),
+    "history/weights": Array("float64", ("rounds", 8), finite=True),
     "history/values": Array("float64", ("rounds",), finite=True),
     "history/candidates": Array("int64", ("rounds",), low=0),
 }
@@ -45,7 +47,7 @@ PARTIAL = Kind("transliterate.phrase.partial", 1, HISTORY)
 def history_arrays(history: Sequence[Round]) -> dict[str, np.ndarray]:
     """Rounds of tuning as a file keeps them."""
     return {
-        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 7),
+        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
         "history/values": np.array([step.value for step in history], np.float64),
         "history/candidates": np.array([step.candidates for step in history], np.int64),
     }
@@ -87,7 +89,17 @@ def _check(loaded: Container) -> None:
     for component, size in types:
         if len(loaded.component(component).arrays["vocab/counts"]) != extra.get(size, -4) + 3:
             raise ValueError(f"the table and its component {component!r} have different symbols")
-    if not extra.get("joint") and len(arrays["units"]):
+    _check_pieces(loaded)
+
+
+def _check_pieces(loaded: Container) -> None:
+    """Pieces are there for the joint model, or for that of pieces in their context, whose weights a hash finds."""
+    arrays, context = loaded.arrays, loaded.settings["context"] > 0
+    if len(arrays["context"]) != (WEIGHTS if context else 0):
+        raise ValueError(f"{len(arrays['context'])} weights of the context")
+    if len(arrays["pieces/counts"]) != (loaded.extra["unit_types"] + 3 if context else 0):
+        raise ValueError("the table and the pieces in their context are different")
+    if not context and not loaded.extra["joint"] and len(arrays["units"]):
         raise ValueError("there are pieces, but no model of them")
 
 
@@ -112,7 +124,11 @@ KIND = Kind(
         "target_starts": Array("int64", ("entries+1",), offsets_into="target_symbols"),
         "units": Array("int32", ("unit_symbols",), low=3, high="unit_types+3"),
         "unit_starts": Array("int64", ("entries+1",), offsets_into="unit_symbols"),
-        "weights": Array("float64", (7,), finite=True),
+        "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
+        "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
+        "pieces/counts": Array("int64", ("pieces",), low=0),
+        "context": Array("float32", ("context_weights",), finite=True),
+        "weights": Array("float64", (8,), finite=True),
         **HISTORY,
     },
     components=_components,
@@ -121,7 +137,7 @@ KIND = Kind(
 
 
 def arrays_of(
-    table: PhraseTable, source: Vocab, weights: np.ndarray, history: Sequence[Round]
+    table: PhraseTable, source: Vocab, context: Context, weights: np.ndarray, history: Sequence[Round]
 ) -> dict[str, np.ndarray]:
     """The arrays of a model file."""
     return {
@@ -136,6 +152,7 @@ def arrays_of(
         "target_starts": table.target_starts,
         "units": table.units,
         "unit_starts": table.unit_starts,
+        **context.arrays(),
         "weights": weights,
         **history_arrays(history),
     }

@@ -1,9 +1,10 @@
 """PhraseTransliterator: names are rewritten phrase by phrase, under weights tuned on names that the tables did not see.
 
-The score of a rewriting is a weighted sum of seven numbers: the four features of the phrase table, the log probability
+The score of a rewriting is a weighted sum of eight numbers: the four features of the phrase table, the log probability
 of a letter n-gram model of the target, that of an n-gram model over small pieces of both sides together (the joint
-model), and the number of phrases. Phrases and weights are those of statistical machine translation (Koehn, Och and
-Marcu 2003; Och 2003) on letters; the joint model is that of Bisani and Ney (2008), as one more feature.
+model), that of the same pieces among the source letters around them (the context model), and the number of phrases.
+Phrases and weights are those of statistical machine translation (Koehn, Och and Marcu 2003; Och 2003) on letters; the
+joint model is that of Bisani and Ney (2008), as one more feature.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
-from corpuscle.text.vocab import Vocab
+from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, combined
+from corpuscle.transliterate.context import Context
 from corpuscle.transliterate.decoding import Decoder, Found, Search
 from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_arrays, history_from, table_from
 from corpuscle.transliterate.links import ALIGNERS, align_letters
@@ -41,8 +43,8 @@ from corpuscle.transliterate.tuning import METRICS, Round, Tuner
 
 __all__ = ["FEATURES", "FEWEST", "PhraseTransliterator"]
 
-FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "phrases")
-"""The seven numbers that weights belong to."""
+FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
+"""The eight numbers that weights belong to."""
 
 FEWEST, FEW = 50, 500
 """With fewer pairs there is nothing to learn; with few the result is poor."""
@@ -58,17 +60,19 @@ class PhraseTransliterator:
     - ``aligner``: ``joint``, or one of the aligners of sentences with ``symmetrisation`` and, if ``heuristics``, links
       that do not cross and reach every target letter; ``iterations`` of its training;
     - ``max_phrase``: letters of the longest phrase (1 to 8); ``order``, ``joint_order``: of the letter model and of the
-      joint model (0: none);
+      joint model (0: none); ``context``: how many letters to either side the context model looks (0: none);
     - ``beam``, ``threshold``, ``table_limit``: how many hypotheses, how much worse than the best, how many targets of a
       source phrase the search keeps;
-    - ``tune``: find weights (else the start weights stay); ``metric``: what they should raise, ``bleu`` (of letters),
-      ``acc`` or ``fscore``; ``restarts``, ``rounds``, ``tuning_nbest``: random starts, rounds and candidates of tuning;
+    - ``tune``: find weights (else the start weights stay); ``metric``: what they should raise, the ``likelihood`` of
+      accepted targets, ``bleu`` (of letters), ``acc`` or ``fscore``; ``restarts``, ``rounds``, ``tuning_nbest``: random
+      starts (not for ``likelihood``), rounds and candidates of tuning;
     - ``phrase_penalty``: also weigh the number of phrases;
     - ``references``: learn from the ``first`` accepted target of a name, or from ``all``, sharing its weight;
     - ``final_refit``: after tuning on a part of the pairs learn the tables again from all of them;
     - ``units``: ``characters`` or ``graphemes``; ``lowercase``: both sides.
 
-    Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``source_vocab_``, ``weights_`` (7,), ``history_``.
+    Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``context_``, ``source_vocab_``, ``weights_`` (8,),
+    ``history_``.
     """
 
     method = "phrase"
@@ -81,11 +85,12 @@ class PhraseTransliterator:
     max_phrase: int = 7
     order: int = 8
     joint_order: int = 6
+    context: int = 4
     beam: int = 10
     threshold: float = 10.0
     table_limit: int = 20
     tune: bool = True
-    metric: str = "bleu"
+    metric: str = "likelihood"
     restarts: int = 20
     rounds: int = 10
     tuning_nbest: int = 100
@@ -103,6 +108,7 @@ class PhraseTransliterator:
             ("max_phrase", 1, 8),
             ("order", 1, 20),
             ("joint_order", 0, 20),
+            ("context", 0, 8),
             ("beam", 1, 10_000),
             ("table_limit", 1, 10_000),
             ("restarts", 0, 10_000),
@@ -147,7 +153,7 @@ class PhraseTransliterator:
         if self.tune and dev is not None and not len(dev):
             raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
         training, tuning = self._divided(pairs) if self.tune and dev is None else (pairs, list(dev or ()))
-        self.weights_ = start_weights(self.joint_order > 0)
+        self.weights_ = start_weights(self.joint_order > 0, self.context > 0)
         self.history_: list[Round] = []
         self._learn(training)
         if self.tune:
@@ -233,12 +239,15 @@ class PhraseTransliterator:
             bitext, self.aligner, self.iterations, self.symmetrisation, self.heuristics, self.workers
         )
         self.alignments_, self.bitext_ = alignments, bitext
-        table, units = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
+        names = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
-            self.joint_ = self._model(units, self.joint_order) if self.joint_order else None
-        self.table_ = table if self.joint_order else table.without_units()
+            self.joint_ = self._model(names.units, self.joint_order) if self.joint_order else None
+        self.context_ = (
+            Context.learned(names, bitext.source, self.context, self.seed) if self.context else Context.none()
+        )
+        self.table_ = names.table if self.joint_order or self.context else names.table.without_units()
         self.source_vocab_ = bitext.source.vocab
 
     def _model(self, corpus: Corpus, order: int) -> NgramModel:
@@ -249,7 +258,7 @@ class PhraseTransliterator:
         if not words:
             raise InputError(None, None, "no development pair can be used: different numbers of words")
         letters = [self.spelling.symbols(source) for source, _ in words]
-        free = np.array([True] * 5 + [self.joint_order > 0, self.phrase_penalty])
+        free = np.array([True] * 5 + [self.joint_order > 0, self.context > 0, self.phrase_penalty])
         references = [[self.spelling.symbols(target) for target in targets] for _, targets in words]
         threads = self.workers or default_workers()
         tuner = Tuner(references, self.lm_.vocab_, self.metric, free, self.restarts, self.seed, threads)
@@ -268,7 +277,7 @@ class PhraseTransliterator:
     def _decoder(self, weights: np.ndarray) -> Decoder:
         joint = self.joint_ if self.joint_ is not None else self.lm_
         search = Search(self.beam, self.threshold, self.table_limit)
-        return Decoder(self.table_, self.lm_, joint, self.source_vocab_, weights, search)
+        return Decoder(self.table_, self.lm_, joint, self.context_.windows, self.source_vocab_, weights, search)
 
     # ---- writing names
 
@@ -324,18 +333,23 @@ class PhraseTransliterator:
         save(
             path,
             self.KIND,
-            arrays_of(self.table_, self.source_vocab_, self.weights_, self.history_)
+            arrays_of(self.table_, self.source_vocab_, self.context_, self.weights_, self.history_)
             | {"items/training": self.items_, "items/tuning": self.tuning_items_},
             settings=self.settings_,
             provenance=self.provenance_,
             extra={
                 "roots": int(self.table_.trie.roots),
                 "target_types": len(self.lm_.vocab_) - 3,
-                "unit_types": 0 if self.joint_ is None else len(self.joint_.vocab_) - 3,
+                "unit_types": self._piece_types(),
                 "joint": self.joint_ is not None,
             },
             components=components,
         )
+
+    def _piece_types(self) -> int:
+        """How many different pieces there are, 0 if no model needs them."""
+        pieces = len(self.context_.counts) if self.joint_ is None else len(self.joint_.vocab_)
+        return max(0, pieces - FIRST)
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> PhraseTransliterator:
@@ -354,6 +368,7 @@ class PhraseTransliterator:
         self.lm_ = NgramModel.from_container(loaded.component("lm"))
         self.joint_ = NgramModel.from_container(loaded.component("joint")) if loaded.extra["joint"] else None
         self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
+        self.context_ = Context.from_arrays(arrays, self.context, len(self.source_vocab_))
         self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
         nothing = np.empty(0, np.uint64)
         self.items_, self.tuning_items_ = (arrays.get(f"items/{name}", nothing) for name in ("training", "tuning"))
@@ -370,9 +385,9 @@ class PhraseTransliterator:
         self.__dict__.pop("decoder", None)
 
 
-def start_weights(joint: bool) -> np.ndarray:
+def start_weights(joint: bool, context: bool) -> np.ndarray:
     """Before tuning: 0.2 for each feature of the table, 0.5 for each model, nothing for the number of phrases."""
-    return np.array([0.2, 0.2, 0.2, 0.2, 0.5, 0.5 if joint else 0.0, 0.0])
+    return np.array([0.2, 0.2, 0.2, 0.2, 0.5, 0.5 * joint, 0.5 * context, 0.0])
 
 
 def _usable(words: Iterable[WordPair]) -> list[WordPair]:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.monotone import Options
 from corpuscle.engine.phrases import LONGEST, Occurrences, Trie, blocks, extract, intern, lexical, phrase_blocks, trie
+from corpuscle.engine.stacks import Options
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
@@ -132,7 +132,7 @@ class PhraseTable:
         return options, kept
 
     def without_units(self) -> PhraseTable:
-        """The same table for use without a joint model."""
+        """The same table for use without models of pieces."""
         nothing = frozen(np.empty(0), np.int32)
         return dataclasses.replace(self, unit_starts=frozen(np.zeros(len(self) + 1), np.int64), units=nothing)
 
@@ -180,10 +180,13 @@ def _gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 class Learned(NamedTuple):
-    """What a pass over aligned names gives: the phrase table, and the names as sequences of smallest pieces."""
+    """What a pass over aligned names gives: the phrase table, the names as sequences of smallest pieces, and the source
+    letters of every piece in the vocabulary of that corpus (CSR: int64 starts, int32 letters)."""
 
     table: PhraseTable
     units: Corpus
+    piece_starts: np.ndarray
+    piece_letters: np.ndarray
 
 
 def build_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
@@ -208,7 +211,7 @@ def build_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
     node = node_of[row_key[chosen] // len(target_firsts)]
     order = np.lexsort((np.arange(len(chosen)), -count, node))
     picked = Occurrences(*(column[chosen[order]] for column in rows))
-    units, entry_units, entry_starts = _units(bitext, alignments, picked)
+    units, entry_units, entry_starts, pieces = _units(bitext, alignments, picked)
     starts = starts_of(picked.target_length)
     where = np.repeat(picked.target - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
     table = PhraseTable(
@@ -222,7 +225,7 @@ def build_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
         frozen(entry_starts, np.int64),
         frozen(entry_units, np.int32),
     )
-    return Learned(table, units)
+    return Learned(table, units, *pieces)
 
 
 def _source_trie(tokens: np.ndarray, found: Occurrences, firsts: np.ndarray, longest: int) -> tuple[Trie, np.ndarray]:
@@ -234,8 +237,11 @@ def _source_trie(tokens: np.ndarray, found: Occurrences, firsts: np.ndarray, lon
     return trie(phrases, lengths)
 
 
-def _units(bitext: Bitext, alignments: Alignments, entries: Occurrences) -> tuple[Corpus, np.ndarray, np.ndarray]:
-    """All names as sequences of smallest pieces, a Corpus; and the entries of the table in the same pieces (CSR)."""
+def _units(
+    bitext: Bitext, alignments: Alignments, entries: Occurrences
+) -> tuple[Corpus, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """All names as sequences of smallest pieces, a Corpus; the entries of the table in the same pieces (CSR); and the
+    source letters of the pieces (CSR)."""
     source, target = bitext.source, bitext.target
     of_names, starts = blocks(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
     of_entries, entry_starts = phrase_blocks(entries)
@@ -243,10 +249,13 @@ def _units(bitext: Bitext, alignments: Alignments, entries: Occurrences) -> tupl
     left, _ = intern(source.tokens, pieces[:, 0], pieces[:, 1])
     right, right_firsts = intern(target.tokens, pieces[:, 2], pieces[:, 3])
     _, first, inverse = np.unique(left * len(right_firsts) + right, return_index=True, return_inverse=True)
-    words = []
+    words: list[str] = []
+    letters: list[np.ndarray] = [source.tokens[:0]] * FIRST
     for a, n, b, m in pieces[first].tolist():
         f, e = source.vocab.decode(source.tokens[a : a + n]), target.vocab.decode(target.tokens[b : b + m])
         words.append("".join(f) + BETWEEN + "".join(e))
+        letters.append(source.tokens[a : a + n])
     ids = (FIRST + inverse).astype(np.int32)
     vocab = Vocab.from_words(words, np.bincount(inverse[: len(of_names)], minlength=len(words)))
-    return Corpus(ids[: len(of_names)], starts, vocab), ids[len(of_names) :], entry_starts
+    sources = (starts_of(map(len, letters)), np.concatenate(letters))
+    return Corpus(ids[: len(of_names)], starts, vocab), ids[len(of_names) :], entry_starts, sources

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine import mert
+from corpuscle.engine import likelihood, mert
 from corpuscle.engine.overlaps import bleu_statistics, f_statistics
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of
@@ -18,7 +18,7 @@ from corpuscle.transliterate.decoding import Found
 
 __all__ = ["METRICS", "Round", "Tuner", "normalised"]
 
-METRICS = ("bleu", "acc", "fscore")
+METRICS = ("likelihood", "bleu", "acc", "fscore")
 GAIN = 1e-4
 """Another round must gain at least so much."""
 
@@ -41,8 +41,9 @@ class Tuner:
     """Finds weights for development words with accepted targets.
 
     - ``references``: for each word its accepted targets, each a list of letters;
-    - ``metric``: corpus BLEU of letters, accuracy, or mean F-score;
-    - ``free``: which weights may change, bool (6,); ``restarts``: how many random starting points a round has.
+    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters, accuracy, or mean F-score, which
+      have no slope and are raised by line searches from several points;
+    - ``free``: which weights may change, bool (k,); ``restarts``: how many random starting points a round has.
     """
 
     def __init__(
@@ -74,14 +75,11 @@ class Tuner:
     def _spans(self) -> list[list[tuple[int, int]]]:
         _, starts, first = self.references
         bounds = starts.tolist()
-        return [
-            [(bounds[r], bounds[r + 1]) for r in range(a, b)]
-            for a, b in pairwise(first.tolist())
-        ]
+        return [[(bounds[r], bounds[r + 1]) for r in range(a, b)] for a, b in pairwise(first.tolist())]
 
     def measured(self, found: Found, item: np.ndarray) -> np.ndarray:
         """The statistics of all candidates."""
-        if self.metric == "acc":
+        if self.metric in ("acc", "likelihood"):
             starts, targets = found.target_starts.tolist(), found.targets.tolist()
             right = [tuple(targets[starts[c] : starts[c + 1]]) in self.answers[i] for c, i in enumerate(item.tolist())]
             return np.column_stack([np.array(right, np.float64), np.ones(len(item))])
@@ -115,6 +113,10 @@ class Tuner:
     def optimise(self, weights: np.ndarray, iteration: int) -> tuple[float, np.ndarray]:
         """The best weights for the pools that a climb from the present or from a random point finds."""
         pools, k = self.pools(), int(self.free.sum())
+        result = np.zeros(len(self.free))
+        if self.metric == "likelihood":
+            value, result[self.free] = likelihood.maximise(pools, weights[self.free])
+            return value, result
         figure = mert.BLEU if self.metric == "bleu" else mert.SHARE
 
         def attempt(number: int) -> tuple[float, np.ndarray]:
@@ -125,9 +127,15 @@ class Tuner:
         with ThreadPoolExecutor(self.threads) as executor:
             attempts = list(executor.map(attempt, range(self.restarts + 1)))
         value, best = max(attempts, key=lambda found: found[0])
-        result = np.zeros(len(self.free))
         result[self.free] = normalised(best)
         return value, result
+
+    def figure(self, pools: mert.Pools, weights: np.ndarray) -> float:
+        """What some weights are worth on some candidates."""
+        if self.metric == "likelihood":
+            return likelihood.figure(pools, weights[self.free])[0]
+        sums = mert.total(pools, weights[self.free])
+        return float(mert.quality(sums, mert.BLEU if self.metric == "bleu" else mert.SHARE))
 
     def run(
         self,
@@ -146,8 +154,7 @@ class Tuner:
         for iteration in range(rounds):
             new = self.merge(decode(weights))
             pools = self.pools()
-            figure = mert.BLEU if self.metric == "bleu" else mert.SHARE
-            before = float(mert.quality(mert.total(pools, weights[self.free]), figure))
+            before = self.figure(pools, weights)
             if iteration and new == 0:
                 break
             if iteration < len(done):
