@@ -9,7 +9,9 @@ Z sums over all alignments and over all outputs that the *neighbourhood* of each
 table, a state type with an output type, is a couple. ``lex`` is a list of features for every couple. All couples of a
 word are parallel edges between the same states, so their weights are added up once for each word, not once for each
 position and path: what remains is a chain over states. The likelihood needs two sums over that chain: *clamped* to the
-outputs that are there, and *free*; its gradient is the difference of the features expected under both.
+outputs that are there, and *free*; its gradient is the difference of the features expected under both. This module has
+the records and lays out the states and steps of a sentence pair, ``loglinear_sums`` sums over them, and
+``loglinear_batches`` learns and aligns.
 
 States of a sentence pair: the null word (with ``remember``: one null copy for each position, which remembers it), and
 each position of a word. Where the word can be copied, that is, its neighbourhood has its own string, the position has
@@ -26,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.chains import expectations
 from corpuscle.engine.online import weight
 
 __all__ = [
@@ -42,11 +43,8 @@ __all__ = [
     "Shape",
     "Text",
     "Work",
-    "add_expectations",
-    "exponentiate",
+    "is_cycle",
     "lay_out",
-    "log_emissions",
-    "sum_paths",
     "workspace",
 ]
 
@@ -238,7 +236,7 @@ def _step(text, shape, learner, sentence, m, n, before, memory, after, target, f
     found[k] = -1
     score = 0.0
     for f in range(k):
-        score += weight(learner, found[f])
+        score += weight(learner, np.int64(found[f]))
     return score
 
 
@@ -264,7 +262,7 @@ def _list_states(text, hood, shape, learner, work, sentence, m):
 
 
 @kernel_bare
-def _is_cycle(work, p, q):
+def is_cycle(work, p, q):
     """Whether a step stays with one word, which gives a copy of itself only once."""
     states = work.states
     same = states[PLACE, q] != NULL and states[PLACE, p] == states[PLACE, q]
@@ -293,151 +291,7 @@ def lay_out(text, hood, shape, learner, work, sentence):
             elif q == s:
                 work.lines[LAST, p] = score
             else:
-                if shape.cycle >= 0 and _is_cycle(work, p, q):
+                if shape.cycle >= 0 and is_cycle(work, p, q):
                     score += weight(learner, shape.cycle)
                 work.squares[STEPS, p, q] = score
     return s
-
-
-@kernel_bare
-def _couple(text, hood, sentence, a, j, n):
-    """The couple of place ``a`` and output ``j``."""
-    if a == NULL:
-        return hood.null_cells[text.outputs[text.starts[OUTPUTS, sentence] + j]]
-    return text.cells[text.starts[CELLS, sentence] + (a - 1) * n + j]
-
-
-@kernel_bare
-def log_emissions(text, hood, work, sentence, s, clamped):
-    """Scores of every output (or, if not clamped, of all outputs together) from every state, as EMISSION."""
-    begin = text.starts[STATES, sentence]
-    m, n = (
-        text.starts[STATES, sentence + 1] - begin,
-        text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence],
-    )
-    null_row = len(hood.copies) - 1
-    for j in range(n):
-        for q in range(s):
-            a, bit = work.states[PLACE, q], work.states[BIT, q]
-            x = null_row if a == NULL else text.states[begin + a - 1]
-            if clamped:
-                couple = _couple(text, hood, sentence, a, j, n)
-                score = work.couples[SCORES, couple] if (couple == hood.copies[x]) == (bit == 1) else -math.inf
-            else:
-                score = work.words[SUMS, x, bit]
-            if a != NULL:
-                score += work.lines[SLOPE, q] * abs(a / m - (j + 1) / n)
-            work.outputs[EMISSION, j, q] = score
-
-
-@kernel_bare
-def exponentiate(work, n, s):
-    """Turn the scores of paths into weights, the largest 1; returns the logarithm of the factor taken out."""
-    lines, squares = work.lines, work.squares
-    top_first, top_steps, top_last = -math.inf, -math.inf, -math.inf
-    for p in range(s):
-        top_first, top_last = max(top_first, lines[FIRST, p]), max(top_last, lines[LAST, p])
-        for q in range(s):
-            top_steps = max(top_steps, squares[STEPS, p, q])
-    for p in range(s):
-        lines[P_FIRST, p] = math.exp(lines[FIRST, p] - top_first)
-        lines[P_LAST, p] = math.exp(lines[LAST, p] - top_last)
-        for q in range(s):
-            squares[P_STEPS, p, q] = math.exp(squares[STEPS, p, q] - top_steps)
-            squares[P_TURNED, q, p] = squares[P_STEPS, p, q]
-    return top_first + top_last + (n - 1) * top_steps
-
-
-@kernel_bare
-def sum_paths(text, hood, work, sentence, s, clamped):
-    """The log of the sum over all paths, without the factor that ``exponentiate`` took out; fills MARGINALS, TAKEN."""
-    log_emissions(text, hood, work, sentence, s, clamped)
-    n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
-    emission, factor = work.outputs[EMISSION], 0.0
-    for j in range(n):
-        top = -math.inf
-        for q in range(s):
-            top = max(top, emission[j, q])
-        if top == -math.inf:
-            return -math.inf
-        for q in range(s):
-            emission[j, q] = math.exp(emission[j, q] - top)
-        factor += top
-    lines, squares = work.lines, work.squares
-    return factor + expectations(
-        n, s, lines[P_FIRST], emission, squares[P_STEPS], squares[P_TURNED], lines[P_LAST],
-        work.outputs[MARGINALS], squares[TAKEN], lines[COMING], lines[REACHED], work.scales,
-    )  # fmt: skip
-
-
-@kernel_bare
-def _add(text, hood, shape, learner, work, sentence, s, clamped, sign):
-    """Add ``sign`` times what is expected: to HITS or MASS, to the gradient of positions, to the surplus of steps."""
-    begin = text.starts[STATES, sentence]
-    m, n = (
-        text.starts[STATES, sentence + 1] - begin,
-        text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence],
-    )
-    marginals = work.outputs[MARGINALS]
-    null_row = len(hood.copies) - 1
-    for q in range(s):
-        a, bit = work.states[PLACE, q], work.states[BIT, q]
-        x = null_row if a == NULL else text.states[begin + a - 1]
-        lean, mass = 0.0, 0.0
-        for j in range(n):
-            value = sign * marginals[j, q]
-            if clamped:
-                work.couples[HITS, _couple(text, hood, sentence, a, j, n)] += value
-            mass += value
-            lean += value * abs(a / m - (j + 1) / n)
-        if not clamped:
-            work.words[MASS, x, bit] -= mass
-        if a != NULL and shape.diag >= 0:
-            learner.gradient[shape.diag] += lean
-            learner.gradient[shape.diag_class + text.types[CLASS, x]] += lean
-        work.lines[FIRST_SURPLUS, q] += sign * marginals[0, q]
-        work.lines[LAST_SURPLUS, q] += sign * marginals[n - 1, q]
-    for p in range(s):
-        for q in range(s):
-            work.squares[SURPLUS, p, q] += sign * work.squares[TAKEN, p, q]
-
-
-@kernel_bare
-def _add_paths(shape, learner, work, s):
-    """Give the surplus of every step to the gradient of its features."""
-    rows = len(work.found) - 2
-    for p in range(s + 2):
-        for q in range(s):
-            row = p if p < s else rows + p - s
-            k = 0
-            surplus = work.squares[SURPLUS, p, q] if p < s else work.lines[FIRST_SURPLUS + p - s, q]
-            while work.found[row, q, k] >= 0:
-                learner.gradient[work.found[row, q, k]] += surplus
-                k += 1
-            if p >= s:
-                work.lines[FIRST_SURPLUS + p - s, q] = 0.0
-                continue
-            if shape.cycle >= 0 and _is_cycle(work, p, q):
-                learner.gradient[shape.cycle] += surplus
-            work.squares[SURPLUS, p, q] = 0.0
-
-
-@kernel_bare
-def add_expectations(text, hood, shape, learner, work, sentence, clamped_share, free_share):
-    """Both sums over a sentence pair, as logarithms: clamped and free.
-
-    Adds ``clamped_share`` times what is expected given the outputs, and subtracts ``free_share`` times what is expected
-    without them: for positions and paths in the learner's gradient, for couples in HITS and MASS.
-    """
-    s = lay_out(text, hood, shape, learner, work, sentence)
-    n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
-    factor = exponentiate(work, n, s)
-    sums = (0.0, 0.0)
-    for free in range(2):
-        total = sum_paths(text, hood, work, sentence, s, free == 0)
-        if total == -math.inf:
-            return total, total
-        _add(text, hood, shape, learner, work, sentence, s, free == 0, -free_share if free else clamped_share)
-        sums = (sums[1], total + factor)
-    _add_paths(shape, learner, work, s)
-    return sums

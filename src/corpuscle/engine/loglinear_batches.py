@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.chains import k_best
 from corpuscle.engine.loglinear import (
@@ -26,12 +28,9 @@ from corpuscle.engine.loglinear import (
     STEPS,
     SUMS,
     TURN,
-    add_expectations,
-    exponentiate,
     lay_out,
-    log_emissions,
-    sum_paths,
 )
+from corpuscle.engine.loglinear_sums import CLAMPED, add_expectations, exponentiate, log_emissions, sum_paths
 from corpuscle.engine.online import step, weight
 
 __all__ = ["couple_scores", "learn", "link_posteriors", "n_best"]
@@ -46,7 +45,7 @@ def _score_row(hood, learner, work, x):
     for couple in range(first, last):
         score = 0.0
         for f in range(hood.feature_starts[couple], hood.feature_starts[couple + 1]):
-            score += weight(learner, hood.features[f]) * hood.values[f]
+            score += weight(learner, np.int64(hood.features[f])) * hood.values[f]
         scores[couple] = score
         if couple != copy:
             top = max(top, score)
@@ -148,7 +147,7 @@ def link_posteriors(text, hood, shape, learner, work, first, last, links, nulls)
                 nulls[start + j] = 1.0
             continue
         s = lay_out(text, hood, shape, learner, work, sentence)
-        total += exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, True)
+        total += exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))
         for j in range(n):
             for q in range(s):
                 value = work.outputs[MARGINALS, j, q]
@@ -178,12 +177,12 @@ def n_best(text, hood, shape, learner, work, first, last, k, normalise, paths, s
             own_scores[0] = 0.0
             continue
         s = lay_out(text, hood, shape, learner, work, sentence)
-        log_emissions(text, hood, work, sentence, s, True)
+        log_emissions(text, hood, work, sentence, s, np.int64(CLAMPED))
         first_step, last_step, steps = work.lines[FIRST], work.lines[LAST], work.squares[STEPS]
         found = k_best(n, s, first_step, work.outputs[EMISSION], steps, last_step, k, own, own_scores)
         total = 0.0
         if normalise:
-            total = exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, True)
+            total = exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))
         for r in range(found):
             own_scores[r] -= total
             for j in range(n):

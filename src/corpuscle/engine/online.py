@@ -100,7 +100,7 @@ def step(learner, rate, penalty):
     """Move the active weights along the gradient, charge them, and begin the next turn."""
     learner.owed[0] += rate * penalty
     for k in range(learner.clock[1]):
-        i = learner.active[k]
+        i = np.int64(learner.active[k])
         slope = learner.gradient[i]
         learner.gradient[i] = 0.0
         if len(learner.squares) > 0:
