@@ -221,8 +221,8 @@ def _in_words(findings: Findings) -> str:
         f"translations of which one is right: it preferred the right one in {found} of the cases (guessing would give "
         f"{page.percent(1 / held['choices'], 0)}). The model knows {known} and {other_known} of the words in the "
         f"unseen pairs. Of all links that either direction sees, both see {agreed}. There are no gold links to compare "
-        "with, so these figures say how much was learned, not how many links are right. The model in the pack has the same "
-        "settings and learned from all pairs."
+        "with, so these figures say how much was learned, not how many links are right. The model in the pack has the "
+        "same settings and learned from all pairs."
     )
     return learned + judged + _guessing(findings)
 
