@@ -133,8 +133,9 @@ def iterate(
 ) -> tuple[Counts, np.ndarray]:
     """One iteration: the new counts, and the log-likelihood of both directions under the old ones, float64 (2,).
 
-    ``before`` None is the uniform start, with positions from ``start``. ``climb``: whether the pull of the diagonal is
-    learned in this iteration. ``base`` are counts that were there before any of these sentences (or None).
+    ``before`` None is the uniform start, with positions from ``start``; new counts take the place of the old ones.
+    ``climb``: whether the pull of the diagonal is learned in this iteration. ``base`` are counts that were there before
+    any of these sentences (or None), and stay.
     """
     old = start if before is None else before
     tables = [
@@ -143,8 +144,10 @@ def iterate(
         else tables_from(couples, old.couples[d], old.nulls[d], d, setting.alpha, setting.bayes)
         for d in (0, 1)
     ]
+    links = np.empty_like(old.couples) if old is base else old.couples
+    links[:] = 0.0 if base is None else base.couples
     new = Counts(
-        np.zeros_like(old.couples) if base is None else base.couples.copy(),
+        links,
         cast(
             tuple[np.ndarray, np.ndarray],
             tuple(np.zeros_like(old.nulls[d]) if base is None else base.nulls[d].copy() for d in (0, 1)),

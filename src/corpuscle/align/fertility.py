@@ -171,7 +171,8 @@ class Fertility(HMM):
         known: list[_Seen | None],
     ) -> Counts:
         """The counts of the links with the most votes, and those of an older model."""
-        couples, jumps = np.empty((2, len(background[0].couples) - 1)), np.empty((2, 2 * MAX_JUMP + 1))
+        couples = np.empty((2, len(background[0].couples) - 1), np.float32)
+        jumps = np.empty((2, 2 * MAX_JUMP + 1))
         fertilities = []
         for d in (0, 1):
             best, tally = _winners(pairs, d, votes[d]), background[d]
@@ -249,9 +250,9 @@ def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: i
 def _tally_of(work: Work, direction: int) -> engine.Tally:
     """What an older model has counted, as if those links were there and stood still; else nothing."""
     if work.before is None:
-        links, nulls = np.zeros(len(work.couples.columns), np.int32), np.zeros(work.sizes[direction], np.int32)
-        states = np.zeros(work.sizes[1 - direction], np.int32)
-        return engine.Tally(np.append(links, np.int32(0)), states, nulls, np.zeros(1, np.int64))
+        sizes = len(work.couples.columns) + 1, work.sizes[1 - direction], work.sizes[direction]
+        links, states, nulls = (np.zeros(size, np.int32) for size in sizes)
+        return engine.Tally(links, states, nulls, np.zeros(1, np.int64))
     counts, nulls = work.before.couples[direction], work.before.nulls[direction]
     return _tally(work.couples, counts, nulls, direction, work.sizes[1 - direction])
 

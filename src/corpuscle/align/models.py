@@ -278,11 +278,11 @@ class Learned(Aligner):
 
     def _keep(self, couples: Couples, counts: Counts) -> None:
         """Keep the couples that matter, by rising columns in every row."""
-        rows = np.repeat(np.arange(len(couples.row_starts) - 1, dtype=np.int32), np.diff(couples.row_starts))
-        kept = np.flatnonzero(counts.couples.max(axis=0) >= KEEP)
-        kept = kept[np.lexsort((couples.columns[kept], rows[kept]))]
+        kept = np.flatnonzero((counts.couples[0] >= KEEP) | (counts.couples[1] >= KEEP))
+        rows = np.searchsorted(couples.row_starts, kept, side="right") - 1
+        kept = kept[np.lexsort((couples.columns[kept], rows))]
         row_starts = np.zeros(len(couples.row_starts), np.int64)
-        np.cumsum(np.bincount(rows[kept], minlength=len(row_starts) - 1), out=row_starts[1:])
+        np.cumsum(np.bincount(rows, minlength=len(row_starts) - 1), out=row_starts[1:])
         self.couples_ = Couples(frozen(row_starts, np.int64), frozen(couples.columns[kept], np.int32))
         self.counts_ = counts.couples[:, kept].astype(np.float32)
         self.null_counts_ = counts.nulls
@@ -307,7 +307,7 @@ def _restored(arrays: dict[str, np.ndarray], start: Counts) -> Counts:
     sizes = [array.shape for array in (arrays["couples"], *nulls)]
     if sizes != [array.shape for array in (start.couples, *start.nulls)]:
         raise SettingError("the unfinished run does not fit this text")
-    return Counts(arrays["couples"], nulls, arrays["strengths"], arrays["jumps"])
+    return Counts(np.array(arrays["couples"]), nulls, arrays["strengths"], arrays["jumps"])
 
 
 @dataclass(eq=False)
