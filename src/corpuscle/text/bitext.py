@@ -1,7 +1,8 @@
 """Bitext: sentences and their translations, two corpora of equal length.
 
 Files: two text files whose lines belong together; or one file with ``source ||| target`` on a line; or one with a tab
-between the two. Text is treated as ``read_text`` does it; an empty side is an empty sentence.
+between the two; or a translation memory (``.tmx``). Text is treated as ``read_text`` does it; an empty side is an empty
+sentence.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ def read_bitext(
     unk: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Bitext:
-    """Read two files, or one file with both sides on a line and ``separator`` (``BARS`` or ``TAB``) between them."""
+    """Read two files, or one file with both sides on a line and ``separator`` (``BARS`` or ``TAB``) between them.
+
+    One file whose name ends in ``.tmx`` is a translation memory, see ``read_tmx``.
+    """
     if separator not in (BARS, TAB):
         raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
     if target is not None:
@@ -85,7 +89,12 @@ def read_bitext(
         if len(left) != len(right):
             raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
         return Bitext(left, right)
-    sides = _split(decode(open_bytes(source), source), source, separator)
+    if os.fspath(source).lower().removesuffix(".gz").removesuffix(".xz").endswith(".tmx"):
+        from corpuscle.text.tmx import read_tmx
+
+        sides = read_tmx(source)
+    else:
+        sides = _split(decode(open_bytes(source), source), source, separator)
     corpora = []
     for side, vocab in zip(sides, (source_vocab, target_vocab), strict=True):
         corpora.append(read_strings(side, vocab, unk=unk, preprocessing=preprocessing))
