@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel_bare, kernel_inline
 from corpuscle.engine.pool import DISH, NODE, OWN, TABLES, UP
 from corpuscle.engine.restaurants import place_table, take_table
 from corpuscle.engine.topic_seats import (
@@ -53,7 +53,7 @@ __all__ = ["place_block", "sweep_tables", "take_block"]
 # ---- what the block is
 
 
-@kernel_bare
+@kernel_inline
 def _gather(seats, block, entry):
     """``objects`` := the customers of an entry, its children's tables and (as -2 - w) words: how many."""
     n, child = 0, np.int64(seats.links[entry, FIRST_CHILD])
@@ -70,7 +70,7 @@ def _gather(seats, block, entry):
     return n
 
 
-@kernel_bare
+@kernel_inline
 def _collect(seats, block, entry, table_of, stream):
     """Take a table of ``table_of`` (an entry or its shadow) out, and all that hangs on it."""
     pool, numbers = seats.pool, block.numbers
@@ -103,7 +103,7 @@ def _collect(seats, block, entry, table_of, stream):
             settle(seats, of)
 
 
-@kernel_bare
+@kernel_inline
 def _remove_words(seats, block, topic, stream):
     for i in range(block.numbers[N_WORDS]):
         word = block.words[i]
@@ -119,11 +119,11 @@ def _remove_words(seats, block, topic, stream):
 # ---- the move
 
 
-@kernel_bare
+@kernel_inline
 def place_block(seats, buffers, block, row, depth, topic, stream):
     """Set the block up in a topic: first the customer of its top table, then its tables from the top down."""
     pool, levels = seats.pool, buffers.levels
-    label = 1
+    label = np.int64(1)
     if seats.method == DOUBLY:
         shorter = buffers.topical[depth] * levels[depth, topic]
         longer = (1.0 - buffers.topical[depth]) * levels[depth + 1, 0]
@@ -155,7 +155,7 @@ def place_block(seats, buffers, block, row, depth, topic, stream):
         join_word(seats, word, find_entry(seats, at, topic))
 
 
-@kernel_bare
+@kernel_inline
 def take_block(seats, block, row, entry, table_of, stream):
     """Take a table of an entry (or of its shadow, ``table_of``) and all that hangs on it out of the restaurants."""
     entries, topic = seats.pool.entries, np.int64(seats.links[entry, OF_TOPIC])
@@ -168,7 +168,7 @@ def take_block(seats, block, row, entry, table_of, stream):
     _remove_words(seats, block, topic, stream)
 
 
-@kernel_bare
+@kernel_inline
 def _tables_of(seats, row):
     """How many tables of a row may move."""
     total, entry = np.int64(0), np.int64(seats.rows[row, FIRST_ENTRY])
@@ -182,32 +182,22 @@ def _tables_of(seats, row):
     return total
 
 
-@kernel_bare
-def _move_one(seats, buffers, block, row, depth, n_tables, stream):
-    """One of the tables of a row, each with the same probability, draws its topic anew, and its block with it."""
+@kernel_inline
+def _pick(seats, row, n_tables, stream):
+    """One of the tables of a row, each with the same probability: its entry, and the entry or shadow that it is of."""
     entries = seats.pool.entries
     left, entry = below(stream, n_tables), np.int64(seats.rows[row, FIRST_ENTRY])
-    table_of = entry
     while True:
         if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
-            table_of = entry
             left -= entries[entry, TABLES]
             if left < 0:
-                break
-            table_of = np.int64(entries[entry, OWN])
-            if table_of >= 0:
-                left -= entries[table_of, TABLES]
+                return entry, entry
+            shadow = np.int64(entries[entry, OWN])
+            if shadow >= 0:
+                left -= entries[shadow, TABLES]
                 if left < 0:
-                    break
+                    return entry, shadow
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
-    take_block(seats, block, row, entry, table_of, stream)
-    left = uniform(stream) * weigh(seats, buffers, block, row, depth)
-    topic, last = 0, len(block.weights) - 1
-    left -= block.weights[0]
-    while left >= 0.0 and topic < last:
-        topic += 1
-        left -= block.weights[topic]
-    place_block(seats, buffers, block, row, depth, np.int64(topic), stream)
 
 
 @kernel_bare
@@ -222,7 +212,15 @@ def sweep_tables(seats, buffers, block, first, last, done, stream):
         while done < n_tables:
             if not has_free(seats, need):
                 return row, done
-            _move_one(seats, buffers, block, row, depth, n_tables, stream)
+            entry, table_of = _pick(seats, row, n_tables, stream)
+            take_block(seats, block, row, entry, table_of, stream)
+            left = uniform(stream) * weigh(seats, buffers, block, row, depth)
+            topic = 0
+            left -= block.weights[0]
+            while left >= 0.0 and topic < len(block.weights) - 1:
+                topic += 1
+                left -= block.weights[topic]
+            place_block(seats, buffers, block, row, depth, np.int64(topic), stream)
             done += 1
         done = np.int64(0)
     return last, done

@@ -44,17 +44,17 @@ class _Level(NamedTuple):
 
     parent: np.ndarray
     symbol: np.ndarray
-    count: np.ndarray
+    counts: np.ndarray
     of_word: np.ndarray
 
 
 def _extend(of_word: np.ndarray, symbols: np.ndarray, n_types: int, first: int) -> _Level:
     """Items one symbol longer, numbered from ``first`` on; ``of_word`` and ``symbols``: (words,)."""
-    keys, of_word, count = np.unique(
+    keys, of_word, counts = np.unique(
         of_word.astype(np.int64) * n_types + symbols, return_inverse=True, return_counts=True
     )
     parent, symbol = np.divmod(keys, n_types)
-    return _Level(parent, symbol, count, of_word + first)
+    return _Level(parent, symbol, counts, of_word + first)
 
 
 def number_grams(symbols: np.ndarray, available: np.ndarray, start: int, n_types: int) -> Grams:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel_bare, kernel_inline
 from corpuscle.engine.pool import (
     CELLS,
     CHILDREN,
@@ -133,7 +133,7 @@ class Buffers(NamedTuple):
 # ---- nodes and entries
 
 
-@kernel_bare
+@kernel_inline
 def find_entry(seats, row, topic):
     """The entry of a topic in a row, or NONE."""
     slot = seats.rows[row, SLOT]
@@ -145,7 +145,7 @@ def find_entry(seats, row, topic):
     return entry
 
 
-@kernel_bare
+@kernel_inline
 def find_node(seats, context, topic):
     """The restaurant of a topic in a context, or NONE."""
     slot = seats.contexts[context, SLOT]
@@ -157,7 +157,7 @@ def find_node(seats, context, topic):
     return node
 
 
-@kernel_bare
+@kernel_inline
 def _make_node(seats, context, topic):
     node = find_node(seats, context, topic)
     if node >= 0:
@@ -178,7 +178,7 @@ def _make_node(seats, context, topic):
     return node
 
 
-@kernel_bare
+@kernel_inline
 def _drop_node(seats, node):
     nodes = seats.pool.nodes
     context, before, after = nodes[node, OF_CONTEXT], nodes[node, NODE_BEFORE], nodes[node, NEXT_NODE]
@@ -194,7 +194,7 @@ def _drop_node(seats, node):
     give_back(seats.pool.counters, NODES, nodes, node)
 
 
-@kernel_bare
+@kernel_inline
 def _new_entry(seats, row, node):
     entries = seats.pool.entries
     entry = take(seats.pool.counters, ENTRIES, entries)
@@ -206,7 +206,7 @@ def _new_entry(seats, row, node):
     return entry
 
 
-@kernel_bare
+@kernel_inline
 def make_entry(seats, row, topic):
     """The entry of a topic in a row, made if there is none."""
     entry = find_entry(seats, row, topic)
@@ -224,7 +224,7 @@ def make_entry(seats, row, topic):
     return entry
 
 
-@kernel_bare
+@kernel_inline
 def make_shadow(seats, entry):
     """The entry for the tables of label 0, made if there is none."""
     if seats.pool.entries[entry, OWN] < 0:
@@ -233,7 +233,7 @@ def make_shadow(seats, entry):
     return np.int64(seats.pool.entries[entry, OWN])
 
 
-@kernel_bare
+@kernel_inline
 def link_child(seats, entry, up):
     """The first table of an entry has its customer at ``up``."""
     links = seats.links
@@ -245,7 +245,7 @@ def link_child(seats, entry, up):
     links[up, FIRST_CHILD] = entry
 
 
-@kernel_bare
+@kernel_inline
 def _unlink_child(seats, entry):
     links, up = seats.links, seats.pool.entries[entry, UP]
     before, after = links[entry, CHILD_BEFORE], links[entry, NEXT_CHILD]
@@ -258,7 +258,7 @@ def _unlink_child(seats, entry):
     seats.pool.entries[entry, UP] = NONE
 
 
-@kernel_bare
+@kernel_inline
 def note(seats, entry):
     """Bring the dense tables up to date after a change of an entry."""
     pool = seats.pool
@@ -283,7 +283,7 @@ def note(seats, entry):
         seats.shares[slot, topic] = share
 
 
-@kernel_bare
+@kernel_inline
 def settle(seats, entry):
     """After customers or tables left an entry: unlink it, free it and its shadow, as far as they are empty."""
     entries = seats.pool.entries
@@ -339,7 +339,7 @@ def _make_switch(seats, context):
             switch.entries[2 * below_it + label, UP] = 2 * contexts[context, SWITCH] + label
 
 
-@kernel_bare
+@kernel_inline
 def add_switch(seats, context, label, stream):
     """A customer with a label comes to the switch of a context."""
     if seats.contexts[context, SWITCH] < 0:
@@ -348,7 +348,7 @@ def add_switch(seats, context, label, stream):
     seat(seats.switch, 2 * np.int64(seats.contexts[context, SWITCH]) + label, top, stream)
 
 
-@kernel_bare
+@kernel_inline
 def remove_switch(seats, context, label, stream):
     """A customer with a label leaves the switch of a context."""
     switch = seats.switch
@@ -369,7 +369,7 @@ def remove_switch(seats, context, label, stream):
 # ---- customers
 
 
-@kernel_bare
+@kernel_inline
 def leave(seats, entry, stream):
     """A customer of an entry goes, and for each table that closes one where that table's customer sat."""
     entries = seats.pool.entries
@@ -391,7 +391,7 @@ def leave(seats, entry, stream):
         entry = above
 
 
-@kernel_bare
+@kernel_inline
 def sit(seats, buffers, row, depth, topic, stream):
     """A customer comes to a row of this depth in a topic, and for each new table one above it.
 
@@ -419,7 +419,7 @@ def sit(seats, buffers, row, depth, topic, stream):
             join_table(pool, entry if left < joining else shadow, stream)
             note(seats, entry)
             return
-        label = 1
+        label = np.int64(1)
         if labelled:
             label = np.int64(uniform(stream) * (longer + shorter) < shorter)
             add_switch(seats, np.int64(seats.rows[row, CONTEXT]), label, stream)
@@ -442,7 +442,7 @@ def sit(seats, buffers, row, depth, topic, stream):
         depth -= 1
 
 
-@kernel_bare
+@kernel_inline
 def join_word(seats, word, entry):
     """Note that a word sits at an entry."""
     first = seats.links[entry, FIRST_WORD]
@@ -452,7 +452,7 @@ def join_word(seats, word, entry):
     seats.links[entry, FIRST_WORD] = word
 
 
-@kernel_bare
+@kernel_inline
 def part_word(seats, word, entry):
     """Note that a word no longer sits at an entry."""
     before, after = seats.words[word, WORD_BEFORE], seats.words[word, NEXT_WORD]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel_inline
 from corpuscle.engine.pool import CUSTOMERS, SYMBOL, TABLES
 from corpuscle.engine.topic_seats import (
     ABOVE,
@@ -80,7 +80,7 @@ def new_block(seats: Seats, counts: np.ndarray) -> Block:
     )  # fmt: skip
 
 
-@kernel_bare
+@kernel_inline
 def _fold(block, factors):
     """Note that so many factors were multiplied; take logarithms before they get too small or too large."""
     block.numbers[N_FACTORS] += factors
@@ -93,7 +93,7 @@ def _fold(block, factors):
         block.numbers[FOLDED] = 1
 
 
-@kernel_bare
+@kernel_inline
 def _weigh_in_slot(seats, block, slot, law, size, tables, customers):
     """Multiply by the probability of one more table in a frequent context where the block has some already."""
     weights, topics = block.weights, len(block.weights)
@@ -121,7 +121,7 @@ def _weigh_in_slot(seats, block, slot, law, size, tables, customers):
         done = upto
 
 
-@kernel_bare
+@kernel_inline
 def _weigh_in_list(seats, block, context, law, size, tables, customers):
     """The same in a rare context, relative to a topic that has nothing there."""
     nodes, discount, strength = seats.pool.nodes, seats.pool.discounts[law], seats.pool.strengths[law]
@@ -140,7 +140,7 @@ def _weigh_in_list(seats, block, context, law, size, tables, customers):
     _fold(block, 1 + size // 4)
 
 
-@kernel_bare
+@kernel_inline
 def _weigh_tables(seats, block):
     for i in range(block.numbers[N_TABLES]):
         context, size = np.int64(seats.rows[block.tables[i, TABLE_ROW], CONTEXT]), np.int64(block.tables[i, TABLE_SIZE])
@@ -157,7 +157,7 @@ def _weigh_tables(seats, block):
         block.seen[context, 0] = block.seen[context, 1] = 0
 
 
-@kernel_bare
+@kernel_inline
 def _weigh_documents(seats, block):
     """Multiply by the probability of topics given documents; the log of the denominators that topic 0 does not have."""
     weights, documents, alpha = block.weights, seats.documents, seats.alpha
@@ -178,7 +178,7 @@ def _weigh_documents(seats, block):
     return denominator
 
 
-@kernel_bare
+@kernel_inline
 def switch_probability(seats, block, context, label):
     """P(label | context) with the fractional customers of the block; then one more such customer comes.
 
@@ -206,7 +206,7 @@ def switch_probability(seats, block, context, label):
     return here
 
 
-@kernel_bare
+@kernel_inline
 def _weigh_switches(seats, block):
     """The log of P(all words have switch 0) / P(all have switch 1)."""
     result = 0.0
@@ -222,7 +222,7 @@ def _weigh_switches(seats, block):
     return result
 
 
-@kernel_bare
+@kernel_inline
 def weigh(seats, buffers, block, row, depth):
     """``weights`` := the weight of each topic as the new home of the block, up to a common factor; returns their sum.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel_bare, kernel_inline
 from corpuscle.engine.pool import (
     CELL_ROWS,
     CUSTOMERS,
@@ -62,7 +62,7 @@ from corpuscle.random import uniform
 __all__ = ["has_free", "remove_words", "sweep_words"]
 
 
-@kernel_bare
+@kernel_inline
 def _has_free(pool, nodes, entries):
     counters = pool.counters
     return (
@@ -72,7 +72,7 @@ def _has_free(pool, nodes, entries):
     )
 
 
-@kernel_bare
+@kernel_inline
 def has_free(seats, items):
     """Whether there is room for so many new restaurants, entries and switches, and the tables that come with them."""
     return _has_free(seats.pool, items, items) and _has_free(seats.switch, items, 0)
@@ -81,7 +81,7 @@ def has_free(seats, items):
 # ---- probabilities
 
 
-@kernel_bare
+@kernel_inline
 def fill_path(seats, buffers, row, depth):
     """``path`` := the row of this depth and its ancestors, with their contexts; ``topical`` := their switches."""
     row = np.int64(row)
@@ -94,7 +94,7 @@ def fill_path(seats, buffers, row, depth):
     for m in range(depth + 1):
         if known:  # a context without customers has no children with any
             node = np.int64(seats.contexts[buffers.path[m, 1], SWITCH])
-            known = node >= 0
+            known = bool(node >= 0)
             if known:
                 strength = seats.switch.strengths[m]
                 ones = seats.switch.entries[2 * node + 1, CUSTOMERS]
@@ -102,7 +102,7 @@ def fill_path(seats, buffers, row, depth):
         buffers.topical[m] = here
 
 
-@kernel_bare
+@kernel_inline
 def _own(seats, entry, law):
     """c - d t of an entry and its shadow."""
     entries, discount = seats.pool.entries, seats.pool.discounts[law]
@@ -113,7 +113,7 @@ def _own(seats, entry, law):
     return result
 
 
-@kernel_bare
+@kernel_inline
 def _global(seats, levels, row, context, m):
     """P_0 of a word at depth m."""
     node, result = np.int64(-1), levels[m, 0]
@@ -138,7 +138,7 @@ def _global(seats, levels, row, context, m):
     return result
 
 
-@kernel_bare
+@kernel_inline
 def _level_in_slot(seats, levels, row, m, slot, here, topics):
     """The rest of ``fill_level`` in a frequent context: ``levels[here]`` holds what is passed on to."""
     shares, of_row = seats.shares, seats.rows[row, SLOT]
@@ -155,7 +155,7 @@ def _level_in_slot(seats, levels, row, m, slot, here, topics):
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
 
 
-@kernel_bare
+@kernel_inline
 def _level_of_lists(seats, levels, row, context, m, here):
     """The same in a rare context."""
     nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
@@ -171,7 +171,7 @@ def _level_of_lists(seats, levels, row, context, m, here):
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
 
 
-@kernel_bare
+@kernel_inline
 def fill_passed(seats, buffers, m):
     """``levels[m + 1]`` := Q_k(w | h) at depth m, what the restaurants there pass on to, for all topics; for topic 0 of
     DOUBLY P_0(w | h) itself."""
@@ -188,7 +188,7 @@ def fill_passed(seats, buffers, m):
     levels[m + 1, 0] = shared
 
 
-@kernel_bare
+@kernel_inline
 def fill_level(seats, buffers, m):
     """``levels[m + 1]`` := P_k(w | h) at depth m, for all topics, from ``levels[m]``."""
     levels, topics = buffers.levels, len(seats.alpha)
@@ -204,7 +204,7 @@ def fill_level(seats, buffers, m):
         levels[m + 1, 0] = shared
 
 
-@kernel_bare
+@kernel_inline
 def fill_levels(seats, buffers, depth):
     """All levels along ``path`` up to a depth."""
     for k in range(len(seats.alpha)):
@@ -216,7 +216,7 @@ def fill_levels(seats, buffers, depth):
 # ---- one word
 
 
-@kernel_bare
+@kernel_inline
 def count_depth(seats, context, change):
     """A word uses just this context (or, with -1, no longer does)."""
     contexts = seats.contexts
@@ -227,7 +227,7 @@ def count_depth(seats, context, change):
         context = np.int64(contexts[context, ABOVE])
 
 
-@kernel_bare
+@kernel_inline
 def _remove(seats, word, stream):
     words = seats.words
     row, topic = np.int64(words[word, ROW]), np.int64(words[word, TOPIC])
@@ -244,7 +244,7 @@ def _remove(seats, word, stream):
     leave(seats, entry, stream)
 
 
-@kernel_bare
+@kernel_inline
 def _weigh(seats, buffers, m, scale):
     """``weights[m]`` := the weight of each topic at depth m, times ``scale``; returns their sum."""
     levels, weights, mixture, topics = buffers.levels, buffers.weights, buffers.mixture, len(seats.alpha)
@@ -269,7 +269,7 @@ def _weigh(seats, buffers, m, scale):
     return a + b + c + d
 
 
-@kernel_bare
+@kernel_inline
 def _add(seats, buffers, word, stream):
     words, contexts = seats.words, seats.contexts
     depth, document = np.int64(words[word, AVAILABLE]), np.int64(words[word, DOCUMENT])
@@ -293,7 +293,7 @@ def _add(seats, buffers, word, stream):
             buffers.totals[m] = _weigh(seats, buffers, m, reach * stop)
             total += buffers.totals[m]
             reach *= 1.0 - stop
-        left, chosen = uniform(stream) * total, 0
+        left, chosen = uniform(stream) * total, np.int64(0)
         while chosen < depth and left >= buffers.totals[chosen]:
             left -= buffers.totals[chosen]
             chosen += 1
