@@ -15,7 +15,14 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import Pair
-from corpuscle.transliterate import Candidate, PhraseTransliterator, reversed_pairs
+from corpuscle.transliterate import (
+    Candidate,
+    LetterMap,
+    PhraseTransliterator,
+    read_results,
+    reversed_pairs,
+    write_results,
+)
 from corpuscle.transliterate.base import combined
 from corpuscle.transliterate.decoding import Decoder, Search
 from corpuscle.transliterate.links import align_letters
@@ -177,6 +184,28 @@ def test_a_cipher_is_broken_without_tuning(settings):
     found = model.transliterate([pair.source for pair in pairs[2000:]])
     right = [ranked[0].target == pair.targets[0] for ranked, pair in zip(found, pairs[2000:], strict=True)]
     assert np.mean(right) >= 0.95
+
+
+def test_the_system_of_phrases_alone_is_tuned_by_line_search_on_bleu():
+    pairs = cipher(7, 400)
+    plain = {"aligner": "hmm", "joint_order": 0, "context": 0, "metric": "bleu"}
+    model = PhraseTransliterator(**QUICK, **plain, lowercase=False).fit(pairs[:300])
+    found = model.transliterate([pair.source for pair in pairs[300:]])
+    assert np.mean([ranked[0].target == pair.targets[0] for ranked, pair in zip(found, pairs[300:], strict=True)]) > 0.8
+    assert model.joint_ is None and not len(model.table_.units) and model.weights_[[5, 6, 7]].tolist() == [0, 0, 0]
+
+
+def test_a_map_of_letters_writes_what_each_letter_most_often_stands_for():
+    pairs = [Pair("ab", ("xy",)), Pair("aab", ("xxy",)), Pair("ba", ("yx",)), Pair("bab c", ("yxy z",))] * 20
+    model = LetterMap().fit(pairs)
+    assert model.map_ == {"a": "x", "b": "y", "c": "z"}
+    assert model.transliterate(["Abba? CA", ""]) == [[Candidate("xyyx zx", 0.0)], []]
+
+
+def test_names_for_which_nothing_was_found_stay_in_their_place(tmp_path):
+    found = [("a", [Candidate("x", 0.0), Candidate("y", -1.0)]), ("", []), ("b & c", [Candidate("", 0.0)])]
+    write_results(found, tmp_path / "out.xml")
+    assert read_results(tmp_path / "out.xml") == [["x", "y"], [], [""]]
 
 
 def test_scores_are_weights_times_features_and_candidates_are_distinct(small):

@@ -50,15 +50,18 @@ def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> No
             output.write("\t".join(fields) + "\n")
 
 
-def read_news(path: AnyPath) -> list[Pair]:
-    """Read the XML of the NEWS shared tasks: ``Name`` elements with a ``SourceName`` and ``TargetName`` elements."""
+def read_news(path: AnyPath, results: bool = False) -> list[Pair]:
+    """Read the XML of the NEWS shared tasks: ``Name`` elements with a ``SourceName`` and ``TargetName`` elements.
+
+    In ``results`` a name may have no target: nothing was found for it.
+    """
     pairs = []
     for number, name in enumerate(read_xml(path).iter("Name"), 1):
         sources = [(element.text or "").strip() for element in name.findall("SourceName")]
         targets = [(element.text or "").strip() for element in name.findall("TargetName")]
-        if len(sources) != 1 or not all(sources):
+        if len(sources) != 1 or not (results or all(sources)):
             raise InputError(path, None, f"name {number} (ID {name.get('ID')}) needs one SourceName with text")
-        if not targets or not all(targets):
+        if not results and not (targets and all(targets)):
             raise InputError(path, None, f"name {number} (ID {name.get('ID')}) needs a TargetName with text")
         pairs.append(Pair(sources[0], tuple(targets)))
     return pairs

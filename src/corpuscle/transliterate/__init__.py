@@ -1,6 +1,7 @@
 """Transliteration: write names in another script, learned from a list of pairs.
 
 - ``PhraseTransliterator``: phrases of letters, n-gram models, tuned weights, ranked candidates;
+- ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``METHODS``: the classes by name; all of them are ``Transliterator``;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
 - ``reversed_pairs``: the way back.
@@ -10,12 +11,14 @@ How good candidates are is measured by ``corpuscle.measure.news_measures``.
 
 from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
 from corpuscle.transliterate.files import read_names, read_results, write_results
+from corpuscle.transliterate.greedy import LetterMap
 from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator
 
 __all__ = [
     "FEATURES",
     "METHODS",
     "Candidate",
+    "LetterMap",
     "PhraseTransliterator",
     "Transliterator",
     "read_names",

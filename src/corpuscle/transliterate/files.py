@@ -200,7 +200,7 @@ def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPat
 def read_results(path: AnyPath) -> list[list[str]]:
     """Ranked targets from what ``apply`` writes: one target a line; source, rank, target, score a line; or XML."""
     if str(path).endswith(".xml"):
-        return [list(pair.targets) for pair in read_news(path)]
+        return [list(pair.targets) for pair in read_news(path, results=True)]
     results: list[list[str]] = []
     for number, line in read_lines(path):
         fields = line.split("\t")
