@@ -298,7 +298,7 @@ def test_when_all_sentences_are_gone_nothing_is_left(order):
         assert (pool.counters[:, USED] - pool.counters[:, FREE_COUNT]).tolist() == [1, 0, 0]
         assert not pool.nodes[0, 3:].any()
     assert (nested.counters[:, USED] - nested.counters[:, FREE_COUNT]).tolist() == [1, 0]
-    assert (nested.index >= 0).sum() == 0
+    assert (nested.slots >= 0).sum() == 0
 
 
 def test_a_model_that_was_kept_goes_on_as_if_it_had_not_been():

@@ -29,9 +29,11 @@ __all__ = ["COMMANDS", "TASKS", "main", "run"]
 TASKS = {
     "text": ("corpuscle.cli.text", "Prepare running text: sentences, tokens, formats."),
     "lm": ("corpuscle.cli.lm", "Language models: how likely is a sentence, what comes next."),
+    "segment": ("corpuscle.cli.segment", "Word segmentation: where the words are in text without spaces."),
     "classes": ("corpuscle.cli.classes", "Word classes: which words behave alike."),
     "align": ("corpuscle.cli.align", "Word alignment: which words translate which."),
     "transliterate": ("corpuscle.cli.transliterate", "Transliteration: write names in another script."),
+    "topics": ("corpuscle.cli.topics", "Topics: language models that adapt to the document at hand."),
     "samples": ("corpuscle.cli.samples", "A made-up language whose truth is known, to try things on."),
 }
 """Task -> (module with its Typer ``app``, one line of help)."""

@@ -16,9 +16,11 @@ __all__ = ["WARMERS", "app"]
 WARMERS = {
     "text": "corpuscle.text",
     "lm": "corpuscle.lm",
+    "segment": "corpuscle.segment",
     "classes": "corpuscle.words",
     "align": "corpuscle.align",
     "transliterate": "corpuscle.transliterate",
+    "topics": "corpuscle.topics",
 }
 """Task -> the package whose ``warm()`` runs each of its kernels once."""
 

@@ -19,7 +19,7 @@ Mochihashi, Yamada and Ueda (2009).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,7 +93,8 @@ class Nested(NamedTuple):
     - ``text``: int32 (n,), the letters in which the words stand; ``masks``: uint16 (letters,), the class of every
       letter as a bit; ``kinds``: uint8 (2048,), the type of a word by the joined masks of its letters;
     - ``rows``: int32 (word_room, 3), of every word BEGIN (in ``text``), LENGTH and LAST_RECORD, the newest record, or
-      NONE; ``hashes``: uint64 (word_room,); ``index``: int32 (power of two), open addressing;
+      NONE; ``hashes``: uint64 (word_room,); ``slots``: int32 (power of two), by which
+      words are found, open addressing;
     - ``records``: int32 (record_room, 2): OWNER, a word, and AFTER: the next newer record of that word, or of the
       newest the oldest; ``orders``: uint8 (record_room, longest word + 1), the depths at which its letters stopped;
     - ``counters``: int64 (2, 3), of words and records how many rows have been used, the first free one and how many;
@@ -108,7 +109,7 @@ class Nested(NamedTuple):
     kinds: np.ndarray
     rows: np.ndarray
     hashes: np.ndarray
-    index: np.ndarray
+    slots: np.ndarray
     records: np.ndarray
     orders: np.ndarray
     counters: np.ndarray
@@ -171,7 +172,7 @@ def new_nested(
 def indexed_words(nested: Nested) -> Nested:
     """The same model with an index that fits its room for words."""
     size = 1 << (2 * len(nested.rows) - 1).bit_length()
-    nested = nested._replace(index=np.full(size, NONE, np.int32))
+    nested = nested._replace(slots=np.full(size, NONE, np.int32))
     _fill_index(nested)
     return nested
 
@@ -188,7 +189,8 @@ def grown_nested(nested: Nested) -> Nested:
     for row, names in ((WORDS, ("rows", "hashes")), (RECORDS, ("records", "orders"))):
         length = len(getattr(nested, names[0]))
         if length - nested.counters[row, USED] + nested.counters[row, FREE_COUNT] <= length // 4:
-            nested = nested._replace(**{name: _with_room(getattr(nested, name), 2 * length) for name in names})
+            longer: dict[str, Any] = {name: _with_room(getattr(nested, name), 2 * length) for name in names}
+            nested = nested._replace(**longer)
             if row == WORDS:
                 nested = indexed_words(nested)
     return nested
@@ -230,7 +232,7 @@ def hash_step(hash, letter):
 @kernel_bare
 def find_word(nested, text, begin, length, hash):
     """The number of the word ``text[begin : begin + length]``, or NONE."""
-    index, rows = nested.index, nested.rows
+    index, rows = nested.slots, nested.rows
     last = len(index) - 1
     slot = np.int64(mix(hash)) & last
     while True:
@@ -251,17 +253,17 @@ def find_word(nested, text, begin, length, hash):
 
 @kernel_bare
 def _enter_word(nested, word):
-    last = len(nested.index) - 1
+    last = len(nested.slots) - 1
     slot = np.int64(mix(nested.hashes[word])) & last
-    while nested.index[slot] >= 0:
+    while nested.slots[slot] >= 0:
         slot = (slot + 1) & last
-    nested.index[slot] = word
+    nested.slots[slot] = word
 
 
 @kernel_bare
 def _erase_word(nested, word):
     """Take a word out of the index; those behind it move up."""
-    index = nested.index
+    index = nested.slots
     last = len(index) - 1
     gap = np.int64(mix(nested.hashes[word])) & last
     while index[gap] != word:

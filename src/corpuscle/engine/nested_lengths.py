@@ -118,7 +118,7 @@ def length_law(nested: Nested, paths: int, seed: int, iteration: int) -> np.ndar
         freeze(nested.letters, 0),
         nested.letters.discounts,
         nested.letters.strengths,
-        tuple(nested.letters.stop_prior.tolist()),  # type: ignore[arg-type]
+        (float(nested.letters.stop_prior[0]), float(nested.letters.stop_prior[1])),
     )
     law = np.zeros_like(nested.factors)
     _survive(

@@ -172,7 +172,7 @@ def _next_trigram(words, lattice, t, k, word, unigram, power, best):
                 if not best:
                     value += _added(own, rest, power) * weight
                 elif (own + rest) * weight > value:
-                    value, pointer = (own + rest) * weight, j
+                    value, pointer = (own + rest) * weight, np.int64(j)
     return value, pointer
 
 
@@ -302,7 +302,7 @@ def trace(lattice, n, cuts, first):
     if trigram:
         k, before = k // (longest + 1), k % (longest + 1)
     while True:
-        k = min(max(k, 1), t)
+        k = min(max(k, np.int64(1)), np.int64(t))
         cuts[first + t - k] = 1
         if t == k:
             return

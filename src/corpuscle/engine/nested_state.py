@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -127,12 +128,12 @@ def _check_words(nested, tables):
             hash = hash_step(hash, nested.text[at])
         if hash != nested.hashes[word]:
             return False
-        at = np.int64(nested.rows[word, LAST_RECORD])
+        record = np.int64(nested.rows[word, LAST_RECORD])
         for _ in range(tables[word]):
-            if at < 0 or at >= used or nested.records[at, OWNER] != word:
+            if record < 0 or record >= used or nested.records[record, OWNER] != word:
                 return False
-            at = np.int64(nested.records[at, AFTER])
-        if at != nested.rows[word, LAST_RECORD]:
+            record = np.int64(nested.records[record, AFTER])
+        if record != nested.rows[word, LAST_RECORD]:
             return False
     return True
 
@@ -246,7 +247,7 @@ def _pool(nested: Nested, name: str) -> dict[str, np.ndarray]:
 
 def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
     """A model as it was, put into a fresh one of the same text and settings; ``verify_nested`` checks the rest."""
-    pools = {}
+    pools: dict[str, Any] = {}
     for name in ("words", "letters"):
         pool: Restaurants = getattr(fresh, name)
         kept = {key: arrays[f"{name}/{key}"] for key in _pool(fresh, name)}
@@ -262,7 +263,8 @@ def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
         kept_rows, array = arrays[name], getattr(fresh, name)
         longer = np.zeros((max(len(array), 2 * len(kept_rows)), *array.shape[1:]), array.dtype)
         longer[: len(kept_rows)] = kept_rows
-        nested = nested._replace(**{name: longer})
+        replaced: dict[str, Any] = {name: longer}
+        nested = nested._replace(**replaced)
     used = [len(arrays["rows"]), len(arrays["records"])]
     _claim(arrays["counters"][:, USED].tolist() == used and used[0] > 0, "counters that do not fit")
     _claim(len(arrays["hashes"]) == used[0] and len(arrays["orders"]) == used[1], "counters that do not fit")

@@ -38,6 +38,7 @@ HOMES = {
     "lm.hpy": "corpuscle.lm:HpyModel",
     "lm.mixture": "corpuscle.lm:Mixture",
     "lm.ngram": "corpuscle.lm:NgramModel",
+    "topics.ngram": "corpuscle.topics:NgramTopicModel",
     "topics.rescaling": "corpuscle.topics:RescalingModel",
     "segment.npylm": "corpuscle.segment:NestedSegmenter",
     "transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator",

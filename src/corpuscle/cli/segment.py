@@ -1,0 +1,306 @@
+"""``corpuscle segment ...``: where the words are in text that does not show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from corpuscle.cli.common import (
+    Digits,
+    Input,
+    Json,
+    Lowercase,
+    ModelFile,
+    Output,
+    Quiet,
+    Raw,
+    Resume,
+    Seed,
+    Workers,
+    check_model_output,
+    emit,
+    given,
+    read_input,
+)
+from corpuscle.errors import InputError, SettingError, warn
+
+if TYPE_CHECKING:
+    from corpuscle.segment import NestedSegmenter
+    from corpuscle.text import Corpus
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Word segmentation: where the words are.")
+
+Spaces = Annotated[
+    str | None,
+    typer.Option(
+        "--spaces", show_default="as in training", help="White space in the text: forced boundaries, or remove it."
+    ),
+]
+
+
+def _load(path: str, workers: int | None) -> NestedSegmenter:
+    """A model of this task, and of no other."""
+    from corpuscle.model import read
+    from corpuscle.scale import default_workers
+    from corpuscle.segment import NestedSegmenter
+
+    model = NestedSegmenter.from_container(read(path, NestedSegmenter.KIND))
+    model.workers = workers or default_workers()
+    return model
+
+
+def _read(model: NestedSegmenter, path: str, raw: bool = False) -> Corpus:
+    return read_input([path], raw, unk="literal", preprocessing=model.preprocessing)
+
+
+def _training_text(model: NestedSegmenter, files: list[str] | None) -> Corpus | None:
+    if not files:
+        return None
+    corpus = read_input(files, False, unk="literal", preprocessing=model.preprocessing)
+    if corpus.n_tokens == 0:
+        raise InputError(files[0], None, "the training text is empty")
+    return corpus
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="MODEL", help="Where to write the model.")],
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT...]", help="Unsegmented text, a sentence a line; - is stdin.")
+    ] = None,
+    gold: Annotated[
+        str | None, typer.Option("--gold", metavar="FILE", help="Segmented lines to learn from, too (or only).")
+    ] = None,
+    order: Annotated[int, typer.Option("--order", help="2: a bigram model of words; 3: a trigram model.")] = 2,
+    max_word: Annotated[
+        int | None,
+        typer.Option(
+            "--max-word", show_default="4 for Chinese, 8 for Japanese, else 10", help="Letters of the longest word."
+        ),
+    ] = None,
+    iterations: Annotated[int, typer.Option("--iterations", help="Sweeps over the text.")] = 200,
+    spaces: Annotated[
+        str,
+        typer.Option("--spaces", help="White space in TEXT: forced boundaries, remove it, or gold (all are)."),
+    ] = "forced",
+    joiner: Annotated[
+        str | None, typer.Option("--joiner", metavar="CHARACTER", help="It says: no boundary here.")
+    ] = None,
+    units: Annotated[
+        str, typer.Option("--units", help="What is never cut: characters, graphemes, or words (finds phrases).")
+    ] = "characters",
+    chains: Annotated[int, typer.Option("--chains", help="Independent runs; the most probable one segments.")] = 1,
+    samples: Annotated[int, typer.Option("--samples", help="Kept of each run, for boundary probabilities.")] = 1,
+    mh: Annotated[bool, typer.Option("--mh", help="Correct for words that repeat within a sentence.")] = False,
+    types: Annotated[
+        bool | None,
+        typer.Option("--types/--no-types", show_default="by script", help="Lengths by the script of a word."),
+    ] = None,
+    length_norm: Annotated[
+        str, typer.Option("--length-norm", help="Correction of word lengths: type, paper or none.")
+    ] = "type",
+    max_context: Annotated[int, typer.Option("--max-context", help="Letters that a letter looks back at most.")] = 10,
+    boundary: Annotated[float, typer.Option("--boundary", help="Base probability of a sentence end.")] = 0.05,
+    paths: Annotated[int, typer.Option("--paths", help="Random spellings that estimate lengths in a sweep.")] = 200,
+    lowercase: Lowercase = False,
+    digits: Digits = False,
+    resume: Resume = False,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn to segment from unsegmented text, from segmented lines, or from both."""
+    check_model_output(output)
+    import time
+
+    from corpuscle.segment import NestedSegmenter
+    from corpuscle.text import Preprocessing
+
+    begin = time.perf_counter()
+    if not text and gold is None:
+        raise SettingError("nothing to learn from: give a TEXT, or segmented lines with --gold")
+    model = NestedSegmenter(
+        order, max_word=max_word, iterations=iterations, spaces=spaces, units=units, joiner=joiner, chains=chains,
+        samples=samples, mh=mh, types=types, length_norm=length_norm, max_context=max_context, boundary=boundary,
+        paths=paths, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), workers=workers, seed=seed,
+    )  # fmt: skip
+    model.origins = {name: "given" for name in given(context) if name in model.settings()}
+    unsegmented, segmented = (_training_text(model, files) for files in (text, None if gold is None else [gold]))
+    try:
+        with model.checkpoint(unsegmented, segmented, output, resume) as checkpoint:
+            model.fit(unsegmented, segmented, checkpoint=checkpoint).save(output)
+    except InputError as error:
+        raise InputError(error.path or (text[0] if text else gold), error.line, error.reason) from error
+    last = model.history_[int(model.history_[:, -1, 0].argmax()), -1]
+    result = {
+        "method": "npylm", "order": model.order, "max_word": model.max_word, "types": model.types,
+        "sentences": model.provenance["sentences"], "given_sentences": model.provenance["given_sentences"],
+        "letters": model.provenance["letters"], "iterations": model.iterations, "chains": model.chains,
+        "log_likelihood": last[0], "perplexity": last[1], "words": int(last[2]), "lexicon": int(last[3]),
+        "word_length": last[4], "seconds": time.perf_counter() - begin, "model": output,
+    }  # fmt: skip
+    summary = (
+        f"{output}: {result['letters']:,} letters, {result['words']:,} words, {result['lexicon']:,} of them distinct, "
+        f"{model.iterations} sweeps in {result['seconds']:.1f} s"
+    )
+    emit(result, as_json, summary)
+
+
+@app.command()
+def apply(
+    model: ModelFile,
+    text: Input = "-",
+    output: Output = "-",
+    spaces: Spaces = None,
+    raw: Raw = False,
+    workers: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """Segment text: the same lines with spaces between words."""
+    from corpuscle.text import iter_text
+    from corpuscle.text.files import write_atomically
+
+    loaded = _load(model, workers)
+    corpora = (
+        iter([_read(loaded, text, raw)])
+        if raw
+        else iter_text(text, unk="literal", preprocessing=loaded.preprocessing, lines_per_chunk=5000)
+    )
+    with write_atomically(output, "wb") as out:
+        for block in loaded.segment_lines(corpora, spaces=spaces):
+            out.write(block)
+
+
+@app.command()
+def evaluate(
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Segmented text.")],
+    found: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The same lines as apply cut them.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="Take the spaces away and apply this model first.")
+    ] = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Precision, recall and F1 of words, boundaries and lexicon, with 95 % intervals."""
+    from corpuscle.measure.segmentation import OtherText, segmentation_scores
+    from corpuscle.text import read_text
+
+    if (found is None) == (model is None):
+        raise SettingError("give either an OUTPUT to measure or a --model to apply")
+    shares: dict[str, float] = {}
+    if model is not None:
+        loaded = _load(model, workers)
+        right = _read(loaded, gold)
+        guess = loaded.segment(right, spaces="remove")
+        shares = {"overlap_training": loaded.overlap(right)}
+        if shares["overlap_training"] > 0.05 and loaded.provenance.get("given_sentences"):
+            warn(f"{shares['overlap_training']:.0%} of these lines were in the training text, perhaps segmented")
+    else:
+        assert found is not None
+        right, guess = read_text(gold, unk="literal"), read_text(found, unk="literal")
+    if right.n_tokens == 0:
+        raise InputError(gold, None, "there are no words to score")
+    try:
+        result = segmentation_scores(right, guess, seed=seed)
+    except OtherText as error:
+        reason = str(error).partition(": ")[2]
+        raise InputError(found or gold, error.sentence + 1, reason) from None
+    figures = result.to_json() | shares
+    lines = [
+        f"{name:<11}precision {figures[prefix + 'precision']:.2%}, recall {figures[prefix + 'recall']:.2%}, "
+        f"F1 {figures[prefix + 'f1']:.2%}"
+        for name, prefix in (("words", ""), ("boundaries", "boundary_"), ("lexicon", "lexicon_"))
+    ]
+    lines.append(f"95 % interval of the words' F1: {figures['f1_low']:.2%} to {figures['f1_high']:.2%}")
+    emit(figures, as_json, "\n".join(lines))
+
+
+@app.command(name="perplexity")
+def perplexity_(
+    model: ModelFile,
+    text: Input = "-",
+    best: Annotated[bool, typer.Option("--best", help="Of the best segmentation instead of all together.")] = False,
+    spaces: Annotated[
+        str, typer.Option("--spaces", help="White space in the text: remove it, or forced boundaries.")
+    ] = "remove",
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Perplexity per letter of a text, with a 95 % interval."""
+    loaded = _load(model, workers)
+    try:
+        result = loaded.perplexity(_read(loaded, text), best=best, spaces=spaces, seed=seed)
+    except InputError as error:
+        raise InputError(error.path or text, error.line, error.reason) from error
+    figures = result.to_json()
+    summary = f"perplexity {figures['perplexity']:.3f} a letter ({figures['low']:.3f} to {figures['high']:.3f}), " + (
+        f"{figures['letters']:,} letters, {figures['unknown']:,} of them unknown"
+    )
+    emit(figures, as_json, summary)
+
+
+def _table(output: str, heading: str, rows: Any) -> None:
+    from corpuscle.text.files import write_atomically
+
+    with write_atomically(output, "w") as out:
+        out.write(heading.replace(" ", "\t") + "\n")
+        for row in rows:
+            out.write("\t".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row) + "\n")
+
+
+@app.command()
+def lexicon(model: ModelFile, output: Output = "-", quiet: Quiet = False) -> None:
+    """The words that a model found: occurrences, tables, type, and the surprisal of their spelling (natural log)."""
+    _table(output, "word occurrences tables type surprisal", _load(model, None).lexicon())
+
+
+@app.command()
+def posterior(
+    model: ModelFile,
+    text: Input = "-",
+    output: Output = "-",
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, max=100_000, help="Segmentations drawn from each sample of the model.")
+    ] = 100,
+    spaces: Spaces = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """How probable a boundary is at every gap between two letters: line, letters before the gap, the letters on both
+    sides, probability."""
+    import numpy as np
+
+    loaded = _load(model, workers)
+    letters, probabilities = loaded.posterior(_read(loaded, text), draws=draws, seed=seed, spaces=spaces)
+    line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))
+    inner = np.flatnonzero(np.arange(len(line)) > letters.starts[line])
+    strings, tokens = letters.vocab.strings, letters.tokens
+    rows = (
+        (line[i] + 1, i - letters.starts[line[i]], strings[tokens[i - 1]], strings[tokens[i]], float(probabilities[i]))
+        for i in inner.tolist()
+    )
+    _table(output, "line position before after probability", rows)
+
+
+@app.command()
+def history(model: ModelFile, output: Output = "-", quiet: Quiet = False) -> None:
+    """What was noted after every sweep of training."""
+    from corpuscle.segment.chain import HISTORY
+
+    of_chains = _load(model, None).history_
+    rows = (
+        (chain, sweep, *map(float, of_chains[chain, sweep]))
+        for chain in range(of_chains.shape[0])
+        for sweep in range(of_chains.shape[1])
+    )
+    _table(output, "chain sweep " + " ".join(HISTORY), rows)

@@ -1,0 +1,260 @@
+"""One Markov chain over segmentations: the sampler of ``NestedSegmenter``, in steps of a fraction of a second.
+
+Random numbers are keyed by sweep and step, so a chain that was stopped after any step goes on as if it had not been.
+Sweep 0 brings the sentences into the model: first those whose words are given, then the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpuscle.engine import nested_gibbs as gibbs
+from corpuscle.engine import nested_state as state
+from corpuscle.engine.nested import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
+from corpuscle.engine.nested_exact import new_notes, sweep_exactly
+from corpuscle.engine.nested_lattice import new_lattice
+from corpuscle.engine.nested_lengths import length_factors, length_law, root_tables, sample_means
+from corpuscle.engine.pool import CUSTOMERS
+from corpuscle.engine.seating import sample_parameters
+from corpuscle.model import Array
+from corpuscle.random import Random, shuffle
+from corpuscle.text.scripts import TYPES, WORD_TYPES
+
+__all__ = ["HISTORY", "MIXED", "STOP_PRIOR", "Chain", "Material", "chain_arrays", "sample_arrays"]
+
+STOP_PRIOR = (4.0, 1.0)
+"""How letters stop before anything is known: four in five at every context."""
+
+MIXED = TYPES.index("mixed")
+
+HISTORY = ("log_likelihood", "perplexity", "words", "lexicon", "word_length")
+"""What is noted after every sweep: the log probability of words and seating; the perplexity of the letters of the
+sentences that are not given (each seen from the model of all others); words of the text, distinct words, letters of a
+word."""
+
+_STEP = 1 << 15
+_MEAN_PRIOR = (0.2, 0.1)
+_GROWTH = 1.15
+
+_START_MEAN, _MEANS_HELD = 0.8, 3
+_DISCOUNTS, _STRENGTHS, _HELD = (0.4, 0.1, 0.1), (200.0, 200.0, 200.0), 0.5
+_FLATTEST = 0.7
+"""How a chain without given words begins. Words begin long, with a mean at this share of the longest, for some sweeps:
+a model that finds letters first stays with them. With the parameters that the data ask for, a bigram model trusts its
+contexts so much that it settles for whatever words the first sweeps happened to make, common sequences as one word,
+common endings as words of their own; so for the first part of the sweeps (_HELD) discounts are low and strengths high,
+by length of context. And over the same part the power to which probabilities are taken rises from _FLATTEST to one."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a chain works on: sentences (or pieces of long lines) as letters.
+
+    - ``text``: int32 (n,); ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (n,), see ``Letters``;
+    - ``given``: uint8 (sentences,), whether the words of a sentence are given, and ``cuts``: uint8 (n,), where they
+      begin;
+    - ``masks``: uint16 (letters,), the scripts of the letters; ``longest``: letters of the longest word of all.
+    """
+
+    text: np.ndarray
+    starts: np.ndarray
+    gaps: np.ndarray
+    given: np.ndarray
+    cuts: np.ndarray
+    masks: np.ndarray
+    longest: int
+
+    def empty_model(self, order: int, max_context: int, boundary: float) -> Nested:
+        """A model with room for these sentences, without any."""
+        return new_nested(
+            self.text, self.masks, WORD_TYPES, order=order, longest=self.longest, deepest=max_context,
+            types=len(TYPES), letter_base=letter_base(self.masks), boundary_base=boundary, stop_prior=STOP_PRIOR,
+            room=int(np.diff(self.starts).max(initial=1)),
+        )  # fmt: skip
+
+
+def letter_base(masks: np.ndarray) -> float:
+    """The probability of a letter of which nothing is known: of all letters, one for unknown ones, and END."""
+    return 1.0 / (len(masks) - 1)
+
+
+class Chain:
+    """The state of a chain, and its sweeps. ``settings``: order, max_word, max_context, boundary, paths, length_norm,
+    mh."""
+
+    def __init__(self, material: Material, settings: Mapping[str, Any], seed: int):
+        self.material, self.settings, self.seed = material, settings, seed
+        starts = material.starts
+        room = int(np.diff(starts).max(initial=1))
+        self.nested = material.empty_model(settings["order"], settings["max_context"], settings["boundary"])
+        self.lattice = new_lattice(room, settings["max_word"], settings["order"])
+        self.cuts = material.cuts.copy()
+        self.seated = np.zeros(len(starts) - 1, np.uint8)
+        self.means = np.full(len(TYPES), max(1.0, _START_MEAN * settings["max_word"]))
+        self.alone = not material.given.any()
+        self.held = _HELD * settings["iterations"]
+        if self.alone:
+            self.nested.words.discounts[:] = _DISCOUNTS[: settings["order"]]
+            self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]
+        self.sums = np.zeros(1)
+        self._buffers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
+        self._undo = np.zeros(room, np.uint8), new_notes(room)
+        self.steps = max(1, -(-len(material.text) // _STEP))
+        self._order: tuple[int, np.ndarray, np.ndarray] | None = None
+        self._set_lengths(0, 0)
+
+    def _set_lengths(self, sweep: int, step: int) -> None:
+        """The factors of the base measure for the present letters and means."""
+        law = length_law(self.nested, self.settings["paths"], self.seed, (sweep << 32) + step)
+        boundary = float(self.nested.bases[BOUNDARY_BASE])
+        self.nested.factors[:] = length_factors(law, self.means, boundary, MIXED, self.settings["length_norm"])
+
+    def _sequence(self, sweep: int) -> tuple[np.ndarray, np.ndarray]:
+        """The order of the sentences in a sweep, and where its steps begin in it."""
+        if self._order is None or self._order[0] != sweep:
+            order = np.arange(len(self.seated))
+            shuffle(Random(self.seed, "segment.order", sweep).array(), order)
+            if sweep == 0:
+                order = order[np.argsort(self.material.given[order] == 0, kind="stable")]
+            ends = np.cumsum(np.diff(self.material.starts)[order])
+            bounds = np.searchsorted(ends, np.arange(1, self.steps) * (ends[-1] / self.steps))
+            self._order = sweep, order, np.concatenate([[0], bounds, [len(order)]])
+        return self._order[1:]
+
+    def step(self, sweep: int, number: int) -> None:
+        """One piece of a sweep."""
+        order, bounds = self._sequence(sweep)
+        self.lattice.power[0] = 1.0
+        if self.alone and 0 < sweep < self.held:
+            self.lattice.power[0] = _FLATTEST + (1.0 - _FLATTEST) * (sweep - 1) / self.held
+        stream = Random(self.seed, "segment.nested", sweep, number).array()
+        if number == 0:
+            self.sums[:] = 0.0
+        at, last = int(bounds[number]), int(bounds[number + 1])
+        while at < last:
+            # While a model grows from nothing its letters change fast, and with them the lengths that they imply.
+            piece = last if sweep else min(last, max(at + 1, int(at * _GROWTH)))
+            at = self._sweep(order, at, piece, stream)
+            if sweep == 0 and at < last:
+                self._set_lengths(0, at)
+
+    def _sweep(self, order: np.ndarray, at: int, last: int, stream: np.ndarray) -> int:
+        """Sample sentences until there is no more room, and make room."""
+        arguments = (
+            self.nested, self.lattice, self.material.starts, order, at, last, self.material.gaps, self.material.given,
+            self.seated, self.cuts, *self._buffers, self.sums, stream,
+        )  # fmt: skip
+        at = sweep_exactly(*arguments, *self._undo) if self.settings["mh"] else gibbs.sweep(*arguments)
+        if at < last:
+            self.nested = grown_nested(self.nested)
+        return at
+
+    def finish(self, sweep: int) -> list[float]:
+        """End a sweep: draw all parameters. Returns a row of HISTORY."""
+        if not self.alone or sweep >= self.held:
+            sample_parameters(self.nested.words, self.seed, 2 * sweep)
+        sample_parameters(self.nested.letters, self.seed, 2 * sweep + 1)
+        if not self.alone or sweep >= min(_MEANS_HELD, self.settings["iterations"] - 1):
+            self.means = sample_means(self.nested, _MEAN_PRIOR, self.seed, sweep)
+        self._set_lengths(sweep + 1, 0)
+        free = np.diff(self.material.starts)[self.material.given == 0].sum()
+        words, _ = root_tables(self.nested)
+        n_words = int(self.cuts.sum())
+        perplexity = float(np.exp(-self.sums[0] / free)) if free else float("nan")
+        return [state.log_joint(self.nested), perplexity, n_words, len(words), len(self.cuts) / max(1, n_words)]
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """What prediction needs of the present state."""
+        return {**state.freeze_nested(self.nested), "means": self.means.copy()}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The present state as a file keeps it."""
+        own = {"cuts": self.cuts.copy(), "seated": self.seated.copy(), "means": self.means.copy()}
+        return {**state.to_arrays(self.nested), **own, "sums": self.sums.copy()}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
+        if len(arrays["cuts"]) != len(self.cuts) or len(arrays["seated"]) != len(self.seated):
+            raise ValueError("it does not fit the text")
+        cuts, seated = np.array(arrays["cuts"]), np.array(arrays["seated"])
+        given = np.repeat(self.material.given != 0, np.diff(self.material.starts))
+        if (cuts > 1).any() or (seated > 1).any() or (cuts != self.material.cuts)[given].any():
+            raise ValueError("it does not fit the text")
+        nested = state.from_arrays(self.nested, arrays)
+        state.verify_nested(nested, self.material.starts, seated, cuts)
+        lengths = nested.rows[root_tables(nested)[0], LENGTH]
+        if (lengths > self.material.longest).any() or nested.words.nodes[0, CUSTOMERS] < 0:
+            raise ValueError("it does not fit the text")
+        self.nested, self.cuts, self.seated = nested, cuts, seated
+        self.means, self.sums = np.array(arrays["means"]), np.array(arrays["sums"])
+
+
+# ---- how files keep it
+
+
+def _pool_arrays(prefix: str) -> dict[str, Array]:
+    return {
+        f"{prefix}nodes": Array("int32", (f"{prefix}nodes", 8)),
+        f"{prefix}entries": Array("int32", (f"{prefix}entries", 8)),
+        f"{prefix}cells": Array("int32", (f"{prefix}cells", 3)),
+        f"{prefix}counters": Array("int64", (3, 3), low=-1),
+        **_parameters(prefix),
+    }
+
+
+def _parameters(prefix: str) -> dict[str, Array]:
+    return {
+        f"{prefix}discounts": Array("float64", (f"{prefix}laws",), low=0.0, high=1.0),
+        f"{prefix}strengths": Array("float64", (f"{prefix}laws",), low=0.0, finite=True),
+    }
+
+
+def chain_arrays(prefix: str) -> dict[str, Array]:
+    """The arrays of an unfinished chain."""
+    return {
+        **_pool_arrays(f"{prefix}words/"),
+        **_pool_arrays(f"{prefix}letters/"),
+        f"{prefix}rows": Array("int32", (f"{prefix}rows", 3)),
+        f"{prefix}hashes": Array("uint64", (f"{prefix}rows",)),
+        f"{prefix}records": Array("int32", (f"{prefix}records", 2)),
+        f"{prefix}orders": Array("uint8", (f"{prefix}records", "longest+1")),
+        f"{prefix}counters": Array("int64", (2, 3), low=-1),
+        f"{prefix}factors": Array("float64", (len(TYPES), "longest+1"), low=0.0, finite=True),
+        f"{prefix}cuts": Array("uint8", ("letters",), high=2),
+        f"{prefix}seated": Array("uint8", ("sentences",), high=2),
+        f"{prefix}means": Array("float64", (len(TYPES),), low=0.0, finite=True),
+        f"{prefix}sums": Array("float64", (1,), finite=True),
+    }
+
+
+def _tree(prefix: str, symbols: str) -> dict[str, Array]:
+    nodes, entries = f"{prefix}nodes", f"{prefix}entries"
+    return {
+        f"{prefix}symbols": Array("int32", (nodes,), low=0, high=symbols),
+        f"{prefix}first_child": Array("int32", (f"{nodes}+1",), low=1, rising=True),
+        f"{prefix}first_entry": Array("int32", (f"{nodes}+1",), offsets_into=entries),
+        f"{prefix}dishes": Array("int32", (entries,), low=0, high=symbols),
+        f"{prefix}customers": Array("int32", (entries,), low=1),
+        f"{prefix}tables": Array("int32", (entries,), low=1),
+        **_parameters(prefix),
+    }
+
+
+def sample_arrays(prefix: str) -> dict[str, Array]:
+    """The arrays of one sample in a file."""
+    words, letters = f"{prefix}words/", f"{prefix}letters/"
+    return {
+        f"{prefix}lexicon": Array("int32", (f"{prefix}spelling",), low=0, high="types+3"),
+        f"{prefix}lexicon_starts": Array("int64", (f"{prefix}lexicon+1",), offsets_into=f"{prefix}spelling"),
+        f"{prefix}occurrences": Array("int64", (f"{prefix}lexicon+1",), low=0),
+        f"{prefix}factors": Array("float64", (len(TYPES), "longest+1"), low=0.0, high=1e100),
+        f"{prefix}means": Array("float64", (len(TYPES),), low=0.0, finite=True),
+        **_tree(words, f"{prefix}lexicon+1"),
+        **_tree(letters, "types+3"),
+        f"{letters}stops": Array("int32", (f"{letters}nodes",), low=0),
+        f"{letters}passes": Array("int32", (f"{letters}nodes",), low=0),
+    }

@@ -1,0 +1,101 @@
+"""From the texts that a segmenter is given to what its chains work on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.segment.chain import Material
+from corpuscle.segment.letters import FORCED, Letters, check_stretches, joined, letters_of, pieces, typical
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.scripts import character_masks
+from corpuscle.text.vocab import Vocab
+
+__all__ = ["Given", "letter_masks", "prepare"]
+
+_LONGEST = 200
+"""No given word is longer."""
+
+
+class Given(NamedTuple):
+    """All letters, those of the text before those of the gold lines, and what follows from them."""
+
+    letters: Letters
+    material: Material
+    max_word: int
+    types: bool
+
+
+class Settings(Protocol):
+    """What matters here of the settings of a segmenter."""
+
+    units: str
+    joiner: str | None
+    spaces: str
+    max_word: int | None
+    types: bool | None
+
+
+def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
+    """The scripts of letters, or the same for all where words have no types."""
+    masks = character_masks(vocab)
+    return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
+
+
+def _begins(letters: Letters, units: str) -> np.ndarray:
+    """Where the words of segmented text begin: bool (n,)."""
+    begins = (letters.gaps == FORCED) | (units == "words")
+    begins[letters.starts[:-1][np.diff(letters.starts) > 0]] = True
+    return begins
+
+
+def prepare(text: Corpus | None, gold: Corpus | None, settings: Settings) -> Given:
+    """The material for chains, checked; settings that are None are chosen by the text."""
+    if gold is not None and settings.units == "words":
+        raise SettingError("gold lines mean nothing where words are units: white space separates the units")
+    parts = [letters_of(corpus, settings.units, settings.joiner) for corpus in (text, gold) if corpus is not None]
+    letters = joined(parts) if parts else None
+    if letters is None or len(letters.tokens) == 0:
+        raise InputError(None, None, "the training text is empty")
+    auto_types, auto_length = typical(letters.vocab, letters.tokens)
+    types = auto_types if settings.types is None else settings.types
+    max_word = settings.max_word or auto_length
+    is_gold = np.zeros(len(letters), bool)
+    if gold is not None:
+        is_gold[len(letters) - len(gold) :] = True
+    if settings.spaces == "gold":
+        is_gold[:] = True
+    in_gold = np.repeat(is_gold, np.diff(letters.starts))
+    begins = _begins(letters, settings.units)
+    allowed = np.where(in_gold, begins, letters.gaps != 2)
+    starts = pieces(letters, allowed)
+    line = np.searchsorted(letters.starts, starts[:-1], "right") - 1
+    gaps = np.where(in_gold | (settings.spaces == "remove"), 0, letters.gaps).astype(np.uint8)
+    cuts = np.zeros(len(letters.tokens), np.uint8)
+    cuts[in_gold & begins] = 1
+    longest = max_word
+    if in_gold.any():
+        places = np.append(np.flatnonzero(cuts), len(cuts))
+        inside = in_gold[places[:-1]]
+        lengths = np.diff(places)[inside] if len(places) > 1 else np.zeros(0, np.int64)
+        lengths = np.minimum(lengths, _to_line_end(letters, places[:-1][inside]))
+        longest = max(longest, int(lengths.max(initial=1)))
+        if longest > _LONGEST:
+            raise InputError(None, None, f"a given word has {longest} letters; at most {_LONGEST} are possible")
+        if longest > max_word:
+            over = int((lengths > max_word).sum())
+            warn(f"{over} given words are longer than {max_word} letters; such words are kept, but never proposed")
+    free = Letters(letters.tokens, starts, letters.vocab, np.where(in_gold, 0, gaps).astype(np.uint8))
+    check_stretches(free, max_word)
+    material = Material(
+        np.ascontiguousarray(letters.tokens, np.int32), starts, gaps, is_gold[line].astype(np.uint8), cuts,
+        letter_masks(letters.vocab, types), longest,
+    )  # fmt: skip
+    return Given(letters, material, max_word, types)
+
+
+def _to_line_end(letters: Letters, places: np.ndarray) -> np.ndarray:
+    """How many letters of its line are left at each place."""
+    return letters.starts[np.searchsorted(letters.starts, places, "right")] - places

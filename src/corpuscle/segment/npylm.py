@@ -1,0 +1,404 @@
+"""Word segmentation without a dictionary, by a nested Pitman-Yor language model (Mochihashi, Yamada and Ueda 2009).
+
+A word n-gram model whose unknown words are spelled by a letter n-gram model, both nonparametric, is learned from text
+without word boundaries by sampling the words of one sentence after the other, each given all others. What is learned:
+a lexicon, a language model over any words whatever, and the words of any text, by the Viterbi algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cached_property
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle import scale
+from corpuscle.engine import nested_apply as applied
+from corpuscle.engine.nested import Nested
+from corpuscle.engine.nested_lengths import root_tables, word_types
+from corpuscle.engine.nested_state import base_logs, thaw
+from corpuscle.errors import InputError, SettingError
+from corpuscle.measure.likelihood import perplexity
+from corpuscle.measure.result import Result
+from corpuscle.model import Checkpoint
+from corpuscle.progress import bar
+from corpuscle.random import Random
+from corpuscle.segment.chain import HISTORY, STOP_PRIOR, Chain, Material, chain_arrays, letter_base
+from corpuscle.segment.files import check_model, model_arrays, sample_of
+from corpuscle.segment.letters import Letters, letters_of, pieces, segmented_bytes, word_corpus
+from corpuscle.segment.material import Given, prepare
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes, overlap
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.scripts import TYPES, WORD_TYPES
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+
+__all__ = ["LexiconEntry", "NestedSegmenter"]
+
+_CHOICES = {
+    "order": (2, 3),
+    "spaces": ("forced", "remove", "gold"),
+    "units": ("characters", "graphemes", "words"),
+    "length_norm": ("type", "paper", "none"),
+}
+_NUMBERS = {
+    "max_word": (1, 100),
+    "iterations": (1, 10**6),
+    "chains": (1, 100),
+    "samples": (1, 1000),
+    "max_context": (0, 50),
+    "paths": (1, 10**6),
+}
+_NAMES = ("order", "max_word", "iterations", "spaces", "units", "joiner", "chains", "samples", "mh", "length_norm",
+          "types", "max_context", "boundary", "paths", "seed")  # fmt: skip
+
+
+class LexiconEntry(NamedTuple):
+    """A word of the lexicon: how often it occurs in the training text, in how many tables of the root it sits, its type
+    by script, and the negative log probability of its spelling in the base measure."""
+
+    word: str
+    occurrences: int
+    tables: int
+    type: str
+    surprisal: float
+
+
+def _partial_arrays(extra: Any) -> dict[str, container.Array]:
+    chains, kept = extra["chains"], extra["kept"]
+    if not (type(chains) is int and 1 <= chains <= 100 and type(kept) is int and 0 <= kept <= 1000):
+        raise ValueError("it does not say how many chains and samples it has")
+    arrays = {"history": container.Array("float64", (chains, "rows", len(HISTORY)))}
+    for chain in range(chains):
+        arrays |= chain_arrays(f"chain/{chain}/")
+    return arrays | model_arrays({"samples": chains * kept}, samples_only=True)
+
+
+PARTIAL = container.Kind("segment.npylm.partial", 1, _partial_arrays)
+"""An unfinished run."""
+
+
+class NestedSegmenter:
+    """A segmenter that learns from unsegmented text, from segmented text, or from both.
+
+    - ``order``: 2 (bigram) or 3; ``max_word``: letters of the longest word it proposes (default: 4 for Chinese, 8 for
+      Japanese, else 10); ``iterations``: sweeps over the text; ``seed``;
+    - ``spaces``: white space in the text is a ``forced`` boundary, or ``remove`` it, or ``gold``: all words are given;
+    - ``joiner``: a character that marks places without boundary; ``units``: what is never cut, ``characters``,
+      ``graphemes`` or ``words`` (then phrases are found);
+    - ``chains``: independent runs, the most probable of which segments; ``samples``: kept of each, for ``posterior``;
+    - ``mh``: correct every sentence for its own repetitions by a Metropolis-Hastings step;
+    - ``types``: a length law for each type of word by script (default: where most letters are Han, kana, Hangul, Thai);
+      ``length_norm``: how the lengths that letters imply are corrected, ``type``, ``paper`` or ``none``;
+    - ``max_context``: letters that a letter looks back at most; ``boundary``: base probability of a sentence end;
+      ``paths``: random spellings by which lengths are estimated in each sweep; ``workers``: threads.
+
+    Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the one that segments first), ``history_``
+    float64 (chains, iterations + 1, 5), see ``corpuscle.segment.chain.HISTORY``; ``max_word`` and ``types`` are set.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "segment.npylm", 1, lambda extra: model_arrays(extra), check=lambda loaded: check_model(loaded, NestedSegmenter)
+    )
+
+    def __init__(
+        self,
+        order: int = 2,
+        *,
+        max_word: int | None = None,
+        iterations: int = 200,
+        spaces: str = "forced",
+        units: str = "characters",
+        joiner: str | None = None,
+        chains: int = 1,
+        samples: int = 1,
+        mh: bool = False,
+        types: bool | None = None,
+        length_norm: str = "type",
+        max_context: int = 10,
+        boundary: float = 0.05,
+        paths: int = 200,
+        preprocessing: Preprocessing | None = None,
+        workers: int | None = None,
+        seed: int = 1,
+    ):
+        values = dict(locals())
+        for name, allowed in _CHOICES.items():
+            if values[name] not in allowed:
+                raise SettingError(f"{name} is one of {', '.join(map(str, allowed))}; not {values[name]!r}")
+        for name, (least, most) in _NUMBERS.items():
+            value = values[name]
+            if not (value is None and name == "max_word") and not (type(value) is int and least <= value <= most):
+                raise SettingError(f"{name} is a number from {least} to {most}, not {value!r}")
+        if samples > iterations:
+            raise SettingError(f"{iterations} iterations have no {samples} samples")
+        if type(mh) is not bool or types not in (None, True, False):
+            raise SettingError("mh and types are true or false")
+        if not (isinstance(boundary, float) and 0.0 < boundary < 1.0):
+            raise SettingError(f"boundary is a probability between 0 and 1, not {boundary!r}")
+        if joiner is not None and not (isinstance(joiner, str) and len(joiner) == 1 and not joiner.isspace()):
+            raise SettingError(f"joiner is one character, not {joiner!r}")
+        if joiner is not None and units == "words":
+            raise SettingError("joiner means nothing where words are units")
+        self.order, self.max_word, self.iterations, self.spaces, self.units = order, max_word, iterations, spaces, units
+        self.joiner, self.chains, self.samples, self.mh, self.types = joiner, chains, samples, mh, types
+        self.length_norm, self.max_context, self.boundary, self.paths = length_norm, max_context, boundary, paths
+        self.preprocessing = preprocessing or Preprocessing()
+        self.workers, self.seed = workers or scale.default_workers(), seed
+        self.origins: dict[str, str] = {}
+        self.provenance: dict[str, Any] = {}
+        self.samples_: list[dict[str, np.ndarray]] = []
+        self.items_ = np.empty(0, np.uint64)
+
+    # ---- learning
+
+    def checkpoint(
+        self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str] | None, resume: bool = False
+    ) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from these texts."""
+        settings = {name: value for name, (value, _) in self.settings().items()}
+        signature = "+".join("none" if corpus is None else corpus.signature() for corpus in (text, gold))
+        return Checkpoint(path, PARTIAL, settings, signature, resume=resume)
+
+    def fit(
+        self, text: Corpus | None = None, gold: Corpus | None = None, *, checkpoint: Checkpoint | None = None
+    ) -> NestedSegmenter:
+        """Learn from a text and from segmented lines, both corpora of what stands between white space; either may be
+        missing. ``checkpoint`` keeps unfinished work."""
+        with ExitStack() as stack:
+            if checkpoint is None:
+                checkpoint = stack.enter_context(self.checkpoint(text, gold, None))
+            given = prepare(text, gold, self)
+            self.vocab_, self.max_word, self.types = given.letters.vocab, given.max_word, given.types
+            self.items_ = item_hashes(given.letters.as_corpus())
+            self.provenance = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
+            self.provenance["given_sentences"] = 0 if gold is None else len(gold)
+            self._run(given, checkpoint)
+        return self
+
+    def _chains(self, material: Material) -> list[Chain]:
+        settings = {name: getattr(self, name) for name in _NAMES}
+        seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
+        return [Chain(material, settings, seed) for seed in seeds]
+
+    def _run(self, given: Given, checkpoint: Checkpoint) -> None:
+        """All sweeps of all chains, from where the checkpoint stands."""
+        chains = self._chains(given.material)
+        gap = max(1, self.iterations // (2 * self.samples))
+        keep = {self.iterations - gap * i for i in range(self.samples)}
+        history: list[list[list[float]]] = []  # by sweep, by chain
+        kept: list[list[dict[str, np.ndarray]]] = []  # by sample, by chain
+        sweep, step = checkpoint.iteration, checkpoint.position
+        if checkpoint.state is not None:
+            history, kept = self._restore(chains, checkpoint, sum(number < sweep for number in keep))
+
+        def state() -> dict[str, np.ndarray]:
+            arrays = {f"chain/{c}/{name}": a for c, chain in enumerate(chains) for name, a in chain.state().items()}
+            for number, sample in enumerate(sample for several in kept for sample in several):
+                arrays |= {f"sample/{number}/{name}": array for name, array in sample.items()}
+            return {**arrays, "history": _by_chain(history, len(chains))}
+
+        def note(sweep: int, step: int) -> None:
+            extra = {"chains": len(chains), "kept": len(kept), "types": len(self.vocab_) - FIRST}
+            checkpoint.after(sweep, state, position=step, extra=extra)
+
+        steps = chains[0].steps
+        with (
+            bar("sweeps", (self.iterations + 1) * steps) as progress,
+            ThreadPoolExecutor(max(1, min(self.workers, len(chains)))) as threads,
+        ):
+            progress.advance(sweep * steps + step)
+            while sweep <= self.iterations:
+                said = f"log P {history[-1][0][0]:.5g}, {history[-1][0][3]:,.0f} words" if history else ""
+                while step < steps:
+                    list(threads.map(lambda chain: chain.step(sweep, step), chains))  # noqa: B023
+                    step += 1
+                    progress.advance(1, said)
+                    note(sweep, step)
+                history.append(list(threads.map(lambda chain: chain.finish(sweep), chains)))  # noqa: B023
+                if sweep in keep:
+                    kept.append([chain.sample() for chain in chains])
+                sweep, step = sweep + 1, 0
+                note(sweep, step)
+        self.history_ = _by_chain(history, len(chains))
+        ranking = np.argsort(-self.history_[:, -1, 0], kind="stable").tolist()
+        self.samples_ = [several[chain] for several in kept[::-1] for chain in ranking]
+        self.__dict__.pop("_models", None)
+
+    def _restore(
+        self, chains: list[Chain], checkpoint: Checkpoint, kept: int
+    ) -> tuple[list[list[list[float]]], list[list[dict[str, np.ndarray]]]]:
+        assert checkpoint.state is not None
+        arrays, extra = checkpoint.state.arrays, checkpoint.state.extra
+        try:
+            if (extra["chains"], extra["kept"]) != (len(chains), kept):
+                raise ValueError("it is another run")
+            sweep, step = checkpoint.iteration, checkpoint.position
+            if sweep > self.iterations + 1 or step > chains[0].steps or arrays["history"].shape[1] != sweep:
+                raise ValueError("it does not fit the text")
+            for number, chain in enumerate(chains):
+                chain.restore(sample_of(arrays, f"chain/{number}/"))
+        except (ValueError, KeyError, IndexError) as error:
+            raise InputError(checkpoint.path, None, f"a damaged file: {error}") from None
+        samples = [sample_of(arrays, f"sample/{number}/") for number in range(kept * len(chains))]
+        grouped = [samples[i : i + len(chains)] for i in range(0, len(samples), len(chains))]
+        return arrays["history"].transpose(1, 0, 2).tolist(), grouped
+
+    # ---- applying
+
+    @cached_property
+    def _models(self) -> list[Nested]:
+        """Every sample, ready to predict."""
+        masks = self._masks()
+        return [
+            thaw(sample, masks, WORD_TYPES, letter_base(masks), self.boundary, STOP_PRIOR) for sample in self.samples_
+        ]
+
+    def _masks(self) -> np.ndarray:
+        from corpuscle.segment.material import letter_masks
+
+        return letter_masks(self.vocab_, bool(self.types))
+
+    def _known(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray, np.ndarray, np.ndarray]:
+        """A text as its letters, their ids, the starts of its pieces, and the gaps."""
+        spaces = spaces or ("forced" if self.spaces == "gold" else self.spaces)
+        if spaces not in ("forced", "remove"):
+            raise SettingError(f"spaces is forced or remove, not {spaces!r}")
+        letters = letters_of(corpus, self.units, self.joiner)
+        gaps = letters.gaps if spaces == "forced" else np.zeros_like(letters.gaps)
+        return letters, np.ascontiguousarray(letters.recode(self.vocab_), np.int32), pieces(letters), gaps
+
+    def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
+        assert self.max_word is not None
+        letters, text, starts, gaps = self._known(corpus, spaces)
+        return letters, applied.best_cuts(self._models[0], text, starts, gaps, self.max_word, self.workers)[0]
+
+    def segment(self, corpus: Corpus, *, spaces: str | None = None) -> Corpus:
+        """The most probable words of a text (a corpus of what stands between white space), as a corpus of words.
+
+        ``spaces``: ``forced`` or ``remove``, by default as in training.
+        """
+        return word_corpus(*self._cuts(corpus, spaces), self.units)
+
+    def segment_lines(self, corpora: Iterator[Corpus], *, spaces: str | None = None) -> Iterator[bytes]:
+        """The same for a stream of texts, as bytes of segmented lines."""
+        for corpus in corpora:
+            yield segmented_bytes(*self._cuts(corpus, spaces), self.units)
+
+    def posterior(
+        self, corpus: Corpus, *, draws: int = 100, seed: int = 1, spaces: str | None = None
+    ) -> tuple[Letters, np.ndarray]:
+        """The probability that a word begins at each letter, float64 (letters,), over all samples, from so many
+        segmentations drawn from each."""
+        assert self.max_word is not None
+        letters, text, starts, gaps = self._known(corpus, spaces)
+        counts = np.zeros(len(text), np.int64)
+        for number, nested in enumerate(self._models):
+            counts += applied.drawn_boundaries(
+                nested, text, starts, gaps, self.max_word, draws, seed, number, self.workers
+            )
+        return letters, counts / (draws * len(self._models))
+
+    def perplexity(
+        self, corpus: Corpus, *, best: bool = False, spaces: str | None = "remove", draws: int = 1000, seed: int = 1
+    ) -> Result:
+        """Perplexity per letter: of all segmentations together, or (``best``) of the best one.
+
+        Sentence ends are predicted, but do not count as letters. Figures: ``perplexity`` with ``low`` and ``high``,
+        ``letters``, ``unknown`` (letters that the training text does not have), ``sentences``, ``bits_per_letter``;
+        with ``best`` also ``words``, ``word_perplexity`` and ``word_length``.
+        """
+        assert self.max_word is not None
+        letters, text, starts, gaps = self._known(corpus, spaces)
+        if len(text) == 0:
+            raise InputError(None, None, "the text is empty")
+        nested, figures = self._models[0], {}
+        if best:
+            cuts, logs = applied.best_cuts(nested, text, starts, gaps, self.max_word, self.workers)
+            words = int(cuts.sum())
+            figures = {
+                "words": words,
+                "word_perplexity": float(np.exp(-logs.sum() / (words + int((np.diff(starts) > 0).sum())))),
+                "word_length": len(text) / words,
+            }
+        else:
+            logs = applied.log_totals(nested, text, starts, gaps, self.max_word, self.workers)
+        of_letters = perplexity(logs, np.diff(starts), draws=draws, seed=seed)
+        figures = {
+            **{name: of_letters[name] for name in ("perplexity", "low", "high")},
+            "bits_per_letter": of_letters["bits_per_token"],
+            "letters": len(text),
+            "unknown": int((text == UNKNOWN).sum()),
+            "sentences": len(letters),
+            **figures,
+        }
+        return Result(figures, of_letters.interval, of_letters.signature.replace("tokens and </s>", "letters"))
+
+    def lexicon(self) -> list[LexiconEntry]:
+        """The words of the training text, most frequent first."""
+        sample, nested = self.samples_[0], self._models[0]
+        numbers = np.arange(1, len(sample["occurrences"]))
+        tables = np.zeros(len(sample["occurrences"]), np.int64)
+        words, of_root = root_tables(nested)
+        tables[words] = of_root
+        types, surprisals = word_types(nested, numbers), -base_logs(nested, numbers)
+        strings, starts = self.vocab_.strings, sample["lexicon_starts"].tolist()
+        glue = "_" if self.units == "words" else ""
+        spelled = [strings[letter] for letter in sample["lexicon"].tolist()]
+        return [
+            LexiconEntry(
+                glue.join(spelled[starts[i - 1] : starts[i]]), int(sample["occurrences"][i]), int(tables[i]),
+                TYPES[types[i - 1]] if self.types else "any", float(surprisals[i - 1]),
+            )
+            for i in numbers.tolist()
+        ]  # fmt: skip
+
+    def overlap(self, corpus: Corpus) -> float:
+        """The share of the lines of a text that were in the training text, with or without their boundaries."""
+        return overlap(self.items_, letters_of(corpus, self.units, self.joiner).as_corpus())
+
+    # ---- keeping
+
+    def settings(self) -> dict[str, tuple[Any, str]]:
+        """Every setting with its origin."""
+        values = {"method": "npylm"} | {name: getattr(self, name) for name in _NAMES}
+        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
+
+    def part(self) -> container.Part:
+        """The model as it goes into a file."""
+        arrays = {f"sample/{i}/{name}": a for i, sample in enumerate(self.samples_) for name, a in sample.items()}
+        return container.Part(
+            self.KIND,
+            {**self.vocab_.arrays(), "items/training": self.items_, **arrays, "history": self.history_},
+            settings=self.settings(),
+            preprocessing=self.preprocessing.to_dict(),
+            provenance=self.provenance,
+            extra={"samples": len(self.samples_), "chains": self.chains},
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file."""
+        container.save_part(path, self.part())
+
+    @classmethod
+    def from_container(cls, loaded: container.Container) -> NestedSegmenter:
+        """The model of a file that has been read and validated."""
+        self = cls(
+            **{name: loaded.settings[name] for name in _NAMES},
+            preprocessing=Preprocessing.from_dict(loaded.preprocessing),
+        )
+        self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
+        self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]
+        self.items_ = loaded.arrays.get("items/training", np.empty(0, np.uint64))
+        self.samples_ = [sample_of(loaded.arrays, f"sample/{number}/") for number in range(loaded.extra["samples"])]
+        return self
+
+
+def _by_chain(history: Sequence[Sequence[Sequence[float]]], chains: int) -> np.ndarray:
+    """float64 (chains, sweeps, columns) from rows by sweep and chain."""
+    return np.array(history, np.float64).reshape(len(history), chains, len(HISTORY)).transpose(1, 0, 2).copy()
