@@ -40,12 +40,21 @@ def test_the_gradient_is_that_of_finite_differences():
 
 def test_at_the_maximum_nothing_is_gained_and_huge_scores_do_no_harm():
     given = pools(3)
-    value, best = likelihood.maximise(given, np.array([300.0, -300.0, 0.0]))
+    value, best = likelihood.maximise(given, np.array([300.0, -300.0, 0.0]), np.zeros(3, bool))
     assert np.abs(likelihood.figure(given, best)[1]).max() < 1e-3
     for i in range(20):
         random = Random(4, "test", i)
         near = best + 0.1 * np.array([random.uniform() - 0.5 for _ in range(3)])
         assert likelihood.figure(given, near)[0] <= value + 1e-9
+
+
+def test_positive_weights_stay_positive_where_the_maximum_would_not_be():
+    given = pools(3)
+    free, best = likelihood.maximise(given, np.ones(3), np.zeros(3, bool))
+    held, bounded = likelihood.maximise(given, np.ones(3), best < 0)
+    assert (best < 0).any() and (bounded[best < 0] == 0.0).all() and held < free
+    slopes = likelihood.figure(given, bounded)[1]
+    assert np.abs(slopes[best >= 0]).max(initial=0.0) < 1e-3 and (slopes[best < 0] <= 1e-3).all()
 
 
 def test_pools_without_a_right_candidate_leave_the_weights_to_the_penalty():

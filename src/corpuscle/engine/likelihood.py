@@ -42,13 +42,16 @@ def _shares(scores: np.ndarray, begins: np.ndarray, item: np.ndarray) -> tuple[n
     return parts / totals[item], tops + np.log(totals)
 
 
-def maximise(pools: Pools, weights: np.ndarray) -> tuple[float, np.ndarray]:
-    """The best figure, and weights that have it; from ``weights`` on."""
+def maximise(pools: Pools, weights: np.ndarray, positive: np.ndarray) -> tuple[float, np.ndarray]:
+    """The best figure, and weights that have it; from ``weights`` on. Those that are ``positive``, bool (k,), do not
+    fall below 0: a log probability that counts against what is probable is a mistake of a small sample."""
     from scipy.optimize import minimize
 
     def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = figure(pools, point)
         return -value, -gradient
 
-    found = minimize(loss, weights, jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    bounds = [(0.0 if above else None, None) for above in positive]
+    start = np.where(positive, np.maximum(weights, 0.0), weights)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
     return -float(found.fun), np.asarray(found.x)

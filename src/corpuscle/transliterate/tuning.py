@@ -115,7 +115,8 @@ class Tuner:
         pools, k = self.pools(), int(self.free.sum())
         result = np.zeros(len(self.free))
         if self.metric == "likelihood":
-            value, result[self.free] = likelihood.maximise(pools, weights[self.free])
+            logs = np.arange(len(self.free)) < len(self.free) - 1  # the last one is the number of phrases
+            value, result[self.free] = likelihood.maximise(pools, weights[self.free], logs[self.free])
             return value, result
         figure = mert.BLEU if self.metric == "bleu" else mert.SHARE
 
