@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import harness
 
-BENCHES = ("align", "classes", "lm", "pitman_yor")
+BENCHES = ("align", "align_loglinear", "classes", "lm", "pitman_yor", "segment", "topics", "transliterate")
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def report(bench, claims: str, results: dict) -> str:
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + ".",
         claims,
-        *(harness.table(result) for result in results.values()),
+        *(bench.tables(results) if hasattr(bench, "tables") else map(harness.table, results.values())),
         bench.notes(results),
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip())

@@ -28,8 +28,7 @@ from corpuscle.align.loglinear_learning import PARTIAL, Plan, climb
 from corpuscle.align.models import KEEP, signature_of, usable
 from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
 from corpuscle.compiled import frozen
-from corpuscle.engine import loglinear_batches as batches
-from corpuscle.engine import translation
+from corpuscle.engine import loglinear_links, translation
 from corpuscle.engine.cooccurrence import Couples
 from corpuscle.engine.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, OUTPUTS, SCORES, STATES, workspace
 from corpuscle.engine.online import reader_of
@@ -135,9 +134,7 @@ class LogLinear(Stored):
             raise SettingError("there are no features: name at least one family")
         self.missing_: list[str] = []
 
-    def set_functions(
-        self, features: Function | None = None, romaniser: Callable[[str], str] | None = None
-    ) -> None:
+    def set_functions(self, features: Function | None = None, romaniser: Callable[[str], str] | None = None) -> None:
         """Give a loaded model the functions that it was learned with: they cannot be saved."""
         if features is not None:
             self.user_.function = features
@@ -361,7 +358,7 @@ class LogLinear(Stored):
         shape = self.layout(direction).shape(self.null_jump == "remember")
         work = workspace(*ready, shape)
         weights = np.asarray(self.weights_[direction]).view(np.ndarray)
-        batches.couple_scores(ready.hood, frozen(weights, np.float64), work.couples[SCORES])
+        loglinear_links.couple_scores(ready.hood, frozen(weights, np.float64), work.couples[SCORES])
         return (*ready, shape, reader_of(np.array(weights)), work)
 
     def posteriors(self, pairs: Any, first: int, last: int, direction: int, tables: Any) -> Posteriors:
@@ -370,7 +367,7 @@ class LogLinear(Stored):
         links = np.zeros(int(pairs.cell_starts[last] - pairs.cell_starts[first]), np.float32)
         nulls = np.zeros(int(outputs[last] - outputs[first]), np.float32)
         text, hood, shape, reader, work = self._kernel_arguments(pairs, direction)
-        total = batches.link_posteriors(text, hood, shape, reader, work, first, last, links, nulls)
+        total = loglinear_links.link_posteriors(text, hood, shape, reader, work, first, last, links, nulls)
         if direction == 1:
             begin, end = pairs.cell_starts[first], pairs.cell_starts[last]
             links = links[pairs.turn[begin:end] - begin]
@@ -389,7 +386,7 @@ class LogLinear(Stored):
         paths = np.empty((k, int(outputs[last] - outputs[first])), np.int32)
         scores = np.empty((k, last - first))
         text, hood, shape, reader, work = self._kernel_arguments(pairs, direction)
-        batches.n_best(text, hood, shape, reader, work, first, last, k, normalise, paths, scores)
+        loglinear_links.n_best(text, hood, shape, reader, work, first, last, k, normalise, paths, scores)
         return paths, scores
 
     def log_likelihood(self, bitext: Bitext) -> np.ndarray:

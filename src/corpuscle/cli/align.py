@@ -159,7 +159,7 @@ def train(
     from corpuscle.text.preprocessing import Preprocessing
 
     begin = time.perf_counter()
-    given = {"iterations": iterations, "bayes": bayes, "alpha": alpha, "agreement": agreement, "p0": p0}
+    given: dict[str, Any] = {"iterations": iterations, "bayes": bayes, "alpha": alpha, "agreement": agreement, "p0": p0}
     given |= {"chains": chains, "sweeps": sweeps, "seed": seed, "beta": beta, "classes": classes}
     given |= {"neighbourhood": neighbourhood, "null_jump": null_jump}
     given["families"] = None if families is None else tuple(families.split(","))
@@ -424,10 +424,10 @@ def evaluate(
     if oracle is not None:
         if source is None or target is None or train is None or links is not None or model is not None:
             raise SettingError("--oracle needs --source, --target and --train, and neither links nor a model")
-        bitext = _read(source, target)
-        wanted = _read_links(gold, len(bitext))
-        wanted.check_range(bitext, gold)
-        measure_oracle(wanted, bitext, _read(*train), oracle, seed, workers, as_json)
+        text = _read(source, target)
+        wanted = _read_links(gold, len(text))
+        wanted.check_range(text, gold)
+        measure_oracle(wanted, text, _read(*train), oracle, seed, workers, as_json)
         return
     if (links is None) == (model is None):
         raise SettingError("give links to judge, or a model and its texts (--model, --source, --target)")
