@@ -1,6 +1,9 @@
 """Topics: language models that know what the document at hand is about.
 
+- ``NgramTopicModel``: Pitman-Yor language models whose words choose topics: HPYLM, HPYTM, HIERARCHICAL, SWITCHING;
 - ``RescalingModel``: a Pitman-Yor language model bent towards the topics of latent Dirichlet allocation;
+- ``DocumentReader``: what comes next in a document that is being written;
+- ``summaries``, ``contexts``, ``mark``: topics with phrases, how topical contexts are, the topical words of a text;
 - ``TopicModel``: what all models of this task can do;
 - ``read_documents``, ``pick_documents``, ``document_bounds``: collections of documents.
 """
@@ -12,13 +15,21 @@ from corpuscle.lazily import contents
 if TYPE_CHECKING:
     from corpuscle.topics.base import TopicModel
     from corpuscle.topics.documents import document_bounds, pick_documents, read_documents
+    from corpuscle.topics.ngram import NgramTopicModel
+    from corpuscle.topics.products import contexts, mark, summaries
+    from corpuscle.topics.reading import DocumentReader
     from corpuscle.topics.rescaling import RescalingModel
+    from corpuscle.topics.warming import warm
 
 __all__, __getattr__ = contents(
     __name__,
     {
         "base": "TopicModel",
         "documents": "document_bounds pick_documents read_documents",
+        "ngram": "NgramTopicModel",
+        "products": "contexts mark summaries",
+        "reading": "DocumentReader",
         "rescaling": "RescalingModel",
+        "warming": "warm",
     },
 )

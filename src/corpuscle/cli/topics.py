@@ -1,0 +1,329 @@
+"""``corpuscle topics ...``: language models that know what the document at hand is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from corpuscle.cli.common import (
+    Digits,
+    Json,
+    Lowercase,
+    ModelFile,
+    Output,
+    Quiet,
+    Resume,
+    Seed,
+    UnkToken,
+    Workers,
+    check_model_output,
+    check_output,
+    emit,
+    given,
+)
+from corpuscle.errors import InputError, SettingError, warn
+
+if TYPE_CHECKING:
+    from corpuscle.text import Corpus
+    from corpuscle.topics import TopicModel
+
+__all__ = ["app"]
+
+METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
+
+app = typer.Typer(help="Topics: language models that adapt to the document at hand.")
+
+Docs = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCS...", help="Texts with blank lines between documents, folders, or .jsonl; - is stdin."),
+]
+Index = Annotated[
+    str | None,
+    typer.Option("--documents", metavar="TSV", help="first_line and lines of every document of one text."),
+]
+Particles = Annotated[int, typer.Option("--particles", min=1, max=100_000, help="Guesses at a document's topics.")]
+
+_ONLY = {
+    "sampler": ("hpytm", "hierarchical", "switching"),
+    "topics": ("hpytm", "hierarchical", "switching", "rescaling"),
+    "max_order": ("hpylm", "hpytm", "hierarchical", "switching"),
+    "exponent": ("rescaling",),
+    "prior": ("rescaling",),
+    "word_iterations": ("rescaling",),
+}
+"""Option -> the methods that have it."""
+
+
+def _read(docs: list[str], index: str | None, model: TopicModel) -> Corpus:
+    from corpuscle.topics import read_documents
+
+    return read_documents(*docs, documents=index, unk=model.unk, preprocessing=model.preprocessing)
+
+
+def _load(path: str) -> Any:
+    """A model of this task, and of no other."""
+    from corpuscle.model import read
+    from corpuscle.topics import NgramTopicModel, RescalingModel
+
+    loaded = read(path, (NgramTopicModel.KIND, RescalingModel.KIND))
+    home = NgramTopicModel if loaded.kind == NgramTopicModel.KIND.name else RescalingModel
+    return home.from_container(loaded)
+
+
+def _model(context: typer.Context, method: str, order: str, **settings: Any) -> Any:
+    """The model that the options ask for; one that would do nothing is an error."""
+    from corpuscle.topics import NgramTopicModel, RescalingModel
+
+    if method not in METHODS:
+        raise SettingError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
+    chosen = given(context)
+    for name, methods in _ONLY.items():
+        if name in chosen and method not in methods:
+            raise SettingError(f"--{name.replace('_', '-')} means nothing with --method {method}")
+        if method not in methods:
+            settings.pop(name, None)
+    if order != "infinite" and not order.isdecimal():
+        raise SettingError(f"the order is a number from 1 on, or infinite; not {order!r}")
+    if order != "infinite" and "max_order" in chosen:
+        raise SettingError("--max-order means nothing without --order infinite")
+    settings = {name: value for name, value in settings.items() if value is not None}
+    if method == "rescaling":
+        if order == "infinite":
+            raise SettingError("rescaling has no infinite order")
+        model: Any = RescalingModel(order=int(order), **settings)
+    else:
+        model = NgramTopicModel(method, order=order if order == "infinite" else int(order), **settings)
+    for name in model.settings():
+        if ("unk_token" if name == "unk" else name) in chosen:
+            model.origins[name] = "given"
+    return model
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    docs: Docs,
+    output: Output,
+    method: Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")] = "switching",
+    topics: Annotated[int, typer.Option("--topics", min=1, max=32_000, help="How many topics.")] = 50,
+    order: Annotated[str, typer.Option("--order", help="How many words an n-gram has, or infinite.")] = "3",
+    iterations: Annotated[
+        int | None,
+        typer.Option("--iterations", min=1, show_default="500; hpylm 100; rescaling 900", help="Gibbs sweeps."),
+    ] = None,
+    sampler: Annotated[
+        str, typer.Option("--sampler", help="Topics change word by word (token), or whole tables at once too (table).")
+    ] = "table",
+    samples: Annotated[int, typer.Option("--samples", min=1, help="How many states are kept and averaged.")] = 1,
+    documents: Index = None,
+    max_order: Annotated[int, typer.Option("--max-order", min=1, help="Of a model of infinite order.")] = 8,
+    min_count: Annotated[int, typer.Option("--min-count", min=1, help="Rarer words are unknown.")] = 4,
+    exponent: Annotated[float, typer.Option("--exponent", min=0.0, help="How far rescaling goes.")] = 0.7,
+    prior: Annotated[float, typer.Option("--prior", help="Of words in the topics of rescaling.")] = 0.01,
+    word_iterations: Annotated[
+        int, typer.Option("--word-iterations", min=1, help="Sweeps of the language model of rescaling.")
+    ] = 100,
+    lowercase: Lowercase = False,
+    digits: Digits = False,
+    unk_token: UnkToken = "unknown",
+    log: Annotated[
+        str | None, typer.Option("--log", metavar="TSV", help="Write every sweep's log probability and seconds.")
+    ] = None,
+    resume: Resume = False,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn topics and their n-grams from documents."""
+    import time
+
+    from corpuscle.text import Preprocessing
+
+    check_model_output(output)
+    if log is not None:
+        check_output(log)
+    begin = time.perf_counter()
+    model = _model(
+        context, method, order, topics=topics, iterations=iterations, sampler=sampler, samples=samples,
+        max_order=max_order, min_count=min_count, exponent=exponent, prior=prior, word_iterations=word_iterations,
+        unk=unk_token, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), seed=seed, workers=workers,
+    )  # fmt: skip
+    corpus = _read(docs, documents, model)
+    lines = ["iteration\tlog_probability\tseconds"]
+    try:
+        with model.checkpoint(corpus, output, resume) as checkpoint:
+            if method == "rescaling":
+                model.fit(corpus, checkpoint=checkpoint)
+            else:
+                model.fit(
+                    corpus,
+                    checkpoint=checkpoint,
+                    log=lambda sweep, value: lines.append(f"{sweep}\t{value:.6f}\t{time.perf_counter() - begin:.3f}"),
+                )
+            model.save(output)
+    except InputError as error:
+        raise InputError(error.path or docs[0], error.line, error.reason) from error
+    if log is not None:
+        _write_log(log, lines, model)
+    n_documents = len(corpus.document_starts) - 1 if corpus.document_starts is not None else 1
+    result = {
+        "method": method, "topics": model.topics, "order": order if order == "infinite" else int(order),
+        "documents": n_documents, "sentences": len(corpus), "words": corpus.n_tokens, "types": len(model.vocab_) - 3,
+        "iterations": model.iterations, "log_likelihood": float(model.history_[-1]),
+        "seconds": time.perf_counter() - begin, "model": output,
+    }  # fmt: skip
+    emit(
+        result,
+        as_json,
+        f"{output}: {method}, {model.topics} topics, order {order}, {n_documents:,} documents, "
+        f"{corpus.n_tokens:,} words, {model.iterations} sweeps in {result['seconds']:.1f} s",
+    )
+
+
+def _write_log(path: str, lines: list[str], model: Any) -> None:
+    from corpuscle.text.files import write_atomically
+
+    if len(lines) == 1:  # a model that keeps its history, not the time
+        lines = ["iteration\tlog_probability", *(f"{i}\t{value:.6f}" for i, value in enumerate(model.history_))]
+    with write_atomically(path, "w") as out:
+        out.writelines(line + "\n" for line in lines)
+
+
+@app.command()
+def perplexity(
+    model: ModelFile,
+    docs: Docs,
+    particles: Particles = 10,
+    every: Annotated[int, typer.Option("--every", min=1, help="Words between two resamplings of particles.")] = 10,
+    mode: Annotated[str, typer.Option("--mode", help="weighted, or wallach: more exact, slow.")] = "weighted",
+    rejuvenate: Annotated[
+        bool, typer.Option("--rejuvenate", help="Draw the topics of earlier words afresh when particles are resampled.")
+    ] = False,
+    documents: Index = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """How well a model predicts new documents, each read from left to right."""
+    import time
+
+    import numpy as np
+
+    from corpuscle.text.overlap import overlap
+    from corpuscle.topics import NgramTopicModel
+
+    loaded = _load(model)
+    corpus = _read(docs, documents, loaded)
+    begin = time.perf_counter()
+    reading: dict[str, Any] = {
+        "particles": particles, "every": every, "mode": mode, "rejuvenate": rejuvenate, "workers": workers
+    }  # fmt: skip
+    result = loaded.perplexity(corpus, seed=seed, **reading)
+    seconds = time.perf_counter() - begin
+    figures = result.to_json()
+    if isinstance(loaded, NgramTopicModel) and len(loaded.samples_) > 1:
+        by_sample = loaded.sample_log_probabilities(corpus, seed=seed, **reading)
+        figures["perplexity_by_sample"] = np.exp(-by_sample.mean(1)).tolist()
+    share = overlap(loaded.items_, corpus)
+    if share > 0.05:
+        warn(f"{share:.0%} of these sentences were among those that the model learned from")
+    figures |= {
+        "documents": len(corpus.document_starts) - 1 if corpus.document_starts is not None else 1,
+        "overlap_training": share, "seconds": seconds, "words_per_second": corpus.n_tokens / max(seconds, 1e-9),
+    }  # fmt: skip
+    text = (
+        f"perplexity {figures['perplexity']:.3f} (95 % {figures['low']:.3f} to {figures['high']:.3f}), "
+        f"{figures['tokens']:,} words, {figures['oov']:,} unknown, {figures['perplexity_without_oov']:.3f} without them"
+    )
+    emit(figures, as_json, text)
+
+
+@app.command()
+def show(
+    model: ModelFile,
+    words: Annotated[int, typer.Option("--words", min=1, help="Typical words of each topic.")] = 10,
+    phrases: Annotated[int, typer.Option("--phrases", min=0, help="Phrases of each topic.")] = 5,
+    contexts: Annotated[
+        int, typer.Option("--contexts", min=0, help="So many of the least and of the most topical contexts.")
+    ] = 0,
+    figure: Annotated[str | None, typer.Option("--figure", metavar="SVG", help="Draw the topics.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Show topics with their words and phrases."""
+    from corpuscle.topics import contexts as topical_contexts
+    from corpuscle.topics import summaries
+
+    if figure is not None:
+        check_output(figure)
+    loaded = _load(model)
+    found = summaries(loaded, words, phrases)
+    if figure is not None:
+        _draw(figure, found)
+    values: dict[str, Any] = {
+        "topics": [topic._asdict() | {"phrases": [p._asdict() for p in topic.phrases]} for topic in found]
+    }
+    lines = []
+    for topic in found:
+        lines.append(f"topic {topic.number}, {topic.share:.1%}: " + " ".join(word for word, _ in topic.words))
+        if topic.phrases:
+            lines.append("    " + " · ".join(phrase.text for phrase in topic.phrases))
+    if contexts:
+        table = topical_contexts(loaded)
+        shown = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
+        values["contexts"] = [row._asdict() for row in shown]
+        lines += [f"{row.topical:.3f}\t{row.customers}\t{row.text}" for row in shown]
+    emit(values, as_json, "\n".join(lines))
+
+
+def _draw(path: str, found: list[Any]) -> None:
+    from corpuscle.figures import TopicShown, topic_list
+    from corpuscle.text.files import write_atomically
+
+    shown = [
+        TopicShown(topic.number, topic.share, [word for word, _ in topic.words], [p.text for p in topic.phrases])
+        for topic in found
+    ]
+    with write_atomically(path, "w") as out:
+        out.write(topic_list(shown) + "\n")
+
+
+@app.command()
+def mark(
+    model: ModelFile,
+    docs: Docs,
+    output: Output = "-",
+    documents: Index = None,
+    particles: Particles = 10,
+    figure: Annotated[
+        str | None, typer.Option("--figure", metavar="SVG", help="Draw the first document, topical words shaded.")
+    ] = None,
+    seed: Seed = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Mark topical words: a word a line, how topical it is, its topic; blank lines between documents."""
+    from corpuscle.text.files import write_atomically
+    from corpuscle.topics import mark as marked
+
+    for path in (output, figure):
+        if path is not None:
+            check_output(path)
+    loaded = _load(model)
+    corpus = _read(docs, documents, loaded)
+    found = marked(loaded, corpus, particles=particles, seed=seed)
+    with write_atomically(output, "w") as out:
+        for number, document in enumerate(found):
+            if number:
+                out.write("\n")
+            for word, topical, topic in zip(document.words, document.topical, document.topics, strict=True):
+                out.write(f"{word}\t{topical:.4f}\t{topic}\n")
+    if figure is not None:
+        from corpuscle.figures import shaded_text
+
+        last = len(corpus) if corpus.document_starts is None else int(corpus.document_starts[1])
+        sentences = [corpus.words(i) for i in range(last)]
+        with write_atomically(figure, "w") as out:
+            out.write(shaded_text(sentences, found[0].topical.tolist(), found[0].topics.tolist()) + "\n")

@@ -1,0 +1,204 @@
+"""The Gibbs sampler of ``TopicModel``: a chain over topics and seats that can stop after any step and go on.
+
+A sweep is a number of steps that last a fraction of a second: first pieces of the text, word by word, then (with block
+moves) pieces of the n-grams, table by table. Sweep 0 seats the words for the first time, documents in random order.
+Random numbers are keyed by sweep and step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from corpuscle.engine import topic_seats as at
+from corpuscle.engine.gibbs import available_context
+from corpuscle.engine.ngrams import chunk_bounds
+from corpuscle.engine.pool import USED
+from corpuscle.engine.topic_blocks import sweep_tables
+from corpuscle.engine.topic_check import verify
+from corpuscle.engine.topic_frozen import freeze
+from corpuscle.engine.topic_grams import number_grams
+from corpuscle.engine.topic_prior import sample_prior
+from corpuscle.engine.topic_seats import Seats, Tables
+from corpuscle.engine.topic_state import (
+    log_joint,
+    more_room,
+    new_buffers,
+    new_seats,
+    sample_discounts,
+    set_prior,
+)
+from corpuscle.engine.topic_weights import new_block
+from corpuscle.engine.topic_words import sweep_words
+from corpuscle.model import Array
+from corpuscle.random import Random
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.vocab import START
+from corpuscle.topics.documents import document_bounds
+
+__all__ = ["STATE", "TopicSampler", "stream_of"]
+
+_WORDS = 1 << 15
+_TABLES = 1 << 16
+_ROOM = 1 << 16
+
+_COUNTS = {"nodes": 8, "entries": 8, "cells": 3}
+
+STATE = {
+    f"{pool}/{name}": Array("int32", (f"{pool}_{name}", columns))
+    for pool in ("pool", "switch")
+    for name, columns in _COUNTS.items()
+}
+STATE |= {
+    f"{pool}/{name}": array
+    for pool in ("pool", "switch")
+    for name, array in (
+        ("counters", Array("int64", (3, 3), low=-1)),
+        ("discounts", Array("float64", ("depths",), low=0.0, high=1.0)),
+        ("strengths", Array("float64", ("depths",), low=0.0, finite=True)),
+    )
+}
+STATE |= {
+    "links": Array("int32", ("pool_entries", 8), low=-1),
+    "first_entry": Array("int32", ("state_rows",), low=-1),
+    "contexts": Array("int32", ("state_contexts", 4), low=-1),
+    "words": Array("int32", ("words", 4), low=-1),
+    "alpha": Array("float64", ("n_topics",), low=1e-300, finite=True),
+}
+"""The arrays of an unfinished run."""
+
+_CONTEXT_COLUMNS = [at.FIRST_NODE, at.STOPPED, at.PASSED, at.SWITCH]
+_WORD_COLUMNS = [at.ROW, at.TOPIC, at.NEXT_WORD, at.WORD_BEFORE]
+
+
+def stream_of(corpus: Corpus, deepest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A text with a start symbol before every sentence, int32; where its words stand in that, int64 (n_tokens,); and
+    how much context each word has, uint8 (n_tokens,), at most ``deepest``."""
+    places = np.arange(corpus.n_tokens) + np.repeat(np.arange(1, len(corpus) + 1), corpus.lengths)
+    symbols = np.full(corpus.n_tokens + len(corpus), START, np.int32)
+    symbols[places] = corpus.tokens
+    return symbols, places, available_context(symbols, START, deepest)[places]
+
+
+class TopicSampler:
+    """One Markov chain. ``steps``: how many make a sweep, sweep 0 excepted, which has ``first_steps``."""
+
+    def __init__(self, corpus: Corpus, topics: int, method: int, deepest: int, *, fixed: bool, blocks: bool, seed: int):
+        self.tokens = corpus.tokens
+        symbols, places, available = stream_of(corpus, deepest)
+        every = np.zeros(len(symbols), np.uint8)
+        every[places] = available
+        self.grams = number_grams(symbols, every, START, len(corpus.vocab))
+        bounds = document_bounds(corpus)
+        document_of = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        self.seats: Seats = new_seats(
+            self.grams, document_of, topics, method, 1.0 / (len(corpus.vocab) - 2), fixed=fixed
+        )
+        set_prior(self.seats, np.full(topics, 1.0 / topics))
+        self.buffers, self.block = new_buffers(self.seats), new_block(self.seats, self.grams.row_count)
+        self.seed = seed
+        order = Random(seed, "topics.order").shuffled(range(len(bounds) - 1))
+        self.first_visits = np.concatenate([np.arange(bounds[i], bounds[i + 1]) for i in order]).astype(np.int32)
+        self.visits = np.arange(len(places), dtype=np.int32)
+        self.first_steps = -(-len(places) // _WORDS)
+        self.rows = chunk_bounds(starts_of(self.grams.row_count), _TABLES).tolist() if blocks else [0]
+        self.steps = self.first_steps + len(self.rows) - 1
+
+    def step(self, sweep: int, number: int) -> None:
+        """One piece of a sweep."""
+        stream = Random(self.seed, "topics.sampler", sweep, number).array()
+        if number < self.first_steps:
+            visits = self.visits if sweep else self.first_visits
+            done, last = number * _WORDS, min((number + 1) * _WORDS, len(visits))
+            while True:
+                done = sweep_words(self.seats, self.buffers, visits, done, last, sweep == 0, stream)
+                if done == last:
+                    return
+                self.seats = more_room(self.seats, _ROOM)
+        row, last = self.rows[number - self.first_steps : number - self.first_steps + 2]
+        moved = 0
+        while True:
+            row, moved = sweep_tables(self.seats, self.buffers, self.block, row, last, moved, stream)
+            if row == last:
+                return
+            most = int(self.grams.row_count[row]) * len(self.seats.pool.discounts)
+            self.seats = more_room(self.seats, most + _ROOM)
+
+    def sweep(self, sweep: int) -> float:
+        """All steps of a sweep and its end; sweep 0 comes first."""
+        for number in range(self.steps if sweep else self.first_steps):
+            self.step(sweep, number)
+        return self.finish(sweep)
+
+    def finish(self, sweep: int) -> float:
+        """End a sweep: draw all parameters. Returns the log probability of words, topics and seats."""
+        sample_discounts(self.seats, self.seed, sweep)
+        if len(self.seats.alpha) > 2:
+            counts = np.ascontiguousarray(self.seats.documents[:, 1:-1])
+            set_prior(self.seats, sample_prior(counts, self.seats.alpha[1:], self.seed, sweep))
+        return log_joint(self.seats)
+
+    def sample(self) -> dict[str, np.ndarray]:
+        """What prediction needs of the present state."""
+        return freeze(self.seats, self.grams)
+
+    @property
+    def topics(self) -> np.ndarray:
+        """The topic of every word, int32 (words,); 0 is that of function words."""
+        return self.seats.words[:, at.TOPIC]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The present state as a file keeps it."""
+        arrays = {}
+        for prefix, pool in (("pool", self.seats.pool), ("switch", self.seats.switch)):
+            for row, name in enumerate(_COUNTS):
+                arrays[f"{prefix}/{name}"] = getattr(pool, name)[: int(pool.counters[row, USED])].copy()
+            for name in ("counters", "discounts", "strengths"):
+                arrays[f"{prefix}/{name}"] = getattr(pool, name).copy()
+        return arrays | {
+            "links": self.seats.links[: len(arrays["pool/entries"])].copy(),
+            "first_entry": self.seats.rows[:, at.FIRST_ENTRY].copy(),
+            "contexts": np.ascontiguousarray(self.seats.contexts[:, _CONTEXT_COLUMNS]),
+            "words": np.ascontiguousarray(self.seats.words[:, _WORD_COLUMNS]),
+            "alpha": self.seats.alpha[1:].copy(),
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Stand where the kept state stands, before a step; ``ValueError`` if it cannot be one of this text."""
+        seats = self.seats
+        fits = (
+            len(arrays["first_entry"]) == len(seats.rows)
+            and len(arrays["contexts"]) == len(seats.contexts)
+            and len(arrays["words"]) == len(seats.words)
+            and len(arrays["alpha"]) == len(seats.alpha) - 1
+            and len(arrays["pool/discounts"]) == len(seats.pool.discounts)
+        )
+        if not fits:
+            raise ValueError("it does not fit the text")
+        pools = [_pool_of(arrays, prefix) for prefix in ("pool", "switch")]
+        if len(pools[1].entries) != 2 * len(pools[1].nodes):
+            raise ValueError("a switch has two labels")
+        links = np.full((len(pools[0].entries), 8), -1, np.int32)
+        links[: len(arrays["links"])] = arrays["links"]
+        seats.rows[:, at.FIRST_ENTRY] = arrays["first_entry"]
+        seats.contexts[:, _CONTEXT_COLUMNS] = arrays["contexts"]
+        seats.words[:, _WORD_COLUMNS] = arrays["words"]
+        self.seats = seats._replace(pool=pools[0], switch=pools[1], links=links)
+        set_prior(self.seats, arrays["alpha"])
+        # Before sweep 1 only some documents have come.
+        seated = np.sort(self.first_visits[: number * _WORDS]) if sweep == 0 else self.visits
+        verify(self.seats, seated, rebuild=True)
+
+
+def _pool_of(arrays: Mapping[str, np.ndarray], prefix: str) -> Tables:
+    """A pool of a file, with a little room."""
+    grown = {}
+    for row, (name, columns) in enumerate(_COUNTS.items()):
+        kept = arrays[f"{prefix}/{name}"]
+        if int(arrays[f"{prefix}/counters"][row, USED]) != len(kept):
+            raise ValueError("counters that do not fit")
+        grown[name] = np.zeros((len(kept), columns), np.int32)
+        grown[name][:] = kept
+    numbers = {name: np.array(arrays[f"{prefix}/{name}"]) for name in ("counters", "discounts", "strengths")}
+    return Tables(**grown, **numbers, work=np.zeros((3, len(numbers["discounts"]) + 1)))

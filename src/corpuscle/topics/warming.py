@@ -1,0 +1,32 @@
+"""Compiling ahead of first use."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+import numpy as np
+
+from corpuscle.text.corpus import Corpus
+from corpuscle.topics.ngram import NgramTopicModel
+from corpuscle.topics.products import mark
+from corpuscle.topics.reading import DocumentReader
+from corpuscle.topics.rescaling import RescalingModel
+
+__all__ = ["warm"]
+
+
+def warm() -> None:
+    """Compile every kernel of this task by running it on a few words."""
+    corpus = Corpus.from_sentences([["a", "b", "a"], ["b", "c"], ["a"]]).with_documents(np.array([0, 2, 3]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model")
+        sampled = NgramTopicModel("switching", 2, 2, iterations=2, min_count=1)
+        with sampled.checkpoint(corpus, path) as checkpoint:
+            checkpoint.every = 0.0
+            sampled.fit(corpus, checkpoint=checkpoint)
+        mark(sampled, corpus)
+        DocumentReader(sampled).observe("a")
+        sampled.perplexity(corpus, draws=10, rejuvenate=True)
+        rescaled = RescalingModel(2, 2, iterations=2, word_iterations=2, samples=1, min_count=1).fit(corpus)
+        rescaled.perplexity(corpus, draws=10)
