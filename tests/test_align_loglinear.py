@@ -253,6 +253,18 @@ def test_new_words_empty_sides_and_posteriors_that_sum_to_one(small) -> None:
     assert len(small.align(bitext[:0])) == 0
 
 
+def test_a_pair_that_is_too_long_gets_no_links_and_others_theirs(small) -> None:
+    bitext = bitext_of([("s1 s2", "t3 t1"), ("s1 " * 1001, "t1 t2"), ("s1", "t1"), ("s3", "t1 " * 1001)])
+    with pytest.warns(UserWarning, match="2 sentence pairs have a side of more than 1,000 words"):
+        matrix = small.matrix(bitext, "forward")
+    short = small.matrix(bitext.select(np.array([0, 2])), "forward")
+    assert (matrix.matrix(0) == short.matrix(0)).all() and (matrix.matrix(2) == short.matrix(1)).all()
+    assert not matrix.matrix(1).any() and not matrix.matrix(3).any()
+    with pytest.warns(UserWarning):
+        links = small.align(bitext)
+    assert np.diff(links.starts)[[1, 3]].tolist() == [0, 0]
+
+
 def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path) -> None:
     files = []
     for count in (1, 2):
@@ -312,7 +324,6 @@ def test_damaged_models_are_refused_or_harmless(tmp_path) -> None:
         ({"rate": 0}, "rate is between"),
         ({"beta": -1.0}, "beta is between"),
         ({"families": ("magic",)}, "families are some of"),
-        ({"families": ()}, "no features"),
         ({"neighbourhood": "all"}, "neighbourhood is one of"),
         ({"null_jump": "forget"}, "null_jump is one of"),
         ({"romanise": "latin"}, "romanise is one of"),
@@ -323,6 +334,17 @@ def test_damaged_models_are_refused_or_harmless(tmp_path) -> None:
 def test_settings_that_make_no_sense_are_refused(settings, reason) -> None:
     with pytest.raises(SettingError, match=reason):
         LogLinear(**settings)
+
+
+def test_features_of_ones_own_may_be_all_there_are(tmp_path) -> None:
+    table = tmp_path / "f.tsv"
+    table.write_text("a\tx\tgood\t1\nb\ty\tgood\t1\nc\tz\tgood\t1\n")
+    LogLinear(families=(), features=read_features(table)).fit(TINY).save(tmp_path / "m")
+    model = corpuscle.load(tmp_path / "m")
+    assert [name for name, _ in model.learned_features(1)] == ["user good"]
+    assert model.align(TINY, "intersection").links.tolist() == [[0, 0], [1, 1], [0, 0], [0, 1], [1, 0], [0, 1], [1, 0]]
+    with pytest.raises(SettingError, match="no features"):
+        LogLinear(families=()).fit(TINY)
 
 
 def test_what_a_log_linear_model_cannot_do_is_said(small) -> None:

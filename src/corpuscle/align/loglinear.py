@@ -30,9 +30,9 @@ from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
 from corpuscle.compiled import frozen
 from corpuscle.engine import loglinear_links, translation
 from corpuscle.engine.cooccurrence import Couples
-from corpuscle.engine.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, OUTPUTS, SCORES, STATES, workspace
+from corpuscle.engine.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, SCORES, STATES, workspace
 from corpuscle.engine.online import reader_of
-from corpuscle.errors import SettingError
+from corpuscle.errors import SettingError, warn
 from corpuscle.model import Checkpoint, Container, save
 from corpuscle.progress import bar
 from corpuscle.scale import chunks_of
@@ -130,8 +130,6 @@ class LogLinear(Stored):
             raise SettingError(f"workers must be at least 1, not {self.workers}")
         self.user_ = features if isinstance(features, UserFeatures) else UserFeatures(function=features)
         self.romaniser_ = romaniser
-        if not self.families and not self.user_.names and self.user_.function is None:
-            raise SettingError("there are no features: name at least one family")
         self.missing_: list[str] = []
 
     def set_functions(self, features: Function | None = None, romaniser: Callable[[str], str] | None = None) -> None:
@@ -209,6 +207,8 @@ class LogLinear(Stored):
         """
         if base is not None:
             raise SettingError("a log-linear model does not go on from another one: learn from all the text")
+        if not self.families and not self.user_.names and self.user_.function is None:
+            raise SettingError("there are no features: name at least one family")
         signature = signature_of(bitext) if checkpoint is None else checkpoint.signature
         chosen = usable(bitext, self.max_length)
         learned = bitext if chosen.all() else bitext.select(chosen)
@@ -331,6 +331,9 @@ class LogLinear(Stored):
         """``function(prepared)`` of every chunk of a bitext, in order."""
         if self.missing_:
             raise SettingError(f"this model was learned with {' and '.join(self.missing_)}: set it before aligning")
+        long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
+        if long:
+            warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
         sides, facts = self._sides(bitext), (self._facts(0), self._facts(1))
         for side in sides:  # so that threads do not make them at the same time
             _ = side.spelling, side.letters, side.prefixes

@@ -37,6 +37,7 @@ __all__ = [
     "CLASS_STOP",
     "CLASS_UNKNOWN",
     "FIRST_CLASS",
+    "LONGEST",
     "PATHS",
     "SYMBOLS",
     "Hood",
@@ -56,6 +57,8 @@ BINS = 25
 """Bins of lengths and distances: round(log1.3 d), the last for all that is longer."""
 SYMBOLS = 2 * BINS + 1
 """Kinds of jumps: none, forwards and backwards by each bin."""
+LONGEST = 1000
+"""Sentence pairs with a longer side are not aligned: the table of steps would be too large."""
 PATHS = 7
 """The most features that a step from one place to another has."""
 
@@ -154,10 +157,12 @@ EMISSION, MARGINALS = range(2)
 
 
 def workspace(text: Text, hood: Hood, shape: Shape) -> Work:
-    """Buffers that are large enough for every pair of a text."""
-    n = int(np.diff(text.starts[OUTPUTS]).max(initial=1))
-    m = int(np.diff(text.starts[STATES]).max(initial=1))
-    s = 2 * m + (m + 1 if shape.remember else 1)
+    """Buffers that are large enough for every pair of a text, except those that are too long."""
+    m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
+    short = (m <= LONGEST) & (n <= LONGEST)
+    copies = np.concatenate([[0], np.cumsum(hood.copies[text.states] >= 0)])
+    states = 1 + m + np.diff(copies[text.starts[STATES]]) + (m if shape.remember else 0)
+    n, s = int(n[short].max(initial=1)), int(states[short].max(initial=1))
     couples, types = len(hood.feature_starts) - 1, len(hood.copies) - 1
     work = Work(
         np.zeros((2, couples + 1)),

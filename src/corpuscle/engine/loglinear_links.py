@@ -8,7 +8,19 @@ import numpy as np
 
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.chains import k_best
-from corpuscle.engine.loglinear import EMISSION, FIRST, LAST, MARGINALS, NULL, OUTPUTS, PLACE, STATES, STEPS, lay_out
+from corpuscle.engine.loglinear import (
+    EMISSION,
+    FIRST,
+    LAST,
+    LONGEST,
+    MARGINALS,
+    NULL,
+    OUTPUTS,
+    PLACE,
+    STATES,
+    STEPS,
+    lay_out,
+)
 from corpuscle.engine.loglinear_sums import CLAMPED, exponentiate, log_emissions, sum_paths
 
 __all__ = ["couple_scores", "link_posteriors", "n_best"]
@@ -27,7 +39,7 @@ def couple_scores(hood, weights, scores):
 
 @kernel_bare
 def link_posteriors(text, hood, shape, learner, work, first, last, links, nulls):
-    """Link probabilities of sentence pairs first..last-1, given the outputs.
+    """Link probabilities of sentence pairs first..last-1, given the outputs; none where a side is longer than LONGEST.
 
     Fills ``links`` float32, cell by cell from that of the first pair on, and ``nulls`` float32, by output. Returns the
     sum of the logarithms of the sums over alignments.
@@ -37,9 +49,10 @@ def link_posteriors(text, hood, shape, learner, work, first, last, links, nulls)
         m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
         n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
         start = text.starts[OUTPUTS, sentence] - text.starts[OUTPUTS, first]
-        if n == 0 or m == 0:
+        if min(m, n) == 0 or max(m, n) > LONGEST:
             for j in range(n):
                 nulls[start + j] = 1.0
+            cell += m * n
             continue
         s = lay_out(text, hood, shape, learner, work, sentence)
         total += exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))
@@ -68,7 +81,8 @@ def n_best(text, hood, shape, learner, work, first, last, k, normalise, paths, s
         own, own_scores = paths[:, start : start + n], scores[:, sentence - first]
         own[:, :] = -1
         own_scores[:] = -math.inf
-        if n == 0 or text.starts[STATES, sentence + 1] == text.starts[STATES, sentence]:
+        m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
+        if min(m, n) == 0 or max(m, n) > LONGEST:
             own_scores[0] = 0.0
             continue
         s = lay_out(text, hood, shape, learner, work, sentence)
