@@ -158,11 +158,12 @@ def kernel_bare(function: F) -> F:
 
 
 def kernel_inline(function: F) -> F:
-    """A bare kernel that becomes a part of the kernels that call it.
+    """A bare kernel that becomes a part of the kernels that call it, and cannot be called from Python.
 
     Passing a record of two dozen arrays takes longer than most of what small kernels do with it.
     """
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function))
+    inside: Any = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **inside)(function))
 
 
 @intrinsic
