@@ -27,7 +27,9 @@ from corpuscle.packs.kit import ROLES, Kit, find_kit
 from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.report import render
+from corpuscle.packs.segmenter import SEGMENTER
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step
+from corpuscle.packs.topics import TOPICS
 from corpuscle.packs.transliterator import TRANSLITERATOR
 from corpuscle.packs.word_classes import WORD_CLASSES
 from corpuscle.progress import say
@@ -36,7 +38,7 @@ from corpuscle.text.files import AnyPath, write_atomically
 
 __all__ = ["STEPS", "Outcome", "learn"]
 
-STEPS: tuple[Step, ...] = (LANGUAGE_MODEL, WORD_CLASSES, ALIGNMENTS, TRANSLITERATOR)
+STEPS: tuple[Step, ...] = (SEGMENTER, LANGUAGE_MODEL, WORD_CLASSES, TOPICS, ALIGNMENTS, TRANSLITERATOR)
 """All that can be learned, in the order in which it is done."""
 
 _WORTH_COMPILING = 5000
