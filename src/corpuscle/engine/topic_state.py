@@ -208,7 +208,6 @@ def log_joint(seats: Seats) -> float:
         stops, passes = seats.contexts[:, at.STOPPED], seats.contexts[:, at.PASSED]
         seen = stops + passes > 0
         a, b = seats.numbers[at.STOP_PRIOR :]
-        # Whoever has no longer context had no choice: words at their longest row did not stop, they had to.
         total += float((betaln(stops[seen] + a, passes[seen] + b) - betaln(a, b)).sum())
     alpha = seats.alpha[1:]
     counts = seats.documents[:, 1:-1]
