@@ -14,7 +14,15 @@ from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingE
 from corpuscle.measure import segmentation_scores
 from corpuscle.model import Checkpoint, read
 from corpuscle.segment import NestedSegmenter, letters_of, word_corpus
-from corpuscle.segment.letters import FORBIDDEN, FORCED, LONGEST_LINE, pieces, segmented_bytes, typical
+from corpuscle.segment.letters import (
+    FORBIDDEN,
+    FORCED,
+    LONGEST_LINE,
+    around_punctuation,
+    pieces,
+    segmented_bytes,
+    typical,
+)
 from corpuscle.text import Corpus, read_strings
 
 
@@ -73,6 +81,12 @@ def test_the_script_suggests_types_and_lengths():
     ):
         letters = letters_of(read_strings([text]))
         assert typical(letters.vocab, letters.tokens) == expected
+
+
+def test_punctuation_stands_alone_but_for_numbers():
+    letters = letters_of(read_strings(["\u4f60\u597d\u3002\u201d5.3\uff05\u5927\u2026\u2026", "\u3002\u597d"]))
+    gaps = around_punctuation(letters, letters.gaps)
+    assert gaps.tolist() == [0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1]
 
 
 # ---- learning

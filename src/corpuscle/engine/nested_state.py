@@ -199,8 +199,13 @@ def _count_words(nested, starts, seated, cuts, ends, numbers, counts):
     return True
 
 
-def verify_nested(nested: Nested, starts: np.ndarray, seated: np.ndarray, cuts: np.ndarray) -> None:
-    """Check every count of a model against the segmented text that is in it; ``ValueError`` says what is wrong."""
+def verify_nested(
+    nested: Nested, starts: np.ndarray, seated: np.ndarray, cuts: np.ndarray, spelled: bool = True
+) -> None:
+    """Check every count of a model against the segmented text that is in it; ``ValueError`` says what is wrong.
+
+    ``spelled=False``: a model that does not spell its words, see ``corpuscle.engine.boundaries``.
+    """
     direct_words = seating.verify(nested.words)
     direct_letters = seating.verify(nested.letters, variable=True)
     for pool in (nested.words, nested.letters):
@@ -216,6 +221,7 @@ def verify_nested(nested: Nested, starts: np.ndarray, seated: np.ndarray, cuts: 
     counts[words] = tables
     _claim(bool(((counts > 0) == live)[1:].all()), "numbers without a word")
     owners = nested.records[: int(nested.counters[RECORDS, USED]), OWNER]
+    counts *= spelled
     _claim(int((owners != FREE).sum()) == int(counts.sum()), "records without a table")
     _claim(bool(((owners[owners != FREE] > 0) & (owners[owners != FREE] < used)).all()), "records without a word")
     _claim(bool(_check_words(nested, counts)) and bool(_find_all(nested)), "words that do not stand in the text")

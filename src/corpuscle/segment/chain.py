@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,11 +40,11 @@ _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
-_START_MEAN, _MEANS_HELD = 0.8, 3
+_START_MEAN, _MEANS_HELD = 8.0, 3
 _DISCOUNTS, _STRENGTHS, _HELD = (0.4, 0.1, 0.1), (200.0, 200.0, 200.0), 0.5
-_FLATTEST = 0.7
-"""How a chain without given words begins. Words begin long, with a mean at this share of the longest, for some sweeps:
-a model that finds letters first stays with them. With the parameters that the data ask for, a bigram model trusts its
+_FLATTEST = 0.5
+"""How a chain without given words begins. Words begin long, with this mean of the Poisson law, for some sweeps: a model
+that finds letters first stays with them. With the parameters that the data ask for, a bigram model trusts its
 contexts so much that it settles for whatever words the first sweeps happened to make, common sequences as one word,
 common endings as words of their own; so for the first part of the sweeps (_HELD) discounts are low and strengths high,
 by length of context. And over the same part the power to which probabilities are taken rises from _FLATTEST to one."""
@@ -86,6 +86,9 @@ class Chain:
     """The state of a chain, and its sweeps. ``settings``: order, max_word, max_context, boundary, paths, length_norm,
     mh."""
 
+    SPELLED: ClassVar[bool] = True
+    """Whether words are spelled by letters; else those are never seated."""
+
     def __init__(self, material: Material, settings: Mapping[str, Any], seed: int):
         self.material, self.settings, self.seed = material, settings, seed
         starts = material.starts
@@ -94,7 +97,7 @@ class Chain:
         self.lattice = new_lattice(room, settings["max_word"], settings["order"])
         self.cuts = material.cuts.copy()
         self.seated = np.zeros(len(starts) - 1, np.uint8)
-        self.means = np.full(len(TYPES), max(1.0, _START_MEAN * settings["max_word"]))
+        self.means = np.full(len(TYPES), _START_MEAN)
         self.alone = not material.given.any()
         self.held = _HELD * settings["iterations"]
         if self.alone:
@@ -185,7 +188,7 @@ class Chain:
         if (cuts > 1).any() or (seated > 1).any() or (cuts != self.material.cuts)[given].any():
             raise ValueError("it does not fit the text")
         nested = state.from_arrays(self.nested, arrays)
-        state.verify_nested(nested, self.material.starts, seated, cuts)
+        state.verify_nested(nested, self.material.starts, seated, cuts, self.SPELLED)
         lengths = nested.rows[root_tables(nested)[0], LENGTH]
         if (lengths > self.material.longest).any() or nested.words.nodes[0, CUSTOMERS] < 0:
             raise ValueError("it does not fit the text")

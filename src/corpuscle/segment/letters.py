@@ -10,14 +10,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import InputError, warn
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["FORBIDDEN", "FORCED", "LONGEST_LINE", "UNITS", "Letters", "joined", "letters_of", "pieces", "word_corpus"]
+__all__ = [
+    "FORBIDDEN",
+    "FORCED",
+    "LONGEST_LINE",
+    "UNITS",
+    "Letters",
+    "around_punctuation",
+    "joined",
+    "known_gaps",
+    "letters_of",
+    "pieces",
+    "word_corpus",
+]
 
 FORCED, FORBIDDEN = 1, 2
 """Known of the gap before a letter: a word begins here; no word begins here. As in ``engine.nested_lattice``."""
@@ -183,7 +195,22 @@ def typical(vocab: Vocab, tokens: np.ndarray) -> tuple[bool, int]:
     return True, 4 if share["han"] > 0.5 and kana < 0.1 else 8 if kana >= 0.1 else 10
 
 
-def check_units(units: str) -> None:
-    """Whether units are known."""
-    if units not in UNITS:
-        raise SettingError(f"units is one of {', '.join(UNITS)}; not {units!r}")
+def known_gaps(letters: Letters, spaces: str) -> np.ndarray:
+    """What is known of the gaps where white space counts, or (``remove``) does not; joiners always do."""
+    removed = (spaces == "remove") & (letters.gaps == FORCED)
+    return np.where(removed, 0, letters.gaps).astype(np.uint8)
+
+
+def around_punctuation(letters: Letters, gaps: np.ndarray) -> np.ndarray:
+    """Gaps in which a boundary is forced between punctuation and anything else but digits (as in ``5.3%``), and between
+    two different punctuation marks, wherever nothing else is known."""
+    kinds = WORD_TYPES[character_masks(letters.vocab)][letters.tokens]
+    mark, digit = kinds == TYPES.index("punctuation"), kinds == TYPES.index("digits")
+    before = np.zeros(len(kinds), bool)
+    before[1:] = np.where(
+        mark[1:] & mark[:-1],
+        letters.tokens[1:] != letters.tokens[:-1],
+        (mark[1:] != mark[:-1]) & ~digit[1:] & ~digit[:-1],
+    )
+    before[letters.starts[:-1][np.diff(letters.starts) > 0]] = False
+    return np.where((gaps == 0) & before, FORCED, gaps).astype(np.uint8)

@@ -8,7 +8,17 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.segment.chain import Material
-from corpuscle.segment.letters import FORCED, Letters, check_stretches, joined, letters_of, pieces, typical
+from corpuscle.segment.letters import (
+    FORCED,
+    Letters,
+    around_punctuation,
+    check_stretches,
+    joined,
+    known_gaps,
+    letters_of,
+    pieces,
+    typical,
+)
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.scripts import character_masks
 from corpuscle.text.vocab import Vocab
@@ -72,7 +82,10 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Settings) -> Giv
     allowed = np.where(in_gold, begins, letters.gaps != 2)
     starts = pieces(letters, allowed)
     line = np.searchsorted(letters.starts, starts[:-1], "right") - 1
-    gaps = np.where(in_gold | (settings.spaces == "remove"), 0, letters.gaps).astype(np.uint8)
+    gaps = known_gaps(letters, settings.spaces)
+    if types:
+        gaps = around_punctuation(letters, gaps)
+    gaps[in_gold] = 0
     cuts = np.zeros(len(letters.tokens), np.uint8)
     cuts[in_gold & begins] = 1
     longest = max_word

@@ -30,7 +30,15 @@ from corpuscle.progress import bar
 from corpuscle.random import Random
 from corpuscle.segment.chain import HISTORY, STOP_PRIOR, Chain, Material, chain_arrays, letter_base
 from corpuscle.segment.files import check_model, model_arrays, sample_of
-from corpuscle.segment.letters import Letters, letters_of, pieces, segmented_bytes, word_corpus
+from corpuscle.segment.letters import (
+    Letters,
+    around_punctuation,
+    known_gaps,
+    letters_of,
+    pieces,
+    segmented_bytes,
+    word_corpus,
+)
 from corpuscle.segment.material import Given, prepare
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, overlap
@@ -41,7 +49,6 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 __all__ = ["LexiconEntry", "NestedSegmenter"]
 
 _CHOICES = {
-    "order": (2, 3),
     "spaces": ("forced", "remove", "gold"),
     "units": ("characters", "graphemes", "words"),
     "length_norm": ("type", "paper", "none"),
@@ -93,7 +100,8 @@ class NestedSegmenter:
       ``graphemes`` or ``words`` (then phrases are found);
     - ``chains``: independent runs, the most probable of which segments; ``samples``: kept of each, for ``posterior``;
     - ``mh``: correct every sentence for its own repetitions by a Metropolis-Hastings step;
-    - ``types``: a length law for each type of word by script (default: where most letters are Han, kana, Hangul, Thai);
+    - ``types``: a length law for each type of word by script, and boundaries around punctuation (default: where most
+      letters are Han, kana, Hangul, Thai);
       ``length_norm``: how the lengths that letters imply are corrected, ``type``, ``paper`` or ``none``;
     - ``max_context``: letters that a letter looks back at most; ``boundary``: base probability of a sentence end;
       ``paths``: random spellings by which lengths are estimated in each sweep; ``workers``: threads.
@@ -105,6 +113,10 @@ class NestedSegmenter:
     KIND: ClassVar[container.Kind] = container.Kind(
         "segment.npylm", 1, lambda extra: model_arrays(extra), check=lambda loaded: check_model(loaded, NestedSegmenter)
     )
+
+    CHAIN: ClassVar[type[Chain]] = Chain
+    ORDERS: ClassVar[tuple[int, ...]] = (2, 3)
+    NAMES: ClassVar[tuple[str, ...]] = _NAMES
 
     def __init__(
         self,
@@ -128,7 +140,7 @@ class NestedSegmenter:
         seed: int = 1,
     ):
         values = dict(locals())
-        for name, allowed in _CHOICES.items():
+        for name, allowed in {"order": self.ORDERS, **_CHOICES}.items():
             if values[name] not in allowed:
                 raise SettingError(f"{name} is one of {', '.join(map(str, allowed))}; not {values[name]!r}")
         for name, (least, most) in _NUMBERS.items():
@@ -154,6 +166,11 @@ class NestedSegmenter:
         self.provenance: dict[str, Any] = {}
         self.samples_: list[dict[str, np.ndarray]] = []
         self.items_ = np.empty(0, np.uint64)
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return "npylm"
 
     # ---- learning
 
@@ -182,9 +199,9 @@ class NestedSegmenter:
         return self
 
     def _chains(self, material: Material) -> list[Chain]:
-        settings = {name: getattr(self, name) for name in _NAMES}
+        settings = {name: getattr(self, name) for name in dict.fromkeys((*_NAMES, *self.NAMES))}
         seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
-        return [Chain(material, settings, seed) for seed in seeds]
+        return [self.CHAIN(material, settings, seed) for seed in seeds]
 
     def _run(self, given: Given, checkpoint: Checkpoint) -> None:
         """All sweeps of all chains, from where the checkpoint stands."""
@@ -270,7 +287,9 @@ class NestedSegmenter:
         if spaces not in ("forced", "remove"):
             raise SettingError(f"spaces is forced or remove, not {spaces!r}")
         letters = letters_of(corpus, self.units, self.joiner)
-        gaps = letters.gaps if spaces == "forced" else np.zeros_like(letters.gaps)
+        gaps = known_gaps(letters, spaces)
+        if self.types:
+            gaps = around_punctuation(letters, gaps)
         return letters, np.ascontiguousarray(letters.recode(self.vocab_), np.int32), pieces(letters), gaps
 
     def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
@@ -366,7 +385,7 @@ class NestedSegmenter:
 
     def settings(self) -> dict[str, tuple[Any, str]]:
         """Every setting with its origin."""
-        values = {"method": "npylm"} | {name: getattr(self, name) for name in _NAMES}
+        values = {"method": self.method} | {name: getattr(self, name) for name in self.NAMES}
         return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
 
     def part(self) -> container.Part:
@@ -389,7 +408,7 @@ class NestedSegmenter:
     def from_container(cls, loaded: container.Container) -> NestedSegmenter:
         """The model of a file that has been read and validated."""
         self = cls(
-            **{name: loaded.settings[name] for name in _NAMES},
+            **{name: loaded.settings[name] for name in cls.NAMES},
             preprocessing=Preprocessing.from_dict(loaded.preprocessing),
         )
         self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
