@@ -156,7 +156,8 @@ def notes(results: dict[str, Any]) -> str:
             f"timed. All these figures together cost {hours / 3600:.1f} hours of CPU time, training included.",
             f"- {SHORT} iterations: of RESCALING so many of the topics and 100 of its language model.",
             "- Every model has one sample, its last state; averaging several lowers all perplexities.",
-            "- Nothing was tuned here; the exponent of RESCALING, 0.7, is that of the literature, tuned on the Brown corpus.",
+            "- Nothing was tuned here; the exponent of RESCALING, 0.7, is that of the literature, tuned on the Brown "
+            "corpus.",
             *([f"- {missing} of {len(names)} cells have not run yet."] if missing else []),
             "- tomotopy draws its prior every ten sweeps, ours after every one, with the log probability of the whole.",
         ]
