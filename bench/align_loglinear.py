@@ -128,9 +128,10 @@ def notes(results: dict[str, Any]) -> str:
             "- All features, default settings; the rate was chosen on the Spanish set. One run: nothing depends on",
             "  chance but the order of the sentence pairs, which the seed fixes.",
             "- e→f: each foreign word is linked to an English one or to nothing; sym: grow-diag-final-and.",
-            "- On Czech and Chinese, where the judged sentences are of another kind than most of the training text and have",
-            "  many words that occur once, it loses to its baselines: while learning, a rare word may stand for few words, so",
-            "  features of the word alone get large weights, and when aligning it may stand for all. Without `source`,",
-            "  `classpair` and `bigram` the AER on Chinese is 61.0, 62.2 and 59.9 instead of 75.9, 72.1 and 74.7.",
+            "- On Czech and Chinese, where the judged sentences are of another kind than most of the training text and",
+            "  have many words that occur once, it loses to its baselines: while learning, a rare word may stand for",
+            "  few words, so features of the word alone get large weights, and when aligning it may stand for all.",
+            "  Without `source`, `classpair` and `bigram` the AER on Chinese is 61.0, 62.2 and 59.9 instead of 75.9,",
+            "  72.1 and 74.7.",
         ]
     )
