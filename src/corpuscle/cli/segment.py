@@ -26,7 +26,7 @@ from corpuscle.cli.common import (
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
-    from corpuscle.segment import NestedSegmenter
+    from corpuscle.segment import NestedSegmenter, TrivialSegmenter
     from corpuscle.text import Corpus
 
 __all__ = ["app"]
@@ -42,17 +42,29 @@ Spaces = Annotated[
 
 
 def _load(path: str, workers: int | None) -> NestedSegmenter:
-    """A model of this task, and of no other."""
-    from corpuscle.model import read
-    from corpuscle.scale import default_workers
-    from corpuscle.segment import NestedSegmenter
+    """A learned model of this task, and of no other."""
+    from corpuscle.segment import TrivialSegmenter
 
-    model = NestedSegmenter.from_container(read(path, NestedSegmenter.KIND))
+    model = _load_any(path, workers)
+    if isinstance(model, TrivialSegmenter):
+        raise InputError(path, None, f"the rule {model.method!r} has learned nothing: it can only segment")
+    return model
+
+
+def _load_any(path: str, workers: int | None) -> NestedSegmenter | TrivialSegmenter:
+    """A model or rule of this task."""
+    import corpuscle
+    from corpuscle.scale import default_workers
+    from corpuscle.segment import NestedSegmenter, TrivialSegmenter
+
+    model = corpuscle.load(path)
+    if not isinstance(model, NestedSegmenter | TrivialSegmenter):
+        raise InputError(path, None, f"a model of kind {model.KIND.name}, not a segmenter")
     model.workers = workers or default_workers()
     return model
 
 
-def _read(model: NestedSegmenter, path: str, raw: bool = False) -> Corpus:
+def _read(model: NestedSegmenter | TrivialSegmenter, path: str, raw: bool = False) -> Corpus:
     return read_input([path], raw, unk="literal", preprocessing=model.preprocessing)
 
 
@@ -65,6 +77,26 @@ def _training_text(model: NestedSegmenter, files: list[str] | None) -> Corpus | 
     return corpus
 
 
+def _baseline(method: str, options: set[str], settings: dict[str, Any]) -> NestedSegmenter:
+    from corpuscle.segment import DirichletSegmenter
+
+    if method not in ("unigram", "bigram"):
+        raise SettingError(f"method is npylm, unigram, bigram, letters or lines; not {method!r}")
+    for name in ("order", "mh", "types", "length_norm", "max_context", "paths"):
+        if name in options:
+            raise SettingError(f"--{name.replace('_', '-')} means nothing to the method {method}")
+    return DirichletSegmenter(1 if method == "unigram" else 2, **settings)
+
+
+def _write_rule(method: str, units: str, output: str, options: set[str], as_json: bool) -> None:
+    from corpuscle.segment import TrivialSegmenter
+
+    rule = TrivialSegmenter(method, units=units)
+    rule.origins = {name: "given" for name in options if name in ("method", "units")}
+    rule.save(output)
+    emit({"method": method, "units": units, "model": output}, as_json, f"{output}: {method}")
+
+
 @app.command()
 def train(
     context: typer.Context,
@@ -75,6 +107,14 @@ def train(
     gold: Annotated[
         str | None, typer.Option("--gold", metavar="FILE", help="Segmented lines to learn from, too (or only).")
     ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="npylm; the baselines unigram and bigram (Dirichlet processes), letters and lines (rules that cut "
+            "everywhere or nowhere).",
+        ),
+    ] = "npylm",
     order: Annotated[int, typer.Option("--order", help="2: a bigram model of words; 3: a trigram model.")] = 2,
     max_word: Annotated[
         int | None,
@@ -98,7 +138,7 @@ def train(
     mh: Annotated[bool, typer.Option("--mh", help="Correct for words that repeat within a sentence.")] = False,
     types: Annotated[
         bool | None,
-        typer.Option("--types/--no-types", show_default="by script", help="Lengths by the script of a word."),
+        typer.Option("--types/--no-types", show_default="by script", help="Lengths by script, punctuation apart."),
     ] = None,
     length_norm: Annotated[
         str, typer.Option("--length-norm", help="Correction of word lengths: type, paper or none.")
@@ -122,13 +162,22 @@ def train(
     from corpuscle.text import Preprocessing
 
     begin = time.perf_counter()
+    if method in ("letters", "lines"):
+        _write_rule(method, units, output, given(context), as_json)
+        return
     if not text and gold is None:
         raise SettingError("nothing to learn from: give a TEXT, or segmented lines with --gold")
-    model = NestedSegmenter(
-        order, max_word=max_word, iterations=iterations, spaces=spaces, units=units, joiner=joiner, chains=chains,
-        samples=samples, mh=mh, types=types, length_norm=length_norm, max_context=max_context, boundary=boundary,
-        paths=paths, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), workers=workers, seed=seed,
-    )  # fmt: skip
+    settings: dict[str, Any] = {
+        "max_word": max_word, "iterations": iterations, "spaces": spaces, "units": units, "joiner": joiner,
+        "chains": chains, "samples": samples, "boundary": boundary,
+        "preprocessing": Preprocessing(lowercase=lowercase, digits=digits), "workers": workers, "seed": seed,
+    }  # fmt: skip
+    if method == "npylm":
+        model = NestedSegmenter(
+            order, mh=mh, types=types, length_norm=length_norm, max_context=max_context, paths=paths, **settings
+        )
+    else:
+        model = _baseline(method, given(context), settings)
     model.origins = {name: "given" for name in given(context) if name in model.settings()}
     unsegmented, segmented = (_training_text(model, files) for files in (text, None if gold is None else [gold]))
     try:
@@ -138,7 +187,7 @@ def train(
         raise InputError(error.path or (text[0] if text else gold), error.line, error.reason) from error
     last = model.history_[int(model.history_[:, -1, 0].argmax()), -1]
     result = {
-        "method": "npylm", "order": model.order, "max_word": model.max_word, "types": model.types,
+        "method": model.method, "order": model.order, "max_word": model.max_word, "types": model.types,
         "sentences": model.provenance["sentences"], "given_sentences": model.provenance["given_sentences"],
         "letters": model.provenance["letters"], "iterations": model.iterations, "chains": model.chains,
         "log_likelihood": last[0], "perplexity": last[1], "words": int(last[2]), "lexicon": int(last[3]),
@@ -165,7 +214,7 @@ def apply(
     from corpuscle.text import iter_text
     from corpuscle.text.files import write_atomically
 
-    loaded = _load(model, workers)
+    loaded = _load_any(model, workers)
     corpora = (
         iter([_read(loaded, text, raw)])
         if raw
@@ -196,7 +245,7 @@ def evaluate(
         raise SettingError("give either an OUTPUT to measure or a --model to apply")
     shares: dict[str, float] = {}
     if model is not None:
-        loaded = _load(model, workers)
+        loaded = _load_any(model, workers)
         right = _read(loaded, gold)
         guess = loaded.segment(right, spaces="remove")
         shares = {"overlap_training": loaded.overlap(right)}

@@ -40,7 +40,9 @@ HOMES = {
     "lm.ngram": "corpuscle.lm:NgramModel",
     "topics.ngram": "corpuscle.topics:NgramTopicModel",
     "topics.rescaling": "corpuscle.topics:RescalingModel",
+    "segment.dirichlet": "corpuscle.segment:DirichletSegmenter",
     "segment.npylm": "corpuscle.segment:NestedSegmenter",
+    "segment.trivial": "corpuscle.segment:TrivialSegmenter",
     "transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator",
     "words.classes": "corpuscle.words:WordClasses",
 }
