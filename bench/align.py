@@ -119,7 +119,7 @@ def prepare(data: Path, name: str) -> None:
         parts = [_lines(data / f"xl-wa/{other}.{part}.tsv") for part in ("train", "dev")]
         rows = [[line.split("\t") for line in part] for part in parts]
         english, foreign = ([row[side] for part in rows for row in part] for side in (0, 1))
-        gold = [row[2] for row in rows[1]]
+        gold = [" ".join(dict.fromkeys(row[2].split())) for row in rows[1]]  # a line has the same link twice
     else:
         english, foreign = (
             [
