@@ -44,6 +44,7 @@ __all__ = [
     "read_features",
     "symmetrise",
     "warm",
+    "warm_defaults",
 ]
 
 METHODS: dict[str, Any] = {
@@ -84,10 +85,19 @@ def align_pairs(
 
 def warm() -> None:
     """Compile the kernels of this task by running them on a tiny bitext."""
+    _warm(tuple(METHODS))
+
+
+def warm_defaults() -> None:
+    """Compile what the default method needs, and the hidden Markov model, which knows likelihoods."""
+    _warm(("hmm", DEFAULT_METHOD))
+
+
+def _warm(methods: tuple[str, ...]) -> None:
     from corpuscle.text.corpus import Corpus
 
     bitext = Bitext(Corpus.from_sentences([["a", "b"], ["b"]]), Corpus.from_sentences([["x", "y"], ["y"]]))
-    for method in METHODS:
+    for method in methods:
         model = learner(method, iterations=2, workers=1).fit(bitext)
         model.align(bitext)
         model.matrix(bitext)

@@ -2,7 +2,8 @@
 
 Kernels compile at their first use on a computer, which takes longer than learning from a small kit, and only one thread
 of a process can do it. The result goes to the cache on disk, where the step finds it. Whether a package has been
-compiled is written down beside the cache, by an empty file.
+compiled is written down beside the cache, by an empty file. A package whose defaults need only some of its kernels
+has a ``warm_defaults`` beside ``warm``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from corpuscle.compiled import cache_directory
 
 __all__ = ["Ahead", "is_cold", "mark_warm"]
 
-_COMPILE = "import importlib, sys; importlib.import_module(sys.argv[1]).warm()"
+_COMPILE = """
+import importlib, sys
+package = importlib.import_module(sys.argv[1])
+getattr(package, "warm_defaults", package.warm)()
+"""
 
 
 def _mark(package: str) -> Path:

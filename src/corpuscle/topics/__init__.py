@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from corpuscle.topics.products import contexts, mark, summaries
     from corpuscle.topics.reading import DocumentReader
     from corpuscle.topics.rescaling import RescalingModel
-    from corpuscle.topics.warming import warm
+    from corpuscle.topics.warming import warm, warm_defaults
 
 __all__, __getattr__ = contents(
     __name__,
@@ -30,6 +30,6 @@ __all__, __getattr__ = contents(
         "products": "contexts mark summaries",
         "reading": "DocumentReader",
         "rescaling": "RescalingModel",
-        "warming": "warm",
+        "warming": "warm warm_defaults",
     },
 )

@@ -13,12 +13,24 @@ from corpuscle.topics.products import mark
 from corpuscle.topics.reading import DocumentReader
 from corpuscle.topics.rescaling import RescalingModel
 
-__all__ = ["warm"]
+__all__ = ["warm", "warm_defaults"]
+
+
+def _tiny() -> Corpus:
+    return Corpus.from_sentences([["a", "b", "a"], ["b", "c"], ["a"]]).with_documents(np.array([0, 2, 3]))
 
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few words."""
-    corpus = Corpus.from_sentences([["a", "b", "a"], ["b", "c"], ["a"]]).with_documents(np.array([0, 2, 3]))
+    warm_defaults()
+    corpus = _tiny()
+    rescaled = RescalingModel(2, 2, iterations=2, word_iterations=2, samples=1, min_count=1).fit(corpus)
+    rescaled.perplexity(corpus, draws=10)
+
+
+def warm_defaults() -> None:
+    """Compile what the default method needs."""
+    corpus = _tiny()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")
         sampled = NgramTopicModel("switching", 2, 2, iterations=2, min_count=1)
@@ -28,5 +40,3 @@ def warm() -> None:
         mark(sampled, corpus)
         DocumentReader(sampled).observe("a")
         sampled.perplexity(corpus, draws=10, rejuvenate=True)
-        rescaled = RescalingModel(2, 2, iterations=2, word_iterations=2, samples=1, min_count=1).fit(corpus)
-        rescaled.perplexity(corpus, draws=10)

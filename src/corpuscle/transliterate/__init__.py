@@ -25,6 +25,7 @@ __all__ = [
     "read_results",
     "reversed_pairs",
     "warm",
+    "warm_defaults",
     "write_results",
 ]
 
@@ -34,6 +35,15 @@ METHODS = {"phrase": PhraseTransliterator}
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few made-up names."""
+    _warm(("bleu", "fscore", "likelihood"))
+
+
+def warm_defaults() -> None:
+    """Compile what the default settings need."""
+    _warm(("likelihood",))
+
+
+def _warm(metrics: tuple[str, ...]) -> None:
     import os
     import tempfile
     import warnings
@@ -53,7 +63,7 @@ def warm() -> None:
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", CorpuscleWarning)
         path = os.path.join(folder, "model")
-        for metric in "bleu", "fscore", "likelihood":
+        for metric in metrics:
             model = PhraseTransliterator(metric=metric, restarts=0, rounds=1, tuning_nbest=3).fit(pairs)
         crossed = Alignments.from_pairs([[(0, 0)] for _ in range(len(model.bitext_))])
         repair(crossed, model.bitext_)
