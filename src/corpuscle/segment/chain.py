@@ -40,7 +40,7 @@ _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
-_START_MEAN, _MEANS_HELD = 8.0, 3
+_START_MEAN, _MEANS_HELD = 6.0, 3
 _DISCOUNTS, _STRENGTHS, _HELD = (0.4, 0.1, 0.1), (200.0, 200.0, 200.0), 0.5
 _FLATTEST = 0.5
 """How a chain without given words begins. Words begin long, with this mean of the Poisson law, for some sweeps: a model
