@@ -165,19 +165,20 @@ def tables(results: dict[str, Any]) -> list[str]:
             load = {what: max(former[what], result[what]) for what in ("load", "others")}
             result = {**former, **merged, **load}
         together[result["title"]] = result
-    return [_means(results), *(table(result) for result in together.values())]
+    return [*_means(results), *(table(result) for result in together.values())]
 
 
-def _means(results: dict[str, Any]) -> str:
-    """The figures of all methods, means of the seeds."""
+def _means(results: dict[str, Any]) -> list[str]:
+    """The figures of all methods that have run, means of the seeds, as a table; none before the first has."""
     what = ("F1", "precision", "recall", "boundary F1", "lexicon F1", "perplexity a letter", "letters a word")
-    lines = ["### Means of the seeds", "", f"| | seeds | {' | '.join(what)} |", "|---|---:|" + "---:|" * len(what)]
+    head = ["### Means of the seeds", "", f"| | seeds | {' | '.join(what)} |", "|---|---:|" + "---:|" * len(what)]
+    lines = []
     for corpus, name, _ in RUNS:
         means = [_mean(results, corpus, name, each) for each in what]
         if means[0][1]:
             shown = " | ".join("" if value != value else f"{value:.3f}" for value, _ in means)
             lines.append(f"| {corpus}: {name} | {means[0][1]} | {shown} |")
-    return "\n".join([*lines, ""])
+    return ["\n".join([*head, *lines, ""])] if lines else []
 
 
 def notes(results: dict[str, Any]) -> str:
