@@ -392,7 +392,7 @@ def notes(results: dict[str, Any]) -> str:
         "- Both directions, two cores, kernels warm; CPU seconds, because other work was going on.",
         "- eflomal draws at random: its figures differ from run to run.",
         "- Differences are AER of fertility minus that of eflomal, with a 95 % interval (paired bootstrap).",
-        "- Settings of fertility were chosen on es-en, its draws for new sentences on fr-en; zh-en and cs-en were looked at",
-        "  while it was made, ja-en and xl-wa were not.",
+        "- Settings of fertility were chosen on es-en, its draws for new sentences on fr-en; zh-en and cs-en",
+        "  were looked at while it was made, ja-en and xl-wa were not.",
     ]
     return "\n".join(lines if EFLOMAL else [*lines, "- eflomal-align was not on PATH."])
