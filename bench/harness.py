@@ -192,6 +192,24 @@ def ratios(result: dict[str, Any], side: str) -> list[float]:
     return [ours["wall"] / peer["wall"] for ours, peer in pairs]
 
 
+def joined(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Cells with the same title as one, with the sides of all; for benches whose sides run in cells of their own."""
+    together: dict[str, dict[str, Any]] = {}
+    for result in results.values():
+        if (former := together.get(result["title"])) is not None:
+            merged = {part: {**former[part], **result[part]} for part in ("runs", "shown")}
+            load = {what: max(former[what], result[what]) for what in ("load", "others")}
+            result = {**former, **merged, **load}
+        together[result["title"]] = result
+    return list(together.values())
+
+
+def cpu_hours(results: dict[str, Any]) -> float:
+    """What all runs together cost, with the training that sides report as ``training CPU s``."""
+    runs = [run for result in results.values() for side in result["runs"].values() for run in side]
+    return sum(run["cpu"] + run["figures"].get("training CPU s", 0.0) for run in runs) / 3600
+
+
 def table(result: dict[str, Any]) -> str:
     """A cell as a Markdown table, its commands below."""
     peer = result["peer"]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, Commands, Side, source_digest, table, typical
+from bench.harness import CELLS, Call, Cell, Claim, Commands, Side, cpu_hours, joined, source_digest, table, typical
 
 SOURCES = (
     "corpuscle/random.py",
@@ -158,14 +158,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """One table for all cells with the same title, and one of the means."""
-    together: dict[str, dict[str, Any]] = {}
-    for result in results.values():
-        if (former := together.get(result["title"])) is not None:
-            merged = {part: {**former[part], **result[part]} for part in ("runs", "shown")}
-            load = {what: max(former[what], result[what]) for what in ("load", "others")}
-            result = {**former, **merged, **load}
-        together[result["title"]] = result
-    return [*_means(results), *(table(result) for result in together.values())]
+    return [*_means(results), *map(table, joined(results))]
 
 
 def _means(results: dict[str, Any]) -> list[str]:
@@ -184,14 +177,12 @@ def _means(results: dict[str, Any]) -> list[str]:
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables."""
     _draw(results)
-    spent = [run for result in results.values() for side in result["runs"].values() for run in side]
-    hours = sum(run["cpu"] + run["figures"].get("training CPU s", 0.0) for run in spent) / 3600
     return "\n".join(
         [
             "### Notes",
             "",
             f"- {ITERATIONS} iterations, one chain, one thread; the time of a side is that of cutting the development "
-            f"text. All these figures together cost {hours:.1f} hours of CPU time, training included.",
+            f"text. All these figures together cost {cpu_hours(results):.1f} hours of CPU time, training included.",
             "- Perplexities of `semi` and of the unsupervised runs are of text that was in the training text, without "
             "its words; that of `gold` is of new text.",
             "- The baselines `letters` (every letter a word) and `lines` (every line one) learn nothing.",

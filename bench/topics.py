@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, source_digest, table, typical
+from bench.harness import CELLS, Call, Cell, Claim, cpu_hours, joined, source_digest, table, typical
 
 _SHARED = (
     "corpuscle/topics/base.py",
@@ -119,14 +119,7 @@ def _figure(result: dict[str, Any], what: str) -> float:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """One table for all cells with the same title."""
-    together: dict[str, dict[str, Any]] = {}
-    for result in results.values():
-        if (former := together.get(result["title"])) is not None:
-            merged = {part: {**former[part], **result[part]} for part in ("runs", "shown")}
-            load = {what: max(former[what], result[what]) for what in ("load", "others")}
-            result = {**former, **merged, **load}
-        together[result["title"]] = result
-    return [table(result) for result in together.values()]
+    return [table(result) for result in joined(results)]
 
 
 def _name(method: str, topics: int, iterations: int, seed: int = 1) -> str:
@@ -137,13 +130,6 @@ def _name(method: str, topics: int, iterations: int, seed: int = 1) -> str:
 
 def notes(results: dict[str, Any]) -> str:
     """Perplexities in one table and in plots, how long everything took, how to read the tables."""
-    hours = sum(run["cpu"] for result in results.values() for side in result["runs"].values() for run in side)
-    hours += sum(
-        run["figures"].get("training CPU s", 0.0)
-        for result in results.values()
-        for side in result["runs"].values()
-        for run in side
-    )
     names = [cell.name for cell in cells(Path())]
     missing = sum(name not in results for name in names)
     _draw(results)
@@ -153,7 +139,7 @@ def notes(results: dict[str, Any]) -> str:
             "",
             *_summary(results),
             f"- `CPU s` is the time of reading the held-out documents, without training, or of the sweeps that were "
-            f"timed. All these figures together cost {hours / 3600:.1f} hours of CPU time, training included.",
+            f"timed. All these figures together cost {cpu_hours(results):.1f} hours of CPU time, training included.",
             f"- {SHORT} iterations: of RESCALING so many of the topics and 100 of its language model.",
             "- Every model has one sample, its last state; averaging several lowers all perplexities.",
             "- Nothing was tuned here; the exponent of RESCALING, 0.7, is that of the literature, tuned on the Brown "
