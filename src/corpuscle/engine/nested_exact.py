@@ -33,7 +33,7 @@ from corpuscle.engine.nested import (
     roomy,
     spell_out,
 )
-from corpuscle.engine.nested_gibbs import add_sentence, find_numbers, remove_sentence, word_ends
+from corpuscle.engine.nested_gibbs import find_numbers, resample, word_ends
 from corpuscle.engine.nested_lattice import after, fill
 from corpuscle.engine.nested_paths import draw, forward
 from corpuscle.engine.pool import (
@@ -408,12 +408,5 @@ def sweep_exactly(
         if seated[sentence] and not fixed[sentence]:
             sums[0] += _resample(nested, lattice, first, n, gaps, cuts, old_cuts, ends, numbers, notes, stream)
             continue
-        if seated[sentence]:
-            remove_sentence(nested, first, n, cuts, ends, numbers, stream)
-        if not fixed[sentence]:
-            fill(nested, lattice, nested.text, first, n, gaps)
-            sums[0] += forward(nested.words, lattice, n, False)
-            draw(nested.words, lattice, n, cuts, first, stream)
-        add_sentence(nested, first, n, cuts, ends, numbers, stream)
-        seated[sentence] = 1
+        resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream)
     return last

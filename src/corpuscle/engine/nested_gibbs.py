@@ -19,7 +19,7 @@ from corpuscle.engine.nested import (
 from corpuscle.engine.nested_lattice import FORBIDDEN, FORCED, fill
 from corpuscle.engine.nested_paths import draw, forward
 
-__all__ = ["add_sentence", "cut_long", "find_numbers", "remove_sentence", "sweep", "word_ends"]
+__all__ = ["add_sentence", "cut_long", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
 
 
 @kernel_bare
@@ -87,6 +87,20 @@ def remove_sentence(nested, first, n, cuts, ends, numbers, stream):
 
 
 @kernel_bare
+def resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream):
+    """A sentence of n letters from ``first`` on leaves, if it was there, and comes back with words drawn anew, unless
+    they are fixed. The arrays: see ``sweep``."""
+    if seated[sentence]:
+        remove_sentence(nested, first, n, cuts, ends, numbers, stream)
+    if not fixed[sentence]:
+        fill(nested, lattice, nested.text, first, n, gaps)
+        sums[0] += forward(nested.words, lattice, n, False)
+        draw(nested.words, lattice, n, cuts, first, stream)
+    add_sentence(nested, first, n, cuts, ends, numbers, stream)
+    seated[sentence] = 1
+
+
+@kernel_bare
 def sweep(nested, lattice, starts, order, at, last, gaps, fixed, seated, cuts, ends, numbers, sums, stream):
     """Sample the segmentations of the sentences ``order[at:last]``; returns where there was no more room, or ``last``.
 
@@ -102,12 +116,5 @@ def sweep(nested, lattice, starts, order, at, last, gaps, fixed, seated, cuts, e
             continue
         if not roomy(nested, n):
             return i
-        if seated[sentence]:
-            remove_sentence(nested, first, n, cuts, ends, numbers, stream)
-        if not fixed[sentence]:
-            fill(nested, lattice, nested.text, first, n, gaps)
-            sums[0] += forward(nested.words, lattice, n, False)
-            draw(nested.words, lattice, n, cuts, first, stream)
-        add_sentence(nested, first, n, cuts, ends, numbers, stream)
-        seated[sentence] = 1
+        resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream)
     return last
