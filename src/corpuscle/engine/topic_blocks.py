@@ -203,7 +203,8 @@ def _pick(seats, row, n_tables, stream):
 @kernel_bare
 def sweep_tables(seats, buffers, block, first, last, done, stream):
     """As many tables of each of the rows ``first`` to ``last`` as it has draw their topics anew, the first ``done`` of
-    the first row excepted, and rows that only one word has. Returns ``(last, 0)``, or row and number where there was no more room."""
+    the first row excepted, and rows that only one word has. Returns ``(last, 0)``, or row and number where there was no
+    more room."""
     depths = len(seats.pool.discounts)
     for row in range(first, last):
         if block.counts[row] == 1:  # a block of one word, and words move by themselves
