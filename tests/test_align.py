@@ -114,17 +114,22 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     evidence = link_posteriors(pairs, 0, 3, direction, Tables(table, null), JUMPS, p0, rho, 1.0, counts)
     wide = widened(counts, 60)
     best = np.empty(len(evidence.posteriors.nulls), np.int32)
-    jumps.best_path(pairs, 0, 3, direction == 1, *_frozen(table, null), wide, p0, rho, best)
+    jumps.best_path(pairs, 0, 3, direction == 1, table[pairs.cells], *_frozen(null), wide, p0, rho, best)
     outputs = pairs.source_starts if direction else pairs.target_starts
     total, taken = 0.0, np.zeros(121)
     for sentence in range(3):
         emission, from_null = sentence_tables(pairs, sentence, direction, table, null)
         m, n = emission.shape
         law = jump_law(m, wide, p0, rho)
-        share = np.array(
-            [[(1 - p0) * (1 - rho) * wide[60 + i - b] / wide[61 - b : 61 - b + m].sum() for i in range(1, m + 1)]
-             for b in range(m + 1)]
-        ) / law  # the part of a jump that is not the uniform one
+        share = (
+            np.array(
+                [
+                    [(1 - p0) * (1 - rho) * wide[60 + i - b] / wide[61 - b : 61 - b + m].sum() for i in range(1, m + 1)]
+                    for b in range(m + 1)
+                ]
+            )
+            / law
+        )  # the part of a jump that is not the uniform one
         paths = list(hmm_paths(emission, from_null, law, p0))
         z = sum(p for _, p, _ in paths)
         expected, nulls = np.zeros((m, n)), np.zeros(n)
@@ -357,7 +362,9 @@ def test_symmetrisations_equal_the_book_and_contain_each_other() -> None:
     for final in "grow-diag-final", "grow-diag-final-and":
         assert joined["intersection"] <= joined["grow-diag"] <= joined[final] <= joined["union"]
     for how, diagonal, final in [
-        ("grow", False, None), ("grow-diag", True, None), ("grow-diag-final", True, "or"),
+        ("grow", False, None),
+        ("grow-diag", True, None),
+        ("grow-diag-final", True, "or"),
         ("grow-diag-final-and", True, "and"),
     ]:
         wanted = [grow_by_the_book(set(x), set(y), diagonal, final) for x, y in zip(*rows, strict=True)]

@@ -263,7 +263,8 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
     source, target = texts(sample)
     for arguments, reason in [
         (["train", source, str(short), *out], "1 lines, but"),
-        (["train", str(empty), str(empty), *out], "no sentence pairs to learn from"),
+        (["train", str(empty), str(empty), *out], f"error: {empty}: there are no sentence pairs to learn from"),
+        (["update", model, str(empty), str(empty), *out], f"error: {empty}: there are no sentence pairs to learn from"),
         (["train", source, target, *out, "--method", "magic"], "the method is one of"),
         (["train", source, target, *out, "--iterations", "0"], "iterations is between"),
         (["train", source, target, *out, "--method", "ibm1", "--p0", "0.1"], "has no p0"),

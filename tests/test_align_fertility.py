@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from corpuscle.align import HMM, Fertility
+from corpuscle.align.pieces import Text
 from corpuscle.compiled import frozen
 from corpuscle.engine import fertility as engine
 from corpuscle.engine.cooccurrence import couples_of, pairs_of
@@ -22,6 +23,7 @@ from corpuscle.text.corpus import Corpus
 
 DICE = np.random.default_rng(5)
 WIDTH = 6
+NO_SINGLES = np.zeros(0, np.float32)
 TINY = Bitext(Corpus.from_sentences([["a", "b", "a"], ["b", "c"]]), Corpus.from_sentences([["x", "x", "y"], ["y"]]))
 
 
@@ -47,7 +49,7 @@ def blank_tally(couples, direction: int) -> engine.Tally:
 def log_joint(linked, pairs, couples, direction: int, laws: engine.Laws) -> float:
     """The logarithm of the probability of outputs and links, by the definition: Dirichlet-multinomial tables."""
     tally = blank_tally(couples, direction)
-    engine.place(pairs, direction == 1, np.array(linked, np.int16), tally)
+    engine.place(pairs, direction == 1, np.array(linked, np.int16), tally, NO_SINGLES)
     total = 0.0
     rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
     owner = couples.columns if direction else rows
@@ -99,7 +101,7 @@ def test_the_weights_of_a_draw_are_ratios_of_joint_probabilities(direction) -> N
             ]
             without = np.array([*linked[:output], -1, *linked[output + 1 :]], np.int16)
             tally = blank_tally(couples, direction)
-            engine.place(pairs, direction == 1, without, tally)
+            engine.place(pairs, direction == 1, without, tally, NO_SINGLES)
             tally.nulls[outputs[output]] -= 1
             tally.unlinked[0] -= 1
             engine._prepare(without, o, n, m, scratch)
@@ -116,8 +118,9 @@ def test_the_weights_of_a_draw_are_ratios_of_joint_probabilities(direction) -> N
             assert np.allclose(weights / weights.sum(), wanted / wanted.sum(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("cells", ["of all couples", "of shared couples"])
 @pytest.mark.parametrize("direction", [0, 1])
-def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direction) -> None:
+def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direction, cells) -> None:
     pairs, couples = pairs_from(TINY)
     laws = random_laws(direction)
     everything = all_links(pairs, direction)
@@ -126,17 +129,25 @@ def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direc
     wanted = np.zeros((len(everything[0]), 4))
     for linked, p in zip(everything, posterior, strict=True):
         wanted[np.arange(len(linked)), np.array(linked) + 1] += p
+    text = Text(TINY, np.ones(2, bool))
+    if cells == "of shared couples":
+        pairs, couples = text.piece(0), text.sharing.couples
+        assert 0 < text.n_shared == pairs.cells.max()
+        pairs = pairs._replace(cells=np.minimum(pairs.cells, text.n_shared))
     linked, tally = np.full(len(everything[0]), -1, np.int16), blank_tally(couples, direction)
-    engine.place(pairs, direction == 1, linked, tally)
+    engine.place(pairs, direction == 1, linked, tally, np.zeros(1, np.float32))
     scratch, dice = engine.scratch_for(3, 10), Random(1, "test").array()
     fertilities, jumps = np.zeros((10, engine.MOST + 1)), np.zeros(2 * WIDTH + 1)
     found, sweeps = np.zeros_like(wanted), 20_000
     for _ in range(sweeps):
-        engine.sweep(pairs, 0, 2, direction == 1, linked, tally, laws, fertilities, jumps, scratch, dice)
+        engine.sweep(pairs, direction == 1, linked, tally, laws, fertilities, jumps, scratch, dice)
         found[np.arange(len(linked)), linked + 1] += 1
     assert np.abs(found / sweeps - wanted).max() < 0.02
     again = blank_tally(couples, direction)
-    engine.place(pairs, direction == 1, linked, again)
+    if cells == "of shared couples":
+        engine.recount(text.plain(0), text.sharing, direction == 1, linked, again)
+    else:
+        engine.place(pairs, direction == 1, linked, again, NO_SINGLES)
     assert all((a == b).all() for a, b in zip(tally, again, strict=True))
     states = TINY.target if direction else TINY.source
     assert fertilities.sum() == sweeps * states.n_tokens

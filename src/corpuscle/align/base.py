@@ -132,6 +132,7 @@ class Aligner:
     provenance_: Mapping[str, Any]
     alpha: float
     bayes: bool
+    max_length: int
     workers: int | None
 
     # What a method defines.
@@ -217,27 +218,31 @@ class Aligner:
             raise SettingError(f"links are decoded by one of {', '.join(DECODINGS)}, not {decode!r}")
         if not 0 < threshold <= 1:
             raise SettingError(f"the threshold is above 0 and at most 1, not {threshold}")
-        both = None
-        if any(how != "posterior" for how in ways):
-            both = self._posterior_links(bitext, threshold) if decode == "posterior" else self._best_links(bitext)
-        result = {}
-        for how in ways:
-            if both is None or how == "posterior":
-                result[how] = self.matrix(bitext).links(threshold)
-            else:
-                result[how] = symmetrise(*both, how)
+        joint = [how for how in ways if how != "posterior"]
+        if joint and decode == "posterior":
+            both = self._posterior_links(bitext, threshold)
+            result = {how: symmetrise(*both, how) for how in joint}
+        else:
+            result = self._best_links(bitext, joint)
+        if "posterior" in ways:
+            result["posterior"] = self.matrix(bitext).links(threshold)
         return result
 
-    def _best_links(self, bitext: Bitext) -> tuple[Alignments, Alignments]:
-        def best(pairs: Pairs) -> list[np.ndarray]:
-            last = len(pairs.source_starts) - 1
-            return [self.best(pairs, 0, last, direction, self.tables_[direction]) for direction in (0, 1)]
+    def _best_links(self, bitext: Bitext, ways: list[str]) -> dict[str, Alignments]:
+        """The best states of each output, symmetrised in several ways."""
 
-        found = list(self._map(bitext, best))
-        return tuple(  # type: ignore[return-value]
-            links_from_best(np.concatenate([b[d] for b in found]) if found else np.zeros(0, np.int32), bitext, d)
-            for d in (0, 1)
-        )
+        if ways:
+            _ = self.tables_  # once, before threads ask for them
+
+        def best(pairs: Pairs) -> list[Alignments]:
+            both = []
+            for direction, outputs in enumerate((pairs.target_starts, pairs.source_starts)):
+                states = self.best(pairs, 0, len(outputs) - 1, direction, self.tables_[direction])
+                both.append(links_from_best(states, outputs, direction))
+            return [symmetrise(both[0], both[1], how) for how in ways]
+
+        found = list(self._map(bitext, best)) if ways else []
+        return {how: joined_alignments([parts[k] for parts in found]) for k, how in enumerate(ways)}
 
     def _posterior_links(self, bitext: Bitext, threshold: float) -> tuple[Alignments, Alignments]:
         return tuple(self.matrix(bitext, kind).links(threshold) for kind in ("forward", "backward"))  # type: ignore
@@ -374,6 +379,26 @@ def _sides(pairs: Pairs, direction: int) -> tuple[np.ndarray, np.ndarray]:
     return (both[1], both[0]) if direction else both
 
 
+def references_from(
+    couples: Couples,
+    counts: np.ndarray,
+    direction: int,
+    alpha: float,
+    bayes: bool,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """What the entries of every generating type are divided by, float64 (see ``translation.references_of``).
+
+    ``start``: sums of counts and numbers of couples that are not in the table, by generating type.
+    """
+    n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
+    totals, supports = (np.zeros(n_states), np.zeros(n_states)) if start is None else (each.copy() for each in start)
+    translation.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
+    references = np.empty(len(totals))
+    translation.references_of(totals, supports, alpha, bayes, references)
+    return references
+
+
 def tables_from(
     couples: Couples,
     counts: np.ndarray,
@@ -381,14 +406,12 @@ def tables_from(
     direction: int,
     alpha: float,
     bayes: bool,
+    references: np.ndarray | None = None,
 ) -> Tables:
     """Probabilities from the expected counts of one direction; the entry beyond the last couple is zero."""
     swap, counts = direction == 1, frozen(counts, np.float64)
-    n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
-    totals, supports = np.zeros(n_states), np.zeros(n_states)
-    translation.totals_of(couples, counts, swap, totals, supports)
-    references = np.empty(n_states)
-    translation.references_of(totals, supports, alpha, bayes, references)
+    if references is None:
+        references = references_from(couples, counts, direction, alpha, bayes)
     table = np.zeros(len(counts) + 1, np.float32)
     rows = np.arange(0, len(couples.row_starts) - 1)
     bounds = chunks_of(np.diff(couples.row_starts)[rows], 4_000_000).tolist() if len(rows) else [0]
@@ -412,14 +435,21 @@ def joined_posteriors(links: list[np.ndarray], kind: str) -> np.ndarray:
     return result
 
 
-def links_from_best(best: np.ndarray, bitext: Bitext, direction: int) -> Alignments:
-    """The links (source, target) of the best states of all outputs."""
-    outputs = bitext.source if direction else bitext.target
-    lengths = outputs.lengths
+def joined_alignments(parts: list[Alignments]) -> Alignments:
+    """The alignments of consecutive pieces of a text as one."""
+    if not parts:
+        return Alignments(np.zeros((0, 2), np.int32), np.zeros(1, np.int64), np.zeros(0, bool))
+    links, sure = (np.concatenate([getattr(part, name) for part in parts]) for name in ("links", "sure"))
+    return Alignments(links, starts_of(np.concatenate([np.diff(part.starts) for part in parts])), sure)
+
+
+def links_from_best(best: np.ndarray, outputs: np.ndarray, direction: int) -> Alignments:
+    """The links (source, target) of the best states of all outputs, which begin at ``outputs`` in each pair."""
+    lengths = np.diff(outputs)
     linked = np.flatnonzero(best >= 0)
     position = np.arange(len(best)) - np.repeat(starts_of(lengths)[:-1], lengths)
     links = np.column_stack([best[linked], position[linked]]).astype(np.int32)
-    pairs = np.repeat(np.arange(len(outputs)), lengths)[linked]
-    starts = starts_of(np.bincount(pairs, minlength=len(outputs)))
+    pairs = np.repeat(np.arange(len(lengths)), lengths)[linked]
+    starts = starts_of(np.bincount(pairs, minlength=len(lengths)))
     found = Alignments(links, starts, np.ones(len(links), bool))
     return found.transposed().sorted() if direction else found.sorted()

@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.align.base import MAX_JUMP, Aligner, Posteriors, Tables
-from corpuscle.align.expectation import JUMPS, Counts, Setting, iterate, link_posteriors, widened
-from corpuscle.align.update import extended, joined_couples
+from corpuscle.align.expectation import (
+    JUMPS,
+    Counts,
+    Setting,
+    Singles,
+    iterate,
+    link_posteriors,
+    no_singles,
+    values_of,
+    widened,
+)
+from corpuscle.align.pieces import Text
+from corpuscle.align.update import counts_of, extended
 from corpuscle.compiled import frozen
 from corpuscle.engine import jumps as jumps_engine
-from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, pairs_of
+from corpuscle.engine.cooccurrence import Couples, Pairs
 from corpuscle.engine.fertility import MOST
+from corpuscle.engine.sharing import take_apart
 from corpuscle.engine.translation import DIAGONAL, UNIFORM
 from corpuscle.errors import SettingError, warn
 from corpuscle.model import Array, Checkpoint, Container, Kind
 from corpuscle.progress import bar
-from corpuscle.scale import Workers
+from corpuscle.scale import Workers, chunks_of
 from corpuscle.scale import workers as some_workers
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.preprocessing import Preprocessing
 
 __all__ = ["HMM", "Diagonal", "Model1"]
 
-_EXPECTED = {"couples", "nulls/forward", "nulls/backward", "strengths", "jumps"}
+_SIDES = ("forward", "backward")
+_EXPECTED = {"couples", "singles", "strengths", "jumps"} | {
+    f"{n}/{side}" for n in ("nulls", "totals") for side in _SIDES
+}
 _DRAWN = {
     f"{name}/{side}"
-    for name in ("chains", "votes", "votes/nulls", "fertilities", "jumps")
-    for side in ("forward", "backward")
+    for name in ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
+    for side in _SIDES
 }
 
 
@@ -44,19 +61,24 @@ def _whole(container: Container) -> None:
 
 PARTIAL = Kind(
     "align.partial",
-    1,
+    2,
     {
         "couples": Array("float64", (2, "couples"), low=0, finite=True, optional=True),
+        "singles": Array("float32", (2, "singles"), low=0, high=1.001, optional=True),
+        "totals/forward": Array("float64", ("source",), low=0, finite=True, optional=True),
+        "totals/backward": Array("float64", ("target",), low=0, finite=True, optional=True),
         "nulls/forward": Array("float64", ("target",), low=0, finite=True, optional=True),
         "nulls/backward": Array("float64", ("source",), low=0, finite=True, optional=True),
         "strengths": Array("float64", (2,), low=0.1, high=14.001, optional=True),
         "jumps": Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15, optional=True),
         "chains/forward": Array("int16", ("chains", "target_tokens"), low=-1, optional=True),
         "chains/backward": Array("int16", ("chains", "source_tokens"), low=-1, optional=True),
-        "votes/forward": Array("uint8", ("cells",), optional=True),
-        "votes/backward": Array("uint8", ("cells",), optional=True),
-        "votes/nulls/forward": Array("uint8", ("target_tokens",), optional=True),
-        "votes/nulls/backward": Array("uint8", ("source_tokens",), optional=True),
+        "votes/sizes/forward": Array("uint8", ("target_tokens",), optional=True),
+        "votes/sizes/backward": Array("uint8", ("source_tokens",), optional=True),
+        "votes/states/forward": Array("int16", ("target_votes",), low=-1, optional=True),
+        "votes/states/backward": Array("int16", ("source_votes",), low=-1, optional=True),
+        "votes/counts/forward": Array("uint8", ("target_votes",), optional=True),
+        "votes/counts/backward": Array("uint8", ("source_votes",), optional=True),
         "fertilities/forward": Array("float64", ("source_types", MOST + 1), low=0, finite=True, optional=True),
         "fertilities/backward": Array("float64", ("target_types", MOST + 1), low=0, finite=True, optional=True),
         "jumps/forward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15, optional=True),
@@ -67,6 +89,7 @@ PARTIAL = Kind(
 )
 """The state of an unfinished run of expectation and maximisation, or of sampling after it."""
 
+_COUPLES_AT_ONCE = 1_000_000
 KEEP = 1e-4
 """A couple with fewer expected links than this, in both directions, is not kept in the model."""
 
@@ -96,13 +119,10 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
 class Work(NamedTuple):
     """What a learner works on, and with.
 
-    - ``sizes``: the number of types of the outputs of direction 0 and 1 (so of the states of direction 1 and 0);
-    - ``base``: an older model to go on from, and ``before`` what it has counted, in the couples of this work.
+    - ``base``: an older model to go on from, and ``before`` what it has counted, in the couples of this text.
     """
 
-    pairs: Pairs
-    couples: Couples
-    sizes: tuple[int, int]
+    text: Text
     base: Aligner | None
     before: Counts | None
     checkpoint: Checkpoint
@@ -196,33 +216,25 @@ class Learned(Aligner):
         """
         signature = signature_of(bitext) if checkpoint is None else checkpoint.signature
         chosen = usable(bitext, self.max_length)
-        learned = bitext if chosen.all() else bitext.select(chosen)
-        if base is not None:
-            learned = extended(learned, base)
-        source, target = learned.source, learned.target
-        pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
-        if base is None:
-            couples = couples_of(pairs, len(source.vocab), len(target.vocab))
-            before = None
-        else:
-            couples, before = joined_couples(pairs, len(source.vocab), len(target.vocab), base)
+        learned = bitext if base is None else extended(bitext, base)
+        text = Text(learned, chosen, None if base is None else base.couples_)
+        before = None if base is None else counts_of(base, text)
         with ExitStack() as stack:
             if checkpoint is None:
                 checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self.settings(), signature))
             pool = stack.enter_context(some_workers(self.workers))
             total = sum(count for _, count in self.stages()) + self.further_steps()
             progress = stack.enter_context(bar(self.method, total))
-            sizes = len(target.vocab), len(source.vocab)
-            work = Work(pairs, couples, sizes, base, before, checkpoint, pool, progress)
+            work = Work(text, base, before, checkpoint, pool, progress)
             counts = self.refine(work, self._climb(work))
-        self._keep(couples, counts)
-        self.source_vocab_, self.target_vocab_ = source.vocab, target.vocab
+        self._keep(text, counts)
+        self.source_vocab_, self.target_vocab_ = learned.source.vocab, learned.target.vocab
         self.preprocessing_ = preprocessing or Preprocessing()
         self.provenance_ = {
             "sentence_pairs": len(bitext),
-            "learned_from": len(learned),
-            "source_tokens": source.n_tokens,
-            "target_tokens": target.n_tokens,
+            "learned_from": int(chosen.sum()),
+            "source_tokens": int(text.first_outputs[1][-1]),
+            "target_tokens": int(text.first_outputs[0][-1]),
             "signature": signature,
         }
         return self
@@ -230,12 +242,13 @@ class Learned(Aligner):
     def _climb(self, work: Work) -> Counts | None:
         """All iterations of all stages, from the start or from where an interrupted run had come to; None if that had
         come further. Keeps their history."""
-        pairs, couples, base, checkpoint = work.pairs, work.couples, work.before, work.checkpoint
+        text, base, checkpoint = work.text, work.before, work.checkpoint
         start = Counts(
-            np.zeros((2, len(couples.columns))),
-            (np.zeros(work.sizes[0]), np.zeros(work.sizes[1])),
+            np.zeros((2, text.n_shared)),
+            (np.zeros(text.sizes[0]), np.zeros(text.sizes[1])),
             np.full(2, float(getattr(self, "strength", 4.0))),
             np.ones((2, 2 * MAX_JUMP + 1)),
+            no_singles(text),
         )
         history = np.zeros((0, 2))
         counts, done = base, 0
@@ -248,7 +261,7 @@ class Learned(Aligner):
                 return None
             counts, done = _restored(arrays, start), checkpoint.iteration
         number = 0
-        tokens = np.array([pairs.target_starts[-1], pairs.source_starts[-1]])
+        tokens = np.array([outputs[-1] for outputs in text.first_outputs])
         for stage, (prior, iterations) in enumerate(self.stages()):
             if base is not None and stage < len(self.stages()) - 1:
                 number += iterations
@@ -260,7 +273,8 @@ class Learned(Aligner):
                 if number <= done:
                     continue
                 climb = iteration > 0 or base is not None
-                counts, likelihoods = iterate(pairs, couples, counts, setting, climb, base, work.pool, start)
+                shared = text.sharing.couples
+                counts, likelihoods = iterate(text, shared, counts, setting, climb, base, work.pool, start)
                 history = np.vstack([history, likelihoods / tokens])
                 work.progress.advance(note=f"{history[-1, 0]:.4f} {history[-1, 1]:.4f}")
                 checkpoint.after(number, partial(_partial, counts, history))
@@ -276,24 +290,54 @@ class Learned(Aligner):
         assert counts is not None
         return counts
 
-    def _keep(self, couples: Couples, counts: Counts) -> None:
+    def _keep(self, text: Text, counts: Counts) -> None:
         """Keep the couples that matter, by rising columns in every row."""
-        kept = np.flatnonzero((counts.couples[0] >= KEEP) | (counts.couples[1] >= KEEP))
-        rows = np.searchsorted(couples.row_starts, kept, side="right") - 1
-        kept = kept[np.lexsort((couples.columns[kept], rows))]
-        row_starts = np.zeros(len(couples.row_starts), np.int64)
-        np.cumsum(np.bincount(rows, minlength=len(row_starts) - 1), out=row_starts[1:])
-        self.couples_ = Couples(frozen(row_starts, np.int64), frozen(couples.columns[kept], np.int32))
-        self.counts_ = counts.couples[:, kept].astype(np.float32)
+        parts = [*_kept_couples(text.sharing.couples, counts.couples), *_kept_singles(text, counts.singles)]
+        rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+        del parts
+        order = np.lexsort((columns, rows))
+        row_starts = np.zeros(text.sizes[1] + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=text.sizes[1]), out=row_starts[1:])
+        self.couples_ = Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32))
+        self.counts_ = links[:, order]
         self.null_counts_ = counts.nulls
         self.strengths_, self.jumps_ = counts.strengths, counts.jumps
         for name in "tables_", "_tallies":
             self.__dict__.pop(name, None)
 
 
+_Kept = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""Source types, target types, and counts float32 (2, n) of some couples."""
+
+
+def _kept_couples(couples: Couples, counts: np.ndarray) -> _Kept:
+    """The shared couples that matter, some rows at a time."""
+    for first, last in pairwise(chunks_of(np.diff(couples.row_starts), _COUPLES_AT_ONCE).tolist()):
+        begin, end = couples.row_starts[first], couples.row_starts[last]
+        kept = np.flatnonzero((counts[:, begin:end] >= KEEP).any(axis=0))
+        rows = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(couples.row_starts[first : last + 1]))
+        yield rows[kept], couples.columns[begin:end][kept], counts[:, begin + kept].astype(np.float32)
+
+
+def _kept_singles(text: Text, singles: Singles | None) -> _Kept:
+    """The singles that matter, piece by piece."""
+    assert singles is not None
+    for number, (begin, end) in enumerate(pairwise(text.first_singles.tolist())):
+        counts = singles.counts[:, begin:end]
+        kept = np.flatnonzero((counts >= KEEP).any(axis=0))
+        if len(kept):
+            types = np.empty((2, end - begin), np.int32)
+            take_apart(text.piece(number), text.n_shared, begin, types)
+            yield types[0, kept], types[1, kept], counts[:, kept]
+
+
 def _partial(counts: Counts, history: np.ndarray) -> dict[str, np.ndarray]:
+    assert counts.singles is not None
     return {
         "couples": counts.couples,
+        "singles": counts.singles.counts,
+        "totals/forward": counts.singles.totals[0],
+        "totals/backward": counts.singles.totals[1],
         "nulls/forward": counts.nulls[0],
         "nulls/backward": counts.nulls[1],
         "strengths": counts.strengths,
@@ -303,11 +347,14 @@ def _partial(counts: Counts, history: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _restored(arrays: dict[str, np.ndarray], start: Counts) -> Counts:
-    nulls = arrays["nulls/forward"], arrays["nulls/backward"]
-    sizes = [array.shape for array in (arrays["couples"], *nulls)]
-    if sizes != [array.shape for array in (start.couples, *start.nulls)]:
+    assert start.singles is not None
+    nulls, totals = ((arrays[f"{name}/forward"], arrays[f"{name}/backward"]) for name in ("nulls", "totals"))
+    sizes = [array.shape for array in (arrays["couples"], arrays["singles"], *nulls, *totals)]
+    wanted = start.couples, start.singles.counts, *start.nulls, *start.singles.totals
+    if sizes != [array.shape for array in wanted]:
         raise SettingError("the unfinished run does not fit this text")
-    return Counts(np.array(arrays["couples"]), nulls, arrays["strengths"], arrays["jumps"])
+    singles = Singles(np.array(arrays["singles"]), totals)
+    return Counts(np.array(arrays["couples"]), nulls, arrays["strengths"], arrays["jumps"], singles)
 
 
 @dataclass(eq=False)
@@ -361,17 +408,25 @@ class HMM(Learned):
 
     def best(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> np.ndarray:
         """The best path through all outputs, int32, -1 for the null word."""
-        return self.best_path(pairs, first, last, direction, tables, self.jumps_[direction])
+        values = values_of(tables.couples, pairs, first, last)
+        return self.best_path(pairs, first, last, direction, values, tables.null, self.jumps_[direction])
 
     def best_path(
-        self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables, jumps: np.ndarray
+        self,
+        pairs: Pairs,
+        first: int,
+        last: int,
+        direction: int,
+        values: np.ndarray,
+        null: np.ndarray,
+        jumps: np.ndarray,
     ) -> np.ndarray:
-        """The best path under any tables and counts of jumps."""
+        """The best path under any translation probabilities of cells and of the null word and any counts of jumps."""
         outputs, states = pairs.target_starts, pairs.source_starts
         if direction == 1:
             outputs, states = states, outputs
         best = np.empty(int(outputs[last] - outputs[first]), np.int32)
         wide = widened(jumps, max(int(np.diff(states[first : last + 1]).max(initial=0)) + 1, MAX_JUMP))
-        couples, null = frozen(tables.couples, np.float32), frozen(tables.null, np.float32)
-        jumps_engine.best_path(pairs, first, last, direction == 1, couples, null, wide, self.p0, self.rho, best)
+        null = frozen(null, np.float32)
+        jumps_engine.best_path(pairs, first, last, direction == 1, values, null, wide, self.p0, self.rho, best)
         return best

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.align.base import Aligner
-from corpuscle.align.expectation import Counts
-from corpuscle.compiled import frozen
-from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, locate
+from corpuscle.align.expectation import Counts, no_singles
+from corpuscle.align.pieces import Text
+from corpuscle.engine.sharing import places_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["extended", "joined_couples"]
+__all__ = ["counts_of", "extended"]
 
 
 def _with_new_words(vocab: Vocab, corpus: Corpus) -> Corpus:
@@ -37,22 +37,11 @@ def extended(bitext: Bitext, base: Aligner) -> Bitext:
     )
 
 
-def _keys(couples: Couples, target_types: int) -> np.ndarray:
-    rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
-    return rows * np.int64(target_types) + couples.columns
-
-
-def joined_couples(pairs: Pairs, source_types: int, target_types: int, base: Aligner) -> tuple[Couples, Counts]:
-    """The couples of new pairs and of a model together, and the counts of the model for them; fills the cells."""
-    old = _keys(base.couples_, target_types)
-    both = np.union1d(_keys(couples_of(pairs, source_types, target_types), target_types), old)
-    row_starts = np.zeros(source_types + 1, np.int64)
-    np.cumsum(np.bincount(both // target_types, minlength=source_types), out=row_starts[1:])
-    couples = Couples(frozen(row_starts, np.int64), frozen(both % target_types, np.int32))
-    locate(pairs, couples, 0, len(pairs.source_starts) - 1)
-    counts = np.zeros((2, len(both)))
-    counts[:, np.searchsorted(both, old)] = base.counts_
-    nulls = np.zeros(target_types), np.zeros(source_types)
+def counts_of(base: Aligner, text: Text) -> Counts:
+    """The counts of a model, in the couples of a text that shares them."""
+    counts = np.zeros((2, text.n_shared))
+    counts[:, places_of(text.sharing, base.couples_)] = base.counts_
+    nulls = np.zeros(text.sizes[0]), np.zeros(text.sizes[1])
     for known, all_types in zip(base.null_counts_, nulls, strict=True):
         all_types[: len(known)] = known
-    return couples, Counts(counts, nulls, np.array(base.strengths_), np.array(base.jumps_))
+    return Counts(counts, nulls, np.array(base.strengths_), np.array(base.jumps_), no_singles(text))

@@ -56,6 +56,17 @@ def _read(source: str, target: str | None, preprocessing: Preprocessing | None =
     return read_bitext(source, target, preprocessing=preprocessing)
 
 
+def _read_to_learn(source: str, target: str | None, preprocessing: Preprocessing, max_length: int) -> Bitext:
+    """Sentence pairs, of which some at least can be learned from."""
+    import numpy as np
+
+    bitext = _read(source, target, preprocessing)
+    lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+    if not ((lengths > 0) & (lengths <= max_length)).all(axis=1).any():
+        raise InputError(source, None, "there are no sentence pairs to learn from")
+    return bitext
+
+
 def _load(path: str, workers: int | None = None) -> Aligner:
     """A model of this task, and of no other."""
     from corpuscle.align import load
@@ -170,7 +181,7 @@ def train(
     if method == "ibm1" and p0 is not None:
         raise SettingError("Model 1 has no p0: its null word is as good as any other")
     aligner = learner(method, workers=workers, max_length=max_length, **chosen)
-    bitext = _read(source, target, preprocessing)
+    bitext = _read_to_learn(source, target, preprocessing, max_length)
     with aligner.checkpoint(bitext, output, resume) as checkpoint:
         aligner.fit(bitext, preprocessing=preprocessing, checkpoint=checkpoint)
         aligner.save(output)
@@ -196,7 +207,7 @@ def update(
 
     begin = time.perf_counter()
     base = _load(model, workers)
-    bitext = _read(source, target, base.preprocessing_)
+    bitext = _read_to_learn(source, target, base.preprocessing_, base.max_length)
     settings = {f.name: getattr(base, f.name) for f in dataclasses.fields(base)}  # type: ignore[arg-type]
     aligner = type(base)(**settings).fit(bitext, preprocessing=base.preprocessing_, base=base)
     aligner.save(output)

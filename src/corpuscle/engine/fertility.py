@@ -13,7 +13,8 @@ are linked to, plus a Dirichlet prior of ``alpha`` for each couple:
 
     lexical(i) = (count(state, output) + alpha) / (count(state) + alpha support)
 
-The laws of jumps and fertilities stand still during a sweep.
+The laws of jumps and fertilities stand still during a sweep. A couple with one cell only (a *single*) is never linked
+elsewhere: what is counted for it does not matter, and is not counted.
 """
 
 from __future__ import annotations
@@ -23,9 +24,23 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.engine.sharing import couple_of
 from corpuscle.random import mix, uniform
 
-__all__ = ["MOST", "Laws", "Scratch", "Tally", "add_votes", "draw_links", "observe", "place", "scratch_for", "sweep"]
+__all__ = [
+    "MOST",
+    "Laws",
+    "Scratch",
+    "Tally",
+    "add_votes",
+    "draw_links",
+    "elect",
+    "observe",
+    "place",
+    "recount",
+    "scratch_for",
+    "sweep",
+]
 
 MOST = 7
 """Fertilities from this on share their odds."""
@@ -49,7 +64,7 @@ class Laws(NamedTuple):
 class Tally(NamedTuple):
     """The links of one direction, counted.
 
-    - ``couples`` int32 (n_couples + 1,); the last one is for couples that are not in the table;
+    - ``couples`` int32 (n_couples + 1,); the last one is for couples that are not in the table, and 0;
     - ``states`` int32 (state types,): links of each type; ``nulls`` int32 (output types,): its unlinked tokens;
     - ``unlinked`` int64 (1,): all unlinked tokens.
     """
@@ -163,8 +178,10 @@ def _drawn(weights, m, none, total, stream):
 
 
 @kernel_bare
-def place(pairs, swap, linked, tally):
-    """Add the links of all sentence pairs to the tally; ``linked`` int16 (outputs,): the state of each, -1 for none."""
+def place(pairs, swap, linked, tally, singles):
+    """Add the links of all sentence pairs to the tally; ``linked`` int16 (outputs of these pairs,): the state of each,
+    -1 for none. ``singles`` float32: 1 for the singles that are linked."""
+    n_shared = len(tally.couples) - 1
     states = pairs.target if swap else pairs.source
     outputs = pairs.source if swap else pairs.target
     state_starts = pairs.target_starts if swap else pairs.source_starts
@@ -174,42 +191,70 @@ def place(pairs, swap, linked, tally):
         m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
         state_step, output_step = (1, m) if swap else (n, 1)
         for j in range(n):
-            i = linked[o + j]
+            i = linked[o - output_starts[0] + j]
             if i < 0:
                 tally.nulls[outputs[o + j]] += 1
                 tally.unlinked[0] += 1
             else:
-                tally.couples[pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]] += 1
+                couple = pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]
+                if couple < n_shared:
+                    tally.couples[couple] += 1
+                else:
+                    singles[couple - n_shared] = 1.0
                 tally.states[states[s + i]] += 1
 
 
 @kernel_bare
-def sweep(pairs, first, last, swap, linked, tally, laws, fertilities, jump_counts, scratch, stream):
-    """Draw the links of sentence pairs first..last-1 once; ``tally`` counts the links of all pairs, always.
+def recount(pairs, sharing, swap, linked, tally):
+    """Add the links to the tally, as ``place`` does, of sentence pairs whose cells have not been found."""
+    states = pairs.target if swap else pairs.source
+    outputs = pairs.source if swap else pairs.target
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    for sentence in range(len(state_starts) - 1):
+        for j in range(output_starts[sentence], output_starts[sentence + 1]):
+            output, i = outputs[j], linked[j - output_starts[0]]
+            if i < 0:
+                tally.nulls[output] += 1
+                tally.unlinked[0] += 1
+                continue
+            kind = states[state_starts[sentence] + i]
+            tally.states[kind] += 1
+            couple = couple_of(sharing, output, kind) if swap else couple_of(sharing, kind, output)
+            if couple >= 0:
+                tally.couples[couple] += 1
 
-    Adds to ``fertilities`` float64 (state types, MOST + 1) how often a type has each fertility (the last: MOST or more)
-    and to ``jump_counts`` (like ``laws.jumps``) the jumps.
+
+@kernel_bare
+def sweep(pairs, swap, linked, tally, laws, fertilities, jump_counts, scratch, stream):
+    """Draw the links of some sentence pairs once; ``tally`` counts the links of the whole text, always.
+
+    Cells of singles are those of no couple in the table (``tally.couples`` ends with a 0 for them). Adds to
+    ``fertilities`` float64 (state types, MOST + 1) how often a type has each fertility (the last: MOST or more) and to
+    ``jump_counts`` (like ``laws.jumps``) the jumps.
     """
     states = pairs.target if swap else pairs.source
     outputs = pairs.source if swap else pairs.target
     state_starts = pairs.target_starts if swap else pairs.source_starts
     output_starts = pairs.source_starts if swap else pairs.target_starts
-    width = len(laws.jumps) // 2
-    for sentence in range(first, last):
+    width, n_shared = len(laws.jumps) // 2, len(tally.couples) - 1
+    for sentence in range(len(state_starts) - 1):
         s, o = state_starts[sentence], output_starts[sentence]
         m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
         state_step, output_step = (1, m) if swap else (n, 1)
-        _prepare(linked, o, n, m, scratch)
+        begin = o - output_starts[0]
+        _prepare(linked, begin, n, m, scratch)
         _pair_twins(states, s, m, scratch)
         for i in range(m):
             scratch.scales[i] = _scale(tally, laws, states[s + i], scratch.taken[i])
         before = -1
         for j in range(n):
-            output, old, after = outputs[o + j], np.int64(linked[o + j]), scratch.after[j]
+            output, old, after = outputs[o + j], np.int64(linked[begin + j]), scratch.after[j]
             cell = pairs.cell_starts[sentence] + j * output_step
             if old >= 0:
-                kind = states[s + old]
-                tally.couples[pairs.cells[cell + old * state_step]] -= 1
+                kind, couple = states[s + old], pairs.cells[cell + old * state_step]
+                if couple < n_shared:
+                    tally.couples[couple] -= 1
                 tally.states[kind] -= 1
                 scratch.taken[old] -= 1
                 _rescale(tally, laws, kind, old, scratch)
@@ -219,10 +264,11 @@ def sweep(pairs, first, last, swap, linked, tally, laws, fertilities, jump_count
             none = _weight_of_none(tally, laws, output, before, after)
             total = none + _weigh(pairs, cell, state_step, m, tally, laws, before, after, scratch)
             new = _drawn(scratch.weights, m, none, total, stream)
-            linked[o + j] = new
+            linked[begin + j] = new
             if new >= 0:
-                kind = states[s + new]
-                tally.couples[pairs.cells[cell + new * state_step]] += 1
+                kind, couple = states[s + new], pairs.cells[cell + new * state_step]
+                if couple < n_shared:
+                    tally.couples[couple] += 1
                 tally.states[kind] += 1
                 scratch.taken[new] += 1
                 _rescale(tally, laws, kind, new, scratch)
@@ -238,7 +284,7 @@ def sweep(pairs, first, last, swap, linked, tally, laws, fertilities, jump_count
 
 @kernel_bare
 def observe(pairs, swap, linked, fertilities, jump_counts, scratch):
-    """Add the fertilities and jumps of given links, as ``sweep`` does for those that it draws."""
+    """Add the fertilities and jumps of given links, as ``sweep`` does for those that it draws; no cells are needed."""
     states = pairs.target if swap else pairs.source
     state_starts = pairs.target_starts if swap else pairs.source_starts
     output_starts = pairs.source_starts if swap else pairs.target_starts
@@ -246,31 +292,56 @@ def observe(pairs, swap, linked, fertilities, jump_counts, scratch):
     for sentence in range(len(state_starts) - 1):
         s, o = state_starts[sentence], output_starts[sentence]
         m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
-        _prepare(linked, o, n, m, scratch)
+        begin = o - output_starts[0]
+        _prepare(linked, begin, n, m, scratch)
         before = -1
-        for j in range(n):
-            if linked[o + j] >= 0:
-                jump_counts[width + linked[o + j] - before] += 1.0
-                before = linked[o + j]
+        for j in range(begin, begin + n):
+            if linked[j] >= 0:
+                jump_counts[width + linked[j] - before] += 1.0
+                before = linked[j]
         jump_counts[width + m - before] += 1.0
         for i in range(m):
             fertilities[states[s + i], min(scratch.taken[i], MOST)] += 1.0
 
 
 @kernel_bare
-def add_votes(pairs, swap, linked, links, nulls):
-    """Count the links of one draw: ``links`` uint8 (n_cells,), ``nulls`` uint8 (outputs,)."""
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    for sentence in range(len(output_starts) - 1):
-        o = output_starts[sentence]
-        m, n = state_starts[sentence + 1] - state_starts[sentence], output_starts[sentence + 1] - o
-        state_step, output_step = (1, m) if swap else (n, 1)
-        for j in range(n):
-            if linked[o + j] < 0:
-                nulls[o + j] += 1
-            else:
-                links[pairs.cell_starts[sentence] + linked[o + j] * state_step + j * output_step] += 1
+def add_votes(linked, sizes, states, votes, new_states, new_votes):
+    """Count the links of some draws, ``linked`` int16 (draws, outputs): each is a vote for a state, or for -1.
+
+    ``sizes`` uint8 (outputs,): how many different states have votes, changed in place; ``states`` int16 and ``votes``
+    uint8: these states and their votes, output by output, which go to ``new_states`` and ``new_votes`` with those that
+    are added. Returns how many there are.
+    """
+    at, end = 0, 0
+    for j in range(len(sizes)):
+        begin = end
+        for _ in range(sizes[j]):
+            new_states[end], new_votes[end] = states[at], votes[at]
+            at += 1
+            end += 1
+        for draw in range(len(linked)):
+            k = begin
+            while k < end and new_states[k] != linked[draw, j]:
+                k += 1
+            if k == end:
+                new_states[k], new_votes[k] = linked[draw, j], 0
+                end += 1
+            new_votes[k] += 1
+        sizes[j] = end - begin
+    return end
+
+
+@kernel_bare
+def elect(sizes, states, votes, best):
+    """The state with the most votes for every output, ``best`` int16; ties go to none, then to the smaller state."""
+    at = 0
+    for j in range(len(sizes)):
+        top = 0
+        best[j] = -1
+        for k in range(at, at + sizes[j]):
+            if votes[k] > top or (votes[k] == top and states[k] < best[j]):
+                top, best[j] = votes[k], states[k]
+        at += sizes[j]
 
 
 @kernel_bare

@@ -39,13 +39,12 @@ def _norms(jumps, width, m, norms):
 
 
 @kernel
-def _gather(pairs, sentence, swap, table, m, n, emission):
-    """``emission[j, i]``: the probability of output j from state i + 1."""
-    start = pairs.cell_starts[sentence]
+def _gather(values, start, swap, m, n, emission):
+    """``emission[j, i]``: the probability of output j from state i + 1; ``values`` has those of all cells."""
     state_step, output_step = (1, m) if swap else (n, 1)
     for j in range(n):
         for i in range(m):
-            emission[j, i] = table[pairs.cells[start + j * output_step + i * state_step]]
+            emission[j, i] = values[start + j * output_step + i * state_step]
 
 
 @kernel
@@ -65,7 +64,7 @@ def _step_forward(before, norms, jumps, width, m, p0, rho, into):
 
 
 @kernel
-def jump_posteriors(pairs, first, last, swap, table, null, jumps, p0, rho, links, nulls, jump_counts):
+def jump_posteriors(pairs, first, last, swap, null, jumps, p0, rho, links, nulls, jump_counts):
     """Probabilities of links in sentence pairs first..last-1 of one direction, as in ``translation.posteriors``.
 
     Adds the expected number of jumps of every distance to ``jump_counts`` (as ``jumps``); returns the log-likelihood.
@@ -99,7 +98,7 @@ def jump_posteriors(pairs, first, last, swap, table, null, jumps, p0, rho, links
         state_step, output_step = (1, m) if swap else (n, 1)
         begin = output_starts[sentence]
         _norms(jumps, width, m, norms)
-        _gather(pairs, sentence, swap, table, m, n, emission)
+        _gather(links, start - base, swap, m, n, emission)
         merged[0, : m + 1] = 0.0
         merged[0, 0] = 1.0
         for j in range(n):
@@ -149,10 +148,10 @@ def jump_posteriors(pairs, first, last, swap, table, null, jumps, p0, rho, links
 
 
 @kernel
-def best_path(pairs, first, last, swap, table, null, jumps, p0, rho, best):
+def best_path(pairs, first, last, swap, values, null, jumps, p0, rho, best):
     """The most probable state of every output: ``best`` int32 (outputs of these pairs,), from 0; -1 is the null word.
 
-    Ties go to the smaller position.
+    ``values`` float32: the translation probability of every cell of these pairs. Ties go to the smaller position.
     """
     outputs = pairs.source if swap else pairs.target
     output_starts = pairs.source_starts if swap else pairs.target_starts
@@ -180,7 +179,7 @@ def best_path(pairs, first, last, swap, table, null, jumps, p0, rho, best):
         if n == 0:
             continue
         _norms(jumps, width, m, norms)
-        _gather(pairs, sentence, swap, table, m, n, emission)
+        _gather(values, pairs.cell_starts[sentence] - pairs.cell_starts[first], swap, m, n, emission)
         words[: m + 1] = 0.0
         copies[: m + 1] = 0.0
         copies[0] = 1.0

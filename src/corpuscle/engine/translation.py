@@ -23,6 +23,7 @@ __all__ = [
     "DIAGONAL",
     "FLOOR",
     "UNIFORM",
+    "add_all_counts",
     "add_counts",
     "add_null_counts",
     "diagonal_sums",
@@ -33,6 +34,7 @@ __all__ = [
     "posteriors",
     "references_of",
     "totals_of",
+    "translate",
 ]
 
 UNIFORM, DIAGONAL = 0, 1
@@ -118,13 +120,13 @@ def _diagonal_weights(j, m, n, strength, p0, weights):
 
 
 @kernel
-def posteriors(pairs, first, last, swap, table, null, kind, strength, p0, links, nulls):
+def posteriors(pairs, first, last, swap, null, kind, strength, p0, links, nulls):
     """Probabilities of links in sentence pairs first..last-1 of one direction.
 
-    ``swap``: the target side has the states. ``table`` float32 (n_couples + 1,) and ``null`` float32 (output types,)
-    are the translation probabilities. Fills ``links`` float32 (in the order of cells, from the first cell of the first
-    pair) and ``nulls`` float32 (an entry for each output, likewise). Returns the log-likelihood, the sum of
-    h over links and the sum of the links themselves.
+    ``swap``: the target side has the states. ``links`` float32 (in the order of cells, from the first cell of the first
+    pair) has the translation probability of each cell, and gets the probability of its link; ``null`` float32 (output
+    types,) is what the null word generates. Fills ``nulls`` float32 (an entry for each output). Returns the
+    log-likelihood, the sum of h over links and the sum of the links themselves.
     """
     likelihood, sum_h, mass = 0.0, 0.0, 0.0
     outputs = pairs.source if swap else pairs.target
@@ -151,7 +153,7 @@ def posteriors(pairs, first, last, swap, table, null, kind, strength, p0, links,
             total = from_null
             cell = start + j * output_step
             for i in range(m):
-                value = weights[i] * table[pairs.cells[cell + i * state_step]]
+                value = weights[i] * links[cell + i * state_step - base]
                 links[cell + i * state_step - base] = value
                 total += value
             scale, step, middle = 1.0 / total, 1.0 / m, (j + 1) / n
@@ -163,6 +165,48 @@ def posteriors(pairs, first, last, swap, table, null, kind, strength, p0, links,
             nulls[output - output_starts[first]] = from_null * scale
             likelihood += math.log(total)
     return likelihood, sum_h, mass
+
+
+@kernel
+def translate(pairs, swap, table, singles, references, alpha, bayes, values):
+    """The translation probability of every cell, into ``values`` float32 (n_cells,).
+
+    ``table`` float32 (n_shared + 1,) has those of shared couples; ``singles`` float32 are the counts of singles and
+    ``references`` those of their generating types.
+    """
+    n_shared = len(table) - 1
+    cell = 0
+    for sentence in range(len(pairs.source_starts) - 1):
+        for i in range(pairs.source_starts[sentence], pairs.source_starts[sentence + 1]):
+            for j in range(pairs.target_starts[sentence], pairs.target_starts[sentence + 1]):
+                couple = pairs.cells[cell]
+                if couple < n_shared:
+                    values[cell] = table[couple]
+                else:
+                    state = pairs.target[j] if swap else pairs.source[i]
+                    values[cell] = _entry(np.float64(singles[couple - n_shared]), references[state], alpha, bayes)
+                cell += 1
+
+
+@kernel
+def add_all_counts(pairs, links, counts, singles, by_source, source_totals, by_target, target_totals):
+    """Add the probability of every cell to the count of its shared couple, or keep it as that of its single; add those
+    of singles by source type, by target type, or by both."""
+    n_shared = len(counts)
+    cell = 0
+    for sentence in range(len(pairs.source_starts) - 1):
+        for i in range(pairs.source_starts[sentence], pairs.source_starts[sentence + 1]):
+            for j in range(pairs.target_starts[sentence], pairs.target_starts[sentence + 1]):
+                couple = pairs.cells[cell]
+                if couple < n_shared:
+                    counts[couple] += links[cell]
+                else:
+                    singles[couple - n_shared] = links[cell]
+                    if by_source:
+                        source_totals[pairs.source[i]] += links[cell]
+                    if by_target:
+                        target_totals[pairs.target[j]] += links[cell]
+                cell += 1
 
 
 @kernel
