@@ -203,10 +203,9 @@ def _warm(method: str) -> None:
     """Load or compile the kernels of a method."""
     from corpuscle.align import learner
     from corpuscle.text.bitext import Bitext
-    from corpuscle.text.corpus import Corpus
+    from corpuscle.text.plain import read_strings
 
-    sides = (Corpus.from_sentences([["a", "b"], ["b"]]) for _ in range(2))
-    bitext = Bitext(*sides)
+    bitext = Bitext(*(read_strings(["a b", "b"]) for _ in range(2)))
     model = learner(method, iterations=2).fit(bitext)
     model.align(bitext)
     model.matrix(bitext)
