@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hostile import survives_hostile_edits
 from test_align import SAMPLE, TRUTH, bitext_of, error_rate
 
 import corpuscle
+import corpuscle.model
 from corpuscle.align import HMM, Diagonal, Fertility, Model1
 from corpuscle.align.features_user import read_features
 from corpuscle.align.lexicon import lexicon
@@ -41,6 +44,62 @@ def test_the_truth_is_recovered_better_than_by_the_diagonal_model(adaptive) -> N
     assert error < 0.11
     assert error < error_rate(Diagonal().fit(SAMPLE).align(SAMPLE, "forward"), TRUTH)
     assert (np.diff(model.history_[:-1], axis=0) > 0).all()
+
+
+def test_learning_starts_from_model_1() -> None:
+    nearly_still = {"rate": 1e-9, "beta": 0.0, "iterations": 1, "agreement": False}
+    model = LogLinear(families=("m1log",), neighbourhood="cooc", **nearly_still).fit(SAMPLE)
+    start = Model1(bayes=True, iterations=8).fit(SAMPLE)
+    for kind in "forward", "backward":
+        differences = np.abs(model.matrix(SAMPLE, kind).weights - start.matrix(SAMPLE, kind).weights)
+        assert (differences > 0.02).mean() < 1e-3  # but for outputs that no word explains
+    for direction in (0, 1):
+        assert dict(model.learned_features(direction))["m1log log p(t|x)"] == pytest.approx(1)
+
+
+def with_rare_words() -> tuple[Bitext, Alignments]:
+    """Short sentence pairs, behind them 25 long ones with many words that occur once; the links of the long ones."""
+    dice, rare = np.random.default_rng(1), 0
+    rows = [(" ".join(SAMPLE.source.words(k)), " ".join(SAMPLE.target.words(k))) for k in range(400)]
+    gold = []
+    for first in range(400, 525, 5):
+        long: tuple[list[str], list[str]] = [], []
+        links = []
+        for k in range(first, first + 5):
+            source, target, pairs = SAMPLE.source.words(k), SAMPLE.target.words(k), TRUTH.pair(k).tolist()
+            for i in np.flatnonzero(dice.uniform(size=len(source)) < 0.4).tolist():
+                rare += 1
+                source[i] = f"rare{rare}"
+                for j in [j for other, j in pairs if other == i]:
+                    target[j] = f"selten{rare}"
+            links += [(i + len(long[0]), j + len(long[1])) for i, j in pairs]
+            long[0].extend(source)
+            long[1].extend(target)
+        rows.append((" ".join(long[0]), " ".join(long[1])))
+        gold.append(links)
+    return bitext_of(rows), Alignments.from_pairs(gold)
+
+
+def test_directions_in_agreement_make_fewer_errors_with_rare_words_than_the_models_they_start_from() -> None:
+    bitext, gold = with_rare_words()
+
+    def errors(model) -> dict[str, float]:
+        found = model.fit(bitext).align_all(bitext, ("forward", "grow-diag-final-and"))
+        return {way: error_rate(links[len(links) - len(gold) :], gold) for way, links in found.items()}
+
+    ours, alone = (errors(LogLinear(classes=5, agreement=agreement)) for agreement in (True, False))
+    baselines = [errors(each) for each in (Model1(bayes=False), Diagonal(bayes=True, agreement=False))]
+    for way, error in ours.items():
+        assert error < min(alone[way], *(each[way] for each in baselines))
+
+
+def test_a_file_from_before_agreement_is_of_directions_that_learned_alone(small, tmp_path) -> None:
+    small.save(tmp_path / "m")
+    container = corpuscle.model.read(tmp_path / "m", LogLinear.KIND)
+    assert LogLinear.from_container(container).agreement
+    settings = {name: value for name, value in container.header["settings"].items() if name != "agreement"}
+    older = dataclasses.replace(container, header=container.header | {"settings": settings})
+    assert not LogLinear.from_container(older).agreement
 
 
 def test_a_huge_penalty_leaves_no_feature_and_still_gives_links() -> None:
@@ -328,6 +387,7 @@ def test_damaged_models_are_refused_or_harmless(tmp_path) -> None:
         ({"null_jump": "forget"}, "null_jump is one of"),
         ({"romanise": "latin"}, "romanise is one of"),
         ({"adaptive": 1}, "adaptive is true or false"),
+        ({"agreement": None}, "agreement is true or false"),
         ({"workers": 0}, "workers must be"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 
 from corpuscle.align.features import FAMILIES
 from corpuscle.align.loglinear import LogLinear
+from corpuscle.align.loglinear_agreement import guided
 from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
 from corpuscle.engine import loglinear_batches as batches
 from corpuscle.engine import online
@@ -122,6 +123,7 @@ class Case:
         for name, value in values.items():
             if value >= 1e-3:
                 found[f"m1 {name}"] = float(value)
+        found["m1log log p(t|x)"] = math.log(max(float(values["p(t|x)"]), 1e-6))
         if model.user_.function is not None:
             for name, value in own(*((t, x) if d else (x, t))).items():
                 found[f"user {name}"] += value
@@ -187,8 +189,11 @@ class Case:
                 assert name.split()[0] not in self.layout.blocks, name
         return result
 
-    def enumerate(self, k: int, clamped: bool) -> tuple[float, np.ndarray, list]:
-        """log of the sum over all paths of a sentence pair, what is expected of every feature, and all paths."""
+    def enumerate(self, k: int, clamped: bool, guide=lambda j, a: 0.0) -> tuple[float, np.ndarray, list]:
+        """log of the sum over all paths of a sentence pair, what is expected of every feature, and all paths.
+
+        ``guide(j, a)`` is added for every output.
+        """
         words, outputs = self.sentence(k)
         paths = []
         for alignment in itertools.product(range(len(words) + 1), repeat=len(outputs)):
@@ -197,7 +202,8 @@ class Case:
                 choices = [[t] if t in allowed else [] for t, allowed in zip(outputs, choices, strict=True)]
             for emitted in itertools.product(*choices):
                 vector = self.vector(self.total(k, emitted, alignment))
-                paths.append((float(vector @ self.weights), vector, alignment))
+                more = sum(guide(j, a) for j, a in enumerate(alignment))
+                paths.append((float(vector @ self.weights) + more, vector, alignment))
         z = np.logaddexp.reduce([score for score, _, _ in paths])
         return z, sum(math.exp(score - z) * vector for score, vector, _ in paths), paths
 
@@ -220,6 +226,31 @@ def test_sums_and_both_expectations_equal_enumeration(direction, null_jump) -> N
             assert sums[0 if clamped else 1] == pytest.approx(z, abs=1e-11)
             assert np.abs(gradient - expected).max() < 1e-11
         assert sums[1] >= sums[0]
+
+
+@pytest.mark.parametrize("null_jump", ["skip", "remember"])
+@pytest.mark.parametrize("direction", [0, 1])
+def test_a_direction_learns_from_its_links_times_those_of_the_other_one(direction, null_jump) -> None:
+    cases = [Case(d, null_jump, "eb-model1") for d in (0, 1)]
+    ready, shapes, weights = zip(*((each.ready, each.shape, each.weights) for each in cases), strict=True)
+    with workers(1) as pool:
+        both = guided(list(ready), list(shapes), list(weights), pool)
+    mine, other = cases[direction], cases[1 - direction]
+    mine.ready = both[direction]
+    for k in range(len(ROWS)):
+        z, _, paths = other.enumerate(k, True)
+        m, n = (len(side) for side in mine.sentence(k))
+        links = np.zeros((n + 1, m))
+        for score, _, alignment in paths:
+            links[alignment, np.arange(m)] += math.exp(score - z)
+        # Outputs here are states there: nothing comes from one if all its links fail.
+        from_null = np.maximum(np.prod(1 - links[1:], axis=1), 1e-2)
+        factors = np.log(np.column_stack([from_null, np.maximum(links[1:], 1e-3)]))
+        z, expected, _ = mine.enumerate(k, True, lambda j, a, factors=factors: factors[j, a])
+        sums, gradient = mine.learn([k], 1.0, 0.0)
+        assert sums[0] == pytest.approx(z, abs=1e-4)
+        assert np.abs(gradient - expected).max() < 1e-4
+        assert sums[1] == pytest.approx(mine.enumerate(k, False)[0], abs=1e-11)
 
 
 @pytest.mark.parametrize("neighbourhood", NEIGHBOURHOODS)

@@ -9,6 +9,7 @@ The families (x generates t; C are word classes, the null word having its own):
 - ``pair``: this x and this t; ``source``: this x, and its class; ``classpair``: the classes of x and t;
 - ``identity``: x = t, and how long; ``prefix``: the same first three letters; ``ortho``: how similar the spellings are;
 - ``dice``: how often the two meet; ``m1``: Model 1's p(t | x), p(x | t) and the square root of their product;
+- ``m1log``: log p(t | x), whose weight begins at 1, so that learning starts from Model 1 and not from nothing;
 - ``diag``: distance from the diagonal, also by class of x;
 - ``jump``: distance from the position before, also with the sentence length, the class of x, the classes of both;
 - ``bigram``: the two words that outputs come from one after the other, and their classes;
@@ -45,14 +46,16 @@ __all__ = [
 ]
 
 FAMILIES = (
-    "pair", "identity", "prefix", "ortho", "dice", "m1", "classpair", "diag", "source", "jump", "bigram", "nulljump",
-    "cycle",
+    "pair", "identity", "prefix", "ortho", "dice", "m1", "m1log", "classpair", "diag", "source", "jump", "bigram",
+    "nulljump", "cycle",
 )  # fmt: skip
 
 ORTHO_EDGES = np.arange(9, 31, 2) / 10
 DICE_EDGES = np.append([0.05], np.arange(1, 10) / 10)
 LENGTHS = 10
 SMALLEST_M1 = 1e-3
+LEAST_LOG = 1e-6
+"""Smaller probabilities have its logarithm."""
 COPY_LETTERS = 3
 """A copy of a word has at least so many letters."""
 
@@ -110,6 +113,7 @@ class Layout:
             "ortho": {"ortho": len(ORTHO_EDGES)},
             "dice": {"dice": len(DICE_EDGES)},
             "m1": {"m1": 3},
+            "m1log": {"m1log": 1},
             "classpair": {"classpair": c * c},
             "diag": {"diag": 1, "diag_class": c},
             "jump": {
@@ -140,6 +144,13 @@ class Layout:
     def start(self, block: str) -> int:
         """Where a block begins, -1 if it is not used."""
         return self.blocks.get(block, (-1, 0))[0]
+
+    def start_weights(self) -> np.ndarray:
+        """What learning begins with, float64 (size,): Model 1, or zeros without ``m1log``."""
+        weights = np.zeros(self.size)
+        if "m1log" in self.blocks:
+            weights[self.start("m1log")] = 1.0
+        return weights
 
     def shape(self, remember: bool) -> Shape:
         """What the kernels need to know."""
@@ -279,12 +290,13 @@ def couple_features(
     if "dice" in layout.blocks and len(facts.dice):
         bins = facts.dice[at].astype(np.int64)
         add("dice", bins - 1, met & (bins > 0))
-    if "m1" in layout.blocks:
+    if layout.blocks.keys() & {"m1", "m1log"}:
         forward, reverse = np.zeros((2, n))
         forward[null] = facts.from_null[known_outputs[null]]
         forward[met], reverse[met] = facts.forward[place[met]], facts.reverse[place[met]]
         for k, value in enumerate((forward, reverse, np.sqrt(forward * reverse))):
             add("m1", k, value >= SMALLEST_M1, value)
+        add("m1log", 0, np.ones(n, bool), np.log(np.maximum(forward, LEAST_LOG)))
     numbers = np.stack([each for each, _ in found], axis=1) if found else np.zeros((n, 0), np.int64)
     values = np.stack([np.broadcast_to(value, n) for _, value in found], axis=1) if found else np.zeros((n, 0))
     there = numbers >= 0

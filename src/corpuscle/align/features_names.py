@@ -77,6 +77,7 @@ def feature_names(
         "ortho": lambda k: f"{ORTHO_EDGES[k]:.1f}",
         "dice": lambda k: f"{DICE_EDGES[k]:g}",
         "m1": lambda k: _MODEL1[k],
+        "m1log": lambda k: "log p(t|x)",
         "classpair": lambda k: f"{_class(k // c)} {_class(k % c)}",
         "diag_class": _class,
         "jump": _jump,

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from corpuscle.align.base import Aligner, Posteriors
-from corpuscle.align.features import FAMILIES, Facts, Side, by_role
+from corpuscle.align.features import FAMILIES, LEAST_LOG, SMALLEST_M1, Facts, Side, by_role
 from corpuscle.align.features_user import Function, UserFeatures
-from corpuscle.align.loglinear_data import Ready, bigrams_of, make_ready, rising, words_of_pairs
+from corpuscle.align.loglinear_data import Ready, bigrams_of, make_ready, rising, turned, words_of_pairs
 from corpuscle.align.loglinear_file import Stored
 from corpuscle.align.loglinear_learning import PARTIAL, Plan, climb
 from corpuscle.align.models import KEEP, signature_of, usable
@@ -72,6 +72,7 @@ class LogLinear(Stored):
     - ``rate``: of the first step, ``decay``: what is left of it after each pass; ``beta``: weight of the L1 penalty;
     - ``adaptive``: every feature has a rate of its own, or all have the same: the rules ``ADAPTIVE`` and ``CUMULATIVE``
       of ``corpuscle.engine.online``;
+    - ``agreement``: each direction learns from links that the other believes in too, see ``loglinear_agreement``;
     - ``neighbourhood``: which words a word may stand for while learning, one of ``NEIGHBOURHOODS``;
     - ``families``: the features, some of ``FAMILIES``; ``classes``: how many word classes of each side they use;
     - ``null_jump``: after a null word, jumps are not seen (``skip``), or start where they would without it
@@ -92,6 +93,7 @@ class LogLinear(Stored):
     decay: float = 0.85
     beta: float = 0.4
     adaptive: bool = True
+    agreement: bool = True
     neighbourhood: str = "eb-model1"
     families: tuple[str, ...] = FAMILIES
     classes: int = 50
@@ -124,8 +126,9 @@ class LogLinear(Stored):
         if isinstance(self.families, str) or not all(family in FAMILIES for family in self.families):
             raise SettingError(f"families are some of {', '.join(FAMILIES)}, not {self.families!r}")
         self.families = tuple(family for family in FAMILIES if family in self.families)
-        if not isinstance(self.adaptive, bool):
-            raise SettingError(f"adaptive is true or false, not {self.adaptive!r}")
+        for name in "adaptive", "agreement":
+            if not isinstance(getattr(self, name), bool):
+                raise SettingError(f"{name} is true or false, not {getattr(self, name)!r}")
         if self.workers is not None and self.workers < 1:
             raise SettingError(f"workers must be at least 1, not {self.workers}")
         self.user_ = features if isinstance(features, UserFeatures) else UserFeatures(function=features)
@@ -220,9 +223,9 @@ class LogLinear(Stored):
             hood = Neighbourhood.learn(learned, self.neighbourhood, pool)
             ready = self.prepare(learned, hood)
             shapes = [self.layout(d).shape(self.null_jump == "remember") for d in (0, 1)]
-            sizes = [self.layout(d).size for d in (0, 1)]
-            plan = Plan(self.iterations, self.batch, self.rate, self.decay, self.beta, self.adaptive, self.seed)
-            weights, self.history_ = climb(ready, shapes, sizes, plan, checkpoint, pool, progress)
+            start = [self.layout(d).start_weights() for d in (0, 1)]
+            plan = Plan(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Plan)})
+            weights, self.history_ = climb(ready, shapes, start, plan, checkpoint, pool, progress)
         self.weights_ = weights[0], weights[1]
         self.preprocessing_ = preprocessing or Preprocessing()
         self.provenance_ = {
@@ -299,7 +302,8 @@ class LogLinear(Stored):
     def _prune(self) -> None:
         """Drop couples and bigrams about which no feature says anything."""
         old = [self.layout(d) for d in (0, 1)]
-        kept = (self.m1_.max(axis=0) >= 1e-3) | (self.dice_ > 0) | (self.counts_.max(axis=0) >= KEEP)
+        likely = LEAST_LOG if "m1log" in self.families else SMALLEST_M1
+        kept = (self.m1_.max(axis=0) >= likely) | (self.dice_ > 0) | (self.counts_.max(axis=0) >= KEEP)
         kept_bigrams = []
         for d in (0, 1):
             begin, size = old[d].blocks.get("pair", (0, 0))
@@ -345,7 +349,7 @@ class LogLinear(Stored):
                 ready.append(self._ready(piece, sides, d, *words_of_pairs(states, outputs), facts[d]))
             starts = ready[0].text.starts
             places = starts[STATES], starts[OUTPUTS], starts[CELLS]
-            return Prepared(*places, (ready[0], ready[1]), _turned(*places))
+            return Prepared(*places, (ready[0], ready[1]), turned(starts))
 
         with some_workers(self.workers) as pool:
             pieces = list(self._slices(bitext))
@@ -432,6 +436,7 @@ class LogLinear(Stored):
         """The model of a file."""
         settings = dict(container.settings)
         settings.pop("method", None)
+        settings.setdefault("agreement", False)  # there was none when files did not say so
         if settings.keys() != {field.name for field in dataclasses.fields(cls)} - {"workers"}:
             raise SettingError(f"{container.path}: its settings are not those of the method {cls.method}")
         settings["families"] = tuple(settings["families"])
@@ -444,12 +449,3 @@ def _subset(couples: Couples, kept: np.ndarray) -> Couples:
     """Some couples of a table."""
     sums = np.concatenate([[0], np.cumsum(kept)])
     return Couples(frozen(sums[couples.row_starts], np.int64), frozen(couples.columns[kept], np.int32))
-
-
-def _turned(source_starts: np.ndarray, target_starts: np.ndarray, cell_starts: np.ndarray) -> np.ndarray:
-    """For each cell in the order source by source its place in the order target by target, int64 (n_cells,)."""
-    m, n = np.diff(source_starts), np.diff(target_starts)
-    pair = np.repeat(np.arange(len(m)), m * n)
-    inside = np.arange(len(pair)) - cell_starts[pair]
-    i, j = inside // n[pair], inside % n[pair]
-    return cell_starts[pair] + j * m[pair] + i

@@ -11,12 +11,12 @@ from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, couple_f
 from corpuscle.align.features_user import UserFeatures
 from corpuscle.compiled import frozen
 from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
-from corpuscle.engine.loglinear import Hood, Text
+from corpuscle.engine.loglinear import CELLS, OUTPUTS, STATES, Hood, Text
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Ready", "bigrams_of", "make_ready", "rising", "words_of_pairs"]
+__all__ = ["Ready", "bigrams_of", "make_ready", "rising", "turned", "words_of_pairs"]
 
 _CELLS_A_CALL = 2_000_000
 
@@ -34,6 +34,15 @@ def rising(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples,
     row_starts = np.zeros(n_rows + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=row_starts[1:])
     return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order
+
+
+def turned(starts: np.ndarray) -> np.ndarray:
+    """For each cell of a text with these ``starts``, state by state, its place output by output, int64 (n_cells,)."""
+    m, n = np.diff(starts[STATES]), np.diff(starts[OUTPUTS])
+    pair = np.repeat(np.arange(len(m)), m * n)
+    inside = np.arange(len(pair)) - starts[CELLS][pair]
+    i, j = inside // n[pair], inside % n[pair]
+    return starts[CELLS][pair] + j * m[pair] + i
 
 
 def _locate(pairs: Pairs, couples: Couples) -> None:
@@ -136,6 +145,8 @@ def make_ready(
         frozen(starts, np.int64),
         frozen(np.stack([sides[0].classes, sides[0].known]), np.int32),
         log_bins(longest + 2),
+        frozen(np.zeros(0), np.float32),
+        frozen(np.zeros(0), np.float32),
     )
     hood = Hood(
         table.row_starts, frozen(null_cells, np.int32), frozen(copies, np.int32),

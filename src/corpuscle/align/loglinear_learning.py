@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.align.loglinear_agreement import guided
 from corpuscle.align.loglinear_data import Ready
 from corpuscle.engine import loglinear_batches as batches
 from corpuscle.engine import online
@@ -38,6 +39,8 @@ PARTIAL = Kind(
     | {
         "squares/forward": Array("float64", ("forward_squares",), low=0, finite=True),
         "squares/backward": Array("float64", ("backward_squares",), low=0, finite=True),
+        "before/forward": Array("float64", ("forward_features",), finite=True, optional=True),
+        "before/backward": Array("float64", ("backward_features",), finite=True, optional=True),
         "owed": Array("float64", (2,), low=0, finite=True),
         "so_far": Array("float64", (2,), finite=True),
         "history": Array("float64", ("iterations", 2), finite=True),
@@ -49,7 +52,7 @@ PARTIAL = Kind(
 @dataclass(frozen=True)
 class Plan:
     """How to learn: passes over the text, sentence pairs in a batch, rate of the first step, its decay in a pass, the
-    penalty, whether rates adapt to each feature, and the seed of the order."""
+    penalty, whether rates adapt to each feature, whether the directions agree, and the seed of the order."""
 
     iterations: int
     batch: int
@@ -57,6 +60,7 @@ class Plan:
     decay: float
     beta: float
     adaptive: bool
+    agreement: bool
     seed: int
 
 
@@ -86,7 +90,7 @@ def _order(n: int, seed: int, iteration: int) -> np.ndarray:
 def climb(
     ready: list[Ready],
     shapes: list[Shape],
-    sizes: list[int],
+    start: list[np.ndarray],
     plan: Plan,
     checkpoint: Checkpoint,
     pool: Workers,
@@ -94,15 +98,17 @@ def climb(
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Learn the weights of both directions, and say how the log-likelihood a token went in every pass.
 
-    ``sizes`` are the numbers of features. In the history, float64 (iterations + 1, 2), each pass has the mean of what
-    its batches had before they were learned from; the last row belongs to the final weights.
+    ``start`` are the weights to begin with. In the history, float64 (iterations + 1, 2), each pass has the mean of what
+    its batches had before they were learned from, in agreement with what the other direction thought of their links;
+    the last row is the log-likelihood of the final weights.
     """
     arrays = {} if checkpoint.state is None else checkpoint.state.arrays
+    sizes = [len(each) for each in start]
+    nothing = [np.zeros(n) for n in sizes]
+    squares = [np.zeros(n * plan.adaptive) for n in sizes]
     state = {
-        name: [
-            np.array(arrays.get(f"{name}/{direction}", np.zeros(n))) for direction, n in zip(_NAMES, each, strict=True)
-        ]
-        for name, each in (("weights", sizes), ("paid", sizes), ("squares", [n * plan.adaptive for n in sizes]))
+        name: [np.array(arrays.get(f"{name}/{side}", each)) for side, each in zip(_NAMES, first, strict=True)]
+        for name, first in (("weights", start), ("paid", nothing), ("squares", squares))
     }
     if any([len(each) for each in state[name]] != sizes for name in ("weights", "paid")):
         raise SettingError("the unfinished run does not fit this text")
@@ -118,8 +124,18 @@ def climb(
     tokens = np.array([each.text.starts[OUTPUTS, -1] for each in ready], np.float64)
     cost = directions[0].cost + directions[1].cost
     per_pass = -(-n // plan.batch)
+    before: list[np.ndarray] = []
     for iteration in range(checkpoint.iteration, plan.iterations):
         order = _order(n, plan.seed, iteration)
+        if plan.agreement:
+            if iteration == checkpoint.iteration and checkpoint.position > 0:
+                before = [np.array(arrays.get(f"before/{side}", [])) for side in _NAMES]
+                if [len(each) for each in before] != sizes:
+                    raise SettingError("the unfinished run does not fit this text")
+            else:
+                before = [_settled(one.learner) for one in directions]
+            for one, both in zip(directions, guided(ready, shapes, before, pool), strict=True):
+                one.ready = both
         rates = plan.rate * plan.decay ** ((iteration * per_pass + np.arange(per_pass)) * plan.batch / n)
         slices = _slices(cost[order], plan.batch)
         begin = checkpoint.position if iteration == checkpoint.iteration else 0
@@ -131,18 +147,25 @@ def climb(
                 raise SettingError(f"the weights ran away; try a smaller rate than {plan.rate}")
             bar.advance(last - first, note=f"{so_far[0] / tokens[0] * n / last:.3f}")
             if number + 1 < len(slices):
-                checkpoint.after(iteration, partial(_state, directions, so_far, history), position=number + 1)
+                checkpoint.after(iteration, partial(_state, directions, before, so_far, history), position=number + 1)
         history.append(tuple(so_far / tokens))
         so_far = np.zeros(2)
-        checkpoint.after(iteration + 1, partial(_state, directions, so_far, history))
-    for one in directions:
+        checkpoint.after(iteration + 1, partial(_state, directions, before, so_far, history))
+    for one, alone in zip(directions, ready, strict=True):
         online.settle(one.learner)
         one.learner.clock[0] = -1  # from now on it only reads
+        one.ready = alone
     history.append(tuple(_likelihoods(directions, cost, plan.batch, pool) / tokens))
     return state["weights"], np.array(history)
 
 
 _NAMES = ("forward", "backward")
+
+
+def _settled(learner: online.Online) -> np.ndarray:
+    """A copy of the weights after all have paid what they owe."""
+    online.settle(learner)
+    return learner.weights.copy()
 
 
 def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
@@ -173,8 +196,10 @@ def _likelihoods(directions: list[_Direction], cost: np.ndarray, batch: int, poo
     return np.array(list(pool.scatter(directions).map(of)))
 
 
-def _state(directions: list[_Direction], so_far: np.ndarray, history: list[tuple[float, ...]]) -> dict[str, np.ndarray]:
-    state: dict[str, np.ndarray] = {}
+def _state(
+    directions: list[_Direction], before: list[np.ndarray], so_far: np.ndarray, history: list[tuple[float, ...]]
+) -> dict[str, np.ndarray]:
+    state: dict[str, np.ndarray] = {f"before/{name}": each for name, each in zip(_NAMES, before, strict=False)}
     for name, one in zip(_NAMES, directions, strict=True):
         learner = one.learner
         state |= {f"weights/{name}": learner.weights, f"paid/{name}": learner.paid, f"squares/{name}": learner.squares}

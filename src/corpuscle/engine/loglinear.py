@@ -71,7 +71,9 @@ class Text(NamedTuple):
       neighbourhood; ``bigrams``: int32, the number of each two states' bigram, row by row, -1 for unknown ones;
     - ``starts``: int64 (4, n_pairs + 1), where the STATES, OUTPUTS, CELLS and BIGRAMS of each pair begin;
     - ``types``: int32 (2, state types), the CLASS of each and its number in the model (KNOWN);
-    - ``bins``: int32, by distance, at least up to the longest sentence and 2.
+    - ``bins``: int32, by distance, at least up to the longest sentence and 2;
+    - ``guide``: float32, what is added to the score of each state (in the order of ``cells``) given the outputs, and
+      ``null_guide``: float32, by output, to that of the null word; both are empty where nothing is.
     """
 
     states: np.ndarray
@@ -81,6 +83,8 @@ class Text(NamedTuple):
     starts: np.ndarray
     types: np.ndarray
     bins: np.ndarray
+    guide: np.ndarray
+    null_guide: np.ndarray
 
 
 STATES, OUTPUTS, CELLS, BIGRAMS = range(4)

@@ -71,6 +71,11 @@ def log_emissions(text, hood, work, sentence, s, side):
             if side == CLAMPED:
                 couple = _couple(text, hood, sentence, a, j, n)
                 score = work.couples[SCORES, couple] if (couple == hood.copies[x]) == (bit == 1) else -math.inf
+                if len(text.null_guide) > 0:
+                    if a == NULL:
+                        score += text.null_guide[text.starts[OUTPUTS, sentence] + j]
+                    else:
+                        score += text.guide[text.starts[CELLS, sentence] + (a - 1) * n + j]
             else:
                 score = work.words[SUMS, x, bit]
             if a != NULL:

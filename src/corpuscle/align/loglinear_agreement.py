@@ -1,0 +1,69 @@
+"""Agreement of the two directions of the log-linear model while they learn (after Liang, Taskar and Klein 2006).
+
+Before every pass each direction says, with the weights that it has by then, how probable it finds every link of the
+training text. In the pass, the other direction multiplies the weight of each of its own links by that: what is expected
+given the outputs is expected from links that both believe in. What is expected without the outputs stays as it was. An
+output comes from the null word as far as the other direction, where it is a state, lets nothing come from it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpuscle.align.loglinear_data import Ready, turned
+from corpuscle.compiled import frozen
+from corpuscle.engine import loglinear_links
+from corpuscle.engine.loglinear import CELLS, OUTPUTS, SCORES, STATES, Shape, workspace
+from corpuscle.engine.online import reader_of
+from corpuscle.scale import Workers, chunks_of
+
+if TYPE_CHECKING:
+    from corpuscle.engine.loglinear import Text
+
+__all__ = ["guided"]
+
+_SMALLEST, _SMALLEST_NULL = np.float32(1e-3), np.float32(1e-2)
+"""No direction forbids what the other would do: probabilities are at least this, of links and of the null word."""
+
+_CELLS_A_CALL = 100_000
+_NOTHING = frozen(np.zeros(0), np.float32)
+
+
+def _link_probabilities(ready: Ready, shape: Shape, weights: np.ndarray) -> np.ndarray:
+    """How probable every link is, float32 (n_cells,), within the neighbourhood, by one direction alone."""
+    hood = ready.hood
+    text = ready.text._replace(guide=_NOTHING, null_guide=_NOTHING)
+    work = workspace(text, hood, shape)
+    loglinear_links.couple_scores(hood, frozen(weights, np.float64), work.couples[SCORES])
+    cells, outputs = text.starts[CELLS], text.starts[OUTPUTS]
+    links, nulls = np.zeros(int(cells[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
+    reader = reader_of(weights)
+    for first, last in pairwise(chunks_of(np.diff(cells), _CELLS_A_CALL).tolist()):
+        own = links[cells[first] : cells[last]]
+        own_nulls = nulls[outputs[first] : outputs[last]]
+        loglinear_links.link_posteriors(text, hood, shape, reader, work, first, last, own, own_nulls)
+    return np.minimum(links, np.float32(1))
+
+
+def _idle(text: Text, links: np.ndarray) -> np.ndarray:
+    """The probability that nothing comes from each state, float32 (n_states,), outputs being independent."""
+    outputs = np.repeat(np.diff(text.starts[OUTPUTS]), np.diff(text.starts[STATES]))
+    begins = np.cumsum(outputs) - outputs
+    rest = np.maximum(np.float32(1) - links, np.float32(1e-6))
+    return np.exp(np.add.reduceat(np.log(rest), begins))
+
+
+def guided(ready: list[Ready], shapes: list[Shape], weights: list[np.ndarray], pool: Workers) -> list[Ready]:
+    """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
+    links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(ready[d], shapes[d], weights[d])))
+    result = []
+    for d, one in enumerate(ready):
+        other = links[1 - d][turned(one.text.starts)]
+        idle = _idle(ready[1 - d].text, links[1 - d])
+        guide = frozen(np.log(np.maximum(other, _SMALLEST)), np.float32)
+        null_guide = frozen(np.log(np.maximum(idle, _SMALLEST_NULL)), np.float32)
+        result.append(one._replace(text=one.text._replace(guide=guide, null_guide=null_guide)))
+    return result
