@@ -9,19 +9,15 @@ output comes from the null word as far as the other direction, where it is a sta
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpuscle.align.loglinear_data import Ready, turned
 from corpuscle.compiled import frozen
 from corpuscle.engine import loglinear_links
-from corpuscle.engine.loglinear import CELLS, OUTPUTS, SCORES, STATES, Shape, workspace
+from corpuscle.engine.loglinear import CELLS, OUTPUTS, SCORES, STATES, Shape, Text, workspace
 from corpuscle.engine.online import reader_of
 from corpuscle.scale import Workers, chunks_of
-
-if TYPE_CHECKING:
-    from corpuscle.engine.loglinear import Text
 
 __all__ = ["guided"]
 
@@ -30,6 +26,10 @@ _SMALLEST, _SMALLEST_NULL = np.float32(1e-3), np.float32(1e-2)
 
 _CELLS_A_CALL = 100_000
 _NOTHING = frozen(np.zeros(0), np.float32)
+
+
+def _chunks(text: Text) -> list[tuple[int, int]]:
+    return list(pairwise(chunks_of(np.diff(text.starts[CELLS]), _CELLS_A_CALL).tolist()))
 
 
 def _link_probabilities(ready: Ready, shape: Shape, weights: np.ndarray) -> np.ndarray:
@@ -41,11 +41,20 @@ def _link_probabilities(ready: Ready, shape: Shape, weights: np.ndarray) -> np.n
     cells, outputs = text.starts[CELLS], text.starts[OUTPUTS]
     links, nulls = np.zeros(int(cells[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
     reader = reader_of(weights)
-    for first, last in pairwise(chunks_of(np.diff(cells), _CELLS_A_CALL).tolist()):
+    for first, last in _chunks(text):
         own = links[cells[first] : cells[last]]
         own_nulls = nulls[outputs[first] : outputs[last]]
         loglinear_links.link_posteriors(text, hood, shape, reader, work, first, last, own, own_nulls)
     return np.minimum(links, np.float32(1))
+
+
+def _seen_from(text: Text, links: np.ndarray) -> np.ndarray:
+    """The links of the other direction in the order of the cells of this one."""
+    result = np.empty_like(links)
+    for first, last in _chunks(text):
+        part = slice(text.starts[CELLS, first], text.starts[CELLS, last])
+        result[part] = links[part][turned(text.starts[:, first : last + 1] - text.starts[:, first : first + 1])]
+    return result
 
 
 def _idle(text: Text, links: np.ndarray) -> np.ndarray:
@@ -61,7 +70,7 @@ def guided(ready: list[Ready], shapes: list[Shape], weights: list[np.ndarray], p
     links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(ready[d], shapes[d], weights[d])))
     result = []
     for d, one in enumerate(ready):
-        other = links[1 - d][turned(one.text.starts)]
+        other = _seen_from(one.text, links[1 - d])
         idle = _idle(ready[1 - d].text, links[1 - d])
         guide = frozen(np.log(np.maximum(other, _SMALLEST)), np.float32)
         null_guide = frozen(np.log(np.maximum(idle, _SMALLEST_NULL)), np.float32)
