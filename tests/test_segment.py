@@ -353,6 +353,27 @@ def test_the_commands_train_apply_and_evaluate(files, tmp_path, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.parametrize("method", ["unigram", "bigram", "letters", "lines"])
+def test_the_command_learns_the_baselines(files, tmp_path, capsys, method):
+    path, sweeps = str(tmp_path / "m"), ["--iterations", "5"] if method in ("unigram", "bigram") else []
+    assert main(["segment", "train", str(files / "raw.txt"), "-o", path, "--method", method, *sweeps, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["method"] == method
+    assert main(["segment", "apply", path, str(files / "raw.txt")]) == 0
+    words = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["".join(line) for line in words] == ["".join(sentence) for sentence in GOLD]
+    lengths = {len(word) for line in words for word in line}
+    if method == "letters":
+        assert lengths == {1}
+    elif method == "lines":
+        assert all(len(line) == 1 for line in words)
+    else:
+        assert len(lengths) > 2
+    if sweeps:
+        options = ["--method", method, "--max-context", "3"]
+        assert main(["segment", "train", str(files / "raw.txt"), "-o", str(tmp_path / "n"), *options]) == 2
+        assert "--max-context means nothing" in capsys.readouterr().err and not (tmp_path / "n").exists()
+
+
 def test_the_commands_print_tables(files, capsys):
     path = str(files / "m")
     tables = {}

@@ -40,14 +40,38 @@ _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
-_START_MEAN, _MEANS_HELD = 6.0, 3
-_DISCOUNTS, _STRENGTHS, _HELD = (0.4, 0.1, 0.1), (200.0, 200.0, 200.0), 0.5
-_FLATTEST = 0.5
-"""How a chain without given words begins. Words begin long, with this mean of the Poisson law, for some sweeps: a model
-that finds letters first stays with them. With the parameters that the data ask for, a bigram model trusts its
-contexts so much that it settles for whatever words the first sweeps happened to make, common sequences as one word,
-common endings as words of their own; so for the first part of the sweeps (_HELD) discounts are low and strengths high,
-by length of context. And over the same part the power to which probabilities are taken rises from _FLATTEST to one."""
+_MEANS_HELD, _HELD = 3, 0.5
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a chain without given words begins.
+
+    For some sweeps words have this ``mean`` of the Poisson law of their lengths. With the parameters that the data ask
+    for, a bigram model trusts its contexts so much that it settles for whatever words the first sweeps happened to
+    make, common sequences as one word, common endings as words of their own; so for the first part of the sweeps
+    (_HELD) ``discounts`` are low and ``strengths`` high, by length of context. And over the same part the power to
+    which probabilities are taken rises from ``flattest`` to one.
+    """
+
+    mean: float
+    discounts: tuple[float, float, float]
+    strengths: tuple[float, float, float]
+    flattest: float
+
+
+_START = Start(6.0, (0.4, 0.1, 0.1), (200.0, 200.0, 200.0), 0.5)
+"""Words begin long: a model that finds letters first stays with them."""
+
+_START_HAN = Start(2.0, (0.6, 0.0, 0.0), (200.0, 20_000.0, 20_000.0), 1.0)
+"""Where most letters are Han they mean something by themselves, and contexts would explain the second letter of every
+word: so words begin short and, at first, nearly regardless of contexts."""
+
+
+def _start_of(text: np.ndarray, masks: np.ndarray) -> Start:
+    """Which start suits a text; ``masks``: of its letters."""
+    kinds = WORD_TYPES[masks[text]]
+    return _START_HAN if 2 * np.count_nonzero(kinds == TYPES.index("han")) > len(text) else _START
 
 
 @dataclass(frozen=True)
@@ -97,12 +121,13 @@ class Chain:
         self.lattice = new_lattice(room, settings["max_word"], settings["order"])
         self.cuts = material.cuts.copy()
         self.seated = np.zeros(len(starts) - 1, np.uint8)
-        self.means = np.full(len(TYPES), _START_MEAN)
+        self.start = _start_of(material.text, material.masks)
+        self.means = np.full(len(TYPES), self.start.mean)
         self.alone = not material.given.any()
         self.held = _HELD * settings["iterations"]
         if self.alone:
-            self.nested.words.discounts[:] = _DISCOUNTS[: settings["order"]]
-            self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]
+            self.nested.words.discounts[:] = self.start.discounts[: settings["order"]]
+            self.nested.words.strengths[:] = self.start.strengths[: settings["order"]]
         self.sums = np.zeros(1)
         self._buffers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
         self._undo = np.zeros(room, np.uint8), new_notes(room)
@@ -133,7 +158,8 @@ class Chain:
         order, bounds = self._sequence(sweep)
         self.lattice.power[0] = 1.0
         if self.alone and 0 < sweep < self.held:
-            self.lattice.power[0] = _FLATTEST + (1.0 - _FLATTEST) * (sweep - 1) / self.held
+            flattest = self.start.flattest
+            self.lattice.power[0] = flattest + (1.0 - flattest) * (sweep - 1) / self.held
         stream = Random(self.seed, "segment.nested", sweep, number).array()
         if number == 0:
             self.sums[:] = 0.0
