@@ -23,7 +23,7 @@ from corpuscle.text.corpus import Corpus
 
 DICE = np.random.default_rng(5)
 WIDTH = 6
-NO_SINGLES = np.zeros(0, np.float32)
+NO_SINGLES = np.zeros(0, np.uint8)
 TINY = Bitext(Corpus.from_sentences([["a", "b", "a"], ["b", "c"]]), Corpus.from_sentences([["x", "x", "y"], ["y"]]))
 
 
@@ -135,7 +135,7 @@ def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direc
         assert 0 < text.n_shared == pairs.cells.max()
         pairs = pairs._replace(cells=np.minimum(pairs.cells, text.n_shared))
     linked, tally = np.full(len(everything[0]), -1, np.int16), blank_tally(couples, direction)
-    engine.place(pairs, direction == 1, linked, tally, np.zeros(1, np.float32))
+    engine.place(pairs, direction == 1, linked, tally, np.zeros(1, np.uint8))
     scratch, dice = engine.scratch_for(3, 10), Random(1, "test").array()
     fertilities, jumps = np.zeros((10, engine.MOST + 1)), np.zeros(2 * WIDTH + 1)
     found, sweeps = np.zeros_like(wanted), 20_000

@@ -58,8 +58,8 @@ class Setting(NamedTuple):
 
 
 class Singles(NamedTuple):
-    """Singles, counted: ``counts`` float32 (2, n_singles), by direction; ``totals`` two float64 arrays, their sums by
-    the type that generates (source types in direction 0)."""
+    """Singles, counted: ``counts`` float32 (2, n_singles), by direction (uint8 if they are links, not expectations);
+    ``totals`` two float64 arrays, their sums by the type that generates (source types in direction 0)."""
 
     counts: np.ndarray
     totals: tuple[np.ndarray, np.ndarray]

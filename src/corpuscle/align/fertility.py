@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, cast
 import numpy as np
 
 from corpuscle.align.base import MAX_JUMP, Aligner, Posteriors, Tables
-from corpuscle.align.expectation import Counts, Setting, Translation, folded, no_singles, widened
+from corpuscle.align.expectation import Counts, Setting, Singles, Translation, folded, widened
 from corpuscle.align.models import HMM, Work
 from corpuscle.align.pieces import Text
 from corpuscle.compiled import frozen
@@ -148,6 +148,7 @@ class Fertility(HMM):
                     _vote(text, d, sampling.linked[d], sampling.votes[d])
             work.progress.advance()
             work.checkpoint.after(before + turn + 1, partial(sampling.arrays, self.history_))
+        sampling.linked = np.empty((0, 0), np.int8), np.empty((0, 0), np.int8)  # large, and not needed any more
         return self._decided(work, sampling.votes, known)
 
     def _best_paths(self, work: Work, counts: Counts) -> list[np.ndarray]:
@@ -190,7 +191,8 @@ class Fertility(HMM):
         known: list[_Seen | None],
     ) -> Counts:
         """The counts of the links with the most votes, and those of an older model."""
-        text, singles = work.text, no_singles(work.text)
+        text = work.text
+        linked = np.zeros((2, int(text.first_singles[-1])), np.uint8)
         couples = np.empty((2, text.n_shared), np.float32)
         jumps = np.empty((2, 2 * MAX_JUMP + 1))
         fertilities, nulls = [], []
@@ -199,14 +201,16 @@ class Fertility(HMM):
             for number, each in enumerate(votes[d]):
                 best = np.empty(len(each.sizes), np.int16)
                 engine.elect(each.sizes, each.states.astype(np.int16), each.counts, best)
-                engine.place(text.piece(number), d == 1, best, tally, singles.counts[d])
-                parts.append(best)
+                engine.place(text.piece(number), d == 1, best, tally, linked[d])
+                parts.append(best.astype(_width(text)))
+            votes[d].clear()
             seen = _together(_observed(text, d, np.concatenate(parts)), known[d])
             couples[d], jumps[d] = tally.couples[:-1], seen.jumps
             fertilities.append(seen.fertilities.astype(np.float32))
             nulls.append(tally.nulls.astype(np.float64))
         self.fertilities_ = fertilities[0], fertilities[1]
-        return Counts(couples, (nulls[0], nulls[1]), np.full(2, 4.0), np.maximum(jumps, 1e-3), singles)
+        nobody = np.zeros(0), np.zeros(0)
+        return Counts(couples, (nulls[0], nulls[1]), np.full(2, 4.0), np.maximum(jumps, 1e-3), Singles(linked, nobody))
 
     # The finished model.
 

@@ -328,7 +328,7 @@ def _kept_singles(text: Text, singles: Singles | None) -> _Kept:
         if len(kept):
             types = np.empty((2, end - begin), np.int32)
             take_apart(text.piece(number), text.n_shared, begin, types)
-            yield types[0, kept], types[1, kept], counts[:, kept]
+            yield types[0, kept], types[1, kept], counts[:, kept].astype(np.float32)
 
 
 def _partial(counts: Counts, history: np.ndarray) -> dict[str, np.ndarray]:

@@ -76,6 +76,8 @@ class Text:
             for counts in (singles, target.lengths, source.lengths)
         )
         self.first_outputs = firsts[0], firsts[1]
+        if self.n_shared + int(self.first_singles[-1]) > np.iinfo(np.int32).max:
+            raise MemoryError("more than two thousand million different pairs of words")
         self.longest = int(self.lengths.max(initial=0))
         self._remembered: dict[int, Pairs] = {}
 

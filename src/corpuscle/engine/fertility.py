@@ -180,7 +180,7 @@ def _drawn(weights, m, none, total, stream):
 @kernel_bare
 def place(pairs, swap, linked, tally, singles):
     """Add the links of all sentence pairs to the tally; ``linked`` int16 (outputs of these pairs,): the state of each,
-    -1 for none. ``singles`` float32: 1 for the singles that are linked."""
+    -1 for none. ``singles`` uint8: 1 for the singles that are linked."""
     n_shared = len(tally.couples) - 1
     states = pairs.target if swap else pairs.source
     outputs = pairs.source if swap else pairs.target
@@ -200,7 +200,7 @@ def place(pairs, swap, linked, tally, singles):
                 if couple < n_shared:
                     tally.couples[couple] += 1
                 else:
-                    singles[couple - n_shared] = 1.0
+                    singles[couple - n_shared] = 1
                 tally.states[states[s + i]] += 1
 
 
