@@ -197,7 +197,8 @@ class Fertility(HMM):
         jumps = np.empty((2, 2 * MAX_JUMP + 1))
         fertilities, nulls = [], []
         for d in (0, 1):
-            parts, tally = [], _tally_of(work, d)
+            parts: list[np.ndarray] = []
+            tally = _tally_of(work, d)
             for number, each in enumerate(votes[d]):
                 best = np.empty(len(each.sizes), np.int16)
                 engine.elect(each.sizes, each.states.astype(np.int16), each.counts, best)
