@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from typing import Any
 
@@ -45,9 +44,9 @@ def process(code, *arguments, **options):
     return subprocess.run(command, capture_output=True, check=False, **options)
 
 
-def test_help_is_quick_and_imports_nothing_heavy():
+def test_help_imports_nothing_heavy():
     code = f"""
-import sys, time
+import sys
 from corpuscle.cli import main
 try:
     main.run()
@@ -55,13 +54,8 @@ finally:
     heavy = [name for name in {HEAVY} if name in sys.modules]
     print(heavy, file=sys.stderr)
 """
-    times = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        done = process(code, "--help")
-        times.append(time.perf_counter() - begin)
-        assert done.returncode == 0 and done.stderr.strip() == b"[]"
-    assert min(times) < 0.5
+    done = process(code, "--help")
+    assert done.returncode == 0 and done.stderr.strip() == b"[]"
     for name, (_, help) in (cli.TASKS | cli.COMMANDS).items():
         assert f"{name} " in done.stdout.decode() and help[:40] in done.stdout.decode()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections import Counter
 from itertools import combinations, permutations
 
@@ -41,13 +40,10 @@ def test_intervals_cover_the_truth_about_95_times_in_100():
     assert 0.89 <= hits / 300 <= 0.98
 
 
-def test_blocks_keep_the_variance_and_a_thousand_draws_take_less_than_a_second():
+def test_blocks_keep_the_variance():
     n = 10 * MAX_ITEMS
     x = np.tile(numbers(MAX_ITEMS), 10)
-    measure.bootstrap_ratio(x[:10], np.ones(10))  # compiles
-    began = time.perf_counter()
     interval = measure.bootstrap_ratio(x, np.ones(n))
-    assert time.perf_counter() - began < 2.0  # about 0.3 s on an idle core
     assert interval.deviation == pytest.approx(x.std() / math.sqrt(n), rel=0.1)
 
 
