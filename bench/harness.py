@@ -168,6 +168,25 @@ def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: 
     return result
 
 
+def trained(name: str, learner: Callable[[], Any], *texts: Any) -> tuple[Any, float]:
+    """A trained model and the CPU seconds that it took: kept from an earlier run, or learned now from ``texts``,
+    perhaps from where an earlier run was stopped."""
+    import corpuscle
+
+    path, notes = CELLS / "files" / f"{name}.model", CELLS / "files" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = json.loads(notes.read_text())["seconds"] if notes.exists() else 0.0
+    if not path.exists():
+        model, begin = learner(), time.process_time()
+        try:
+            with model.checkpoint(*texts, path, resume=Path(f"{path}.partial").exists()) as checkpoint:
+                model.fit(*texts, checkpoint=checkpoint).save(path)
+        finally:
+            before += time.process_time() - begin
+            notes.write_text(json.dumps({"seconds": before}))
+    return corpuscle.load(path), before
+
+
 def place_of(bench: str, cell: Cell, repeats: int, folder: Path = CELLS) -> Path:
     """Where a cell is kept when it is finished."""
     return folder / f"{bench}-{cell.name}-{key_of(bench, cell, repeats)}.json"

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, Commands, Side, cpu_hours, joined, source_digest, table, typical
+from bench.harness import Call, Cell, Claim, Commands, Side, cpu_hours, joined, source_digest, table, trained, typical
 
 SOURCES = (
     "corpuscle/random.py",
@@ -235,24 +235,9 @@ def _segmenter(method: str = "npylm", **settings: Any):
 
 
 def _trained(text, gold, stem: str, **settings: Any):
-    """A trained model and the CPU seconds that it took: kept from an earlier run, or learned now, perhaps from where an
-    earlier run was stopped."""
-    import corpuscle
-
+    """See ``bench.harness.trained``."""
     name = "-".join(["segment", stem, *map(str, settings.values()), source_digest(SOURCES)])
-    path, kept = CELLS / "files" / f"{name}.model", CELLS / "files" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = json.loads(kept.read_text())["seconds"] if kept.exists() else 0.0
-    if path.exists():
-        return corpuscle.load(path), before
-    model = _segmenter(**settings)
-    begin = time.process_time()
-    try:
-        with model.checkpoint(text, gold, path, resume=Path(f"{path}.partial").exists()) as checkpoint:
-            model.fit(text, gold, checkpoint=checkpoint).save(path)
-    finally:
-        kept.write_text(json.dumps({"seconds": before + time.process_time() - begin}))
-    return corpuscle.load(path), json.loads(kept.read_text())["seconds"]
+    return trained(name, lambda: _segmenter(**settings), text, gold)
 
 
 def _scores(gold, found) -> dict[str, float]:

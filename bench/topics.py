@@ -8,14 +8,12 @@ particles. Trained models are kept beside the cells, so a run that was stopped g
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, cpu_hours, joined, source_digest, table, typical
+from bench.harness import Call, Cell, Claim, cpu_hours, joined, source_digest, table, trained, typical
 
 _SHARED = (
     "corpuscle/topics/base.py",
@@ -225,25 +223,10 @@ def _learner(method: str, topics: int, iterations: int, seed: int, sampler: str 
 
 
 def _trained(corpus, stem: str, **settings: Any):
-    """A trained model and the CPU seconds that it took: kept from an earlier run, or learned now, perhaps from where an
-    earlier run was stopped."""
-    import corpuscle
-
+    """See ``bench.harness.trained``."""
     sources = (*_SHARED, *(_RESCALING if settings["method"] == "rescaling" else _SAMPLED))
     name = "-".join(["topics", stem, *map(str, settings.values()), source_digest(sources)])
-    path, notes = CELLS / "files" / f"{name}.model", CELLS / "files" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = json.loads(notes.read_text())["seconds"] if notes.exists() else 0.0
-    if path.exists():
-        return corpuscle.load(path), before
-    model = _learner(**settings)
-    begin = time.process_time()
-    try:
-        with model.checkpoint(corpus, path, resume=Path(f"{path}.partial").exists()) as checkpoint:
-            model.fit(corpus, checkpoint=checkpoint).save(path)
-    finally:
-        notes.write_text(json.dumps({"seconds": before + time.process_time() - begin}))
-    return model, json.loads(notes.read_text())["seconds"]
+    return trained(name, lambda: _learner(**settings), corpus)
 
 
 def learned(timer, files: list[str], method: str, topics: int, iterations: int, seed: int) -> dict[str, float]:
