@@ -82,7 +82,7 @@ def _baseline(method: str, options: set[str], settings: dict[str, Any]) -> Neste
 
     if method not in ("unigram", "bigram"):
         raise SettingError(f"method is npylm, unigram, bigram, letters or lines; not {method!r}")
-    for name in ("order", "mh", "types", "length_norm", "max_context", "paths"):
+    for name in ("order", "mh", "types", "length_norm", "max_context", "paths", "start"):
         if name in options:
             raise SettingError(f"--{name.replace('_', '-')} means nothing to the method {method}")
     return DirichletSegmenter(1 if method == "unigram" else 2, **settings)
@@ -146,6 +146,10 @@ def train(
     max_context: Annotated[int, typer.Option("--max-context", help="Letters that a letter looks back at most.")] = 10,
     boundary: Annotated[float, typer.Option("--boundary", help="Base probability of a sentence end.")] = 0.05,
     paths: Annotated[int, typer.Option("--paths", help="Random spellings that estimate lengths in a sweep.")] = 200,
+    start: Annotated[
+        str,
+        typer.Option("--start", help="First words: by branching entropy, or growing (each sentence by those before)."),
+    ] = "branching",
     lowercase: Lowercase = False,
     digits: Digits = False,
     resume: Resume = False,
@@ -174,8 +178,9 @@ def train(
     }  # fmt: skip
     if method == "npylm":
         model = NestedSegmenter(
-            order, mh=mh, types=types, length_norm=length_norm, max_context=max_context, paths=paths, **settings
-        )
+            order, mh=mh, types=types, length_norm=length_norm, max_context=max_context, paths=paths, start=start,
+            **settings,
+        )  # fmt: skip
     else:
         model = _baseline(method, given(context), settings)
     model.origins = {name: "given" for name in given(context) if name in model.settings()}

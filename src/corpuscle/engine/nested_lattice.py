@@ -33,7 +33,7 @@ from corpuscle.engine.pool import CHILDREN, NONE, find_child, find_entry
 from corpuscle.engine.restaurants import own_share, passed_on
 from corpuscle.engine.variable import stop_probability
 
-__all__ = ["FORBIDDEN", "FORCED", "FREE_GAP", "Lattice", "after", "fill", "last_lengths", "new_lattice", "powered"]
+__all__ = ["FORBIDDEN", "FORCED", "FREE_GAP", "Lattice", "after", "fill", "last_lengths", "new_lattice"]
 
 FREE_GAP, FORCED, FORBIDDEN = 0, 1, 2
 """What is known of the gap before a letter: nothing; a word begins here; no word begins here."""
@@ -47,8 +47,6 @@ class Lattice(NamedTuple):
     - ``word``, ``node``: int32 (room, L + 1), the number of the word of length k that ends at t, and its node as a
       context, or NONE; ``unigram``: float64 (room, L + 1), its probability without context, 0 where no word may be;
       ``passed``: float64 (room, L + 1), what the node passes on;
-    - ``power``: float64 (1,), to which all probabilities of words are taken in sums and draws (not for the best
-      segmentation). Below one, segmentations differ less in their weights, and a sampler moves more freely;
     - ``total``: float64 (room, L + 1, L + 1): of all beginnings that end at t with a word of length k after one of
       length j (0: the beginning of the sentence; of a bigram model always 0), scaled;
     - ``back``: int16 (room, L + 1, L + 1), of the best such beginning, the length of the word before: in a bigram model
@@ -62,7 +60,6 @@ class Lattice(NamedTuple):
     node: np.ndarray
     unigram: np.ndarray
     passed: np.ndarray
-    power: np.ndarray
     total: np.ndarray
     back: np.ndarray
     contexts: np.ndarray
@@ -76,7 +73,7 @@ def new_lattice(letters: int, longest: int, order: int) -> Lattice:
     states = (*size, longest + 1 if order > 2 else 1)
     return Lattice(
         np.zeros(size), np.zeros(size), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size),
-        np.zeros(size), np.ones(1), np.zeros(states), np.zeros(states, np.int16),
+        np.zeros(size), np.zeros(states), np.zeros(states, np.int16),
         np.zeros((longest + 1, longest + 2), np.int32), np.zeros((1, longest + 1)), np.zeros(longest + 1),
     )  # fmt: skip
 
@@ -183,14 +180,8 @@ def last_lengths(t, longest):
 
 
 @kernel_bare
-def powered(probability, power):
-    """A probability to a power that is nearly always one."""
-    return probability if power == 1.0 else probability**power
-
-
-@kernel_bare
 def after(words, lattice, t, k, j, word, unigram):
-    """P(word | the word of length k that ends at t, and the word of length j before it), to the power."""
+    """P(word | the word of length k that ends at t, and the word of length j before it)."""
     node = np.int64(lattice.node[t, k])
     entry = find_entry(words, node, word) if node >= 0 and word >= 0 else np.int64(NONE)
     result = own_share(words, node, entry) + lattice.passed[t, k] * unigram
@@ -201,4 +192,4 @@ def after(words, lattice, t, k, j, word, unigram):
             if entry >= 0:
                 own = own_share(words, context, find_entry(words, context, word))
             result = own + passed_on(words, context) * result
-    return powered(result, lattice.power[0])
+    return result

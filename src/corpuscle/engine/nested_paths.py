@@ -15,7 +15,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.nested import BOUNDARY
-from corpuscle.engine.nested_lattice import after, last_lengths, powered
+from corpuscle.engine.nested_lattice import after, last_lengths
 from corpuscle.engine.pool import NONE, find_child, find_entry
 from corpuscle.engine.restaurants import own_share, passed_on
 from corpuscle.random import uniform
@@ -48,13 +48,7 @@ def _rescale(lattice, t, n):
 
 
 @kernel_bare
-def _added(own, rest, power):
-    """What a context's own share adds to the (powered) rest of the probability."""
-    return own if power == 1.0 else (own + rest) ** power - rest**power
-
-
-@kernel_bare
-def _gather_bigram(lattice, t, power, best):
+def _gather_bigram(lattice, t, best):
     """``contexts[0]`` and ``weights[0]`` := the last words at t that have been followed by something; returns how many,
     the mass of what all pass on (or the largest) and the length of the word with the largest."""
     low, high = last_lengths(t, lattice.word.shape[1] - 1)
@@ -63,7 +57,7 @@ def _gather_bigram(lattice, t, power, best):
         weight = lattice.total[t, k, 0]
         if weight == 0.0:
             continue
-        part = powered(lattice.passed[t, k], power) * weight
+        part = lattice.passed[t, k] * weight
         mass += part
         if part > largest:
             largest, pointer = part, k
@@ -76,10 +70,10 @@ def _gather_bigram(lattice, t, power, best):
 
 
 @kernel_bare
-def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, power, best):
+def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, best):
     """The total (or the best) of all beginnings that end at t, with one more word; and the length of the word before
     it in the best."""
-    value = powered(unigram, power) * mass
+    value = unigram * mass
     if word >= 0:
         for c in range(count):
             node = np.int64(lattice.contexts[0, c])
@@ -89,7 +83,7 @@ def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, power, 
                 k = np.int64(lattice.contexts[1, c])
                 rest = lattice.passed[t, k] * unigram
                 if not best:
-                    value += _added(own, rest, power) * weight
+                    value += own * weight
                 elif (own + rest) * weight > value:
                     value, pointer = (own + rest) * weight, k
     return value, pointer
@@ -97,32 +91,31 @@ def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, power, 
 
 @kernel_bare
 def _forward_bigram(words, lattice, n, best):
-    power = 1.0 if best else lattice.power[0]
     longest = lattice.word.shape[1] - 1
     lattice.total[0, 0, 0] = 1.0
     log_scale = 0.0
     for t in range(n + 1):
-        count, mass, pointer = _gather_bigram(lattice, t, power, best)
+        count, mass, pointer = _gather_bigram(lattice, t, best)
         if mass < _SMALL:
             log_scale += _rescale(lattice, t, n)
-            count, mass, pointer = _gather_bigram(lattice, t, power, best)
+            count, mass, pointer = _gather_bigram(lattice, t, best)
         if t == n:
             unigram = lattice.unigram[0, 0]
-            value, pointer = _next_bigram(words, lattice, t, count, mass, pointer, BOUNDARY, unigram, power, best)
+            value, pointer = _next_bigram(words, lattice, t, count, mass, pointer, BOUNDARY, unigram, best)
             lattice.back[n, 0, 0] = pointer
             return math.log(value) + log_scale
         for k in range(1, min(longest, n - t) + 1):
             value, before, unigram = 0.0, pointer, lattice.unigram[t + k, k]
             if unigram > 0.0 and mass > 0.0:
                 word = np.int64(lattice.word[t + k, k])
-                value, before = _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, power, best)
+                value, before = _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, best)
             lattice.total[t + k, k, 0] = value
             lattice.back[t + k, k, 0] = before
     return 0.0
 
 
 @kernel_bare
-def _gather_trigram(words, lattice, t, power, best):
+def _gather_trigram(words, lattice, t, best):
     """For each length k of the last word at t: ``mass[k]``, what all contexts pass on (or the largest), and in row k of
     ``contexts`` and ``weights`` those that have been followed by something, by the length of the word before; column
     0 of ``contexts`` holds the length with the largest. Returns the sum."""
@@ -140,7 +133,7 @@ def _gather_trigram(words, lattice, t, power, best):
                 if node >= 0 and lattice.word[t - k, j] >= 0:
                     context = find_child(words, node, np.int64(lattice.word[t - k, j]))
                     if context >= 0:
-                        part *= powered(passed_on(words, context), power)
+                        part *= passed_on(words, context)
                 mass += part
                 if part > largest:
                     largest, pointer = part, j
@@ -152,13 +145,13 @@ def _gather_trigram(words, lattice, t, power, best):
 
 
 @kernel_bare
-def _next_trigram(words, lattice, t, k, word, unigram, power, best):
+def _next_trigram(words, lattice, t, k, word, unigram, best):
     """As ``_next_bigram``, for beginnings that end with a word of length k."""
     longest = lattice.word.shape[1] - 1
     node, pointer = np.int64(lattice.node[t, k]), np.int64(lattice.contexts[k, 0])
     entry = find_entry(words, node, word) if node >= 0 and word >= 0 else np.int64(NONE)
     shorter = own_share(words, node, entry) + lattice.passed[t, k] * unigram
-    value = powered(shorter, power) * lattice.mass[k]
+    value = shorter * lattice.mass[k]
     if entry >= 0:  # else no longer context has seen it
         first, last = last_lengths(t - k, longest)
         for j in range(first, last + 1):
@@ -170,7 +163,7 @@ def _next_trigram(words, lattice, t, k, word, unigram, power, best):
                 own, weight = own_share(words, context, entry), lattice.total[t, k, j]
                 rest = passed_on(words, context) * shorter
                 if not best:
-                    value += _added(own, rest, power) * weight
+                    value += own * weight
                 elif (own + rest) * weight > value:
                     value, pointer = (own + rest) * weight, np.int64(j)
     return value, pointer
@@ -178,21 +171,20 @@ def _next_trigram(words, lattice, t, k, word, unigram, power, best):
 
 @kernel_bare
 def _forward_trigram(words, lattice, n, best):
-    power = 1.0 if best else lattice.power[0]
     longest = lattice.word.shape[1] - 1
     lattice.total[0, 0, 0] = 1.0
     log_scale = 0.0
     for t in range(n + 1):
-        mass = _gather_trigram(words, lattice, t, power, best)
+        mass = _gather_trigram(words, lattice, t, best)
         if mass < _SMALL:
             log_scale += _rescale(lattice, t, n)
-            mass = _gather_trigram(words, lattice, t, power, best)
+            mass = _gather_trigram(words, lattice, t, best)
         low, high = last_lengths(t, longest)
         if t == n:
             unigram, total, largest = lattice.unigram[0, 0], 0.0, 0.0
             for k in range(low, high + 1):
                 if lattice.mass[k] > 0.0:
-                    value, pointer = _next_trigram(words, lattice, t, k, BOUNDARY, unigram, power, best)
+                    value, pointer = _next_trigram(words, lattice, t, k, BOUNDARY, unigram, best)
                     total += value
                     if value > largest:
                         largest = value
@@ -206,7 +198,7 @@ def _forward_trigram(words, lattice, n, best):
                 continue
             for j in range(low, high + 1):
                 if lattice.mass[j] > 0.0:
-                    value, pointer = _next_trigram(words, lattice, t, j, word, unigram, power, best)
+                    value, pointer = _next_trigram(words, lattice, t, j, word, unigram, best)
                     lattice.total[t + k, k, j] = value
                     lattice.back[t + k, k, j] = pointer
     return 0.0

@@ -1,7 +1,9 @@
 """One Markov chain over segmentations: the sampler of ``NestedSegmenter``, in steps of a fraction of a second.
 
 Random numbers are keyed by sweep and step, so a chain that was stopped after any step goes on as if it had not been.
-Sweep 0 brings the sentences into the model: first those whose words are given, then the others.
+Sweep 0 brings the sentences into the model. Where words are given, those sentences come first, and the others are cut
+with what they teach; where none are, all sentences come with words of their own branching entropy, or (``growing``)
+each is cut with what those before it taught.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from corpuscle.engine import nested_gibbs as gibbs
 from corpuscle.engine import nested_state as state
+from corpuscle.engine.branching import autonomous_words
 from corpuscle.engine.nested import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
 from corpuscle.engine.nested_exact import new_notes, sweep_exactly
 from corpuscle.engine.nested_lattice import new_lattice
@@ -22,6 +25,7 @@ from corpuscle.engine.pool import CUSTOMERS
 from corpuscle.engine.seating import sample_parameters
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
+from corpuscle.segment.letters import FORBIDDEN, FORCED
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 
 __all__ = ["HISTORY", "MIXED", "STOP_PRIOR", "Chain", "Material", "chain_arrays", "sample_arrays"]
@@ -40,38 +44,10 @@ _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
-_MEANS_HELD, _HELD = 3, 0.5
-
-
-@dataclass(frozen=True)
-class Start:
-    """How a chain without given words begins.
-
-    For some sweeps words have this ``mean`` of the Poisson law of their lengths. With the parameters that the data ask
-    for, a bigram model trusts its contexts so much that it settles for whatever words the first sweeps happened to
-    make, common sequences as one word, common endings as words of their own; so for the first part of the sweeps
-    (_HELD) ``discounts`` are low and ``strengths`` high, by length of context. And over the same part the power to
-    which probabilities are taken rises from ``flattest`` to one.
-    """
-
-    mean: float
-    discounts: tuple[float, float, float]
-    strengths: tuple[float, float, float]
-    flattest: float
-
-
-_START = Start(6.0, (0.4, 0.1, 0.1), (200.0, 200.0, 200.0), 0.5)
-"""Words begin long: a model that finds letters first stays with them."""
-
-_START_HAN = Start(2.0, (0.6, 0.0, 0.0), (200.0, 20_000.0, 20_000.0), 1.0)
-"""Where most letters are Han they mean something by themselves, and contexts would explain the second letter of every
-word: so words begin short and, at first, nearly regardless of contexts."""
-
-
-def _start_of(text: np.ndarray, masks: np.ndarray) -> Start:
-    """Which start suits a text; ``masks``: of its letters."""
-    kinds = WORD_TYPES[masks[text]]
-    return _START_HAN if 2 * np.count_nonzero(kinds == TYPES.index("han")) > len(text) else _START
+_HELD, _DISCOUNTS, _STRENGTHS = 0.5, (0.6, 0.0, 0.0), (200.0, 20_000.0, 20_000.0)
+"""How a chain goes on from first words: for this part of the sweeps the model of words has these parameters, by length
+of context. With those that the data ask for it trusts contexts so much that it settles for whatever words it began
+with; with these, words hardly depend on the words before them, and the lexicon sorts itself out first."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +76,13 @@ class Material:
             room=int(np.diff(self.starts).max(initial=1)),
         )  # fmt: skip
 
+    def first_words(self, longest: int) -> np.ndarray:
+        """Where words begin by branching entropy, and where they must: uint8 (n,)."""
+        begins = self.gaps == FORCED
+        begins[self.starts[:-1][np.diff(self.starts) > 0]] = True
+        stretches = np.append(np.flatnonzero(begins), len(self.text))
+        return autonomous_words(self.text, stretches, self.gaps != FORBIDDEN, longest)
+
 
 def letter_base(masks: np.ndarray) -> float:
     """The probability of a letter of which nothing is known: of all letters, one for unknown ones, and END."""
@@ -107,8 +90,8 @@ def letter_base(masks: np.ndarray) -> float:
 
 
 class Chain:
-    """The state of a chain, and its sweeps. ``settings``: order, max_word, max_context, boundary, paths, length_norm,
-    mh."""
+    """The state of a chain, and its sweeps. ``settings``: order, max_word, iterations, max_context, boundary, paths,
+    length_norm, mh, start."""
 
     SPELLED: ClassVar[bool] = True
     """Whether words are spelled by letters; else those are never seated."""
@@ -121,13 +104,12 @@ class Chain:
         self.lattice = new_lattice(room, settings["max_word"], settings["order"])
         self.cuts = material.cuts.copy()
         self.seated = np.zeros(len(starts) - 1, np.uint8)
-        self.start = _start_of(material.text, material.masks)
-        self.means = np.full(len(TYPES), self.start.mean)
-        self.alone = not material.given.any()
-        self.held = _HELD * settings["iterations"]
-        if self.alone:
-            self.nested.words.discounts[:] = self.start.discounts[: settings["order"]]
-            self.nested.words.strengths[:] = self.start.strengths[: settings["order"]]
+        self.means = np.full(len(TYPES), _MEAN_PRIOR[0] / _MEAN_PRIOR[1])
+        self.branching = settings["start"] == "branching" and not material.given.any()
+        self.held = _HELD * settings["iterations"] if self.branching else 0.0
+        if self.branching:
+            self.nested.words.discounts[:] = _DISCOUNTS[: settings["order"]]
+            self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]
         self.sums = np.zeros(1)
         self._buffers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
         self._undo = np.zeros(room, np.uint8), new_notes(room)
@@ -156,10 +138,8 @@ class Chain:
     def step(self, sweep: int, number: int) -> None:
         """One piece of a sweep."""
         order, bounds = self._sequence(sweep)
-        self.lattice.power[0] = 1.0
-        if self.alone and 0 < sweep < self.held:
-            flattest = self.start.flattest
-            self.lattice.power[0] = flattest + (1.0 - flattest) * (sweep - 1) / self.held
+        if sweep == number == 0 and self.branching:
+            self.cuts = self.material.first_words(self.settings["max_word"])
         stream = Random(self.seed, "segment.nested", sweep, number).array()
         if number == 0:
             self.sums[:] = 0.0
@@ -167,15 +147,20 @@ class Chain:
         while at < last:
             # While a model grows from nothing its letters change fast, and with them the lengths that they imply.
             piece = last if sweep else min(last, max(at + 1, int(at * _GROWTH)))
-            at = self._sweep(order, at, piece, stream)
+            at = self._sweep(order, at, piece, self._fixed(sweep), stream)
             if sweep == 0 and at < last:
                 self._set_lengths(0, at)
 
-    def _sweep(self, order: np.ndarray, at: int, last: int, stream: np.ndarray) -> int:
+    def _fixed(self, sweep: int) -> np.ndarray:
+        """Which sentences keep their words in a sweep: uint8 (sentences,)."""
+        given = self.material.given
+        return np.ones_like(given) if sweep == 0 and self.branching else given
+
+    def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> int:
         """Sample sentences until there is no more room, and make room."""
         arguments = (
-            self.nested, self.lattice, self.material.starts, order, at, last, self.material.gaps, self.material.given,
-            self.seated, self.cuts, *self._buffers, self.sums, stream,
+            self.nested, self.lattice, self.material.starts, order, at, last, self.material.gaps, fixed, self.seated,
+            self.cuts, *self._buffers, self.sums, stream,
         )  # fmt: skip
         at = sweep_exactly(*arguments, *self._undo) if self.settings["mh"] else gibbs.sweep(*arguments)
         if at < last:
@@ -184,13 +169,12 @@ class Chain:
 
     def finish(self, sweep: int) -> list[float]:
         """End a sweep: draw all parameters. Returns a row of HISTORY."""
-        if not self.alone or sweep >= self.held:
+        if sweep >= self.held:
             sample_parameters(self.nested.words, self.seed, 2 * sweep)
         sample_parameters(self.nested.letters, self.seed, 2 * sweep + 1)
-        if not self.alone or sweep >= min(_MEANS_HELD, self.settings["iterations"] - 1):
-            self.means = sample_means(self.nested, _MEAN_PRIOR, self.seed, sweep)
+        self.means = sample_means(self.nested, _MEAN_PRIOR, self.seed, sweep)
         self._set_lengths(sweep + 1, 0)
-        free = np.diff(self.material.starts)[self.material.given == 0].sum()
+        free = np.diff(self.material.starts)[self._fixed(sweep) == 0].sum()
         words, _ = root_tables(self.nested)
         n_words = int(self.cuts.sum())
         perplexity = float(np.exp(-self.sums[0] / free)) if free else float("nan")

@@ -52,6 +52,7 @@ _CHOICES = {
     "spaces": ("forced", "remove", "gold"),
     "units": ("characters", "graphemes", "words"),
     "length_norm": ("type", "paper", "none"),
+    "start": ("branching", "growing"),
 }
 _NUMBERS = {
     "max_word": (1, 100),
@@ -62,7 +63,7 @@ _NUMBERS = {
     "paths": (1, 10**6),
 }
 _NAMES = ("order", "max_word", "iterations", "spaces", "units", "joiner", "chains", "samples", "mh", "length_norm",
-          "types", "max_context", "boundary", "paths", "seed")  # fmt: skip
+          "types", "max_context", "boundary", "paths", "start", "seed")  # fmt: skip
 
 
 class LexiconEntry(NamedTuple):
@@ -104,7 +105,9 @@ class NestedSegmenter:
       letters are Han, kana, Hangul, Thai);
       ``length_norm``: how the lengths that letters imply are corrected, ``type``, ``paper`` or ``none``;
     - ``max_context``: letters that a letter looks back at most; ``boundary``: base probability of a sentence end;
-      ``paths``: random spellings by which lengths are estimated in each sweep; ``workers``: threads.
+      ``paths``: random spellings by which lengths are estimated in each sweep; ``workers``: threads;
+    - ``start``: where no words are given, the first ones are found by ``branching`` entropy, or (``growing``, as in the
+      paper) each sentence is cut with what those before it taught.
 
     Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the one that segments first), ``history_``
     float64 (chains, iterations + 1, 5), see ``corpuscle.segment.chain.HISTORY``; ``max_word`` and ``types`` are set.
@@ -135,6 +138,7 @@ class NestedSegmenter:
         max_context: int = 10,
         boundary: float = 0.05,
         paths: int = 200,
+        start: str = "branching",
         preprocessing: Preprocessing | None = None,
         workers: int | None = None,
         seed: int = 1,
@@ -160,6 +164,7 @@ class NestedSegmenter:
         self.order, self.max_word, self.iterations, self.spaces, self.units = order, max_word, iterations, spaces, units
         self.joiner, self.chains, self.samples, self.mh, self.types = joiner, chains, samples, mh, types
         self.length_norm, self.max_context, self.boundary, self.paths = length_norm, max_context, boundary, paths
+        self.start = start
         self.preprocessing = preprocessing or Preprocessing()
         self.workers, self.seed = workers or scale.default_workers(), seed
         self.origins: dict[str, str] = {}
