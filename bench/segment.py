@@ -187,8 +187,8 @@ def notes(results: dict[str, Any]) -> str:
             f"text. All these figures together cost {cpu_hours(results):.1f} hours of CPU time, training included.",
             "- Perplexities of `semi` and of the unsupervised runs are of text that was in the training text, without "
             "its words; that of `gold` is of new text.",
-            "- `growing` begins as the paper does, with nothing; all other runs without given words begin with those of "
-            "branching entropy (iteration 0 of the curves).",
+            "- `growing` begins as the paper does, with nothing; all other runs without given words begin with those "
+            "of branching entropy (iteration 0 of the curves).",
             "- The baselines `letters` (every letter a word) and `lines` (every line one) learn nothing.",
             "- nhpylm is a Cython implementation of the same bigram model, with its own defaults.",
         ]

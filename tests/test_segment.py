@@ -23,6 +23,7 @@ from corpuscle.segment.letters import (
     segmented_bytes,
     typical,
 )
+from corpuscle.segment.material import prepare
 from corpuscle.text import Corpus, read_strings
 
 
@@ -150,7 +151,22 @@ def test_empty_lines_stay_and_single_letters_are_sentences():
     assert [list(s) for s in model.segment(Corpus.from_sentences([["zzz"], []]))][1] == []
 
 
-@pytest.mark.parametrize("settings", [{"order": 3}, {"mh": True}, {"length_norm": "paper"}, {"units": "graphemes"}])
+def test_a_chain_begins_with_words_of_branching_entropy_unless_words_are_given():
+    text = raw(GOLD[:40])
+    first = prepare(text, None, NestedSegmenter(max_word=6)).material.first_words(6)
+    ways = [NestedSegmenter(iterations=1, max_word=6, start=start) for start in ("branching", "growing")]
+    begun, grown = (model.fit(text) for model in ways)
+    assert begun.history_[0, 0, 2] == first.sum()
+    assert np.isnan(begun.history_[0, 0, 1]) and grown.history_[0, 0, 1] > 1.0  # nothing has been cut; all has been
+    gold = read_strings([" ".join(words) for words in GOLD[40:50]])
+    begun, grown = (model.fit(text, gold) for model in ways)
+    assert np.array_equal(begun.history_, grown.history_)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"order": 3}, {"mh": True}, {"length_norm": "paper"}, {"units": "graphemes"}, {"start": "growing"}],
+)
 def test_other_settings_segment_too(settings):
     model = NestedSegmenter(iterations=3, max_word=6, **settings).fit(raw(GOLD[:40]))
     assert len(model.segment(raw(GOLD[:40]))) == 40
@@ -293,6 +309,7 @@ def test_damaged_unfinished_work_is_refused(tmp_path):
         ({"boundary": 1.0}, "boundary is a probability"),
         ({"joiner": "ab"}, "joiner is one character"),
         ({"units": "bytes"}, "units is one of"),
+        ({"start": "gold"}, "start is one of branching, growing"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, reason):
@@ -404,6 +421,8 @@ def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
         (["train", "{raw}", "-o", "{tmp}/m", "--order", "4"], "order is one of 2, 3"),
         (["train", "{raw}", "-o", "{tmp}/m", "--max-word", "0"], "max_word"),
         (["train", "{raw}", "-o", "{tmp}/m", "--max-context", "-1"], "max_context"),
+        (["train", "{raw}", "-o", "{tmp}/m", "--start", "gold"], "start is one of branching, growing"),
+        (["train", "{raw}", "-o", "{tmp}/m", "--method", "bigram", "--start", "growing"], "--start means nothing"),
         (["train", "{raw}", "-o", "{tmp}/m", "--resume"], "nothing to resume"),
         (["apply", "{raw}", "{raw}"], "not a model file"),
         (["apply", "{model}", "{raw}", "--spaces", "gold"], "spaces is forced or remove"),
