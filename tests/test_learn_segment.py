@@ -86,7 +86,7 @@ def test_the_report_shows_growth_convergence_and_examples(learned):
         assert title in text
     assert "<script" not in html and "script" not in page.tags
     found = findings(learned / "pack", "segment")
-    assert len(found["history"]) == 9 and found["growth"]["types"][-1] == found["types"]
+    assert len(found["history"]) == 8 and found["growth"]["types"][-1] == found["types"]
     assert 0 < found["agreement"]["f1"] <= found["agreement"]["boundary_f1"] <= 1
     assert found["held_out"]["low"] <= found["held_out"]["perplexity"] <= found["held_out"]["high"]
     for example in found["examples"]:

@@ -83,7 +83,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "max_word": final.max_word,
         "held_out": {"unit": unit, "sentences": len(held_out), "known": float(known.mean()), **figures},
         "agreement": {name: agreed[name] for name in ("f1", "boundary_f1")},
-        "history": final.history_[0].tolist(),
+        "history": final.history_[0, 1:].tolist(),  # nothing is predicted before the first round
         "growth": _growth(words),
         "lengths": _lengths(words),
         "frequent": [[page.clip(word), n] for word, n in frequent[:_FREQUENT]],
@@ -172,12 +172,16 @@ def _in_words(findings: Findings, length: float) -> str:
 
 def _plots(findings: Findings) -> str:
     history, growth = np.array(findings["history"]), findings["growth"]
-    rounds = list(range(len(history)))
+    rounds = list(range(1, len(history) + 1))
     courses = (
-        (0, "log probability", "Has it settled?", "A line that still rises at the right wants more rounds."),
+        (
+            0, "log probability", "Has it settled?",
+            "In the first half words hardly depend on their neighbours; a line that still rises at the right wants "
+            "more rounds.",
+        ),
         (1, "perplexity of a letter", "How well letters are predicted", "Each sentence given all others."),
         (3, "different words", "The lexicon, round by round", "Words are tried, kept and dropped."),
-    )
+    )  # fmt: skip
     plots = [
         page.curve(
             name, rounds, history[:, i].tolist(), said, title=title, x_label="rounds over the text", y_label=name
