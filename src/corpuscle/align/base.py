@@ -11,6 +11,7 @@ leaves this module has links (source, target).
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -85,7 +86,7 @@ def _check(container: Container) -> None:
         raise ValueError("the couples of a word are not in order")
 
 
-class Aligner:
+class Aligner(ABC):
     """A learned model of word alignment; its subclasses are the methods.
 
     - ``source_vocab_``, ``target_vocab_``: the words of both sides;
@@ -137,9 +138,9 @@ class Aligner:
 
     # What a method defines.
 
+    @abstractmethod
     def posteriors(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> Posteriors:
         """Link probabilities of sentence pairs first..last-1 whose cells are filled."""
-        raise NotImplementedError
 
     def best(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> np.ndarray:
         """The best state of every output, int32, -1 for the null word."""
@@ -361,6 +362,7 @@ class Aligner:
         model.provenance_ = container.provenance
         return model
 
+    @abstractmethod
     def fit(
         self,
         bitext: Bitext,
@@ -370,7 +372,6 @@ class Aligner:
         base: Aligner | None = None,
     ) -> Self:
         """Learn from sentence pairs."""
-        raise NotImplementedError
 
 
 def _sides(pairs: Pairs, direction: int) -> tuple[np.ndarray, np.ndarray]:
