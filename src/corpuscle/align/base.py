@@ -156,7 +156,7 @@ class Aligner(ABC):
         """What the method adds to the model file."""
         return {}
 
-    def take_more(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def take_more(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 (most methods add nothing)
         """Take it from there."""
 
     # What all can do.
