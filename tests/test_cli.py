@@ -113,6 +113,15 @@ def test_mistakes_are_one_line_and_an_exit_code(run, how, code, line):
     assert run("toy", "fail", how) == (code, "", line + "\n")
 
 
+@pytest.mark.parametrize("wanted, threads", [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_blas_gets_one_thread_unless_the_user_says_otherwise(wanted, threads):
+    code = "import os; from corpuscle.cli import main as m; m.main = lambda: print(os.environ['OPENBLAS_NUM_THREADS'])"
+    other = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", f"{code}; m.run()"]
+    done = subprocess.run(command, env=other | wanted, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{threads}\n")
+
+
 def test_bugs_exit_with_one_and_a_traceback(run):
     code, out, err = run("toy", "fail", "bug")
     assert code == 1 and out == ""
