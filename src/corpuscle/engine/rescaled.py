@@ -68,10 +68,15 @@ def _context(words, first_child, symbols, first, last):
 
 
 @kernel_bare
-def _rescaled(shares, symbols, available, positions, factors, whole, room, out):
-    """``whole``: (samples,), Z of no context; ``room``: (3, samples), for probabilities, normalisers and sums."""
-    samples = len(whole)
-    chance, normaliser, inner = room[0], room[1], room[2]
+def _rescaled(shares, symbols, available, positions, factors, room, out):
+    """``room``: (4, samples), for Z of no context, probabilities, normalisers and sums."""
+    samples = room.shape[1]
+    whole, chance, normaliser, inner = room[0], room[1], room[2], room[3]
+    for s in range(samples):
+        whole[s] = 0.0
+    for word in range(len(factors)):
+        for s in range(samples):
+            whole[s] += factors[word] * shares.unigrams[word, s]
     for n in range(len(positions)):
         i = positions[n]
         word = np.int64(symbols[i])
@@ -108,7 +113,7 @@ def rescaled(
     ``symbols``: int32, frozen; ``available``: uint8, frozen, how many symbols before each belong to its context;
     ``factors``: float64 (types,). The samples are averaged before they are normalised.
     """
-    out, room = np.empty(len(positions)), np.empty((3, shares.rest.shape[1]))
+    out, room = np.empty(len(positions)), np.empty((4, shares.rest.shape[1]))
     factors = np.ascontiguousarray(factors, np.float64)
-    _rescaled(shares, symbols, available, frozen(positions, np.int64), factors, factors @ shares.unigrams, room, out)
+    _rescaled(shares, symbols, available, frozen(positions, np.int64), factors, room, out)
     return out

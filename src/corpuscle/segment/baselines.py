@@ -22,7 +22,7 @@ from corpuscle.errors import SettingError
 from corpuscle.random import Random
 from corpuscle.segment.chain import Chain, Material
 from corpuscle.segment.files import check_model, model_arrays
-from corpuscle.segment.letters import FORCED, Letters, letters_of, segmented_bytes, word_corpus
+from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of, segmented_bytes, word_corpus
 from corpuscle.segment.npylm import NestedSegmenter
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.preprocessing import Preprocessing
@@ -119,7 +119,8 @@ class DirichletSegmenter(NestedSegmenter):
     - ``strengths``: of the root and, with order 2, of the contexts; ``end``: the probability that a new word ends
       after a letter (defaults: 20 and 0.5; 3000, 100 and 0.2);
     - ``anneal``: begin with flattened choices, and let them become sharper during three quarters of the sweeps;
-    - all other settings, and what is learned, as in ``NestedSegmenter``.
+    - all other settings, and what is learned, as in ``NestedSegmenter``, but for those that need letters or lattices
+      (``types``, ``max_context``, ``paths``, ``mh``, ``length_norm``, ``start``).
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -142,7 +143,9 @@ class DirichletSegmenter(NestedSegmenter):
         anneal: bool = True,
         **settings: Any,
     ):
-        super().__init__(order, types=False, max_context=0, paths=1, **settings)
+        super().__init__(
+            order, types=False, max_context=0, paths=1, mh=False, length_norm="none", start="growing", **settings
+        )
         usual = _DEFAULTS[order]
         self.strengths = list(usual[0] if strengths is None else strengths)
         self.end, self.anneal = usual[1] if end is None else end, anneal
@@ -185,7 +188,7 @@ class TrivialSegmenter:
         if self.method == "letters":
             return letters, np.ones(len(letters.tokens), np.uint8)
         cuts = (letters.gaps == FORCED).astype(np.uint8) if spaces != "remove" else np.zeros_like(letters.gaps)
-        cuts[letters.starts[:-1][np.diff(letters.starts) > 0]] = 1
+        cuts[first_letters(letters.starts)] = 1
         return letters, cuts
 
     def segment(self, corpus: Corpus, *, spaces: str | None = None) -> Corpus:

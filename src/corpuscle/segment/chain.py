@@ -25,7 +25,7 @@ from corpuscle.engine.pool import CUSTOMERS
 from corpuscle.engine.seating import sample_parameters
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
-from corpuscle.segment.letters import FORBIDDEN, FORCED
+from corpuscle.segment.letters import FORBIDDEN, FORCED, first_letters
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 
 __all__ = ["HISTORY", "MIXED", "STOP_PRIOR", "Chain", "Material", "chain_arrays", "sample_arrays"]
@@ -79,7 +79,7 @@ class Material:
     def first_words(self, longest: int) -> np.ndarray:
         """Where words begin by branching entropy, and where they must: uint8 (n,)."""
         begins = self.gaps == FORCED
-        begins[self.starts[:-1][np.diff(self.starts) > 0]] = True
+        begins[first_letters(self.starts)] = True
         stretches = np.append(np.flatnonzero(begins), len(self.text))
         return autonomous_words(self.text, stretches, self.gaps != FORBIDDEN, longest)
 

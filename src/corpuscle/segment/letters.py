@@ -24,6 +24,7 @@ __all__ = [
     "UNITS",
     "Letters",
     "around_punctuation",
+    "first_letters",
     "joined",
     "known_gaps",
     "letters_of",
@@ -69,6 +70,11 @@ class Letters:
         return vocab.mapping_from(self.vocab)[self.tokens]
 
 
+def first_letters(starts: np.ndarray) -> np.ndarray:
+    """Where the lines begin that have letters."""
+    return starts[:-1][np.diff(starts) > 0]
+
+
 def _without(letters: Letters, removed: np.ndarray, mark: int, id: int) -> Letters:
     """Take out the tokens ``removed`` (of type ``id``) and mark the gaps where they stood."""
     kept = ~removed
@@ -79,7 +85,7 @@ def _without(letters: Letters, removed: np.ndarray, mark: int, id: int) -> Lette
     starts = np.concatenate([[0], np.cumsum(kept)])[letters.starts]
     vocab = letters.vocab.subset(np.delete(np.arange(FIRST, len(letters.vocab)), id - FIRST))
     gaps = gaps[kept]
-    gaps[starts[:-1][np.diff(starts) > 0]] = 0
+    gaps[first_letters(starts)] = 0
     return Letters(tokens, starts, vocab, gaps)
 
 
@@ -146,7 +152,7 @@ def pieces(letters: Letters, whole: np.ndarray | None = None) -> np.ndarray:
 def check_stretches(letters: Letters, longest: int) -> None:
     """Every stretch without an allowed boundary fits into a word, or ``InputError``."""
     allowed = letters.gaps != FORBIDDEN
-    allowed[letters.starts[:-1][np.diff(letters.starts) > 0]] = True
+    allowed[first_letters(letters.starts)] = True
     places = np.append(np.flatnonzero(allowed), len(letters.tokens))
     if len(places) > 1 and np.diff(places).max() > longest:
         at = int(places[int(np.diff(places).argmax())])
@@ -157,7 +163,7 @@ def check_stretches(letters: Letters, longest: int) -> None:
 def segmented_bytes(letters: Letters, cuts: np.ndarray, units: str) -> bytes:
     """The lines with a space before every letter where a word begins (in phrases ``_`` between other words)."""
     first = np.zeros(len(letters.tokens), bool)
-    first[letters.starts[:-1][np.diff(letters.starts) > 0]] = True
+    first[first_letters(letters.starts)] = True
     begins = cuts != 0
     separated = (begins | (units == "words")) & ~first
     types = letters.tokens - FIRST
@@ -212,5 +218,5 @@ def around_punctuation(letters: Letters, gaps: np.ndarray) -> np.ndarray:
         letters.tokens[1:] != letters.tokens[:-1],
         (mark[1:] != mark[:-1]) & ~digit[1:] & ~digit[:-1],
     )
-    before[letters.starts[:-1][np.diff(letters.starts) > 0]] = False
+    before[first_letters(letters.starts)] = False
     return np.where((gaps == 0) & before, FORCED, gaps).astype(np.uint8)

@@ -13,6 +13,7 @@ from corpuscle.segment.letters import (
     Letters,
     around_punctuation,
     check_stretches,
+    first_letters,
     joined,
     known_gaps,
     letters_of,
@@ -57,7 +58,7 @@ def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
 def _begins(letters: Letters, units: str) -> np.ndarray:
     """Where the words of segmented text begin: bool (n,)."""
     begins = (letters.gaps == FORCED) | (units == "words")
-    begins[letters.starts[:-1][np.diff(letters.starts) > 0]] = True
+    begins[first_letters(letters.starts)] = True
     return begins
 
 

@@ -195,7 +195,7 @@ class TopicSampler:
         self.seats = seats._replace(pool=pools[0], switch=pools[1], links=links)
         set_prior(self.seats, arrays["alpha"])
         # Before sweep 1 only some documents have come.
-        seated = np.sort(self.first_visits[: number * _WORDS]) if sweep == 0 else np.sort(self.visits)
+        seated = np.sort(self.first_visits[: number * _WORDS]) if sweep == 0 else np.arange(len(self.visits))
         verify(self.seats, seated, rebuild=True)
 
 
