@@ -144,6 +144,14 @@ def test_averaging_is_not_worse_than_the_mean_of_samples_and_context_helps():
         assert len(model.history_) == 21 and np.isfinite(model.history_).all()
 
 
+@pytest.mark.parametrize("order", [2, "infinite"])
+def test_a_model_that_learns_again_forgets_what_it_had_learned(order):
+    model, other = trained(text(1), order=order), text(2)
+    model.events(other)
+    again, fresh = model.fit(other), trained(other, order=order)
+    np.testing.assert_array_equal(again.events(other).log_probability, fresh.events(other).log_probability)
+
+
 # ---- ARPA, files
 
 

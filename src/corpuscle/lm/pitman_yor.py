@@ -172,6 +172,8 @@ class HpyModel(LanguageModel):
                 self.vocab_, mapping = corpus.vocab.cut(self.min_count)
                 corpus = corpus.map_tokens(mapping, self.vocab_)
             self._run(self._sampler(corpus), checkpoint)
+        for name in ("_ngram_models", "_predictors"):
+            self.__dict__.pop(name, None)
         return self
 
     def _sampler(self, corpus: Corpus) -> Sampler:
