@@ -248,6 +248,23 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
     assert not (tmp_path / "m.partial").exists()
 
 
+@pytest.mark.parametrize("order", [3, "infinite"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_resumes_from_wherever_it_stopped(tmp_path, monkeypatch, method, order):
+    monkeypatch.setattr("corpuscle.topics.sampling._WORDS", 30)
+    monkeypatch.setattr("corpuscle.topics.sampling._TABLES", 30)
+    corpus, settings = collection(documents=6, sentences=2), {"iterations": 3, "samples": 2}
+    learner(method, order, **settings).fit(corpus).save(tmp_path / "whole")
+    chain = learner(method, order, **settings).chain(corpus)
+    assert chain.first_steps > 1 and (method == "hpylm" or chain.steps > chain.first_steps + 1)
+    for stop_at in range(chain.first_steps + 1 + 3 * (chain.steps + 1)):
+        path, again = tmp_path / f"m{stop_at}", learner(method, order, **settings)
+        interrupted(learner(method, order, **settings), corpus, path, stop_at)
+        with again.checkpoint(corpus, path, resume=True) as checkpoint:
+            again.fit(corpus, checkpoint=checkpoint).save(path)
+        assert path.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 @pytest.mark.parametrize("method", ["hierarchical", "switching"])
 def test_hostile_checkpoints_are_errors(tmp_path, method):
     corpus = collection(documents=4, sentences=2)

@@ -62,7 +62,8 @@ def freeze(seats: Seats, grams: Grams) -> dict[str, np.ndarray]:
         for column in (CUSTOMERS, TABLES)
     ]
     node = seats.contexts[used, at.SWITCH].astype(np.int64)
-    switches = np.where(node[:, None] >= 0, seats.switch.entries[2 * node[:, None] + np.arange(2), CUSTOMERS], 0)
+    switches = np.zeros((len(node), 2), np.int32)
+    switches[node >= 0] = seats.switch.entries[2 * node[node >= 0, None] + np.arange(2), CUSTOMERS]
     return {
         "row_symbols": grams.row_symbol[live],
         "row_children": _offsets(number[parent[roots:]], int(live.sum()), roots),
@@ -72,7 +73,7 @@ def freeze(seats: Seats, grams: Grams) -> dict[str, np.ndarray]:
         "topics": topics[order].astype(np.int32),
         "customers": counts[0],
         "tables": counts[1],
-        "switches": switches.astype(np.int32),
+        "switches": switches,
         "stops": seats.contexts[used][:, [at.STOPPED, at.PASSED]].astype(np.int32),
         "discounts": seats.pool.discounts.copy(),
         "strengths": seats.pool.strengths.copy(),

@@ -1,4 +1,4 @@
-"""The Gibbs sampler of ``TopicModel``: a chain over topics and seats that can stop after any step and go on.
+"""The Gibbs sampler of ``NgramTopicModel``: a chain over topics and seats that can stop after any step and go on.
 
 A sweep is a number of steps that last a fraction of a second: first pieces of the text, word by word, then (with block
 moves) pieces of the n-grams, table by table; of a large text every fourth piece, in turn, for all of them take three
@@ -200,13 +200,9 @@ class TopicSampler:
 
 
 def _pool_of(arrays: Mapping[str, np.ndarray], prefix: str) -> Tables:
-    """A pool of a file, with a little room."""
-    grown = {}
-    for row, (name, columns) in enumerate(_COUNTS.items()):
-        kept = arrays[f"{prefix}/{name}"]
-        if int(arrays[f"{prefix}/counters"][row, USED]) != len(kept):
+    """A pool of a file, without room for more."""
+    for row, name in enumerate(_COUNTS):
+        if int(arrays[f"{prefix}/counters"][row, USED]) != len(arrays[f"{prefix}/{name}"]):
             raise ValueError("counters that do not fit")
-        grown[name] = np.zeros((len(kept), columns), np.int32)
-        grown[name][:] = kept
-    numbers = {name: np.array(arrays[f"{prefix}/{name}"]) for name in ("counters", "discounts", "strengths")}
-    return Tables(**grown, **numbers, work=np.zeros((3, len(numbers["discounts"]) + 1)))
+    numbers = {name: np.array(arrays[f"{prefix}/{name}"]) for name in (*_COUNTS, "counters", "discounts", "strengths")}
+    return Tables(**numbers, work=np.zeros((3, len(numbers["discounts"]) + 1)))
