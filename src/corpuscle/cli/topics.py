@@ -43,6 +43,11 @@ Index = Annotated[
     typer.Option("--documents", metavar="TSV", help="first_line and lines of every document of one text."),
 ]
 Particles = Annotated[int, typer.Option("--particles", min=1, max=100_000, help="Guesses at a document's topics.")]
+Every = Annotated[int, typer.Option("--every", min=1, help="Words between two resamplings of particles.")]
+Mode = Annotated[str, typer.Option("--mode", help="weighted, or wallach: more exact, slow.")]
+Rejuvenate = Annotated[
+    bool, typer.Option("--rejuvenate", help="Draw the topics of earlier words afresh when particles are resampled.")
+]
 
 _ONLY = {
     "sampler": ("hpytm", "hierarchical", "switching"),
@@ -53,6 +58,8 @@ _ONLY = {
     "word_iterations": ("rescaling",),
 }
 """Option -> the methods that have it."""
+
+_NOTHING_KNOWN = "no word of the text is known to the model"
 
 
 def _read(docs: list[str], index: str | None, model: TopicModel) -> Corpus:
@@ -196,11 +203,9 @@ def perplexity(
     model: ModelFile,
     docs: Docs,
     particles: Particles = 10,
-    every: Annotated[int, typer.Option("--every", min=1, help="Words between two resamplings of particles.")] = 10,
-    mode: Annotated[str, typer.Option("--mode", help="weighted, or wallach: more exact, slow.")] = "weighted",
-    rejuvenate: Annotated[
-        bool, typer.Option("--rejuvenate", help="Draw the topics of earlier words afresh when particles are resampled.")
-    ] = False,
+    every: Every = 10,
+    mode: Mode = "weighted",
+    rejuvenate: Rejuvenate = False,
     documents: Index = None,
     seed: Seed = 1,
     workers: Workers = None,
@@ -208,36 +213,39 @@ def perplexity(
     as_json: Json = False,
 ) -> None:
     """How well a model predicts new documents, each read from left to right."""
+    import math
     import time
 
-    import numpy as np
-
     from corpuscle.text.overlap import overlap
-    from corpuscle.topics import NgramTopicModel
+    from corpuscle.topics.products import document_names, perplexities
 
     loaded = _load(model)
     corpus = _read(docs, documents, loaded)
     begin = time.perf_counter()
-    reading: dict[str, Any] = {
-        "particles": particles, "every": every, "mode": mode, "rejuvenate": rejuvenate, "workers": workers
-    }  # fmt: skip
-    result = loaded.perplexity(corpus, seed=seed, **reading)
+    result, by_sample = perplexities(
+        loaded, corpus, seed=seed, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, workers=workers
+    )
     seconds = time.perf_counter() - begin
-    figures = result.to_json()
-    if isinstance(loaded, NgramTopicModel) and len(loaded.samples_) > 1:
-        by_sample = loaded.sample_log_probabilities(corpus, seed=seed, **reading)
-        figures["perplexity_by_sample"] = np.exp(-by_sample.mean(1)).tolist()
+    if result["oov"] == corpus.n_tokens:
+        warn(_NOTHING_KNOWN)
     share = overlap(loaded.items_, corpus)
     if share > 0.05:
         warn(f"{share:.0%} of these sentences were among those that the model learned from")
-    figures |= {
-        "documents": len(corpus.document_starts) - 1 if corpus.document_starts is not None else 1,
-        "overlap_training": share, "seconds": seconds, "words_per_second": corpus.n_tokens / max(seconds, 1e-9),
-    }  # fmt: skip
+    figures = result.to_json()
     text = (
-        f"perplexity {figures['perplexity']:.3f} (95 % {figures['low']:.3f} to {figures['high']:.3f}), "
-        f"{figures['tokens']:,} words, {figures['oov']:,} unknown, {figures['perplexity_without_oov']:.3f} without them"
+        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f}), "
+        f"{result['tokens']:,} words, {result['oov']:,} unknown"
     )
+    if math.isfinite(result["perplexity_without_oov"]):
+        text += f", {result['perplexity_without_oov']:.3f} without them"
+    if len(by_sample) > 1:
+        mean = sum(by_sample) / len(by_sample)
+        figures |= {"perplexity_by_sample": by_sample, "mean_of_samples": mean}
+        text += f"; mean of the perplexities of {len(by_sample)} samples {mean:.3f}"
+    figures |= {
+        "documents": len(document_names(corpus)), "overlap_training": share, "seconds": seconds,
+        "words_per_second": corpus.n_tokens / max(seconds, 1e-9),
+    }  # fmt: skip
     emit(figures, as_json, text)
 
 

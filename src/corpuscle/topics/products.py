@@ -1,24 +1,41 @@
-"""What people look at in a topic model: topics with their words and phrases, topical contexts, marked texts."""
+"""What people look at in a topic model: topics with their words and phrases, topical contexts, what documents are
+about, marked texts."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from corpuscle.engine.particles import Reader, marks
+from corpuscle.engine.particles import Likelihoods, Reader, marks
 from corpuscle.engine.topic_frozen import likelihoods, used_depths
 from corpuscle.errors import SettingError
+from corpuscle.measure import Result
+from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.topics.base import TopicModel
+from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.ngram import NgramTopicModel
 from corpuscle.topics.rescaling import RescalingModel
+from corpuscle.topics.sampling import stream_of
 
-__all__ = ["ContextShown", "Mark", "Phrase", "TopicSummary", "contexts", "mark", "summaries"]
+__all__ = [
+    "ContextShown", "DocumentTopics", "Mark", "Phrase", "TopicSummary", "contexts", "document_names",
+    "document_topics", "has_topics", "mark", "perplexities", "summaries",
+]  # fmt: skip
+
+T = TypeVar("T")
 
 _STEADY = 3
 """An n-gram must have so many customers in a topic to be one of its phrases."""
+
+_PIECE = 1 << 12
+"""So many words of a document are looked at at a time."""
 
 
 class Phrase(NamedTuple):
@@ -44,6 +61,16 @@ class ContextShown(NamedTuple):
     text: str
     topical: float
     customers: int
+
+
+class DocumentTopics(NamedTuple):
+    """What a document is about: its name, how many words it has, how many of them are unknown to the model, and the
+    shares of the topics in it once all of it has been read, float64 (topics,), summing to one."""
+
+    name: str
+    words: int
+    oov: int
+    shares: np.ndarray
 
 
 class Mark(NamedTuple):
@@ -152,24 +179,120 @@ def contexts(model: TopicModel, least: int = 20) -> list[ContextShown]:
     ]
 
 
-def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1) -> list[Mark]:
+def document_names(corpus: Corpus) -> list[str]:
+    """The names of the documents; their numbers, from 1 on, where they have none."""
+    if corpus.labels is not None:
+        return list(corpus.labels)
+    return [str(number) for number in range(1, len(document_bounds(corpus)))]
+
+
+def has_topics(model: TopicModel) -> bool:
+    """Whether a model knows topics: all but those of the method HPYLM."""
+    return not (isinstance(model, NgramTopicModel) and model.method == "hpylm")
+
+
+def _look(model: TopicModel, corpus: Corpus) -> tuple[list[np.ndarray], Callable[[int, int, int], Likelihoods]]:
+    """The prior of the topics in every sample of a model, and a function that gives what a sample says about the words
+    from one position to another."""
+    corpus = corpus.recode(model.vocab_)
+    if isinstance(model, RescalingModel):
+        by_type, rows = model._by_type, np.maximum(corpus.tokens - (FIRST - 1), 0)
+
+        def of_types(_: int, first: int, last: int) -> Likelihoods:
+            return Likelihoods(by_type[rows[first:last]], np.zeros(last - first), np.ones(last - first))
+
+        return [model.alpha_], of_types
+    assert isinstance(model, NgramTopicModel)
+    predictors, topics = model._predictors, model.topics  # made before the threads ask
+    symbols, places, available = stream_of(corpus, model.order - 1)
+
+    def of_ngrams(sample: int, first: int, last: int) -> Likelihoods:
+        here = slice(first, last)
+        return likelihoods(predictors[sample], topics, symbols, places[here], corpus.tokens[here], available[here])
+
+    return [sample["alpha"] for sample in model.samples_], of_ngrams
+
+
+def _each(
+    alphas: list[np.ndarray],
+    corpus: Corpus,
+    read: Callable[[Reader, int, int, int], T],
+    particles: int,
+    seed: int,
+    workers: int | None,
+) -> list[list[T]]:
+    """``read(reader, sample, first, last)`` of every document, with a reader that has not begun, for every sample of a
+    model, given their priors: a list a sample."""
+    bounds = list(pairwise(document_bounds(corpus).tolist()))
+
+    def job(task: tuple[int, int]) -> T:
+        sample, document = task
+        reader = Reader(alphas[sample], particles=particles, seed=seed, document=document)
+        return read(reader, sample, *bounds[document])
+
+    with ThreadPoolExecutor(workers or default_workers()) as pool:
+        tasks = [(sample, document) for sample in range(len(alphas)) for document in range(len(bounds))]
+        found = list(pool.map(job, tasks))
+    return [found[i : i + len(bounds)] for i in range(0, len(found), len(bounds))]
+
+
+def document_topics(
+    model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1, workers: int | None = None
+) -> list[DocumentTopics]:
+    """What every document is about: the mixture of topics that the particles expect at its end, averaged over them and
+    over the samples of the model. A document of which no word is known shows what the model expects of any."""
+    if not has_topics(model):
+        raise SettingError("a model of the method hpylm has no topics: it cannot say what a document is about")
+    alphas, look = _look(model, corpus)
+
+    def mixture(reader: Reader, sample: int, first: int, last: int) -> np.ndarray:
+        for begin in range(first, last, _PIECE):
+            reader.read(look(sample, begin, min(begin + _PIECE, last)))
+        return reader.mixture
+
+    shares = np.mean(_each(alphas, corpus, mixture, particles, seed, workers), axis=0)
+    unknown = np.concatenate([[0], np.cumsum(corpus.recode(model.vocab_).tokens == UNKNOWN)])
+    return [
+        DocumentTopics(name, last - first, int(unknown[last] - unknown[first]), mixed)
+        for name, (first, last), mixed in zip(
+            document_names(corpus), pairwise(document_bounds(corpus).tolist()), shares, strict=True
+        )
+    ]
+
+
+def mark(
+    model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1, workers: int | None = None
+) -> list[Mark]:
     """How topical every word of some documents is, and its topic, once the whole document has been read; averaged over
     the samples of the model, the topic being that of the last. Where there is no switch all words are topical."""
-    if not isinstance(model, NgramTopicModel) or model.method == "hpylm":
+    if not isinstance(model, NgramTopicModel) or not has_topics(model):
         raise SettingError("marking words needs a model of the method hpytm, hierarchical or switching")
-    total: list[np.ndarray] = []
-    likeliest: list[np.ndarray] = []
-    for number, sample in enumerate(model.samples_):
-        found = []
-        for document, words in enumerate(model.document_likelihoods(corpus, number)):
-            reader = Reader(sample["alpha"], particles=particles, seed=seed, document=document)
-            reader.read(words)
-            found.append(marks(words, reader.mixture))
-        topical = [share for share, _ in found]
-        total = topical if not total else [a + b for a, b in zip(total, topical, strict=True)]
-        likeliest = [topics for _, topics in found]
-    starts = np.cumsum([0, *(len(topics) for topics in likeliest)]).tolist()
+    alphas, look = _look(model, corpus)
+
+    def marked(reader: Reader, sample: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        words = look(sample, first, last)
+        reader.read(words)
+        return marks(words, reader.mixture)
+
+    by_sample = _each(alphas, corpus, marked, particles, seed, workers)
     return [
-        Mark(corpus.vocab.decode(corpus.tokens[a:b]), share / len(model.samples_), topics + 1)
-        for a, b, share, topics in zip(starts[:-1], starts[1:], total, likeliest, strict=True)
+        Mark(
+            corpus.vocab.decode(corpus.tokens[first:last]),
+            np.mean([topical for topical, _ in of_document], axis=0),
+            of_document[-1][1] + 1,
+        )
+        for (first, last), *of_document in zip(pairwise(document_bounds(corpus).tolist()), *by_sample, strict=True)
     ]
+
+
+def perplexities(model: TopicModel, corpus: Corpus, *, seed: int = 1, **reading: Any) -> tuple[Result, list[float]]:
+    """``model.perplexity(corpus)``, and the perplexity by each of its samples alone, all from one reading; a model that
+    averages its samples before it reads has but one. ``reading`` are the settings of ``log_probabilities``."""
+    if isinstance(model, NgramTopicModel):
+        by_sample = model.sample_log_probabilities(corpus, seed=seed, **reading)
+    else:
+        by_sample = model.log_probabilities(corpus, seed=seed, **reading)[None]
+    logs = np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
+    known = SimpleNamespace(vocab_=model.vocab_, log_probabilities=lambda *_, **__: logs)
+    result = TopicModel.perplexity(cast(TopicModel, known), corpus, seed=seed)
+    return result, np.exp(-by_sample.mean(1)).tolist()

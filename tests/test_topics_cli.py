@@ -1,0 +1,168 @@
+"""``corpuscle topics``: the commands as a user runs them, their tables and their JSON."""
+
+
+import numpy as np
+import pytest
+from schemas import FRACTION, last_line_conforms
+
+import corpuscle
+from corpuscle.cli.main import main
+from corpuscle.errors import SettingError
+from corpuscle.topics import document_bounds, read_documents
+from corpuscle.topics.products import document_topics, perplexities
+
+METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
+TOPICAL = METHODS[1:]
+MARKING = METHODS[1:4]
+
+
+def text_of(document, random, sentences=4, share=0.4):
+    """Sentences of common words (a share of all) and of words of the document's own topic."""
+    common, own = ["the", "of", "a", ".", ","], [f"{'xyz'[document % 3]}{i}" for i in range(5)]
+    return [
+        " ".join(str(random.choice(common if random.random() < share else own)) for _ in range(random.integers(4, 9)))
+        for _ in range(sentences)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Documents with blank lines between them (train.txt, test.txt), with names (docs), of strange words (odd.txt)."""
+    folder = tmp_path_factory.mktemp("topics")
+    random = np.random.default_rng(1)
+    for name, documents in (("train", 15), ("test", 6)):
+        texts = ["\n".join(text_of(document, random)) for document in range(documents)]
+        (folder / f"{name}.txt").write_text("\n\n".join(texts) + "\n")
+    (folder / "docs").mkdir()
+    for document, name in enumerate(("first", "second", "third")):
+        (folder / "docs" / f"{name}.txt").write_text("\n".join(text_of(document, random)) + "\n")
+    (folder / "odd.txt").write_text("qq rr ss\ntt\n\nuu vv\n")
+    return folder
+
+
+def train(folder, method, *options, samples=2):
+    path = folder / f"{method}.model"
+    settings = ["--method", method, "--iterations", 8, "--min-count", 1, "--samples", samples, "--quiet"]
+    settings += [] if method == "hpylm" else ["--topics", 3]
+    settings += ["--word-iterations", 4] if method == "rescaling" else []
+    arguments = ["topics", "train", folder / "train.txt", "-o", path, *settings, *options]
+    assert main([str(argument) for argument in arguments]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return {method: train(folder, method) for method in METHODS}
+
+
+def run(capsys, *arguments):
+    capsys.readouterr()
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def run_json(capsys, schema, *arguments):
+    code, out, err = run(capsys, *arguments, "--json")
+    assert code == 0, err
+    return last_line_conforms(out, schema)
+
+
+# ---- perplexity
+
+PERPLEXITY = {
+    "perplexity": float, "perplexity_without_oov": float | None, "tokens": int, "oov": int, "bits_per_token": float,
+    "low": float, "high": float, "deviation": float, "signature": str, "documents": int, "overlap_training": FRACTION,
+    "seconds": float, "words_per_second": float, "perplexity_by_sample?": [float], "mean_of_samples?": float,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_perplexity_prints_the_contract(capsys, folder, models, method):
+    found = run_json(capsys, PERPLEXITY, "topics", "perplexity", models[method], folder / "test.txt")
+    corpus, model = read_documents(folder / "test.txt"), corpuscle.load(models[method])
+    assert found["documents"] == 6 and found["tokens"] == corpus.n_tokens and found["oov"] == 0
+    assert found["perplexity"] == pytest.approx(model.perplexity(corpus)["perplexity"], rel=1e-12)
+    assert ("perplexity_by_sample" in found) == (method != "rescaling")
+
+
+def test_the_samples_have_perplexities_of_their_own_and_a_mean(capsys, folder, models):
+    found = run_json(capsys, PERPLEXITY, "topics", "perplexity", models["switching"], folder / "test.txt")
+    logs = corpuscle.load(models["switching"]).sample_log_probabilities(read_documents(folder / "test.txt"))
+    assert found["perplexity_by_sample"] == pytest.approx(np.exp(-logs.mean(1)).tolist())
+    assert found["mean_of_samples"] == pytest.approx(np.mean(found["perplexity_by_sample"]))
+    _, out, _ = run(capsys, "topics", "perplexity", models["switching"], folder / "test.txt")
+    assert f"mean of the perplexities of 2 samples {found['mean_of_samples']:.3f}" in out
+
+
+def test_documents_are_read_once_for_all_figures(folder, models, monkeypatch):
+    model, corpus = corpuscle.load(models["switching"]), read_documents(folder / "test.txt")
+    whole, read = model.perplexity(corpus).to_json(), []
+    once = model.sample_log_probabilities
+    monkeypatch.setattr(model, "sample_log_probabilities", lambda *a, **k: read.append(a) or once(*a, **k))
+    result, by_sample = perplexities(model, corpus)
+    assert len(read) == 1 and len(by_sample) == 2 and result.to_json() == whole
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_of_unknown_words_only_are_read_with_a_warning(capsys, folder, models, method):
+    code, out, err = run(capsys, "topics", "perplexity", models[method], folder / "odd.txt")
+    assert code == 0 and "no word of the text is known to the model" in err, err
+    assert "6 words, 6 unknown" in out and "without them" not in out and "nan" not in out
+    found = run_json(capsys, PERPLEXITY, "topics", "perplexity", models[method], folder / "odd.txt")
+    assert found["perplexity_without_oov"] is None
+
+
+# ---- what documents are about
+
+
+@pytest.mark.parametrize("method", TOPICAL)
+def test_every_document_has_its_name_its_words_and_its_shares(folder, models, method):
+    model = corpuscle.load(models[method])
+    found = document_topics(model, read_documents(folder / "test.txt"))
+    assert [document.name for document in found] == ["1", "2", "3", "4", "5", "6"]
+    shares = np.array([document.shares for document in found])
+    assert shares.shape == (6, 3) and shares.sum(1) == pytest.approx(np.ones(6))
+    named = document_topics(model, read_documents(folder / "docs"))
+    assert [document.name for document in named] == ["first", "second", "third"]
+    corpus = read_documents(folder / "docs")
+    assert [document.words for document in named] == np.diff(document_bounds(corpus)).tolist()
+    for one, three in zip(*(document_topics(model, corpus, workers=n) for n in (1, 3)), strict=True):
+        assert np.array_equal(one.shares, three.shares)
+
+
+def test_documents_about_the_same_are_most_alike(tmp_path):
+    random = np.random.default_rng(3)
+    for name, documents in (("train", 30), ("test", 9)):
+        texts = ["\n".join(text_of(document, random, sentences=10, share=0.2)) for document in range(documents)]
+        (tmp_path / f"{name}.txt").write_text("\n\n".join(texts) + "\n")
+    for method in ("switching", "rescaling"):
+        model = corpuscle.load(train(tmp_path, method, "--iterations", 60, samples=1))
+        found = document_topics(model, read_documents(tmp_path / "test.txt"), particles=100)
+        shares = np.array([document.shares for document in found])
+        apart = np.abs(shares[:, None] - shares).sum(2) + 9 * np.eye(9)
+        assert (apart.argmin(1) % 3 == np.arange(9) % 3).all(), method
+
+
+@pytest.mark.parametrize("method", TOPICAL)
+def test_shares_are_the_average_of_what_particles_expect_at_the_end(folder, models, method):
+    model, corpus = corpuscle.load(models[method]), read_documents(folder / "test.txt")
+    odd = document_topics(model, read_documents(folder / "odd.txt"))
+    assert [(document.words, document.oov) for document in odd] == [(4, 4), (2, 2)]
+    if method == "rescaling":
+        return
+    from corpuscle.engine.particles import Reader
+
+    expected = []
+    for number, sample in enumerate(model.samples_):
+        for document, words in enumerate(model.document_likelihoods(corpus, number)):
+            reader = Reader(sample["alpha"], document=document)
+            reader.read(words)
+            expected.append(reader.mixture)
+    shares = np.array([document.shares for document in document_topics(model, corpus)])
+    assert shares == pytest.approx(np.mean(np.reshape(expected, (2, 6, 3)), axis=0), abs=1e-12)
+
+
+def test_a_model_without_topics_cannot_say_what_documents_are_about(folder, models):
+    with pytest.raises(SettingError, match="hpylm has no topics"):
+        document_topics(corpuscle.load(models["hpylm"]), read_documents(folder / "test.txt"))
