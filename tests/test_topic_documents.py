@@ -86,8 +86,8 @@ def test_documents_without_words_are_left_out_and_reported(tmp_path):
         ('{"text": "a\\u0000"}', ":1: a line end or a NUL"),
         ('{"text": "a \\ud800"}', ":1: half a surrogate pair"),
         ("[" * 100_000, ":1: not JSON"),
-        ('{"text": "alone"}', "no document has two words"),
-        ("", "no document has two words"),
+        ('{"text": ""}', "no document has a word"),
+        ("", "no document has a word"),
     ],
 )
 def test_bad_json_lines_are_refused_with_their_place(tmp_path, content, reason):
@@ -99,16 +99,22 @@ def test_bad_json_lines_are_refused_with_their_place(tmp_path, content, reason):
 
 def test_texts_without_documents_and_mixed_sources_are_refused(tmp_path):
     (tmp_path / "docs.txt").write_text("one\n\ntwo\n")
+    (tmp_path / "empty.txt").write_text("\n \n")
     (tmp_path / "docs.jsonl").write_text('{"text": "a b"}')
     (tmp_path / "docs.tsv").write_text("first_line\tlines\n1\t7\n")
-    with pytest.raises(InputError, match="no document has two words"):
-        read_documents(tmp_path / "docs.txt")
+    with pytest.raises(InputError, match="no document has a word"):
+        read_documents(tmp_path / "empty.txt")
     with pytest.raises(SettingError, match="JSON lines hold whole documents"):
         read_documents(tmp_path / "docs.txt", tmp_path / "docs.jsonl")
     with pytest.raises(SettingError, match="JSON lines hold whole documents"):
         read_documents(tmp_path / "docs.jsonl", documents=tmp_path / "docs.tsv")
     with pytest.raises(InputError, match="but the text has 3 lines"):
         read_documents(tmp_path / "docs.txt", documents=tmp_path / "docs.tsv")
+
+
+def test_a_document_of_one_word_can_be_read(tmp_path):
+    (tmp_path / "one.txt").write_text("alone\n")
+    assert shown(read_documents(tmp_path / "one.txt")) == [["alone"]]
 
 
 def test_documents_are_picked_in_any_order(tmp_path):

@@ -43,7 +43,7 @@ def read_documents(
     - ``documents``: the TSV file with ``first_line`` and ``lines`` of every document, for one text;
     - ``vocab``, ``unk``, ``preprocessing``: as in ``read_text``.
 
-    Documents without words are left out, with a warning. It is an error if no document has two words.
+    Documents without words are left out, with a warning. It is an error if there are no words at all.
     """
     settings: dict[str, Any] = {"vocab": vocab, "unk": unk, "preprocessing": preprocessing}
     packed = [os.fspath(path).endswith(_JSON) for path in paths]
@@ -57,8 +57,8 @@ def read_documents(
             _report_empty_files(paths, corpus)
     starts = document_bounds(corpus)
     filled = np.flatnonzero(np.diff(starts) > 0)
-    if not (np.diff(starts) > 1).any():
-        raise InputError(paths[0], None, "no document has two words")
+    if len(filled) == 0:
+        raise InputError(paths[0], None, "no document has a word")
     if len(filled) < len(starts) - 1:
         _report(len(starts) - 1 - len(filled))
         corpus = pick_documents(corpus, filled)
