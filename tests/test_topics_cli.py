@@ -113,6 +113,16 @@ def test_documents_of_unknown_words_only_are_read_with_a_warning(capsys, folder,
     assert found["perplexity_without_oov"] is None
 
 
+def test_language_models_leave_out_what_has_no_value_as_well(capsys, folder, tmp_path):
+    for boundary, words in (("none", "6 tokens, 6 unknown"), ("single", "10 tokens with </s>, 6 unknown")):
+        path = tmp_path / boundary
+        run(capsys, "lm", "train", folder / "docs" / "first.txt", "-o", path, "--boundary", boundary, "--min-count", 1)
+        code, out, err = run(capsys, "lm", "perplexity", path, folder / "odd.txt")
+        assert code == 0 and words in out and "nan" not in out, out
+        assert "no word of the text is known to the model" in err
+        assert ("without unknown words" in out) == (boundary == "single")
+
+
 # ---- what documents are about
 
 

@@ -246,6 +246,8 @@ def perplexity(
     as_json: Json = False,
 ) -> None:
     """Perplexity of a text, with and without unknown words, and its 95 % interval."""
+    import math
+
     loaded = _load(model)
     _set_workers(loaded, workers)
     corpus = _read(text, loaded, raw)
@@ -254,12 +256,13 @@ def perplexity(
     if 0 < corpus.n_tokens <= result["oov"]:
         warn("no word of the text is known to the model")
     figures = result.to_json() | shares | {"vocabulary": len(loaded.vocab_) - 3}
+    known, ends = result["perplexity_without_oov"], "" if loaded.boundary == "none" else " with </s>"
     emit(
         figures,
         as_json,
-        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f}), "
-        f"without unknown words {result['perplexity_without_oov']:.3f}\n"
-        f"{result['tokens']:,} tokens with </s>, {result['oov']:,} unknown "
+        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f})"
+        + ("" if math.isnan(known) else f", without unknown words {known:.3f}")
+        + f"\n{result['tokens']:,} tokens{ends}, {result['oov']:,} unknown "
         f"({result['oov'] / result['tokens']:.2%}), {result['bits_per_token']:.4f} bits a token",
     )
 
