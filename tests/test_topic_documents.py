@@ -68,6 +68,11 @@ def test_documents_without_words_are_left_out_and_reported(tmp_path):
     (paths[0] / "three.txt").write_text("\n \n")
     with pytest.warns(CorpuscleWarning, match="1 document without words"):
         assert shown(read_documents(*paths)) == DOCUMENTS
+    (tmp_path / "more").mkdir()
+    for name, text in (("one", ""), ("three", "a b"), ("four", "c d")):
+        (tmp_path / "more" / f"{name}.txt").write_text(text)
+    with pytest.warns(CorpuscleWarning, match="2 documents without words"):  # one of each folder, of used names
+        assert shown(read_documents(*paths, tmp_path / "more"))[2:] == [["c d"], ["a b"]]
     (tmp_path / "text").write_text("a b\n\n")
     (tmp_path / "index").write_text("first_line\tlines\n1\t1\n2\t1\n")
     with pytest.warns(CorpuscleWarning, match="1 document without words"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,9 @@ def _report(empty: int) -> None:
 def _report_empty_files(paths: Sequence[AnyPath], corpus: Corpus) -> None:
     """Files of folders that have no line of text are no documents at all to the reader of plain text."""
     folders = [path for path in paths if os.fspath(path) != STDIO and os.path.isdir(path)]
-    names = [Path(file).name.split(".txt")[0] for file in expand(folders)]
-    empty = len(set(names) - set(corpus.labels or ()))
+    # Files of several folders may have the same name, so names are counted.
+    names = Counter(Path(file).name.split(".txt")[0] for file in expand(folders))
+    empty = (names - Counter(corpus.labels or ())).total()
     if empty:
         _report(empty)
 
