@@ -24,7 +24,7 @@ from corpuscle.text.vocab import Vocab
 
 __all__ = ["document_bounds", "pick_documents", "read_documents"]
 
-LONG = 200_000
+LONG = 50_000
 """A document of more words than this has hardly one mixture of topics."""
 
 _JSON = (".jsonl", ".jsonl.gz", ".jsonl.xz")
