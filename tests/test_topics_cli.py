@@ -1,6 +1,8 @@
 """``corpuscle topics``: the commands as a user runs them, their tables and their JSON."""
 
 
+import math
+
 import numpy as np
 import pytest
 from schemas import FRACTION, last_line_conforms
@@ -66,6 +68,10 @@ def run_json(capsys, schema, *arguments):
     code, out, err = run(capsys, *arguments, "--json")
     assert code == 0, err
     return last_line_conforms(out, schema)
+
+
+def table(text):
+    return [line.split("\t") for line in text.splitlines()]
 
 
 # ---- perplexity
@@ -176,3 +182,85 @@ def test_shares_are_the_average_of_what_particles_expect_at_the_end(folder, mode
 def test_a_model_without_topics_cannot_say_what_documents_are_about(folder, models):
     with pytest.raises(SettingError, match="hpylm has no topics"):
         document_topics(corpuscle.load(models["hpylm"]), read_documents(folder / "test.txt"))
+
+
+ABOUT = {"document": str, "words": int, "oov": int, "topics": [{"topic": int, "share": FRACTION, "words": [str]}]}
+SHARES = {"document": str, "words": int, "oov": int, "shares": [FRACTION]}
+
+
+@pytest.mark.parametrize("method", TOPICAL)
+def test_apply_says_what_each_document_is_about(capsys, folder, models, method):
+    code, out, err = run(capsys, "topics", "apply", models[method], folder / "docs", "--top", 2, "--words", 4)
+    heading, *rows = table(out)
+    assert code == 0 and heading == ["document", "words", "oov", "topic", "share", "typical"], err
+    assert [row[0] for row in rows] == ["first", "first", "second", "second", "third", "third"]
+    found = run_json(
+        capsys, {"documents": [ABOUT]}, "topics", "apply", models[method], folder / "docs", "--top", 2, "--words", 4
+    )["documents"]
+    said = [
+        [d["document"], str(d["words"]), str(d["oov"]), str(t["topic"]), f"{t['share']:.4f}", " ".join(t["words"])]
+        for d in found
+        for t in d["topics"]
+    ]
+    assert rows == said
+    assert all(document["topics"][0]["share"] >= document["topics"][1]["share"] for document in found)
+
+
+def test_apply_gives_all_shares_and_writes_a_file(capsys, folder, models, tmp_path):
+    arguments = ["topics", "apply", models["rescaling"], folder / "test.txt", "--shares"]
+    code, out, err = run(capsys, *arguments, "-o", tmp_path / "shares.tsv")
+    assert code == 0 and out == "", err
+    heading, *rows = table((tmp_path / "shares.tsv").read_text())
+    assert heading == ["document", "words", "oov", "topic_1", "topic_2", "topic_3"]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4", "5", "6"]
+    assert [sum(map(float, row[3:])) for row in rows] == pytest.approx([1.0] * 6, abs=2e-4)
+    found = run_json(capsys, {"documents": [SHARES]}, *arguments)["documents"]
+    assert [[f"{share:.4f}" for share in document["shares"]] for document in found] == [row[3:] for row in rows]
+
+
+def test_apply_refuses_what_makes_no_sense_and_writes_nothing(capsys, folder, models, tmp_path):
+    out = tmp_path / "out.tsv"
+    code, _, err = run(capsys, "topics", "apply", models["hpylm"], folder / "test.txt", "-o", out)
+    assert code == 2 and "hpylm has no topics" in err
+    both = ["--shares", "--top", 2]
+    code, _, err = run(capsys, "topics", "apply", models["hpytm"], folder / "test.txt", "-o", out, *both)
+    assert code == 2 and "--top means nothing with --shares" in err
+    assert not out.exists()
+    code, _, err = run(capsys, "topics", "apply", models["hpytm"], folder / "odd.txt")
+    assert code == 0 and "no word of the text is known" in err
+
+
+def test_names_of_documents_keep_to_their_column(capsys, folder, models, tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"id": "a\\tb", "text": "x1 the y1"}\n{"id": "c\\nd", "text": "z1 z2"}\n')
+    code, out, err = run(capsys, "topics", "apply", models["switching"], tmp_path / "docs.jsonl", "--top", 1)
+    assert code == 0 and [row[0] for row in table(out)] == ["document", "a\\tb", "c d"], err
+
+
+# ---- scores
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_score_gives_sentences_and_words_in_the_units_of_language_models(capsys, folder, models, method):
+    model, corpus = corpuscle.load(models[method]), read_documents(folder / "docs")
+    logs = model.log_probabilities(corpus)
+    code, out, err = run(capsys, "topics", "score", models[method], folder / "docs")
+    heading, *rows = table(out)
+    assert code == 0 and heading == ["sentence", "tokens", "oov", "log10", "perplexity", "document"], err
+    sums = np.add.reduceat(logs, corpus.sentence_starts[:-1])
+    assert [int(row[0]) for row in rows] == list(range(1, 13))
+    assert [int(row[1]) for row in rows] == corpus.lengths.tolist()
+    assert [float(row[3]) for row in rows] == pytest.approx(sums / math.log(10), abs=1e-6)
+    assert [float(row[4]) for row in rows] == pytest.approx(np.exp(-sums / corpus.lengths), abs=1e-4)
+    assert [row[5] for row in rows] == ["first"] * 4 + ["second"] * 4 + ["third"] * 4
+    code, out, err = run(capsys, "topics", "score", models[method], folder / "docs", "--words")
+    heading, *rows = table(out)
+    assert code == 0 and heading == ["sentence", "word", "bits", "oov", "document"], err
+    assert [row[1] for row in rows] == [word for sentence in corpus for word in sentence]
+    assert [float(row[2]) for row in rows] == pytest.approx(-logs / math.log(2), abs=1e-4)
+
+
+def test_score_counts_unknown_words(capsys, folder, models):
+    _, out, _ = run(capsys, "topics", "score", models["switching"], folder / "odd.txt")
+    assert [row[1:3] + row[5:] for row in table(out)[1:]] == [["3", "3", "1"], ["1", "1", "1"], ["2", "2", "2"]]
+    _, out, _ = run(capsys, "topics", "score", models["switching"], folder / "odd.txt", "--words")
+    assert [row[3] for row in table(out)[1:]] == ["1"] * 6

@@ -21,10 +21,13 @@ from corpuscle.cli.common import (
     check_output,
     emit,
     given,
+    one_line,
 )
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from corpuscle.text import Corpus
     from corpuscle.topics import TopicModel
 
@@ -76,6 +79,16 @@ def _load(path: str) -> Any:
     loaded = read(path, (NgramTopicModel.KIND, RescalingModel.KIND))
     home = NgramTopicModel if loaded.kind == NgramTopicModel.KIND.name else RescalingModel
     return home.from_container(loaded)
+
+
+def _table(path: str, heading: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write tab-separated values, fractions with four decimals."""
+    from corpuscle.text.files import write_atomically
+
+    with write_atomically(path, "w") as out:
+        out.write("\t".join(heading) + "\n")
+        for row in rows:
+            out.write("\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in row) + "\n")
 
 
 def _model(context: typer.Context, method: str, order: str, **settings: Any) -> Any:
@@ -247,6 +260,109 @@ def perplexity(
         "words_per_second": corpus.n_tokens / max(seconds, 1e-9),
     }  # fmt: skip
     emit(figures, as_json, text)
+
+
+@app.command()
+def score(
+    model: ModelFile,
+    docs: Docs,
+    output: Output = "-",
+    words: Annotated[bool, typer.Option("--words", help="Every word with its surprisal in bits.")] = False,
+    particles: Particles = 10,
+    every: Every = 10,
+    mode: Mode = "weighted",
+    rejuvenate: Rejuvenate = False,
+    documents: Index = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """Log10 probability and perplexity of every sentence given all before it in its document (TSV: sentence, tokens,
+    oov, log10, perplexity, document)."""
+    import numpy as np
+
+    from corpuscle.text.vocab import UNKNOWN
+    from corpuscle.topics.products import document_names
+
+    check_output(output)
+    loaded = _load(model)
+    corpus = _read(docs, documents, loaded)
+    logs = loaded.log_probabilities(
+        corpus, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed, workers=workers
+    )
+    unknown = corpus.recode(loaded.vocab_).tokens == UNKNOWN
+    assert corpus.document_starts is not None
+    lengths = np.diff(corpus.document_starts).tolist()
+    names = [one_line(name) for name, n in zip(document_names(corpus), lengths, strict=True) for _ in range(n)]
+    sentence = np.repeat(np.arange(len(corpus)), corpus.lengths)
+    if words:
+        read = corpus.vocab.decode(corpus.tokens), (logs / -np.log(2)).tolist(), unknown.astype(int).tolist()
+        by_word = ((i + 1, *row, names[i]) for i, *row in zip(sentence.tolist(), *read, strict=True))
+        _table(output, ("sentence", "word", "bits", "oov", "document"), by_word)
+        return
+    sums, oov = (np.bincount(sentence, values, len(corpus)) for values in (logs, unknown))
+    with np.errstate(all="ignore"):
+        perplexity = np.exp(-sums / corpus.lengths).tolist()
+    log10 = [f"{value:.6f}" for value in sums / np.log(10)]
+    rows = zip(range(1, len(corpus) + 1), corpus.lengths, oov.astype(int), log10, perplexity, names, strict=True)
+    _table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
+
+
+@app.command()
+def apply(
+    context: typer.Context,
+    model: ModelFile,
+    docs: Docs,
+    output: Output = "-",
+    top: Annotated[int, typer.Option("--top", min=1, help="So many topics of each document.")] = 3,
+    words: Annotated[int, typer.Option("--words", min=1, help="Typical words of each topic.")] = 5,
+    shares: Annotated[bool, typer.Option("--shares", help="A line a document with the shares of all topics.")] = False,
+    particles: Particles = 10,
+    documents: Index = None,
+    seed: Seed = 1,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """What each document is about (TSV: document, words, oov, topic, share, typical words; a line for each of its
+    largest topics)."""
+    from corpuscle.topics import summaries
+    from corpuscle.topics.products import document_topics
+
+    check_output(output)
+    for name in ("top", "words"):
+        if shares and name in given(context):
+            raise SettingError(f"--{name} means nothing with --shares")
+    loaded = _load(model)
+    found = document_topics(loaded, _read(docs, documents, loaded), particles=particles, seed=seed, workers=workers)
+    if all(document.oov == document.words for document in found):
+        warn(_NOTHING_KNOWN)
+    typical = {topic.number: [word for word, _ in topic.words] for topic in summaries(loaded, words, 0)}
+    largest = [[int(k) + 1 for k in (-document.shares).argsort(kind="stable")[:top]] for document in found]
+    if output != "-" or not as_json:
+        begin = [(one_line(document.name), document.words, document.oov) for document in found]
+        heading = ["document", "words", "oov"]
+        if shares:
+            heading += [f"topic_{k}" for k in sorted(typical)]
+            _table(output, heading, ((*b, *d.shares.tolist()) for b, d in zip(begin, found, strict=True)))
+        else:
+            rows = (
+                (*b, k, float(d.shares[k - 1]), " ".join(typical[k]))
+                for b, d, topics in zip(begin, found, largest, strict=True)
+                for k in topics
+            )
+            _table(output, [*heading, "topic", "share", "typical"], rows)
+    if as_json:
+        values = [
+            {"document": document.name, "words": document.words, "oov": document.oov}
+            | (
+                {"shares": document.shares}
+                if shares
+                else {"topics": [{"topic": k, "share": document.shares[k - 1], "words": typical[k]} for k in topics]}
+            )
+            for document, topics in zip(found, largest, strict=True)
+        ]
+        emit({"documents": values}, True)
 
 
 @app.command()
