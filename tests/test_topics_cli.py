@@ -2,6 +2,7 @@
 
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from corpuscle.topics.products import document_topics, perplexities
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
 TOPICAL = METHODS[1:]
-MARKING = METHODS[1:4]
 
 
 def text_of(document, random, sentences=4, share=0.4):
@@ -264,3 +264,60 @@ def test_score_counts_unknown_words(capsys, folder, models):
     assert [row[1:3] + row[5:] for row in table(out)[1:]] == [["3", "3", "1"], ["1", "1", "1"], ["2", "2", "2"]]
     _, out, _ = run(capsys, "topics", "score", models["switching"], folder / "odd.txt", "--words")
     assert [row[3] for row in table(out)[1:]] == ["1"] * 6
+
+
+# ---- topics
+
+SHOWN = {
+    "topics": [
+        {"number": int, "share": FRACTION, "words": [[Any]],
+         "phrases": [{"text": str, "score": FRACTION, "customers": int}]}
+    ],
+    "contexts?": [{"text": str, "topical": FRACTION, "customers": int}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", TOPICAL)
+def test_topics_are_shown_as_text_as_a_table_and_as_json(capsys, models, tmp_path, method):
+    code, out, err = run(capsys, "topics", "show", models[method], "--tsv", tmp_path / "t.tsv", "--phrases", 2)
+    assert code == 0 and out.startswith("topic "), err
+    found = run_json(capsys, SHOWN, "topics", "show", models[method], "--phrases", 2)["topics"]
+    heading, *rows = table((tmp_path / "t.tsv").read_text())
+    assert heading == ["topic", "share", "words", "phrases"]
+    for row, topic in zip(rows, found, strict=True):
+        words, phrases = (word for word, _ in topic["words"]), (phrase["text"] for phrase in topic["phrases"])
+        assert row == [str(topic["number"]), f"{topic['share']:.4f}", " ".join(words), " | ".join(phrases)]
+    code, out, err = run(capsys, "topics", "show", models[method], "--tsv", "-", "--phrases", 2)
+    assert code == 0 and table(out) == [heading, *rows], err
+
+
+def test_a_model_without_topics_says_so(capsys, models):
+    code, out, _ = run(capsys, "topics", "show", models["hpylm"])
+    assert code == 0 and out == "no topics: a model of the method hpylm is one n-gram model\n"
+    run_json(capsys, SHOWN, "topics", "show", models["hpylm"])
+
+
+@pytest.mark.parametrize("method", ["hierarchical", "switching"])
+def test_contexts_with_few_customers_are_shown_on_demand(capsys, models, method):
+    few, many = (
+        run_json(capsys, SHOWN, "topics", "show", models[method], "--contexts", 500, "--least", least)["contexts"]
+        for least in (40, 1)
+    )
+    assert len(few) < len(many) and min(row["customers"] for row in few) >= 40
+    assert min(row["customers"] for row in many) < 20
+    code, out, _ = run(capsys, "topics", "show", models[method], "--contexts", 500)
+    at = out.splitlines().index("topical\tcustomers\tcontext")
+    rows = table(out)[at + 1 :]
+    assert code == 0 and [row[2] for row in rows].count("(no context)") == 1 and "" not in [row[2] for row in rows]
+
+
+def test_nothing_is_drawn_or_written_before_all_options_are_known_to_be_good(capsys, models, tmp_path):
+    files = ["--figure", tmp_path / "topics.svg", "--tsv", tmp_path / "topics.tsv"]
+    for method, options, reason in (
+        ("hpytm", ["--contexts", 5], "how topical a context is"),
+        ("switching", ["--least", 5], "--least means nothing without --contexts"),
+        ("switching", ["--figure", tmp_path / "no" / "such.svg"], "no such folder"),
+    ):
+        code, out, err = run(capsys, "topics", "show", models[method], *files, *options)
+        assert code == 2 and reason in err and out == "", err
+    assert list(tmp_path.iterdir()) == []

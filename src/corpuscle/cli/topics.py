@@ -338,69 +338,81 @@ def apply(
     if all(document.oov == document.words for document in found):
         warn(_NOTHING_KNOWN)
     typical = {topic.number: [word for word, _ in topic.words] for topic in summaries(loaded, words, 0)}
-    largest = [[int(k) + 1 for k in (-document.shares).argsort(kind="stable")[:top]] for document in found]
-    if output != "-" or not as_json:
-        begin = [(one_line(document.name), document.words, document.oov) for document in found]
-        heading = ["document", "words", "oov"]
+    values: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
+    for document in found:
+        about = {"document": document.name, "words": document.words, "oov": document.oov}
+        begin, by_topic = (one_line(document.name), document.words, document.oov), document.shares.tolist()
         if shares:
-            heading += [f"topic_{k}" for k in sorted(typical)]
-            _table(output, heading, ((*b, *d.shares.tolist()) for b, d in zip(begin, found, strict=True)))
+            values.append(about | {"shares": by_topic})
+            rows.append((*begin, *by_topic))
         else:
-            rows = (
-                (*b, k, float(d.shares[k - 1]), " ".join(typical[k]))
-                for b, d, topics in zip(begin, found, largest, strict=True)
-                for k in topics
-            )
-            _table(output, [*heading, "topic", "share", "typical"], rows)
+            best = [(int(k) + 1, by_topic[k]) for k in (-document.shares).argsort(kind="stable")[:top]]
+            shown = [{"topic": k, "share": share, "words": typical[k]} for k, share in best]
+            values.append(about | {"topics": shown})
+            rows += [(*begin, k, share, " ".join(typical[k])) for k, share in best]
+    if output != "-" or not as_json:
+        columns = [f"topic_{k}" for k in sorted(typical)] if shares else ["topic", "share", "typical"]
+        _table(output, ["document", "words", "oov", *columns], rows)
     if as_json:
-        values = [
-            {"document": document.name, "words": document.words, "oov": document.oov}
-            | (
-                {"shares": document.shares}
-                if shares
-                else {"topics": [{"topic": k, "share": document.shares[k - 1], "words": typical[k]} for k in topics]}
-            )
-            for document, topics in zip(found, largest, strict=True)
-        ]
         emit({"documents": values}, True)
 
 
 @app.command()
 def show(
+    context: typer.Context,
     model: ModelFile,
     words: Annotated[int, typer.Option("--words", min=1, help="Typical words of each topic.")] = 10,
     phrases: Annotated[int, typer.Option("--phrases", min=0, help="Phrases of each topic.")] = 5,
     contexts: Annotated[
         int, typer.Option("--contexts", min=0, help="So many of the least and of the most topical contexts.")
     ] = 0,
+    least: Annotated[
+        int, typer.Option("--least", min=1, help="Only contexts with so many customers, which say how topical it is.")
+    ] = 20,
     figure: Annotated[str | None, typer.Option("--figure", metavar="SVG", help="Draw the topics.")] = None,
+    tsv: Annotated[
+        str | None, typer.Option("--tsv", metavar="FILE", help="Write topic, share, words and phrases as a table.")
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Show topics with their words and phrases."""
     from corpuscle.topics import contexts as topical_contexts
     from corpuscle.topics import summaries
+    from corpuscle.topics.products import has_topics
 
-    if figure is not None:
-        check_output(figure)
+    for path in (figure, tsv):
+        if path is not None:
+            check_output(path)
+    if not contexts and "least" in given(context):
+        raise SettingError("--least means nothing without --contexts")
     loaded = _load(model)
+    table = topical_contexts(loaded, least) if contexts else []
     found = summaries(loaded, words, phrases)
     if figure is not None:
         _draw(figure, found)
+    if tsv is not None:
+        rows = (
+            (t.number, t.share, " ".join(word for word, _ in t.words), " | ".join(p.text for p in t.phrases))
+            for t in found
+        )
+        _table(tsv, ("topic", "share", "words", "phrases"), rows)
     values: dict[str, Any] = {
         "topics": [topic._asdict() | {"phrases": [p._asdict() for p in topic.phrases]} for topic in found]
     }
-    lines = []
-    for topic in found:
+    lines = [] if has_topics(loaded) else ["no topics: a model of the method hpylm is one n-gram model"]
+    for topic in found if has_topics(loaded) else ():
         lines.append(f"topic {topic.number}, {topic.share:.1%}: " + " ".join(word for word, _ in topic.words))
         if topic.phrases:
             lines.append("    " + " · ".join(phrase.text for phrase in topic.phrases))
     if contexts:
-        table = topical_contexts(loaded)
         shown = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
         values["contexts"] = [row._asdict() for row in shown]
-        lines += [f"{row.topical:.3f}\t{row.customers}\t{row.text}" for row in shown]
-    emit(values, as_json, "\n".join(lines))
+        lines.append("topical\tcustomers\tcontext")
+        lines += [f"{row.topical:.3f}\t{row.customers}\t{row.text or '(no context)'}" for row in shown]
+    if as_json or tsv != "-":
+        emit(values, as_json, "\n".join(lines))
 
 
 def _draw(path: str, found: list[Any]) -> None:
