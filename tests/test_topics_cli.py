@@ -16,6 +16,7 @@ from corpuscle.topics.products import document_topics, perplexities
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
 TOPICAL = METHODS[1:]
+MARKING = METHODS[1:4]
 
 
 def text_of(document, random, sentences=4, share=0.4):
@@ -321,3 +322,60 @@ def test_nothing_is_drawn_or_written_before_all_options_are_known_to_be_good(cap
         code, out, err = run(capsys, "topics", "show", models[method], *files, *options)
         assert code == 2 and reason in err and out == "", err
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- marked texts
+
+MARKED = {"documents": [{"document": str, "sentences": [[{"word": str, "topical": FRACTION, "topic": int}]]}]}
+
+
+def said(document):
+    return [" ".join(word["word"] for word in sentence) for sentence in document["sentences"]]
+
+
+@pytest.mark.parametrize("method", MARKING)
+def test_marked_texts_keep_their_names_and_sentences(capsys, folder, models, method):
+    found = run_json(capsys, MARKED, "topics", "mark", models[method], folder / "docs")["documents"]
+    assert [document["document"] for document in found] == ["first", "second", "third"]
+    for document in found:
+        assert said(document) == (folder / "docs" / f"{document['document']}.txt").read_text().splitlines()
+    code, out, err = run(capsys, "topics", "mark", models[method], folder / "docs", "--workers", 1)
+    expected = [
+        f"# {document['document']}\n"
+        + "".join(f"{w['word']}\t{w['topical']:.4f}\t{w['topic']}\n" for s in document["sentences"] for w in s)
+        for document in found
+    ]
+    assert code == 0 and out == "\n".join(expected), err
+    code, out, err = run(capsys, "topics", "mark", models[method], folder / "docs", "--lines", "--workers", 3)
+    expected = [
+        f"# {document['document']}\n"
+        + "".join(
+            " ".join(f"{w['word']}/{w['topic'] if w['topical'] > 0.5 else 0}" for w in sentence) + "\n"
+            for sentence in document["sentences"]
+        )
+        for document in found
+    ]
+    assert code == 0 and out == "\n".join(expected), err
+
+
+def test_documents_without_names_have_no_headings(capsys, folder, models):
+    code, out, _ = run(capsys, "topics", "mark", models["switching"], folder / "test.txt", "--lines")
+    words = [[token.rpartition("/")[0] for token in line.split()] for line in out.splitlines()]
+    assert code == 0 and [" ".join(line) for line in words] == (folder / "test.txt").read_text().splitlines()
+    found = run_json(capsys, MARKED, "topics", "mark", models["switching"], folder / "test.txt")["documents"]
+    assert [document["document"] for document in found] == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_a_document_of_one_word_can_be_marked(capsys, models, tmp_path):
+    (tmp_path / "one.txt").write_text("x1\n")
+    found = run_json(capsys, MARKED, "topics", "mark", models["switching"], tmp_path / "one.txt")["documents"]
+    assert [said(document) for document in found] == [["x1"]]
+    found = run_json(capsys, {"documents": [ABOUT]}, "topics", "apply", models["switching"], tmp_path / "one.txt")
+    assert found["documents"][0]["words"] == 1
+
+
+def test_a_file_of_marks_and_json_can_be_had_at_once(capsys, folder, models, tmp_path):
+    arguments = ["topics", "mark", models["switching"], folder / "docs"]
+    _, out, _ = run(capsys, *arguments)
+    run_json(capsys, MARKED, *arguments, "-o", tmp_path / "marks.tsv", "--figure", tmp_path / "first.svg")
+    assert (tmp_path / "marks.tsv").read_text() == out and (tmp_path / "first.svg").read_text().startswith("<svg")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from corpuscle.text import Corpus
     from corpuscle.topics import TopicModel
+    from corpuscle.topics.products import Mark
 
 __all__ = ["app"]
 
@@ -432,34 +433,68 @@ def mark(
     model: ModelFile,
     docs: Docs,
     output: Output = "-",
+    lines: Annotated[
+        bool, typer.Option("--lines", help="A sentence a line: every word with its topic, or 0 if not topical.")
+    ] = False,
     documents: Index = None,
     particles: Particles = 10,
     figure: Annotated[
         str | None, typer.Option("--figure", metavar="SVG", help="Draw the first document, topical words shaded.")
     ] = None,
     seed: Seed = 1,
+    workers: Workers = None,
     quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
-    """Mark topical words: a word a line, how topical it is, its topic; blank lines between documents."""
+    """Mark topical words: a word a line, how topical it is, its topic; the names of documents after #, blank lines
+    between documents."""
+    from itertools import pairwise
+
     from corpuscle.text.files import write_atomically
     from corpuscle.topics import mark as marked
+    from corpuscle.topics.products import document_names
 
     for path in (output, figure):
         if path is not None:
             check_output(path)
     loaded = _load(model)
     corpus = _read(docs, documents, loaded)
-    found = marked(loaded, corpus, particles=particles, seed=seed)
-    with write_atomically(output, "w") as out:
-        for number, document in enumerate(found):
-            if number:
-                out.write("\n")
-            for word, topical, topic in zip(document.words, document.topical, document.topics, strict=True):
-                out.write(f"{word}\t{topical:.4f}\t{topic}\n")
+    found = marked(loaded, corpus, particles=particles, seed=seed, workers=workers)
+    assert corpus.document_starts is not None
+    texts = [
+        _sentences(document, corpus.lengths[first:last].tolist())
+        for document, (first, last) in zip(found, pairwise(corpus.document_starts.tolist()), strict=True)
+    ]
+    if output != "-" or not as_json:
+        with write_atomically(output, "w") as out:
+            for number, sentences in enumerate(texts):
+                out.write("\n" if number else "")
+                if corpus.labels is not None:
+                    out.write(f"# {one_line(corpus.labels[number])}\n")
+                for sentence in sentences:
+                    if lines:
+                        out.write(" ".join(f"{word}/{topic if share > 0.5 else 0}" for word, share, topic in sentence))
+                        out.write("\n")
+                    else:
+                        out.writelines(f"{word}\t{share:.4f}\t{topic}\n" for word, share, topic in sentence)
     if figure is not None:
         from corpuscle.figures import shaded_text
 
-        last = len(corpus) if corpus.document_starts is None else int(corpus.document_starts[1])
-        sentences = [corpus.words(i) for i in range(last)]
+        first_text = [[word for word, _, _ in sentence] for sentence in texts[0]]
         with write_atomically(figure, "w") as out:
-            out.write(shaded_text(sentences, found[0].topical.tolist(), found[0].topics.tolist()) + "\n")
+            out.write(shaded_text(first_text, found[0].topical.tolist(), found[0].topics.tolist()) + "\n")
+    if as_json:
+        fields = ("word", "topical", "topic")
+        values = [
+            {"document": name, "sentences": [[dict(zip(fields, w, strict=True)) for w in s] for s in sentences]}
+            for name, sentences in zip(document_names(corpus), texts, strict=True)
+        ]
+        emit({"documents": values}, True)
+
+
+def _sentences(document: Mark, lengths: list[int]) -> list[list[tuple[str, float, int]]]:
+    """The words of a document, how topical they are, and their topics, by sentence; empty sentences are left out."""
+    from itertools import islice
+
+    words = zip(document.words, document.topical.tolist(), document.topics.tolist(), strict=True)
+    return [list(islice(words, n)) for n in lengths if n]
