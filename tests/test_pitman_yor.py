@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hostile import survives_hostile_edits
 from schemas import last_line_conforms
+from topic_brute import Brute
 
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.engine import gibbs, smoothing
 from corpuscle.engine.seating import verify
+from corpuscle.engine.topic_seats import SEPARATE
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.lm import HpyModel, Mixture, NgramModel, read_arpa, write_arpa
 from corpuscle.lm import pitman_yor as module
@@ -125,6 +127,22 @@ def test_the_sweeps_of_infinite_order_keep_every_count_sound():
             sampler.step(sweep, step)
         sampler.finish(sweep)
         assert verify(sampler.pool, variable=True).sum() == corpus.n_tokens + len(corpus)
+
+
+@pytest.mark.parametrize("deepest", [0, 1, 2])
+def test_the_joint_probability_of_infinite_order_is_that_of_all_its_choices(deepest):
+    symbols, found = np.array([START, 3, 4, END], np.int32), {}
+    for seed in range(300):
+        sampler = VariableSampler(symbols, deepest, 0.25, seed)
+        sampler.pool.discounts[:], sampler.pool.strengths[:] = 0.3, 0.6
+        sampler.step(0, 0)
+        found[tuple(sampler.depths[1:].tolist())] = np.exp(sampler.log_joint())
+    brute, words = Brute(SEPARATE, 4, [0.3] * 3, [0.6] * 3), (3, 4, END)
+    contexts = [tuple(symbols[max(0, i - deepest) : i].tolist()) for i in (1, 2, 3)]
+    for depths, joint in found.items():  # every word is another one, so there is but one seating
+        used = [(1, h[len(h) - depth :], w) for h, depth, w in zip(contexts, depths, words, strict=True)]
+        assert joint == pytest.approx(Brute.stopping(contexts, depths) * brute.likelihood(used), rel=1e-9)
+    assert len(found) > 2 * deepest
 
 
 def test_averaging_is_not_worse_than_the_mean_of_samples_and_context_helps():

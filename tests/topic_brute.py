@@ -78,6 +78,17 @@ class Brute:
             states = found
         return sum(states.values())
 
+    @staticmethod
+    def stopping(contexts, depths, prior=(4.0, 1.0)):
+        """P(every word uses so much of its context), in models of infinite order; the last choice is none."""
+        counts, result = defaultdict(lambda: list(prior)), 1.0
+        for h, depth in zip(contexts, depths, strict=True):
+            for m in range(min(depth + 1, len(h))):
+                seen, passed = counts[h[len(h) - m :]], int(m < depth)
+                result *= seen[passed] / sum(seen)
+                seen[passed] += 1
+        return result
+
     def posterior(self, documents, alpha, order):
         """P(topics of all words | words): a dict. ``documents``: lists of words, each a sentence that 1 begins."""
         first = 0 if self.method == SWITCHING else 1

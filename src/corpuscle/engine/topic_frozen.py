@@ -294,11 +294,15 @@ def likelihoods(
 
 
 def used_depths(sample: Mapping[str, np.ndarray], stop_prior: tuple[float, float] = (4.0, 1.0)) -> np.ndarray:
-    """The probability that a word with more context uses just that of each row: float64 (rows,)."""
+    """The probability that a word after the context of each row uses just that of it: float64 (rows,).
+
+    Where the context is as long as can be nothing is left to choose.
+    """
     row_parent, _ = _tree(sample["row_symbols"], sample["row_children"], int(sample["row_children"][0]))
     above, depth = _tree(sample["context_symbols"], sample["context_children"], 1)
     stops, passes = sample["stops"][:, 0] + stop_prior[0], sample["stops"][:, 1] + stop_prior[1]
-    stop, reach = stops / (stops + passes), np.ones(len(depth))
+    stop = np.where(depth == len(sample["discounts"]) - 1, 1.0, stops / (stops + passes))
+    reach = np.ones(len(depth))
     for m in range(1, int(depth.max()) + 1):
         here = np.flatnonzero(depth == m)
         reach[here] = reach[above[here]] * (1.0 - stop[above[here]])

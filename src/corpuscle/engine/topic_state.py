@@ -205,7 +205,10 @@ def log_joint(seats: Seats) -> float:
         total += log_seating(restaurants(seats.switch))
         total += sum(float(n * np.log(top)) for n, top in zip(tables, tops, strict=True) if n)
     if not seats.fixed:
-        stops, passes = seats.contexts[:, at.STOPPED], seats.contexts[:, at.PASSED]
+        # A word that uses all the context it has did not choose to stop.
+        forced = seats.words[seats.words[:, at.ROW] == seats.words[:, at.LONGEST], at.ROW]
+        forced = np.bincount(seats.rows[forced, at.CONTEXT], minlength=len(seats.contexts))
+        stops, passes = seats.contexts[:, at.STOPPED] - forced, seats.contexts[:, at.PASSED]
         seen = stops + passes > 0
         a, b = seats.numbers[at.STOP_PRIOR :]
         total += float((betaln(stops[seen] + a, passes[seen] + b) - betaln(a, b)).sum())

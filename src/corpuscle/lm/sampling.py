@@ -188,6 +188,8 @@ class VariableSampler(Sampler):
 
         nodes = self.pool.nodes[self.pool.nodes[:, STOPS] + self.pool.nodes[:, PASSES] > 0]
         nodes = nodes[nodes[:, PARENT] >= -1]
+        # Where a context cannot be longer nothing is left to choose.
+        nodes = nodes[(nodes[:, SYMBOL] != START) & (nodes[:, LAW] < len(self.pool.discounts) - 1)]
         stopping = betaln(nodes[:, STOPS] + STOP_PRIOR[0], nodes[:, PASSES] + STOP_PRIOR[1]) - betaln(*STOP_PRIOR)
         return super().log_joint() + float(stopping.sum())
 
