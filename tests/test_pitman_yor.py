@@ -18,7 +18,7 @@ from corpuscle.lm import HpyModel, Mixture, NgramModel, read_arpa, write_arpa
 from corpuscle.lm import pitman_yor as module
 from corpuscle.lm.sampling import FixedSampler, VariableSampler
 from corpuscle.model import Checkpoint
-from corpuscle.text import Corpus
+from corpuscle.text import Corpus, Preprocessing
 from corpuscle.text.vocab import END, START
 
 
@@ -227,6 +227,9 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
         learner.fit(corpus, checkpoint=checkpoint)
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)
+    with pytest.raises(InputError, match="lowercase was False and is True now"):
+        spelled = Preprocessing(lowercase=True)
+        HpyModel(order, **settings, preprocessing=spelled).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="iterations was 12"):
         HpyModel(order, **settings | {"iterations": 13}).checkpoint(corpus, path, resume=True)
     again = HpyModel(order, **settings)

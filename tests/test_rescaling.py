@@ -9,7 +9,7 @@ from corpuscle.engine import gibbs
 from corpuscle.engine.particles import Likelihoods, Reader
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import Checkpoint
-from corpuscle.text import Corpus
+from corpuscle.text import Corpus, Preprocessing
 from corpuscle.text.vocab import END, START
 from corpuscle.topics import rescaling
 from corpuscle.topics.rescaling import RescalingModel, WordModel
@@ -163,6 +163,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     stopped(corpus, path, monkeypatch, stop_at)
     with pytest.raises(InputError, match="other data"):
         RescalingModel(**SMALL).checkpoint(corpus.with_documents([0, len(corpus)]), path, resume=True)
+    with pytest.raises(InputError, match="lowercase was False and is True now"):
+        RescalingModel(**SMALL, preprocessing=Preprocessing(lowercase=True)).checkpoint(corpus, path, resume=True)
     resumed(corpus, path)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
     assert not (tmp_path / "m.partial").exists()

@@ -12,8 +12,8 @@ from hostile import survives_hostile_edits
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.engine.topic_frozen import likelihoods
-from corpuscle.errors import CorpuscleError, InputError, Interrupted, SettingError
-from corpuscle.text import Corpus
+from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted, SettingError
+from corpuscle.text import Corpus, Preprocessing
 from corpuscle.topics import (
     DocumentReader,
     NgramTopicModel,
@@ -239,6 +239,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
     interrupted(learner(method, order), corpus, path, stop_at)
     with pytest.raises(InputError, match="other data"):
         learner(method, order).checkpoint(corpus[4:], path, resume=True)
+    with pytest.raises(InputError, match="digits was False and is True now"):
+        learner(method, order, preprocessing=Preprocessing(digits=True)).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="iterations was 8 and is 9"):
         learner(method, order, iterations=9).checkpoint(corpus, path, resume=True)
     again = learner(method, order)

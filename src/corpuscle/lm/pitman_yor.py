@@ -153,7 +153,7 @@ class HpyModel(LanguageModel):
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = {name: value for name, (value, _) in self.settings().items()}
+        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
         return Checkpoint(path, PARTIAL, settings, corpus.signature(), resume=resume)
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:

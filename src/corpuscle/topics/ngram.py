@@ -178,7 +178,7 @@ class NgramTopicModel(TopicModel):
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = {name: value for name, (value, _) in self.settings().items()}
+        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
         digest = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
         return Checkpoint(path, PARTIAL, settings, f"{corpus.signature()}-{digest}", resume=resume)
 
