@@ -11,7 +11,7 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import Checkpoint
 from corpuscle.text import Corpus, Preprocessing
 from corpuscle.text.vocab import END, START
-from corpuscle.topics import rescaling
+from corpuscle.topics import DocumentReader, rescaling
 from corpuscle.topics.rescaling import RescalingModel, WordModel
 
 SMALL = {"topics": 3, "iterations": 20, "word_iterations": 6, "samples": 2, "min_count": 1}

@@ -6,8 +6,9 @@ import numpy as np
 
 from corpuscle.engine.particles import Likelihoods, Reader
 from corpuscle.engine.topic_frozen import likelihoods
+from corpuscle.errors import SettingError
 from corpuscle.text.vocab import FIRST, START, UNKNOWN
-from corpuscle.topics.ngram import NgramTopicModel
+from corpuscle.topics.ngram import SAMPLED, NgramTopicModel
 
 __all__ = ["DocumentReader"]
 
@@ -22,6 +23,8 @@ class DocumentReader:
     """
 
     def __init__(self, model: NgramTopicModel, *, particles: int = 10, seed: int = 1):
+        if not isinstance(model, NgramTopicModel):
+            raise SettingError(f"reading along needs a model of the method {', '.join(SAMPLED)}")
         self.model = model
         self._readers = [Reader(sample["alpha"], particles=particles, seed=seed) for sample in model.samples_]
         self._history = [START]
