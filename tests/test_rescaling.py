@@ -100,13 +100,6 @@ def test_topics_help_on_documents_that_have_them():
     assert model.log_probabilities(other).mean() > np.log(word_probabilities(model, other)).mean() + 0.05
 
 
-def test_the_top_words_of_topics_are_their_own():
-    tops = trained(iterations=100).top_words(4)
-    assert len(tops) == 3 and all(len(set(top)) == 4 for top in tops)
-    kinds = [sorted(int(word[1:]) % 4 for word in top)[1:3] for top in tops]  # the kind of the middle two
-    assert sorted(kinds) == [[0, 0], [1, 1], [2, 2]]
-
-
 def test_perplexity_is_of_words_with_an_interval_over_documents():
     model, other = trained(), documents(seed=2, n=4)
     figures = model.perplexity(other, draws=50, particles=3)
@@ -211,6 +204,23 @@ def test_settings_that_make_no_sense_are_refused(settings, reason):
         RescalingModel(**settings)
 
 
-def test_documents_of_single_words_are_an_error():
+def test_texts_too_small_for_topics_are_an_error():
     with pytest.raises(InputError, match="no document has two words"):
         trained(Corpus.from_sentences([["a"], ["b"]]).with_documents([0, 1, 2]))
+    same = Corpus.from_sentences([["a", "a"], ["a", "a", "a"]]).with_documents([0, 1, 2])
+    with pytest.raises(InputError, match="fewer than two different words occur 1 times"):
+        trained(same)
+    rare = Corpus.from_sentences([["a", "b"], ["c", "d"]]).with_documents([0, 1, 2])
+    with pytest.raises(InputError, match="fewer than two different words occur 2 times"):
+        trained(rare, min_count=2)
+
+
+def test_every_sweep_of_the_topics_is_logged():
+    logged = []
+    model = RescalingModel(**SMALL).fit(documents(), log=lambda sweep, value: logged.append((sweep, value)))
+    assert logged == list(enumerate(model.history_.tolist())) and len(logged) == SMALL["iterations"] + 1
+
+
+def test_it_cannot_be_read_along():
+    with pytest.raises(SettingError, match="reading along needs a model of the method hpylm, hpytm"):
+        DocumentReader(RescalingModel())

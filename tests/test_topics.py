@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -307,7 +308,7 @@ def test_settings_that_make_no_sense_are_errors():
     ):
         with pytest.raises(SettingError, match=reason):
             NgramTopicModel(**settings)
-    one_word = Corpus.from_sentences([["a", "a", "a", "a", "a"]]).with_documents(np.array([0, 1]))
+    one_word = Corpus.from_sentences([["a", "a", "a"], ["a", "a"]]).with_documents(np.array([0, 1, 2]))
     with pytest.raises(InputError, match="two different words"):
         learner().fit(one_word)
     with pytest.raises(InputError, match="no document has two words"):
@@ -316,6 +317,26 @@ def test_settings_that_make_no_sense_are_errors():
         contexts(learner("hpytm").fit(collection()))
     with pytest.raises(SettingError, match="marking words"):
         mark(learner("hpylm").fit(collection()), collection())
+
+
+def test_a_single_document_is_learned_from_with_advice():
+    corpus = collection(documents=1)
+    with pytest.warns(CorpuscleWarning, match="a single document"):
+        learner(iterations=1).fit(corpus)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner("hpylm", iterations=1).fit(corpus)
+
+
+def test_every_sweep_is_logged_and_the_history_of_a_resumed_run_is_whole(tmp_path):
+    corpus, logged = collection(), []
+    interrupted(learner(), corpus, tmp_path / "m", 6)
+    model = learner()
+    with model.checkpoint(corpus, tmp_path / "m", resume=True) as checkpoint:
+        model.fit(corpus, checkpoint=checkpoint, log=lambda sweep, value: logged.append((sweep, value)))
+    whole = list(enumerate(learner().fit(corpus).history_.tolist()))
+    assert list(enumerate(model.history_.tolist())) == whole and logged == whole[-len(logged) :]
+    assert 0 < len(logged) < len(whole)
 
 
 # ---- commands

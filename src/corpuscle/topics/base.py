@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.errors import InputError, warn
 from corpuscle.measure import Result, perplexity
 from corpuscle.model import Part, save_part
 from corpuscle.text.corpus import Corpus
@@ -26,17 +27,32 @@ class TopicModel(ABC):
     """A distribution over documents, one word after the other; sentences begin anew, but their ends are not predicted.
 
     ``vocab_`` are the words that it knows, ``topics`` how many topics it has, ``order`` how many words it looks at (the
-    predicted one included); ``unk`` and ``preprocessing`` say how its texts are read; ``items_`` are hashes of the
-    sentences that it has learned from, ``history_`` the log probability of text and state after each sweep.
+    predicted one included); words that occur less than ``min_count`` times are unknown, ``unk`` and ``preprocessing``
+    say how its texts are read; ``items_`` are hashes of the sentences that it has learned from, ``history_`` the log
+    probability of text and state after each sweep.
     """
 
     topics: int
     order: int
+    min_count: int
     unk: str
     preprocessing: Preprocessing
     vocab_: Vocab
     items_: np.ndarray
     history_: np.ndarray
+
+    def _known_words(self, corpus: Corpus) -> Corpus:
+        """A text to learn from, its rare words unknown; sets ``vocab_``. ``InputError`` if it is too small."""
+        lengths = np.diff(document_bounds(corpus))
+        if not (lengths > 1).any():
+            raise InputError(None, None, "no document has two words")
+        if len(lengths) == 1 and self.topics > 1:
+            warn("the text is a single document; topics are what tells documents apart, and blank lines end them")
+        self.vocab_, mapping = corpus.vocab.cut(self.min_count)
+        corpus = corpus.map_tokens(mapping, self.vocab_)
+        if len(np.unique(corpus.tokens)) < 2:
+            raise InputError(None, None, f"fewer than two different words occur {self.min_count} times")
+        return corpus
 
     @abstractmethod
     def log_probabilities(

@@ -191,11 +191,8 @@ class NgramTopicModel(TopicModel):
     ) -> NgramTopicModel:
         """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets every sweep's number and log
         probability."""
-        bounds = document_bounds(corpus)
-        if not (np.diff(bounds) > 1).any():
-            raise InputError(None, None, "no document has two words")
-        self.items_ = item_hashes(corpus)
-        self.provenance = {"documents": len(bounds) - 1, "sentences": len(corpus), "tokens": corpus.n_tokens}
+        self.items_, documents = item_hashes(corpus), len(document_bounds(corpus)) - 1
+        self.provenance = {"documents": documents, "sentences": len(corpus), "tokens": corpus.n_tokens}
         with ExitStack() as stack:
             if checkpoint is None:
                 checkpoint = stack.enter_context(self.checkpoint(corpus, None))
@@ -205,10 +202,7 @@ class NgramTopicModel(TopicModel):
 
     def chain(self, corpus: Corpus) -> TopicSampler:
         """The sampler that ``fit`` runs on a text, before its first sweep; sets ``vocab_``."""
-        self.vocab_, mapping = corpus.vocab.cut(self.min_count)
-        corpus = corpus.map_tokens(mapping, self.vocab_)
-        if len(np.unique(corpus.tokens)) < 2:
-            raise InputError(None, None, f"fewer than two different words occur {self.min_count} times")
+        corpus = self._known_words(corpus)
         blocks = self.sampler == "table" and (self.topics > 1 or self.method == "switching")
         return TopicSampler(
             corpus, self.topics, SAMPLED[self.method], self.order - 1, fixed=not self.infinite, blocks=blocks,

@@ -165,26 +165,25 @@ class RescalingModel(TopicModel):
         documents = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
         return Checkpoint(path, PARTIAL, settings, f"{corpus.signature()}-{documents}", resume=resume)
 
-    def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> RescalingModel:
-        """Learn from documents; ``checkpoint`` keeps unfinished work."""
+    def fit(
+        self,
+        corpus: Corpus,
+        *,
+        checkpoint: Checkpoint | None = None,
+        log: Callable[[int, float], None] | None = None,
+    ) -> RescalingModel:
+        """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
+        every sweep of the topics."""
         bounds = document_bounds(corpus)
-        if not (np.diff(bounds) > 1).any():
-            raise InputError(None, None, "no document has two words")
+        known = self._known_words(corpus)
         self.items_ = item_hashes(corpus)
         self.provenance = {"documents": len(bounds) - 1, "sentences": len(corpus), "tokens": corpus.n_tokens}
-        self.vocab_ = vocab = corpus.vocab.cut(self.min_count)[0]
         with ExitStack() as stack:
             if checkpoint is None:
                 checkpoint = stack.enter_context(self.checkpoint(corpus, None))
-            lda = Lda(
-                _rows(corpus.recode(vocab).tokens),
-                bounds,
-                len(vocab) - 2,
-                self.topics,
-                prior=self.prior,
-                seed=self.seed,
-            )
-            history, extra = self._find_topics(lda, checkpoint)
+            rows = _rows(known.tokens)
+            lda = Lda(rows, bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
+            history, extra = self._find_topics(lda, checkpoint, log)
             inner = _Inner(checkpoint, self.iterations + 1, lambda: _state(lda, history), extra)
             self.words_.fit(corpus, checkpoint=cast(Checkpoint, inner))
         self.types_, self.alpha_ = lda.types.copy(), lda.alpha.copy()
@@ -192,7 +191,9 @@ class RescalingModel(TopicModel):
         self._forget()
         return self
 
-    def _find_topics(self, lda: Lda, checkpoint: Checkpoint) -> tuple[list[float], dict[str, Any]]:
+    def _find_topics(
+        self, lda: Lda, checkpoint: Checkpoint, log: Callable[[int, float], None] | None
+    ) -> tuple[list[float], dict[str, Any]]:
         """All sweeps of the topics, from where the checkpoint stands."""
         extra = {"words": False, "kept": 0, "infinite": False, "n_topics": self.topics}
         history: list[float] = []
@@ -221,6 +222,8 @@ class RescalingModel(TopicModel):
                     step += 1
                     keep(sweep, step)
                 history.append(lda.finish(sweep))
+                if log is not None:
+                    log(sweep, history[-1])
                 sweep, step = sweep + 1, 0
                 keep(sweep, step)
         return history, extra
@@ -303,12 +306,6 @@ class RescalingModel(TopicModel):
             for _ in pool.map(read, range(len(bounds) - 1)):
                 pass
         return out
-
-    def top_words(self, n: int = 10) -> list[list[str]]:
-        """The words that say most about each topic: those with the largest shares of its divergence from p(w)."""
-        weight = self._by_type * np.log(self._by_type / self._common[:, None])
-        best = np.argsort(-weight, axis=0, kind="stable")[:n].T
-        return [[self.vocab_.word(int(row) + FIRST - 1 if row else 0) for row in rows] for rows in best]
 
     # ---- keeping
 
