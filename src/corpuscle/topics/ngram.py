@@ -14,7 +14,7 @@ The fifth is ``RescalingModel``. A new document is read from left to right with 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cached_property
@@ -323,15 +323,14 @@ class NgramTopicModel(TopicModel):
         by_sample = self.sample_log_probabilities(corpus, **reading)
         return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
 
-    def document_likelihoods(self, corpus: Corpus, sample: int = -1) -> list[Likelihoods]:
-        """What one sample says about the words of every document."""
+    def document_likelihoods(self, corpus: Corpus, sample: int = -1) -> Iterator[Likelihoods]:
+        """What one sample says about the words of every document, one after the other."""
         corpus = corpus.recode(self.vocab_)
         symbols, places, available = stream_of(corpus, self.order - 1)
-        bounds = document_bounds(corpus)
-        return [
-            likelihoods(self._predictors[sample], self.topics, symbols, places[a:b], corpus.tokens[a:b], available[a:b])
-            for a, b in pairwise(bounds.tolist())
-        ]
+        for a, b in pairwise(document_bounds(corpus).tolist()):
+            yield likelihoods(
+                self._predictors[sample], self.topics, symbols, places[a:b], corpus.tokens[a:b], available[a:b]
+            )
 
     # ---- keeping
 
