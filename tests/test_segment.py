@@ -25,6 +25,7 @@ from corpuscle.segment.letters import (
 )
 from corpuscle.segment.material import prepare
 from corpuscle.text import Corpus, read_strings
+from corpuscle.text.scripts import TYPES
 
 
 def language(seed=1, sentences=150, words=30):
@@ -67,6 +68,14 @@ def test_phrases_are_words_with_marks_between_them():
     assert segmented_bytes(letters, cuts, "words") == b"new_york is big\n"
 
 
+def test_reserved_symbols_are_text_like_any_other():
+    for unk in ("unknown", "literal"):
+        letters = letters_of(read_strings(["ab <unk> ab"], unk=unk))
+        assert segmented_bytes(letters, (letters.gaps == FORCED).astype(np.uint8), "characters") == b"ab <unk> ab\n"
+    phrase = letters_of(read_strings(["new york <unk> is"]), "words")
+    assert segmented_bytes(phrase, np.zeros(4, np.uint8), "words") == b"new_york_<unk>_is\n"
+
+
 def test_long_lines_are_cut_after_punctuation():
     line = "a" * 300 + "." + "b" * 300 + "c" * 600
     with pytest.warns(CorpuscleWarning, match="1 lines have more than 500"):
@@ -93,12 +102,23 @@ def test_punctuation_stands_alone_but_for_numbers():
 # ---- learning
 
 
+def test_punctuation_that_is_part_of_given_words_is_a_letter():
+    names = ["ジョン・スミス", "ポール・スミス", "ジョン・レノン"]
+    gold = read_strings([f"{name} は 来た 。" for name in names] * 4, unk="literal")
+    model = NestedSegmenter(iterations=5, max_word=8).fit(gold=gold)
+    assert model.types and model.inner_marks_ == ["・"]
+    assert segmentation_scores(gold, model.segment(gold, spaces="remove"), draws=1)["f1"] == 1.0
+    letters = letters_of(read_strings(["・は。"]))
+    assert around_punctuation(letters, letters.gaps, ["・"]).tolist() == [0, 0, FORCED]
+
+
 def test_words_are_found_without_any_dictionary(model):
     found = model.segment(raw(GOLD))
     scores = segmentation_scores(Corpus.from_sentences(GOLD), found, draws=10)
     assert scores["f1"] > 0.7 and scores["lexicon_f1"] > 0.6
     assert ["".join(s) for s in found] == ["".join(s) for s in GOLD]
-    assert model.history_.shape == (1, 13, 5) and model.history_[0, -1, 0] > model.history_[0, 0, 0]
+    assert model.history_.shape == (1, 13, len(model.history_columns()))
+    assert model.history_[0, -1, 0] > model.history_[0, 0, 0]
 
 
 def test_segmented_lines_help_and_are_enough():
@@ -136,6 +156,16 @@ def test_joiners_forbid_boundaries():
         NestedSegmenter(iterations=1, joiner="+", max_word=3).fit(read_strings(["a+b+c+d"]))
 
 
+def test_a_stretch_that_no_word_can_be_is_refused_where_it_stands(model):
+    joined = NestedSegmenter(iterations=2, joiner="+", max_word=4).fit(read_strings(["abab", "ab", "ba"]))
+    texts = [read_strings(["ab", "ba"]), read_strings(["ab", "", "ab" * 300, "ab+a+b+a+b"])]
+    with pytest.raises(InputError) as error:
+        list(joined.segment_lines(iter(texts)))
+    assert error.value.line == 6
+    with pytest.raises(InputError, match="longer than a word of 4"):
+        joined.perplexity(texts[1][3:])
+
+
 def test_phrases_of_words_are_found():
     random = np.random.default_rng(1)
     lines = [" ".join(random.choice(["new york", "is", "was", "big", "he"], 6)) for _ in range(120)]
@@ -145,22 +175,41 @@ def test_phrases_of_words_are_found():
 
 
 def test_empty_lines_stay_and_single_letters_are_sentences():
-    text = Corpus.from_sentences([["a"], [], ["ab"], ["a"]])
-    model = NestedSegmenter(iterations=2).fit(text)
-    assert [len(s) > 0 for s in model.segment(text)] == [True, False, True, True]
+    text = Corpus.from_sentences([["a"], [], ["ab"], ["a"], []])
+    for model in (NestedSegmenter(iterations=2).fit(text), NestedSegmenter(iterations=2).fit(text[:2], text[2:])):
+        assert [len(s) > 0 for s in model.segment(text)] == [True, False, True, True, False]
     assert [list(s) for s in model.segment(Corpus.from_sentences([["zzz"], []]))][1] == []
 
 
-def test_a_chain_begins_with_words_of_branching_entropy_unless_words_are_given():
-    text = raw(GOLD[:40])
+@pytest.mark.parametrize("order, length", [(2, 250), (3, 7), (2, 30)])
+def test_there_is_always_room(order, length):
+    random = np.random.default_rng(length)
+    text = Corpus.from_sentences([["".join(random.choice(list("ab"), length))] for _ in range(40)])
+    NestedSegmenter(order, iterations=2, mh=True).fit(text)
+
+
+def test_a_chain_begins_with_given_words_and_words_of_branching_entropy():
+    text = raw(GOLD)
     first = prepare(text, None, NestedSegmenter(max_word=6)).material.first_words(6)
     ways = [NestedSegmenter(iterations=1, max_word=6, start=start) for start in ("branching", "growing")]
     begun, grown = (model.fit(text) for model in ways)
     assert begun.history_[0, 0, 2] == first.sum()
     assert np.isnan(begun.history_[0, 0, 1]) and grown.history_[0, 0, 1] > 1.0  # nothing has been cut; all has been
-    gold = read_strings([" ".join(words) for words in GOLD[40:50]])
-    begun, grown = (model.fit(text, gold) for model in ways)
+    few, many = (Corpus.from_sentences(lines) for lines in ([["ab", "ba"]], GOLD))
+    material = prepare(text, few, ways[0]).material
+    assert ways[0].fit(text, few).history_[0, 0, 2] == material.first_words(6).sum()
+    assert material.first_words(6)[-4:].tolist() == [1, 0, 1, 0]
+    begun, grown = (model.fit(text, many) for model in ways)
     assert np.array_equal(begun.history_, grown.history_)
+
+
+def test_few_given_lines_are_no_worse_than_none():
+    gold = Corpus.from_sentences(language(2, 400, 60))
+    text, found = gold[10:], []
+    for given in (None, gold[:1], gold[:10]):
+        model = NestedSegmenter(iterations=20, max_word=6, spaces="remove").fit(text, given)
+        found.append(segmentation_scores(text, model.segment(text), draws=1)["f1"])
+    assert min(found[1:]) > found[0] - 0.02
 
 
 @pytest.mark.parametrize(
@@ -183,6 +232,15 @@ def test_perplexity_sums_over_segmentations_and_the_best_is_one_of_them(model):
     assert best["word_perplexity"] > best["perplexity"]
     strange = model.perplexity(raw([["\u4e2d\u6587"]]), draws=10)
     assert strange["unknown"] == 2 and np.isfinite(strange["perplexity"])
+
+
+def test_the_perplexity_of_given_words_is_that_of_one_segmentation(model):
+    gold = Corpus.from_sentences(GOLD[:20])
+    given, all_of_them = (model.perplexity(gold, spaces=s, draws=1)["perplexity"] for s in ("gold", "remove"))
+    best = model.segment(gold, spaces="remove")
+    assert all_of_them < model.perplexity(best, spaces="gold", draws=1)["perplexity"] <= given
+    of_best = model.perplexity(gold, best=True, draws=1)["perplexity"]
+    assert model.perplexity(best, spaces="gold", draws=1)["perplexity"] == pytest.approx(of_best, rel=1e-12)
 
 
 def test_boundary_probabilities_agree_with_the_best_segmentation(model):
@@ -261,6 +319,15 @@ def interrupted(corpus, path, steps, **settings):
     with again.checkpoint(corpus, None, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
     return path.read_bytes()
+
+
+@pytest.mark.parametrize("start", ["branching", "growing"])
+def test_a_run_that_is_stopped_before_all_sentences_have_come_ends_in_the_same_bytes(tmp_path, monkeypatch, start):
+    monkeypatch.setattr("corpuscle.segment.chain._STEP", 400)
+    corpus = raw(GOLD * 2)
+    NestedSegmenter(iterations=6, max_word=6, samples=2, start=start).fit(corpus).save(tmp_path / "whole")
+    for steps in (1, 3, 6):
+        assert interrupted(corpus, tmp_path / "m", steps, start=start) == (tmp_path / "whole").read_bytes()
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 12])
@@ -402,6 +469,8 @@ def test_the_commands_print_tables(files, capsys):
     gaps = sum(len("".join(s)) - 1 for s in GOLD)
     assert len(tables["posterior"]) == 1 + gaps and tables["posterior"][1][:2] == ["1", "1"]
     assert len(tables["history"]) == 1 + 9
+    last = dict(zip(tables["history"][0], tables["history"][-1], strict=True))
+    assert 0 <= float(last["word_discount_1"]) < 1 and any(1 < float(last[f"length_{kind}"]) < 10 for kind in TYPES)
 
 
 def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
@@ -430,14 +499,20 @@ def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
         (["evaluate", "{gold}", "{other}"], "other.txt:1: "),
         (["evaluate", "{empty}", "{empty}"], "no words to score"),
         (["perplexity", "{model}", "{empty}"], "empty.txt: the text is empty"),
+        (["perplexity", "{model}", "{raw}", "--spaces", "gold"], "raw.txt:1: a stretch without boundaries"),
+        (["train", "{raw}", "--gold", "{long}", "-o", "{tmp}/m"], "long.txt:2: a given word has 300 letters"),
+        (["train", "{raw}", "{joined}", "--joiner", "+", "-o", "{tmp}/m"], "joined.txt:2: a stretch without"),
+        (["train", "{raw}", "-o", "{tmp}/m", "--method", "lines", "--order", "3"], "--order means nothing"),
     ],
 )
 def test_bad_input_is_one_line(files, tmp_path, capsys, command, reason):
     (tmp_path / "empty.txt").write_text("\n\n")
     (tmp_path / "bad.txt").write_bytes(b"ab\n\xff\n")
     (tmp_path / "other.txt").write_text("other words\n")
+    (tmp_path / "long.txt").write_text(f"a b\n{'a' * 300} b\n")
+    (tmp_path / "joined.txt").write_text("ab\n" + "+".join("a" * 20) + "\n")
     names = {"tmp": tmp_path, "raw": files / "raw.txt", "gold": files / "gold.txt", "model": files / "m"}
-    names |= {name: tmp_path / f"{name}.txt" for name in ("empty", "bad", "other")}
+    names |= {name: tmp_path / f"{name}.txt" for name in ("empty", "bad", "other", "long", "joined")}
     assert main(["segment", *(part.format(**names) for part in command)]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("error: ") and reason in error

@@ -11,7 +11,7 @@ from corpuscle import measure
 from corpuscle.errors import Interrupted, SettingError
 from corpuscle.random import Random
 from corpuscle.segment import DirichletSegmenter, TrivialSegmenter
-from corpuscle.text import Corpus
+from corpuscle.text import Corpus, read_strings
 
 
 def gold_text(sentences: int = 150, seed: int = 1) -> Corpus:
@@ -58,6 +58,15 @@ def test_forced_boundaries_are_kept():
     for found in model.segment(text):
         assert "".join(found) in ("ababab", "abcabc")
     assert all("abab" in "".join(found[: k + 1]) for found in model.segment(text[:1]) for k in [len(found) - 1])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_lines_of_one_letter_and_long_joined_stretches(order):
+    letters = Corpus.from_sentences([[letter] for letter in "abcdefghij"])
+    assert list(segmenter(order, iterations=2).fit(letters).segment(letters)) == list(letters)
+    text = read_strings(["abcdefg+h+i+j+kab"] * 5)
+    model = DirichletSegmenter(order, iterations=3, max_word=6, joiner="+").fit(text)
+    assert all("ghijk" in " ".join(words) and max(map(len, words)) <= 6 for words in model.segment(text))
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -91,10 +91,25 @@ def _baseline(method: str, options: set[str], settings: dict[str, Any]) -> Neste
 def _write_rule(method: str, units: str, output: str, options: set[str], as_json: bool) -> None:
     from corpuscle.segment import TrivialSegmenter
 
+    for name in sorted(options - {"method", "units", "output", "text", "quiet", "as_json"}):
+        raise SettingError(f"--{name.replace('_', '-')} means nothing to the method {method}, which learns nothing")
     rule = TrivialSegmenter(method, units=units)
     rule.origins = {name: "given" for name in options if name in ("method", "units")}
     rule.save(output)
     emit({"method": method, "units": units, "model": output}, as_json, f"{output}: {method}")
+
+
+def _place(line: int | None, files: list[str]) -> tuple[str, int | None]:
+    """The file, and the line in it, of a line of several files that were read one after the other."""
+    from corpuscle.text import read_text
+
+    if line is not None and "-" not in files:
+        for file in files:
+            lines = len(read_text(file, unk="literal"))
+            if line <= lines:
+                return file, line
+            line -= lines
+    return files[0], line
 
 
 @app.command()
@@ -189,7 +204,9 @@ def train(
         with model.checkpoint(unsegmented, segmented, output, resume) as checkpoint:
             model.fit(unsegmented, segmented, checkpoint=checkpoint).save(output)
     except InputError as error:
-        raise InputError(error.path or (text[0] if text else gold), error.line, error.reason) from error
+        if error.path:
+            raise
+        raise InputError(*_place(error.line, [*(text or []), *([gold] if gold else [])]), error.reason) from error
     last = model.history_[int(model.history_[:, -1, 0].argmax()), -1]
     result = {
         "method": model.method, "order": model.order, "max_word": model.max_word, "types": model.types,
@@ -225,9 +242,12 @@ def apply(
         if raw
         else iter_text(text, unk="literal", preprocessing=loaded.preprocessing, lines_per_chunk=5000)
     )
-    with write_atomically(output, "wb") as out:
-        for block in loaded.segment_lines(corpora, spaces=spaces):
-            out.write(block)
+    try:
+        with write_atomically(output, "wb") as out:
+            for block in loaded.segment_lines(corpora, spaces=spaces):
+                out.write(block)
+    except InputError as error:
+        raise InputError(error.path or text, error.line, error.reason) from error
 
 
 @app.command()
@@ -251,6 +271,8 @@ def evaluate(
     shares: dict[str, float] = {}
     if model is not None:
         loaded = _load_any(model, workers)
+        if loaded.units == "words":
+            raise InputError(model, None, "a model of phrases; only words can be measured")
         right = _read(loaded, gold)
         guess = loaded.segment(right, spaces="remove")
         shares = {"overlap_training": loaded.overlap(right)}
@@ -282,7 +304,8 @@ def perplexity_(
     text: Input = "-",
     best: Annotated[bool, typer.Option("--best", help="Of the best segmentation instead of all together.")] = False,
     spaces: Annotated[
-        str, typer.Option("--spaces", help="White space in the text: remove it, or forced boundaries.")
+        str,
+        typer.Option("--spaces", help="White space in the text: remove it, forced boundaries, or gold (all are)."),
     ] = "remove",
     seed: Seed = 1,
     workers: Workers = None,
@@ -335,7 +358,10 @@ def posterior(
     import numpy as np
 
     loaded = _load(model, workers)
-    letters, probabilities = loaded.posterior(_read(loaded, text), draws=draws, seed=seed, spaces=spaces)
+    try:
+        letters, probabilities = loaded.posterior(_read(loaded, text), draws=draws, seed=seed, spaces=spaces)
+    except InputError as error:
+        raise InputError(error.path or text, error.line, error.reason) from error
     line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))
     inner = np.flatnonzero(np.arange(len(line)) > letters.starts[line])
     strings, tokens = letters.vocab.strings, letters.tokens
@@ -348,13 +374,13 @@ def posterior(
 
 @app.command()
 def history(model: ModelFile, output: Output = "-", quiet: Quiet = False) -> None:
-    """What was noted after every sweep of training."""
-    from corpuscle.segment.chain import HISTORY
-
-    of_chains = _load(model, None).history_
+    """What was noted after every sweep of training, and the parameters that were drawn: discounts and strengths by the
+    length of the context, mean lengths of words by type."""
+    loaded = _load(model, None)
+    of_chains = loaded.history_
     rows = (
         (chain, sweep, *map(float, of_chains[chain, sweep]))
         for chain in range(of_chains.shape[0])
         for sweep in range(of_chains.shape[1])
     )
-    _table(output, "chain sweep " + " ".join(HISTORY), rows)
+    _table(output, "chain sweep " + " ".join(loaded.history_columns()), rows)

@@ -55,6 +55,7 @@ from corpuscle.random import uniform
 
 __all__ = [
     "INSIDE",
+    "ROOM",
     "SENTENCE",
     "WORD",
     "Choice",
@@ -69,6 +70,9 @@ __all__ = [
 
 INSIDE, WORD, SENTENCE = 0, 1, 2
 """What begins at a letter: nothing, a word, or a sentence (and a word). The end of the text counts as SENTENCE."""
+
+ROOM = 4
+"""A step needs room as for a sentence of so many letters."""
 
 _BOTH, _IN_CONTEXT, _AT_ROOT, _BASE = range(4)
 """Columns of ``counts``: customers of the word in its context, of the context, of the word at the root; its base."""
@@ -98,13 +102,20 @@ def new_choice() -> Choice:
 def scatter(begins, gaps, longest, rate, stream):
     """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
 
-    Letters at which something begins already, and those after which the gap is given, stay as they are.
+    Letters at which something begins already, and those before which the gap is given, stay as they are.
     """
-    length = 0
+    begin, place = 0, 0  # of this word, and where it was last possible to end it
     for i in range(len(gaps)):
-        if begins[i] == INSIDE and gaps[i] == FREE_GAP and (length >= longest or uniform(stream) < rate):
-            begins[i] = WORD
-        length = length + 1 if begins[i] == INSIDE else 1
+        if begins[i] != INSIDE:
+            begin = i
+        elif gaps[i] == FREE_GAP:
+            place = i
+            if i - begin >= longest or uniform(stream) < rate:
+                begins[i] = WORD
+                begin = i
+        if i - begin >= longest and place > begin:
+            begins[place] = WORD
+            begin = place
 
 
 @kernel_bare
@@ -156,7 +167,7 @@ def come(nested, begins, names, bases, first, last, stream):
     for i in range(first, last):
         if begins[i] == INSIDE:
             continue
-        if not roomy(nested, 4):
+        if not roomy(nested, ROOM):
             return i
         end = i + 1
         while begins[end] == INSIDE:
@@ -272,7 +283,7 @@ def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice
     for i in range(first, last):
         if begins[i] == SENTENCE or gaps[i] != FREE_GAP:
             continue
-        if not roomy(nested, 4):
+        if not roomy(nested, ROOM):
             return i
         begin, end = i - 1, i + 1
         while begins[begin] == INSIDE:

@@ -134,7 +134,7 @@ def new_nested(
 ) -> Nested:
     """An empty model of words of at most ``longest`` letters; ``deepest``: of the contexts of letters.
 
-    ``room``: of the longest sentence, in letters; pools are made so large that ``grown_nested`` always helps.
+    ``room``: of the longest sentence, in letters.
     """
     words = new_pool(order, nodes=16 * room, entries=32 * room, cells=64 * room)
     letters = new_pool(
@@ -183,13 +183,13 @@ def _with_room(array: np.ndarray, room: int) -> np.ndarray:
     return longer
 
 
-def grown_nested(nested: Nested) -> Nested:
-    """The same model with more room wherever it is nearly used up."""
-    nested = nested._replace(words=grown(nested.words), letters=grown(nested.letters))
+def grown_nested(nested: Nested, length: int) -> Nested:
+    """The same model with more room wherever it is nearly used up: it is ``roomy`` for so many letters."""
+    nested = nested._replace(words=grown(nested.words, length + 1), letters=grown(nested.letters, 2 * length))
     for row, names in ((WORDS, ("rows", "hashes")), (RECORDS, ("records", "orders"))):
-        length = len(getattr(nested, names[0]))
-        if length - nested.counters[row, USED] + nested.counters[row, FREE_COUNT] <= length // 4:
-            longer: dict[str, Any] = {name: _with_room(getattr(nested, name), 2 * length) for name in names}
+        rows = len(getattr(nested, names[0]))
+        if rows - nested.counters[row, USED] + nested.counters[row, FREE_COUNT] <= max(length, rows // 4):
+            longer: dict[str, Any] = {name: _with_room(getattr(nested, name), 2 * rows + length) for name in names}
             nested = nested._replace(**longer)
             if row == WORDS:
                 nested = indexed_words(nested)
@@ -198,7 +198,7 @@ def grown_nested(nested: Nested) -> Nested:
 
 @kernel_bare
 def _pool_roomy(pool, customers):
-    """Whether so many customers can come and go; no more than what ``grown`` sees to."""
+    """Whether so many customers can come and go; ``grown`` sees to it."""
     levels = len(pool.path)
     counters = pool.counters
     return (

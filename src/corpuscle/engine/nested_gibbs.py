@@ -16,10 +16,10 @@ from corpuscle.engine.nested import (
     remove_word,
     roomy,
 )
-from corpuscle.engine.nested_lattice import FORBIDDEN, FORCED, fill
+from corpuscle.engine.nested_lattice import fill
 from corpuscle.engine.nested_paths import draw, forward
 
-__all__ = ["add_sentence", "cut_long", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
+__all__ = ["add_sentence", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
 
 
 @kernel_bare
@@ -31,23 +31,6 @@ def word_ends(cuts, first, n, ends):
             ends[count] = i
             count += 1
     return count
-
-
-@kernel_bare
-def cut_long(starts, gaps, longest, cuts):
-    """``cuts`` := as few words as possible, all but the last of a stretch as long as may be."""
-    for sentence in range(len(starts) - 1):
-        begin, place = starts[sentence], starts[sentence]
-        for i in range(starts[sentence], starts[sentence + 1]):
-            cuts[i] = 0
-            if i == starts[sentence] or gaps[i] == FORCED:
-                begin = place = i
-                cuts[i] = 1
-            elif gaps[i] != FORBIDDEN:
-                place = i
-            if i - begin == longest:
-                begin = place
-                cuts[begin] = 1
 
 
 @kernel_bare
@@ -63,7 +46,7 @@ def find_numbers(nested, first, ends, count, numbers):
 
 
 @kernel_bare
-def add_sentence(nested, first, n, cuts, ends, numbers, stream):
+def add_sentence(nested, first, n, cuts, ends, stream):
     """The words of a sentence come, one after the other, and at last its end."""
     count = word_ends(cuts, first, n, ends)
     before, earlier, begin = np.int64(BOUNDARY), np.int64(BOUNDARY), np.int64(0)
@@ -96,7 +79,7 @@ def resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, end
         fill(nested, lattice, nested.text, first, n, gaps)
         sums[0] += forward(nested.words, lattice, n, False)
         draw(nested.words, lattice, n, cuts, first, stream)
-    add_sentence(nested, first, n, cuts, ends, numbers, stream)
+    add_sentence(nested, first, n, cuts, ends, stream)
     seated[sentence] = 1
 
 

@@ -119,21 +119,23 @@ def _longer(array: np.ndarray, length: int) -> np.ndarray:
     return result
 
 
-def grown(pool: Restaurants) -> Restaurants:
-    """A pool with the same content and more room, half as much again of whatever is nearly used up.
+def grown(pool: Restaurants, customers: int = 1) -> Restaurants:
+    """A pool with the same content and more room, half as much again of whatever is nearly used up; so many customers
+    can come and go then.
 
     A static pool, without indices, gets more cells only.
     """
     replaced = {}
     static = len(pool.entry_index) == 1
-    for row, name in enumerate(("nodes", "entries", "cells")):
+    needed = customers * len(pool.path)
+    for row, (name, least) in enumerate((("nodes", needed), ("entries", needed), ("cells", 4 * needed))):
         if static and name != "cells":
             continue
         array = getattr(pool, name)
         available = len(array) - pool.counters[row, USED] + pool.counters[row, FREE_COUNT]
-        if available > len(array) // 4 + 2 * pool.work.shape[1]:
+        if available > max(least, len(array) // 4 + 2 * pool.work.shape[1]):
             continue
-        longer = _longer(array, len(array) + len(array) // 2 + 4 * pool.work.shape[1] + 64)
+        longer = _longer(array, len(array) + max(least, len(array) // 2 + 4 * pool.work.shape[1] + 64))
         if len(longer) >= 2**31:
             raise ValueError(f"more than 2^31 {name} in one pool")
         replaced[name] = longer

@@ -74,9 +74,9 @@ def _rescaled(shares, symbols, available, positions, factors, room, out):
     whole, chance, normaliser, inner = room[0], room[1], room[2], room[3]
     for s in range(samples):
         whole[s] = 0.0
-    for word in range(len(factors)):
+    for v in range(len(factors)):
         for s in range(samples):
-            whole[s] += factors[word] * shares.unigrams[word, s]
+            whole[s] += factors[v] * shares.unigrams[v, s]
     for n in range(len(positions)):
         i = positions[n]
         word = np.int64(symbols[i])

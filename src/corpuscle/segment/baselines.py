@@ -20,7 +20,7 @@ from corpuscle.engine import boundaries
 from corpuscle.engine.nested import BOUNDARY_BASE, LETTER_BASE, grown_nested
 from corpuscle.errors import SettingError
 from corpuscle.random import Random
-from corpuscle.segment.chain import Chain, Material
+from corpuscle.segment.chain import HISTORY, Chain, Material
 from corpuscle.segment.files import check_model, model_arrays
 from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of, segmented_bytes, word_corpus
 from corpuscle.segment.npylm import NestedSegmenter
@@ -54,13 +54,18 @@ class BoundaryChain(Chain):
         self.seated[:] = 1
         self.names = np.zeros(n + 1, np.int32)
         # Where the words of a sentence are given, all of its gaps are.
-        given = np.repeat(material.given != 0, np.diff(material.starts))
+        given = material.in_given()
         self._gaps = np.where(given & (material.gaps == 0), 1, material.gaps).astype(np.uint8)
         self._begin(np.where(given, material.cuts, material.gaps == 1))
         stream = Random(seed, "segment.start").array()
         boundaries.scatter(self._begins, self._gaps, settings["max_word"], float(settings["end"]), stream)
         self.cuts = self._cuts()
         self._choice = boundaries.new_choice()
+
+    @classmethod
+    def columns(cls, order: int, max_context: int) -> list[str]:
+        """The names of what is noted after a sweep."""
+        return list(HISTORY)
 
     def _set_lengths(self, sweep: int, step: int) -> None:
         """The base measure is fixed: that of the letters, which are equally probable, times a factor."""
@@ -96,11 +101,11 @@ class BoundaryChain(Chain):
                     last, self._heat(sweep), self._choice, stream,
                 )  # fmt: skip
             if at < last:
-                self.nested = grown_nested(self.nested)
+                self.nested = grown_nested(self.nested, boundaries.ROOM)
         self.cuts = self._cuts()
 
     def finish(self, sweep: int) -> list[float]:
-        """A row of HISTORY; there is nothing else to draw, and no perplexity."""
+        """What is noted; there is nothing else to draw, and no perplexity."""
         words = int(self.cuts.sum())
         joint = boundaries.log_joint(self.nested, self._bases)
         distinct = len(self.nested.rows[: self.nested.counters[0, 0]]) - 1 - int(self.nested.counters[0, 2])

@@ -1,9 +1,9 @@
 """One Markov chain over segmentations: the sampler of ``NestedSegmenter``, in steps of a fraction of a second.
 
 Random numbers are keyed by sweep and step, so a chain that was stopped after any step goes on as if it had not been.
-Sweep 0 brings the sentences into the model. Where words are given, those sentences come first, and the others are cut
-with what they teach; where none are, all sentences come with words of their own branching entropy, or (``growing``)
-each is cut with what those before it taught.
+Sweep 0 brings the sentences into the model. Where words are given, those sentences come first. Where that is enough to
+begin with, or with ``growing``, each other sentence is cut with what those before it taught; else it comes with words
+of branching entropy. Words are taken to be long at first: what is too long falls apart, but short words never join.
 """
 
 from __future__ import annotations
@@ -36,18 +36,22 @@ STOP_PRIOR = (4.0, 1.0)
 MIXED = TYPES.index("mixed")
 
 HISTORY = ("log_likelihood", "perplexity", "words", "lexicon", "word_length")
-"""What is noted after every sweep: the log probability of words and seating; the perplexity of the letters of the
+"""What is noted first after every sweep: the log probability of words and seating; the perplexity of the letters of the
 sentences that are not given (each seen from the model of all others); words of the text, distinct words, letters of a
-word."""
+word. What was drawn follows, see ``Chain.columns``."""
 
 _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
+_FEW, _MANY = 0.01, 0.1
+"""Where words are given for less than this part of the letters, a chain begins with words of branching entropy, and
+goes on with held parameters."""
+
 _HELD, _DISCOUNTS, _STRENGTHS = 0.5, (0.6, 0.0, 0.0), (200.0, 20_000.0, 20_000.0)
-"""How a chain goes on from first words: for this part of the sweeps the model of words has these parameters, by length
-of context. With those that the data ask for it trusts contexts so much that it settles for whatever words it began
-with; with these, words hardly depend on the words before them, and the lexicon sorts itself out first."""
+"""For this part of the sweeps the model of words has these parameters, by length of context. With those that the data
+ask for it trusts contexts so much that it settles for whatever words it began with; with these, words hardly depend on
+the words before them, and the lexicon sorts itself out first."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +81,16 @@ class Material:
         )  # fmt: skip
 
     def first_words(self, longest: int) -> np.ndarray:
-        """Where words begin by branching entropy, and where they must: uint8 (n,)."""
+        """Where words begin: as they are given, else by branching entropy. uint8 (n,)"""
         begins = self.gaps == FORCED
         begins[first_letters(self.starts)] = True
         stretches = np.append(np.flatnonzero(begins), len(self.text))
-        return autonomous_words(self.text, stretches, self.gaps != FORBIDDEN, longest)
+        found = autonomous_words(self.text, stretches, self.gaps != FORBIDDEN, longest)
+        return np.where(self.in_given(), self.cuts, found)
+
+    def in_given(self) -> np.ndarray:
+        """Which letters are of sentences whose words are given: bool (n,)."""
+        return np.repeat(self.given != 0, np.diff(self.starts))
 
 
 def letter_base(masks: np.ndarray) -> float:
@@ -99,15 +108,16 @@ class Chain:
     def __init__(self, material: Material, settings: Mapping[str, Any], seed: int):
         self.material, self.settings, self.seed = material, settings, seed
         starts = material.starts
-        room = int(np.diff(starts).max(initial=1))
+        self.room = room = int(np.diff(starts).max(initial=1))
         self.nested = material.empty_model(settings["order"], settings["max_context"], settings["boundary"])
         self.lattice = new_lattice(room, settings["max_word"], settings["order"])
         self.cuts = material.cuts.copy()
         self.seated = np.zeros(len(starts) - 1, np.uint8)
-        self.means = np.full(len(TYPES), _MEAN_PRIOR[0] / _MEAN_PRIOR[1])
-        self.branching = settings["start"] == "branching" and not material.given.any()
-        self.held = _HELD * settings["iterations"] if self.branching else 0.0
-        if self.branching:
+        self.means = np.full(len(TYPES), float(settings["max_word"]))
+        given = 1.0 if settings["start"] == "growing" else material.in_given().mean()
+        self.branching = given < _FEW
+        self.held = _HELD * settings["iterations"] if given < _MANY else 0.0
+        if self.held:
             self.nested.words.discounts[:] = _DISCOUNTS[: settings["order"]]
             self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]
         self.sums = np.zeros(1)
@@ -116,6 +126,18 @@ class Chain:
         self.steps = max(1, -(-len(material.text) // _STEP))
         self._order: tuple[int, np.ndarray, np.ndarray] | None = None
         self._set_lengths(0, 0)
+
+    @classmethod
+    def columns(cls, order: int, max_context: int) -> list[str]:
+        """The names of what is noted after a sweep: HISTORY, discounts and strengths by the length of the context, mean
+        lengths of words by type."""
+        drawn = [
+            f"{what}_{name}_{depth}"
+            for what, depths in (("word", order), ("letter", max_context + 1))
+            for name in ("discount", "strength")
+            for depth in range(depths)
+        ]
+        return [*HISTORY, *drawn, *(f"length_{kind}" for kind in TYPES)]
 
     def _set_lengths(self, sweep: int, step: int) -> None:
         """The factors of the base measure for the present letters and means."""
@@ -147,7 +169,8 @@ class Chain:
         while at < last:
             # While a model grows from nothing its letters change fast, and with them the lengths that they imply.
             piece = last if sweep else min(last, max(at + 1, int(at * _GROWTH)))
-            at = self._sweep(order, at, piece, self._fixed(sweep), stream)
+            self._sweep(order, at, piece, self._fixed(sweep), stream)
+            at = piece
             if sweep == 0 and at < last:
                 self._set_lengths(0, at)
 
@@ -156,19 +179,19 @@ class Chain:
         given = self.material.given
         return np.ones_like(given) if sweep == 0 and self.branching else given
 
-    def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> int:
-        """Sample sentences until there is no more room, and make room."""
-        arguments = (
-            self.nested, self.lattice, self.material.starts, order, at, last, self.material.gaps, fixed, self.seated,
-            self.cuts, *self._buffers, self.sums, stream,
-        )  # fmt: skip
-        at = sweep_exactly(*arguments, *self._undo) if self.settings["mh"] else gibbs.sweep(*arguments)
-        if at < last:
-            self.nested = grown_nested(self.nested)
-        return at
+    def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> None:
+        """Sample the sentences ``order[at:last]``, and make room whenever there is none."""
+        while at < last:
+            arguments = (
+                self.nested, self.lattice, self.material.starts, order, at, last, self.material.gaps, fixed,
+                self.seated, self.cuts, *self._buffers, self.sums, stream,
+            )  # fmt: skip
+            at = sweep_exactly(*arguments, *self._undo) if self.settings["mh"] else gibbs.sweep(*arguments)
+            if at < last:
+                self.nested = grown_nested(self.nested, 2 * self.room)
 
     def finish(self, sweep: int) -> list[float]:
-        """End a sweep: draw all parameters. Returns a row of HISTORY."""
+        """End a sweep: draw all parameters. Returns what is noted, see ``columns``."""
         if sweep >= self.held:
             sample_parameters(self.nested.words, self.seed, 2 * sweep)
         sample_parameters(self.nested.letters, self.seed, 2 * sweep + 1)
@@ -178,7 +201,9 @@ class Chain:
         words, _ = root_tables(self.nested)
         n_words = int(self.cuts.sum())
         perplexity = float(np.exp(-self.sums[0] / free)) if free else float("nan")
-        return [state.log_joint(self.nested), perplexity, n_words, len(words), len(self.cuts) / max(1, n_words)]
+        drawn = [getattr(pool, name) for pool in self.nested[:2] for name in ("discounts", "strengths")]
+        noted = [state.log_joint(self.nested), perplexity, n_words, len(words), len(self.cuts) / max(1, n_words)]
+        return [*noted, *np.concatenate([*drawn, self.means]).tolist()]
 
     def sample(self) -> dict[str, np.ndarray]:
         """What prediction needs of the present state."""
@@ -194,7 +219,7 @@ class Chain:
         if len(arrays["cuts"]) != len(self.cuts) or len(arrays["seated"]) != len(self.seated):
             raise ValueError("it does not fit the text")
         cuts, seated = np.array(arrays["cuts"]), np.array(arrays["seated"])
-        given = np.repeat(self.material.given != 0, np.diff(self.material.starts))
+        given = self.material.in_given()
         if (cuts > 1).any() or (seated > 1).any() or (cuts != self.material.cuts)[given].any():
             raise ValueError("it does not fit the text")
         nested = state.from_arrays(self.nested, arrays)

@@ -11,7 +11,7 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.engine.contexts import check_contexts, depths
 from corpuscle.engine.nested_state import tree_of
-from corpuscle.segment.chain import HISTORY, sample_arrays
+from corpuscle.segment.chain import sample_arrays
 
 __all__ = ["check_model", "model_arrays", "sample_of"]
 
@@ -24,7 +24,7 @@ def model_arrays(extra: Mapping[str, Any], samples_only: bool = False) -> dict[s
     arrays: dict[str, container.Array] = {}
     if not samples_only:
         arrays |= {**container.VOCAB, **container.ITEMS}
-        arrays["history"] = container.Array("float64", ("chains", "sweeps", len(HISTORY)))
+        arrays["history"] = container.Array("float64", ("chains", "sweeps", "columns"))
     for number in range(samples):
         arrays |= sample_arrays(f"sample/{number}/")
     return arrays
@@ -66,7 +66,10 @@ def check_model(loaded: container.Container, home: Any) -> None:
     model = home.from_container(loaded)
     if model.max_word is None or model.types is None:
         raise ValueError("it does not say how long its words are")
-    if model.chains * model.samples != len(model.samples_):
-        raise ValueError("its settings do not fit its samples")
+    if model.chains * model.samples != len(model.samples_) or model.history_.shape[2] != len(model.history_columns()):
+        raise ValueError("its settings do not fit its samples or its history")
+    marks = model.inner_marks_
+    if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
+        raise ValueError("its punctuation marks are no strings")
     for sample in model.samples_:
         check_sample(sample, model.order, model.max_context, model.max_word)

@@ -6,6 +6,7 @@ word. Text comes as a corpus of what stands between white space, one line a sent
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
-from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.vocab import FIRST, MARKUP, Vocab
 
 __all__ = [
     "FORBIDDEN",
@@ -25,9 +26,11 @@ __all__ = [
     "Letters",
     "around_punctuation",
     "first_letters",
+    "inner_marks",
     "joined",
     "known_gaps",
     "letters_of",
+    "line_of",
     "pieces",
     "word_corpus",
 ]
@@ -39,6 +42,9 @@ UNITS = ("characters", "graphemes", "words")
 
 LONGEST_LINE = 500
 """Longer lines are cut into pieces, at punctuation where there is any."""
+
+_INNER = 0.05
+"""A punctuation mark that is joined to a neighbour more often than this, where words are given, is a letter."""
 
 PHRASE_MARK = "_"
 """What stands between the words of a phrase."""
@@ -70,6 +76,11 @@ class Letters:
         return vocab.mapping_from(self.vocab)[self.tokens]
 
 
+def line_of(letters: Letters, place: int) -> int:
+    """The number of the line of a letter, from 1 on."""
+    return int(np.searchsorted(letters.starts, place, "right"))
+
+
 def first_letters(starts: np.ndarray) -> np.ndarray:
     """Where the lines begin that have letters."""
     return starts[:-1][np.diff(starts) > 0]
@@ -89,11 +100,21 @@ def _without(letters: Letters, removed: np.ndarray, mark: int, id: int) -> Lette
     return Letters(tokens, starts, vocab, gaps)
 
 
+def _literal(corpus: Corpus) -> Corpus:
+    """A corpus in which reserved symbols, as ``<unk>``, are strings like all others: what was written is cut."""
+    reserved = corpus.tokens < FIRST
+    if not reserved.any():
+        return corpus
+    vocab = Vocab.from_words([*corpus.vocab.strings[FIRST:], *MARKUP])
+    return Corpus(np.where(reserved, corpus.tokens + len(corpus.vocab), corpus.tokens), corpus.sentence_starts, vocab)
+
+
 def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = None) -> Letters:
     """The letters of a corpus of words as they stand between white space.
 
     ``joiner``: a character that says that there is no boundary where it stands, and is no part of the text.
     """
+    corpus = _literal(corpus)
     if units == "words":
         return Letters(corpus.tokens, corpus.sentence_starts, corpus.vocab, np.zeros(len(corpus.tokens), np.uint8))
     spelled = spell_out(corpus, units)
@@ -123,18 +144,18 @@ def joined(several: list[Letters]) -> Letters:
     return Letters(tokens, np.concatenate(starts), vocab, gaps)
 
 
-def pieces(letters: Letters, whole: np.ndarray | None = None) -> np.ndarray:
+def pieces(letters: Letters, allowed: np.ndarray | None = None) -> np.ndarray:
     """The starts of lines and, where a line is longer than LONGEST_LINE letters, of the pieces that it is cut into:
     after punctuation if possible, else anywhere. int64 (pieces + 1,).
 
-    ``whole``: bool (n,), the letters at which a cut is allowed (default: all that are not FORBIDDEN).
+    ``allowed``: bool (n,), the letters at which a cut is (default: all that are not FORBIDDEN).
     """
     lengths = np.diff(letters.starts)
     long = np.flatnonzero(lengths > LONGEST_LINE)
     if len(long) == 0:
         return letters.starts
     punctuation = WORD_TYPES[character_masks(letters.vocab)] == TYPES.index("punctuation")
-    allowed = letters.gaps != FORBIDDEN if whole is None else whole
+    allowed = letters.gaps != FORBIDDEN if allowed is None else allowed
     extra: list[int] = []
     for line in long.tolist():
         begin, end = int(letters.starts[line]), int(letters.starts[line + 1])
@@ -142,21 +163,21 @@ def pieces(letters: Letters, whole: np.ndarray | None = None) -> np.ndarray:
             places = begin + 1 + np.flatnonzero(allowed[begin + 1 : begin + LONGEST_LINE + 1])
             after = places[punctuation[letters.tokens[places - 1]]]
             if len(places) == 0:
-                raise InputError(None, None, f"line {line + 1}: more than {LONGEST_LINE} letters without a boundary")
+                raise InputError(None, line + 1, f"more than {LONGEST_LINE} letters without a boundary")
             begin = int(after[-1] if len(after) else places[-1])
             extra.append(begin)
     warn(f"{len(long)} lines have more than {LONGEST_LINE} letters; they were cut, after punctuation where possible")
     return np.sort(np.concatenate([letters.starts, np.array(extra, np.int64)]))
 
 
-def check_stretches(letters: Letters, longest: int) -> None:
+def check_stretches(letters: Letters, gaps: np.ndarray, longest: int) -> None:
     """Every stretch without an allowed boundary fits into a word, or ``InputError``."""
-    allowed = letters.gaps != FORBIDDEN
+    allowed = gaps != FORBIDDEN
     allowed[first_letters(letters.starts)] = True
     places = np.append(np.flatnonzero(allowed), len(letters.tokens))
-    if len(places) > 1 and np.diff(places).max() > longest:
-        at = int(places[int(np.diff(places).argmax())])
-        line = int(np.searchsorted(letters.starts, at, "right"))
+    over = np.flatnonzero(np.diff(places) > longest)
+    if len(over):
+        line = line_of(letters, int(places[over[0]]))
         raise InputError(None, line, f"a stretch without boundaries that is longer than a word of {longest} letters")
 
 
@@ -202,14 +223,35 @@ def typical(vocab: Vocab, tokens: np.ndarray) -> tuple[bool, int]:
 
 
 def known_gaps(letters: Letters, spaces: str) -> np.ndarray:
-    """What is known of the gaps where white space counts, or (``remove``) does not; joiners always do."""
+    """What is known of the gaps where white space counts, is all there is (``gold``), or does not count (``remove``);
+    joiners always do."""
+    if spaces == "gold":
+        gaps = np.where(letters.gaps == FORCED, FORCED, FORBIDDEN).astype(np.uint8)
+        gaps[first_letters(letters.starts)] = 0
+        return gaps
     removed = (spaces == "remove") & (letters.gaps == FORCED)
     return np.where(removed, 0, letters.gaps).astype(np.uint8)
 
 
-def around_punctuation(letters: Letters, gaps: np.ndarray) -> np.ndarray:
+def around_punctuation(letters: Letters, gaps: np.ndarray, inner: Collection[str] = ()) -> np.ndarray:
     """Gaps in which a boundary is forced between punctuation and anything else but digits (as in ``5.3%``), and between
-    two different punctuation marks, wherever nothing else is known."""
+    two different punctuation marks, wherever nothing else is known; but for the marks ``inner``."""
+    return np.where((gaps == 0) & _beside_marks(letters, inner), FORCED, gaps).astype(np.uint8)
+
+
+def inner_marks(letters: Letters, begins: np.ndarray, given: np.ndarray) -> list[str]:
+    """The punctuation marks that often stand inside words (as in ``O'Neill``), where words are given."""
+    beside, tokens = _beside_marks(letters) & given, letters.tokens
+    ids = np.concatenate([tokens[beside], tokens[:-1][beside[1:]]])
+    joined = np.concatenate([~begins[beside], ~begins[1:][beside[1:]]])
+    n = len(letters.vocab)
+    often = np.bincount(ids[joined], minlength=n) > _INNER * np.bincount(ids, minlength=n)
+    marks = WORD_TYPES[character_masks(letters.vocab)] == TYPES.index("punctuation")
+    return [letters.vocab.word(int(id)) for id in np.flatnonzero(often & marks)]
+
+
+def _beside_marks(letters: Letters, inner: Collection[str] = ()) -> np.ndarray:
+    """Which letters stand between punctuation and something from which it is apart: bool (n,)."""
     kinds = WORD_TYPES[character_masks(letters.vocab)][letters.tokens]
     mark, digit = kinds == TYPES.index("punctuation"), kinds == TYPES.index("digits")
     before = np.zeros(len(kinds), bool)
@@ -219,4 +261,8 @@ def around_punctuation(letters: Letters, gaps: np.ndarray) -> np.ndarray:
         (mark[1:] != mark[:-1]) & ~digit[1:] & ~digit[:-1],
     )
     before[first_letters(letters.starts)] = False
-    return np.where((gaps == 0) & before, FORCED, gaps).astype(np.uint8)
+    if inner:
+        free = np.isin(letters.tokens, letters.vocab.encode(inner))
+        before &= ~free
+        before[1:] &= ~free[:-1]
+    return before

@@ -9,14 +9,17 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.segment.chain import Material
 from corpuscle.segment.letters import (
+    FORBIDDEN,
     FORCED,
     Letters,
     around_punctuation,
     check_stretches,
     first_letters,
+    inner_marks,
     joined,
     known_gaps,
     letters_of,
+    line_of,
     pieces,
     typical,
 )
@@ -37,6 +40,7 @@ class Given(NamedTuple):
     material: Material
     max_word: int
     types: bool
+    inner_marks: list[str]
 
 
 class Settings(Protocol):
@@ -80,13 +84,14 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Settings) -> Giv
         is_gold[:] = True
     in_gold = np.repeat(is_gold, np.diff(letters.starts))
     begins = _begins(letters, settings.units)
-    allowed = np.where(in_gold, begins, letters.gaps != 2)
+    allowed = np.where(in_gold, begins, letters.gaps != FORBIDDEN)
     starts = pieces(letters, allowed)
-    line = np.searchsorted(letters.starts, starts[:-1], "right") - 1
+    line = np.minimum(np.searchsorted(letters.starts, starts[:-1], "right"), len(letters)) - 1
     gaps = known_gaps(letters, settings.spaces)
+    inner = inner_marks(letters, begins, in_gold) if types else []
     if types:
-        gaps = around_punctuation(letters, gaps)
-    gaps[in_gold] = 0
+        gaps = around_punctuation(letters, gaps, inner)
+    gaps = np.where(in_gold, 0, gaps).astype(np.uint8)
     cuts = np.zeros(len(letters.tokens), np.uint8)
     cuts[in_gold & begins] = 1
     longest = max_word
@@ -97,17 +102,17 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Settings) -> Giv
         lengths = np.minimum(lengths, _to_line_end(letters, places[:-1][inside]))
         longest = max(longest, int(lengths.max(initial=1)))
         if longest > _LONGEST:
-            raise InputError(None, None, f"a given word has {longest} letters; at most {_LONGEST} are possible")
+            at = line_of(letters, int(places[:-1][inside][lengths.argmax()]))
+            raise InputError(None, at, f"a given word has {longest} letters; at most {_LONGEST} are possible")
         if longest > max_word:
             over = int((lengths > max_word).sum())
             warn(f"{over} given words are longer than {max_word} letters; such words are kept, but never proposed")
-    free = Letters(letters.tokens, starts, letters.vocab, np.where(in_gold, 0, gaps).astype(np.uint8))
-    check_stretches(free, max_word)
+    check_stretches(letters, gaps, max_word)
     material = Material(
         np.ascontiguousarray(letters.tokens, np.int32), starts, gaps, is_gold[line].astype(np.uint8), cuts,
         letter_masks(letters.vocab, types), longest,
     )  # fmt: skip
-    return Given(letters, material, max_word, types)
+    return Given(letters, material, max_word, types, inner)
 
 
 def _to_line_end(letters: Letters, places: np.ndarray) -> np.ndarray:

@@ -28,11 +28,13 @@ from corpuscle.measure.result import Result
 from corpuscle.model import Checkpoint
 from corpuscle.progress import bar
 from corpuscle.random import Random
-from corpuscle.segment.chain import HISTORY, STOP_PRIOR, Chain, Material, chain_arrays, letter_base
+from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base
 from corpuscle.segment.files import check_model, model_arrays, sample_of
 from corpuscle.segment.letters import (
+    FORBIDDEN,
     Letters,
     around_punctuation,
+    check_stretches,
     known_gaps,
     letters_of,
     pieces,
@@ -81,7 +83,7 @@ def _partial_arrays(extra: Any) -> dict[str, container.Array]:
     chains, kept = extra["chains"], extra["kept"]
     if not (type(chains) is int and 1 <= chains <= 100 and type(kept) is int and 0 <= kept <= 1000):
         raise ValueError("it does not say how many chains and samples it has")
-    arrays = {"history": container.Array("float64", (chains, "rows", len(HISTORY)))}
+    arrays = {"history": container.Array("float64", (chains, "rows", "columns"))}
     for chain in range(chains):
         arrays |= chain_arrays(f"chain/{chain}/")
     return arrays | model_arrays({"samples": chains * kept}, samples_only=True)
@@ -110,7 +112,8 @@ class NestedSegmenter:
       paper) each sentence is cut with what those before it taught.
 
     Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the one that segments first), ``history_``
-    float64 (chains, iterations + 1, 5), see ``corpuscle.segment.chain.HISTORY``; ``max_word`` and ``types`` are set.
+    float64 (chains, iterations + 1, columns), see ``history_columns``, ``inner_marks_`` (punctuation that is a letter
+    like others, by the words that are given); ``max_word`` and ``types`` are set.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -170,12 +173,17 @@ class NestedSegmenter:
         self.origins: dict[str, str] = {}
         self.provenance: dict[str, Any] = {}
         self.samples_: list[dict[str, np.ndarray]] = []
+        self.inner_marks_: list[str] = []
         self.items_ = np.empty(0, np.uint64)
 
     @property
     def method(self) -> str:
         """The name of the method."""
         return "npylm"
+
+    def history_columns(self) -> list[str]:
+        """The names of the columns of ``history_``."""
+        return self.CHAIN.columns(self.order, self.max_context)
 
     # ---- learning
 
@@ -197,6 +205,7 @@ class NestedSegmenter:
                 checkpoint = stack.enter_context(self.checkpoint(text, gold, None))
             given = prepare(text, gold, self)
             self.vocab_, self.max_word, self.types = given.letters.vocab, given.max_word, given.types
+            self.inner_marks_ = given.inner_marks
             self.items_ = item_hashes(given.letters.as_corpus())
             self.provenance = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
             self.provenance["given_sentences"] = 0 if gold is None else len(gold)
@@ -223,7 +232,7 @@ class NestedSegmenter:
             arrays = {f"chain/{c}/{name}": a for c, chain in enumerate(chains) for name, a in chain.state().items()}
             for number, sample in enumerate(sample for several in kept for sample in several):
                 arrays |= {f"sample/{number}/{name}": array for name, array in sample.items()}
-            return {**arrays, "history": _by_chain(history, len(chains))}
+            return {**arrays, "history": self._by_chain(history)}
 
         def note(sweep: int, step: int) -> None:
             extra = {"chains": len(chains), "kept": len(kept), "types": len(self.vocab_) - FIRST}
@@ -247,10 +256,15 @@ class NestedSegmenter:
                     kept.append([chain.sample() for chain in chains])
                 sweep, step = sweep + 1, 0
                 note(sweep, step)
-        self.history_ = _by_chain(history, len(chains))
+        self.history_ = self._by_chain(history)
         ranking = np.argsort(-self.history_[:, -1, 0], kind="stable").tolist()
         self.samples_ = [several[chain] for several in kept[::-1] for chain in ranking]
         self.__dict__.pop("_models", None)
+
+    def _by_chain(self, history: Sequence[Sequence[Sequence[float]]]) -> np.ndarray:
+        """float64 (chains, sweeps, columns) from rows by sweep and chain."""
+        rows = np.array(history, np.float64).reshape(len(history), self.chains, len(self.history_columns()))
+        return rows.transpose(1, 0, 2).copy()
 
     def _restore(
         self, chains: list[Chain], checkpoint: Checkpoint, kept: int
@@ -261,7 +275,8 @@ class NestedSegmenter:
             if (extra["chains"], extra["kept"]) != (len(chains), kept):
                 raise ValueError("it is another run")
             sweep, step = checkpoint.iteration, checkpoint.position
-            if sweep > self.iterations + 1 or step > chains[0].steps or arrays["history"].shape[1] != sweep:
+            fits = arrays["history"].shape[1:] == (sweep, len(self.history_columns()))
+            if sweep > self.iterations + 1 or step > chains[0].steps or not fits:
                 raise ValueError("it does not fit the text")
             for number, chain in enumerate(chains):
                 chain.restore(sample_of(arrays, f"chain/{number}/"))
@@ -286,18 +301,22 @@ class NestedSegmenter:
 
         return letter_masks(self.vocab_, bool(self.types))
 
-    def _known(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray, np.ndarray, np.ndarray]:
-        """A text as its letters, their ids, the starts of its pieces, and the gaps."""
-        spaces = spaces or ("forced" if self.spaces == "gold" else self.spaces)
-        if spaces not in ("forced", "remove"):
-            raise SettingError(f"spaces is forced or remove, not {spaces!r}")
+    def _known(
+        self, corpus: Corpus, spaces: str | None, longest: int | None = None
+    ) -> tuple[Letters, np.ndarray, np.ndarray, np.ndarray]:
+        """A text as its letters, their ids, the starts of its pieces, and the gaps; ``longest``: of its words."""
+        assert self.max_word is not None
         letters = letters_of(corpus, self.units, self.joiner)
-        gaps = known_gaps(letters, spaces)
+        gaps = known_gaps(letters, spaces or ("forced" if self.spaces == "gold" else self.spaces))
         if self.types:
-            gaps = around_punctuation(letters, gaps)
-        return letters, np.ascontiguousarray(letters.recode(self.vocab_), np.int32), pieces(letters), gaps
+            gaps = around_punctuation(letters, gaps, self.inner_marks_)
+        check_stretches(letters, gaps, longest or self.max_word)
+        starts = pieces(letters, gaps != FORBIDDEN)
+        return letters, np.ascontiguousarray(letters.recode(self.vocab_), np.int32), starts, gaps
 
     def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
+        if spaces not in (None, "forced", "remove"):
+            raise SettingError(f"spaces is forced or remove, not {spaces!r}")
         assert self.max_word is not None
         letters, text, starts, gaps = self._known(corpus, spaces)
         return letters, applied.best_cuts(self._models[0], text, starts, gaps, self.max_word, self.workers)[0]
@@ -311,8 +330,13 @@ class NestedSegmenter:
 
     def segment_lines(self, corpora: Iterator[Corpus], *, spaces: str | None = None) -> Iterator[bytes]:
         """The same for a stream of texts, as bytes of segmented lines."""
+        lines = 0
         for corpus in corpora:
-            yield segmented_bytes(*self._cuts(corpus, spaces), self.units)
+            try:
+                yield segmented_bytes(*self._cuts(corpus, spaces), self.units)
+            except InputError as error:
+                raise InputError(error.path, error.line and lines + error.line, error.reason) from None
+            lines += len(corpus)
 
     def posterior(
         self, corpus: Corpus, *, draws: int = 100, seed: int = 1, spaces: str | None = None
@@ -333,17 +357,21 @@ class NestedSegmenter:
     ) -> Result:
         """Perplexity per letter: of all segmentations together, or (``best``) of the best one.
 
-        Sentence ends are predicted, but do not count as letters. Figures: ``perplexity`` with ``low`` and ``high``,
-        ``letters``, ``unknown`` (letters that the training text does not have), ``sentences``, ``bits_per_letter``;
-        with ``best`` also ``words``, ``word_perplexity`` and ``word_length``.
+        ``spaces``: ``remove``, ``forced``, or ``gold``: only the segmentation that they make counts. Sentence ends are
+        predicted, but do not count as letters. Figures: ``perplexity`` with ``low`` and ``high``, ``letters``,
+        ``unknown`` (letters that the training text does not have), ``sentences``, ``bits_per_letter``; with ``best``
+        also ``words``, ``word_perplexity`` and ``word_length``.
         """
-        assert self.max_word is not None
-        letters, text, starts, gaps = self._known(corpus, spaces)
+        if spaces not in (None, "forced", "remove", "gold"):
+            raise SettingError(f"spaces is remove, forced or gold, not {spaces!r}")
+        nested, figures = self._models[0], {}
+        longest = self.max_word if spaces != "gold" else nested.factors.shape[1] - 1
+        assert longest is not None
+        letters, text, starts, gaps = self._known(corpus, spaces, longest)
         if len(text) == 0:
             raise InputError(None, None, "the text is empty")
-        nested, figures = self._models[0], {}
         if best:
-            cuts, logs = applied.best_cuts(nested, text, starts, gaps, self.max_word, self.workers)
+            cuts, logs = applied.best_cuts(nested, text, starts, gaps, longest, self.workers)
             words = int(cuts.sum())
             figures = {
                 "words": words,
@@ -351,7 +379,7 @@ class NestedSegmenter:
                 "word_length": len(text) / words,
             }
         else:
-            logs = applied.log_totals(nested, text, starts, gaps, self.max_word, self.workers)
+            logs = applied.log_totals(nested, text, starts, gaps, longest, self.workers)
         of_letters = perplexity(logs, np.diff(starts), draws=draws, seed=seed)
         figures = {
             **{name: of_letters[name] for name in ("perplexity", "low", "high")},
@@ -402,7 +430,7 @@ class NestedSegmenter:
             settings=self.settings(),
             preprocessing=self.preprocessing.to_dict(),
             provenance=self.provenance,
-            extra={"samples": len(self.samples_), "chains": self.chains},
+            extra={"samples": len(self.samples_), "chains": self.chains, "inner_marks": self.inner_marks_},
         )
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -419,10 +447,7 @@ class NestedSegmenter:
         self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
         self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]
         self.items_ = loaded.arrays.get("items/training", np.empty(0, np.uint64))
+        self.inner_marks_ = loaded.extra.get("inner_marks", [])
         self.samples_ = [sample_of(loaded.arrays, f"sample/{number}/") for number in range(loaded.extra["samples"])]
         return self
 
-
-def _by_chain(history: Sequence[Sequence[Sequence[float]]], chains: int) -> np.ndarray:
-    """float64 (chains, sweeps, columns) from rows by sweep and chain."""
-    return np.array(history, np.float64).reshape(len(history), chains, len(HISTORY)).transpose(1, 0, 2).copy()
