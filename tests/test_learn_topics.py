@@ -20,7 +20,7 @@ from corpuscle.packs.heldout import held_documents, split
 from corpuscle.packs.step import LeftOut
 from corpuscle.packs.topics import TOPICS, number_of_iterations, number_of_topics
 from corpuscle.text import Corpus, read_text
-from corpuscle.topics import NgramTopicModel
+from corpuscle.topics import NgramTopicModel, mark, pick_documents
 
 HOSTILE = "<script>alert(1)</script>"
 QUICK = replace(TOPICS, settings=dict(TOPICS.settings) | {"iterations": 4, "iterations_without_topics": 4})
@@ -66,15 +66,28 @@ def test_perplexity_is_that_of_documents_that_were_held_out(learned):
         assert figures["tokens"] == found["held_out"]["words"]
 
 
-def test_unseen_texts_are_shaded_by_topicality(learned):
+def test_texts_are_shaded_by_topicality(learned):
     html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert "Unseen document 1" in "".join(page.text) and "svg" in page.tags
+    assert "Document 1" in "".join(page.text) and "svg" in page.tags
+    assert "learned from these documents too" in "".join(page.text)
     assert "<script" not in html and HOSTILE in "".join(page.text)
     for text in findings(learned / "pack")["marked"]:
         n = sum(map(len, text["sentences"]))
         assert len(text["topical"]) == len(text["topics"]) == n
         assert all(0 <= share <= 1 for share in text["topical"]) and min(text["topics"]) >= 1
+
+
+def test_the_topics_of_shaded_texts_are_those_of_the_list(learned):
+    text = read_text(*sorted(map(str, (learned / "kit" / "text").iterdir())), blank="document")
+    some = pick_documents(text, np.flatnonzero(held_documents(text, 1))[:2])
+    model = corpuscle.load(learned / "pack" / "models" / "topics.model")
+    found = findings(learned / "pack")["marked"]
+    for shown, expected in zip(found, mark(model, some, seed=1), strict=True):
+        n = len(shown["topics"])
+        assert [word for sentence in shown["sentences"] for word in sentence] == expected.words[:n]
+        assert shown["topics"] == expected.topics[:n].tolist()
+        assert shown["topical"] == np.round(expected.topical[:n], 3).tolist()
 
 
 def test_few_documents_have_no_topics(tmp_path):

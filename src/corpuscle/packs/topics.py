@@ -119,14 +119,14 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "measures": figures,
         "topics_shown": shown,
         "history": final.history_.tolist(),
-        "marked": _marked(measured, unseen, job.seed, settings["particles"]),
+        "marked": _marked(final, unseen, job.seed, settings["particles"]),
         "bytes": path.stat().st_size,
     }
 
 
-def _marked(model: NgramTopicModel, unseen: Corpus, seed: int, particles: int) -> list[dict[str, Any]]:
-    """The beginnings of some unseen documents: words by sentence, how topical each word is, and its topic."""
-    some = pick_documents(unseen, np.arange(min(_MARKED, len(unseen.document_starts) - 1)))  # type: ignore[arg-type]
+def _marked(model: NgramTopicModel, text: Corpus, seed: int, particles: int) -> list[dict[str, Any]]:
+    """The beginnings of some documents: words by sentence, how topical each word is, and its topic."""
+    some = pick_documents(text, np.arange(min(_MARKED, len(text.document_starts) - 1)))  # type: ignore[arg-type]
     assert some.document_starts is not None
     result = []
     for number, found in enumerate(mark(model, some, particles=particles, seed=seed)):
@@ -214,14 +214,16 @@ def _topics(findings: Findings) -> str:
 def _texts(findings: Findings) -> str:
     figures = [
         page.figure(
-            shaded_text(
-                text["sentences"], text["topical"], text["topics"], title=f"Unseen document {number}", width=_WIDTH
-            ),
+            shaded_text(text["sentences"], text["topical"], text["topics"], title=f"Document {number}", width=_WIDTH),
             "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
         )
         for number, text in enumerate(findings["marked"], 1)
     ]
-    return f"<h3>Topical words</h3>{page.plots(figures)}"
+    said = (
+        "The beginnings of some documents, read by the model in the pack, so that the topics are those above. It has "
+        "learned from these documents too, so it knows them better than it would know new ones."
+    )
+    return f"<h3>Topical words</h3>{page.paragraph(said)}{page.plots(figures)}"
 
 
 def _course(findings: Findings) -> str:
@@ -241,7 +243,7 @@ def _course(findings: Findings) -> str:
 TOPICS = Step(
     name="topics",
     title="Topics",
-    version=1,
+    version=2,
     needs=("text",),
     writes=(FILE, TABLE),
     run=_run,
