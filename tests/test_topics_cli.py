@@ -10,8 +10,8 @@ from schemas import FRACTION, last_line_conforms
 
 import corpuscle
 from corpuscle.cli.main import main
-from corpuscle.errors import SettingError
-from corpuscle.topics import document_bounds, read_documents
+from corpuscle.errors import Interrupted, SettingError
+from corpuscle.topics import NgramTopicModel, RescalingModel, document_bounds, read_documents
 from corpuscle.topics.products import document_topics, perplexities
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
@@ -73,6 +73,64 @@ def run_json(capsys, schema, *arguments):
 
 def table(text):
     return [line.split("\t") for line in text.splitlines()]
+
+
+# ---- training
+
+TRAINED = {
+    "method": str, "topics": int, "order": int | str, "documents": int, "sentences": int, "words": int, "types": int,
+    "iterations": int, "log_likelihood": float, "seconds": float, "model": str,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_training_says_what_it_did_and_how_it_went(capsys, folder, tmp_path, method):
+    arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", "--method", method, "--iterations", 3]
+    arguments += ["--word-iterations", 6] if method == "rescaling" else []
+    found = run_json(capsys, TRAINED, *arguments, "--log", tmp_path / "log.tsv")
+    assert found["documents"] == 15 and found["sentences"] == 60
+    heading, *rows = table((tmp_path / "log.tsv").read_text())
+    assert heading == ["iteration", "log_probability", "seconds"] and [row[0] for row in rows] == ["0", "1", "2", "3"]
+    history = corpuscle.load(tmp_path / "m").history_
+    assert [float(row[1]) for row in rows] == pytest.approx(history, abs=1e-6)
+    assert sorted(rows, key=lambda row: float(row[2])) == rows
+    settings = run_json(capsys, Any, "info", tmp_path / "m")["settings"]
+    assert settings["samples"] == [5 if method == "rescaling" else 1, "default"]
+
+
+class Stopping:
+    """A user who presses Ctrl-C before a certain step."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    @property
+    def requested(self):
+        self.steps -= 1
+        return self.steps < 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_log_of_a_resumed_run_has_all_sweeps(capsys, folder, tmp_path, method):
+    settings = ["--method", method, "--iterations", 5, "--min-count", 1, "--quiet"]
+    settings += ["--word-iterations", 5] if method == "rescaling" else []
+    settings += ["--log", tmp_path / "log.tsv"]
+    arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", *settings]
+    code, _, err = run(capsys, *arguments)
+    assert code == 0, err
+    whole = table((tmp_path / "log.tsv").read_text())
+    home = RescalingModel if method == "rescaling" else NgramTopicModel
+    model = home(iterations=5, min_count=1, **{"word_iterations": 5} if method == "rescaling" else {"method": method})
+    corpus = read_documents(folder / "train.txt")
+    with pytest.raises(Interrupted), model.checkpoint(corpus, tmp_path / "m") as checkpoint:
+        checkpoint._stop = Stopping(5)
+        model.fit(corpus, checkpoint=checkpoint)
+    code, _, err = run(capsys, *arguments, "--resume")
+    assert code == 0, err
+    resumed = table((tmp_path / "log.tsv").read_text())
+    assert [row[:2] for row in resumed] == [row[:2] for row in whole]
+    times = [row[2] for row in resumed[1:]]
+    assert times[0] == "" and times[-1] != "" and "" not in times[times.count("") :]
 
 
 # ---- perplexity

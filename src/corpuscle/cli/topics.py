@@ -136,7 +136,12 @@ def train(
     sampler: Annotated[
         str, typer.Option("--sampler", help="Topics change word by word (token), or whole tables at once too (table).")
     ] = "table",
-    samples: Annotated[int, typer.Option("--samples", min=1, help="How many states are kept and averaged.")] = 1,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples", min=1, show_default="1; rescaling 5", help="How many states are kept and averaged."
+        ),
+    ] = None,
     documents: Index = None,
     max_order: Annotated[int, typer.Option("--max-order", min=1, help="Of a model of infinite order.")] = 8,
     min_count: Annotated[int, typer.Option("--min-count", min=1, help="Rarer words are unknown.")] = 4,
@@ -172,22 +177,23 @@ def train(
         unk=unk_token, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), seed=seed, workers=workers,
     )  # fmt: skip
     corpus = _read(docs, documents, model)
-    lines = ["iteration\tlog_probability\tseconds"]
+    seconds: dict[int, float] = {}
     try:
         with model.checkpoint(corpus, output, resume) as checkpoint:
-            if method == "rescaling":
-                model.fit(corpus, checkpoint=checkpoint)
-            else:
-                model.fit(
-                    corpus,
-                    checkpoint=checkpoint,
-                    log=lambda sweep, value: lines.append(f"{sweep}\t{value:.6f}\t{time.perf_counter() - begin:.3f}"),
-                )
+            model.fit(
+                corpus,
+                checkpoint=checkpoint,
+                log=lambda sweep, _: seconds.update({sweep: time.perf_counter() - begin}),
+            )
             model.save(output)
     except InputError as error:
         raise InputError(error.path or docs[0], error.line, error.reason) from error
     if log is not None:
-        _write_log(log, lines, model)
+        heading = ("iteration", "log_probability", "seconds")
+        # Sweeps before a resumption have no time: nobody knows how long they took.
+        times = (f"{seconds[i]:.3f}" if i in seconds else "" for i in range(len(model.history_)))
+        rows = zip(range(len(model.history_)), (f"{value:.6f}" for value in model.history_), times, strict=True)
+        _table(log, heading, rows)
     n_documents = len(corpus.document_starts) - 1 if corpus.document_starts is not None else 1
     result = {
         "method": method, "topics": model.topics, "order": order if order == "infinite" else int(order),
@@ -201,15 +207,6 @@ def train(
         f"{output}: {method}, {model.topics} topics, order {order}, {n_documents:,} documents, "
         f"{corpus.n_tokens:,} words, {model.iterations} sweeps in {result['seconds']:.1f} s",
     )
-
-
-def _write_log(path: str, lines: list[str], model: Any) -> None:
-    from corpuscle.text.files import write_atomically
-
-    if len(lines) == 1:  # a model that keeps its history, not the time
-        lines = ["iteration\tlog_probability", *(f"{i}\t{value:.6f}" for i, value in enumerate(model.history_))]
-    with write_atomically(path, "w") as out:
-        out.writelines(line + "\n" for line in lines)
 
 
 @app.command()
