@@ -473,6 +473,19 @@ def test_the_commands_print_tables(files, capsys):
     assert 0 <= float(last["word_discount_1"]) < 1 and any(1 < float(last[f"length_{kind}"]) < 10 for kind in TYPES)
 
 
+def test_text_stays_as_it_was_written_whatever_the_model_reads(files, tmp_path, capsys):
+    command = ["segment", "train", "--gold", str(files / "gold.txt"), "-o", str(tmp_path / "m"), "--iterations", "2"]
+    assert main([*command, "--max-word", "6", "--lowercase", "--digits", "--quiet"]) == 0
+    (tmp_path / "loud.txt").write_text((files / "raw.txt").read_text().upper())
+    (tmp_path / "loud.gold").write_text((files / "gold.txt").read_text().upper())
+    assert main(["segment", "apply", str(tmp_path / "m"), str(tmp_path / "loud.txt"), "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text().replace(" ", "") == (tmp_path / "loud.txt").read_text()
+    capsys.readouterr()
+    assert main(["segment", "evaluate", str(tmp_path / "loud.gold"), "--model", str(tmp_path / "m"), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert scores["f1"] == scores["overlap_training"] == 1.0
+
+
 def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
     command = ["segment", "train", "--gold", str(files / "gold.txt"), "-o", str(tmp_path / "m"), "--iterations", "2"]
     assert main([*command, "--max-word", "6"]) == 0

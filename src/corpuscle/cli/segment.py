@@ -64,8 +64,8 @@ def _load_any(path: str, workers: int | None) -> NestedSegmenter | TrivialSegmen
     return model
 
 
-def _read(model: NestedSegmenter | TrivialSegmenter, path: str, raw: bool = False) -> Corpus:
-    return read_input([path], raw, unk="literal", preprocessing=model.preprocessing)
+def _read(path: str, raw: bool = False) -> Corpus:
+    return read_input([path], raw, unk="literal")
 
 
 def _training_text(model: NestedSegmenter, files: list[str] | None) -> Corpus | None:
@@ -237,11 +237,7 @@ def apply(
     from corpuscle.text.files import write_atomically
 
     loaded = _load_any(model, workers)
-    corpora = (
-        iter([_read(loaded, text, raw)])
-        if raw
-        else iter_text(text, unk="literal", preprocessing=loaded.preprocessing, lines_per_chunk=5000)
-    )
+    corpora = iter([_read(text, raw)]) if raw else iter_text(text, unk="literal", lines_per_chunk=5000)
     try:
         with write_atomically(output, "wb") as out:
             for block in loaded.segment_lines(corpora, spaces=spaces):
@@ -273,7 +269,7 @@ def evaluate(
         loaded = _load_any(model, workers)
         if loaded.units == "words":
             raise InputError(model, None, "a model of phrases; only words can be measured")
-        right = _read(loaded, gold)
+        right = _read(gold)
         guess = loaded.segment(right, spaces="remove")
         shares = {"overlap_training": loaded.overlap(right)}
         if shares["overlap_training"] > 0.05 and loaded.provenance.get("given_sentences"):
@@ -315,7 +311,7 @@ def perplexity_(
     """Perplexity per letter of a text, with a 95 % interval."""
     loaded = _load(model, workers)
     try:
-        result = loaded.perplexity(_read(loaded, text), best=best, spaces=spaces, seed=seed)
+        result = loaded.perplexity(_read(text), best=best, spaces=spaces, seed=seed)
     except InputError as error:
         raise InputError(error.path or text, error.line, error.reason) from error
     figures = result.to_json()
@@ -359,7 +355,7 @@ def posterior(
 
     loaded = _load(model, workers)
     try:
-        letters, probabilities = loaded.posterior(_read(loaded, text), draws=draws, seed=seed, spaces=spaces)
+        letters, probabilities = loaded.posterior(_read(text), draws=draws, seed=seed, spaces=spaces)
     except InputError as error:
         raise InputError(error.path or text, error.line, error.reason) from error
     line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))

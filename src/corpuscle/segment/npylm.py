@@ -311,8 +311,10 @@ class NestedSegmenter:
         if self.types:
             gaps = around_punctuation(letters, gaps, self.inner_marks_)
         check_stretches(letters, gaps, longest or self.max_word)
-        starts = pieces(letters, gaps != FORBIDDEN)
-        return letters, np.ascontiguousarray(letters.recode(self.vocab_), np.int32), starts, gaps
+        # The letters stay as they were written; the model sees them as it would have read them.
+        spelled = map(self.preprocessing.spell, letters.vocab.strings[FIRST:])
+        ids = np.concatenate([np.arange(FIRST), self.vocab_.encode(spelled)]).astype(np.int32)
+        return letters, ids[letters.tokens], pieces(letters, gaps != FORBIDDEN), gaps
 
     def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
         if spaces not in (None, "forced", "remove"):
@@ -412,6 +414,7 @@ class NestedSegmenter:
 
     def overlap(self, corpus: Corpus) -> float:
         """The share of the lines of a text that were in the training text, with or without their boundaries."""
+        corpus = self.preprocessing.apply(corpus)
         return overlap(self.items_, letters_of(corpus, self.units, self.joiner).as_corpus())
 
     # ---- keeping
