@@ -191,7 +191,7 @@ class NestedSegmenter:
         self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str] | None, resume: bool = False
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from these texts."""
-        settings = {name: value for name, (value, _) in self.settings().items()}
+        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
         signature = "+".join("none" if corpus is None else corpus.signature() for corpus in (text, gold))
         return Checkpoint(path, PARTIAL, settings, signature, resume=resume)
 
