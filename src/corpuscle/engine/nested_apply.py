@@ -22,7 +22,8 @@ from corpuscle.random import Random
 
 __all__ = ["best_cuts", "drawn_boundaries", "log_totals"]
 
-_CHUNK = 1 << 14
+_CHUNK, _DRAWN = 1 << 14, 1 << 18
+"""Letters that one call of a kernel cuts, or draws boundaries for, about."""
 
 
 @kernel_bare
@@ -131,5 +132,5 @@ def drawn_boundaries(
         stream = Random(seed, "nested.draws", sample, chunk).array()
         _draw(nested, lattice, text, starts, first, last, gaps, cuts, draws, counts, stream)
 
-    _in_threads(nested, starts, longest, workers, _CHUNK // 8, work)
+    _in_threads(nested, starts, longest, workers, max(1, _DRAWN // draws), work)
     return counts
