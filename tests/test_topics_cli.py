@@ -1,7 +1,7 @@
 """``corpuscle topics``: the commands as a user runs them, their tables and their JSON."""
 
-
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from schemas import FRACTION, last_line_conforms
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted, SettingError
-from corpuscle.topics import NgramTopicModel, RescalingModel, document_bounds, read_documents
-from corpuscle.topics.products import document_topics, perplexities
+from corpuscle.topics import NgramTopicModel, RescalingModel, document_bounds, document_topics, read_documents
+from corpuscle.topics.products import perplexities
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
 TOPICAL = METHODS[1:]
@@ -227,12 +227,18 @@ def test_shares_are_the_average_of_what_particles_expect_at_the_end(folder, mode
     if method == "rescaling":
         return
     from corpuscle.engine.particles import Reader
+    from corpuscle.engine.topic_frozen import likelihoods
+    from corpuscle.topics.sampling import stream_of
 
+    known = corpus.recode(model.vocab_)
+    symbols, places, available = stream_of(known, model.order - 1)
     expected = []
-    for number, sample in enumerate(model.samples_):
-        for document, words in enumerate(model.document_likelihoods(corpus, number)):
+    for sample, predictor in zip(model.samples_, model._predictors, strict=True):
+        for document, (a, b) in enumerate(pairwise(document_bounds(corpus))):
             reader = Reader(sample["alpha"], document=document)
-            reader.read(words)
+            reader.read(
+                likelihoods(predictor, model.topics, symbols, places[a:b], known.tokens[a:b], available[a:b])
+            )
             expected.append(reader.mixture)
     shares = np.array([document.shares for document in document_topics(model, corpus)])
     assert shares == pytest.approx(np.mean(np.reshape(expected, (2, 6, 3)), axis=0), abs=1e-12)

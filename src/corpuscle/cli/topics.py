@@ -324,8 +324,7 @@ def apply(
 ) -> None:
     """What each document is about (TSV: document, words, oov, topic, share, typical words; a line for each of its
     largest topics)."""
-    from corpuscle.topics import summaries
-    from corpuscle.topics.products import document_topics
+    from corpuscle.topics import document_topics, summaries
 
     check_output(output)
     for name in ("top", "words"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from corpuscle.topics.base import TopicModel
     from corpuscle.topics.documents import document_bounds, pick_documents, read_documents
     from corpuscle.topics.ngram import NgramTopicModel
-    from corpuscle.topics.products import contexts, mark, summaries
+    from corpuscle.topics.products import contexts, document_topics, mark, summaries
     from corpuscle.topics.reading import DocumentReader
     from corpuscle.topics.rescaling import RescalingModel
     from corpuscle.topics.warming import warm, warm_defaults
@@ -27,7 +27,7 @@ __all__, __getattr__ = contents(
         "base": "TopicModel",
         "documents": "document_bounds pick_documents read_documents",
         "ngram": "NgramTopicModel",
-        "products": "contexts mark summaries",
+        "products": "contexts document_topics mark summaries",
         "reading": "DocumentReader",
         "rescaling": "RescalingModel",
         "warming": "warm warm_defaults",

@@ -85,10 +85,14 @@ class TopicModel(ABC):
 
         ``reading`` are the settings of ``log_probabilities``.
         """
-        corpus = corpus.recode(self.vocab_)
-        logs = self.log_probabilities(corpus, seed=seed, **reading)
+        return self.perplexity_of(
+            corpus, self.log_probabilities(corpus, seed=seed, **reading), draws=draws, seed=seed
+        )
+
+    def perplexity_of(self, corpus: Corpus, logs: np.ndarray, *, draws: int = 1000, seed: int = 1) -> Result:
+        """The same, given the log probabilities of the words."""
         bounds = document_bounds(corpus)
-        unknown = corpus.tokens == UNKNOWN
+        unknown = corpus.recode(self.vocab_).tokens == UNKNOWN
         document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         every, known, oov = (
             np.bincount(document, values, len(bounds) - 1) for values in (logs, np.where(unknown, 0.0, logs), unknown)

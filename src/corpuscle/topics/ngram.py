@@ -14,18 +14,17 @@ The fifth is ``RescalingModel``. A new document is read from left to right with 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cached_property
-from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.particles import Likelihoods, Reader
+from corpuscle.engine.particles import Reader
 from corpuscle.engine.topic_frozen import Predictor, likelihoods, predictor
 from corpuscle.engine.topic_seats import DOUBLY, SEPARATE, SWITCHING
 from corpuscle.errors import InputError, SettingError
@@ -322,15 +321,6 @@ class NgramTopicModel(TopicModel):
         """The same with the probabilities of all samples averaged: float64 (n_tokens,)."""
         by_sample = self.sample_log_probabilities(corpus, **reading)
         return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
-
-    def document_likelihoods(self, corpus: Corpus, sample: int = -1) -> Iterator[Likelihoods]:
-        """What one sample says about the words of every document, one after the other."""
-        corpus = corpus.recode(self.vocab_)
-        symbols, places, available = stream_of(corpus, self.order - 1)
-        for a, b in pairwise(document_bounds(corpus).tolist()):
-            yield likelihoods(
-                self._predictors[sample], self.topics, symbols, places[a:b], corpus.tokens[a:b], available[a:b]
-            )
 
     # ---- keeping
 

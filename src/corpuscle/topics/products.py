@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from types import SimpleNamespace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -293,6 +292,4 @@ def perplexities(model: TopicModel, corpus: Corpus, *, seed: int = 1, **reading:
     else:
         by_sample = model.log_probabilities(corpus, seed=seed, **reading)[None]
     logs = np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
-    known = SimpleNamespace(vocab_=model.vocab_, log_probabilities=lambda *_, **__: logs)
-    result = TopicModel.perplexity(cast(TopicModel, known), corpus, seed=seed)
-    return result, np.exp(-by_sample.mean(1)).tolist()
+    return model.perplexity_of(corpus, logs, seed=seed), np.exp(-by_sample.mean(1)).tolist()
