@@ -57,6 +57,17 @@ def test_documents_give_topics_with_words_and_phrases(learned):
     assert isinstance(model, NgramTopicModel) and model.topics == found["topics"]
 
 
+def test_every_document_has_its_topics(learned):
+    found = findings(learned / "pack")
+    heading, *rows = (learned / "pack" / "documents.tsv").read_text(encoding="utf-8").splitlines()
+    assert heading.split("\t")[:3] == ["document", "words", "topic_1"] and len(rows) == found["documents"]
+    names, shares = [row.split("\t")[0] for row in rows], [list(map(float, row.split("\t")[2:])) for row in rows]
+    assert all(sum(row) == pytest.approx(1, abs=0.01) for row in shares)
+    for topic in found["topics_shown"]:
+        most = max(range(len(rows)), key=lambda i: shares[i][topic["number"] - 1])
+        assert topic["documents"][0] == names[most]
+
+
 def test_perplexity_is_that_of_documents_that_were_held_out(learned):
     found = findings(learned / "pack")
     assert 0 < found["held_out"]["documents"] < found["documents"] / 3
@@ -117,7 +128,7 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(learned, tmp_path, monk
         learn(learned / "kit", pack, steps=[QUICK])
     assert (pack / "models" / "topics.model.partial").exists()
     learn(learned / "kit", pack, steps=[QUICK])
-    for name in ("models/topics.model", "topics.tsv"):
+    for name in ("models/topics.model", "topics.tsv", "documents.tsv"):
         assert (pack / name).read_bytes() == (learned / "pack" / name).read_bytes()
     assert findings(pack) == findings(learned / "pack")
 

@@ -20,11 +20,11 @@ from corpuscle.packs.heldout import held_documents, own_vocabulary
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
-from corpuscle.topics import NgramTopicModel, mark, pick_documents, summaries
+from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
 
 __all__ = ["TOPICS", "number_of_iterations", "number_of_topics"]
 
-FILE, TABLE = "models/topics.model", "topics.tsv"
+FILE, TABLE, DOCUMENTS = "models/topics.model", "topics.tsv", "documents.tsv"
 FEWEST_DOCUMENTS = 20
 MOST, FEWEST, WORDS = 200, 15, 1_000_000
 SETTINGS = {
@@ -38,7 +38,7 @@ SETTINGS = {
     "particles": 10,
 }
 
-_WORDS, _PHRASES, _MARKED, _LONGEST, _WIDTH = 12, 6, 2, 160, 460.0
+_WORDS, _PHRASES, _EXAMPLES, _MARKED, _LONGEST, _WIDTH = 12, 6, 3, 2, 160, 460.0
 
 
 def number_of_topics(documents: int) -> int:
@@ -97,12 +97,15 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         name: model.perplexity(unseen, particles=settings["particles"], seed=job.seed).to_json()
         for name, model in (("plain", plain), ("topics", measured))
     }
+    read = document_topics(final, text, particles=settings["particles"], seed=job.seed, workers=job.workers)
+    shares = np.array([document.shares for document in read])
     shown = [
         {
             "number": topic.number,
             "share": topic.share,
             "words": [page.clip(word) for word, _ in topic.words],
             "phrases": [page.clip(phrase.text) for phrase in topic.phrases],
+            "documents": [page.clip(read[i].name) for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]],
         }
         for topic in summaries(final, _WORDS, _PHRASES)
     ]
@@ -111,6 +114,11 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         for topic in summaries(final, 50, 50):
             words, phrases = " ".join(word for word, _ in topic.words), " | ".join(p.text for p in topic.phrases)
             file.write(f"{topic.number}\t{topic.share:.4f}\t{words}\t{phrases}\n")
+    with write_atomically(job.pack / DOCUMENTS, "w") as file:
+        file.write("\t".join(["document", "words", *(f"topic_{k}" for k in range(1, final.topics + 1))]) + "\n")
+        for document in read:
+            name, mixed = " ".join(document.name.split()), "\t".join(f"{share:.4f}" for share in document.shares)
+            file.write(f"{name}\t{document.words}\t{mixed}\n")
     return {
         "documents": documents,
         "words": text.n_tokens,
@@ -164,6 +172,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
         body=_in_words(findings) + _topics(findings) + _texts(findings) + _course(findings),
         commands=[
             (f"corpuscle topics show {model}", "the topics with their words and phrases"),
+            (f"corpuscle topics apply {model} DOCUMENTS", "what new documents are about"),
             (f"corpuscle topics mark {model} DOCUMENT", "how topical each word of a document is"),
             (f"corpuscle topics perplexity {model} DOCUMENTS", "how well the model predicts documents"),
         ],
@@ -182,7 +191,8 @@ def _in_words(findings: Findings) -> str:
         "Each word comes from the general language or from a topic of its document: the model has found out which, "
         f"from nothing but the words, in {findings['iterations']} rounds over the text. The number of topics follows a "
         f"rule (the {SETTINGS['topics']}): {findings['topics']} for "
-        f"{page.counted(findings['documents'], 'document')}. More about each of them is in {TABLE}."
+        f"{page.counted(findings['documents'], 'document')}. More about each of them is in {TABLE}, and how much "
+        f"of each is in every document in {DOCUMENTS}."
     )
     judged = page.paragraph(
         f"Does it help? On {page.counted(held['documents'], 'document')} ({page.counted(held['words'], 'word')}) that "
@@ -205,9 +215,9 @@ def _topics(findings: Findings) -> str:
             f'<div class="class"><h4>topic {topic["number"]} · {page.percent(topic["share"])} of the topical words</h4>'
             f'<p dir="auto" translate="no">{page.words(topic["words"])}</p>'
             + (f'<p class="note" dir="auto" translate="no">{phrases}</p>' if phrases else "")
-            + "</div>"
+            + f'<p class="note">above all in <span translate="no">{page.words(topic["documents"])}</span></p></div>'
         )
-    said = "The words that say most about each topic; below them phrases that it likes."
+    said = "The words that say most about each topic; below them phrases that it likes, and where there is most of it."
     return f'<h3>Topics, the most used first</h3>{page.paragraph(said)}<div class="grid">{"".join(cards)}</div>'
 
 
@@ -243,9 +253,9 @@ def _course(findings: Findings) -> str:
 TOPICS = Step(
     name="topics",
     title="Topics",
-    version=2,
+    version=3,
     needs=("text",),
-    writes=(FILE, TABLE),
+    writes=(FILE, TABLE, DOCUMENTS),
     run=_run,
     report=_report,
     settings=SETTINGS,
