@@ -18,6 +18,7 @@ from corpuscle.packs import page
 from corpuscle.packs.heldout import split
 from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.segment import NestedSegmenter
+from corpuscle.segment.chain import HISTORY
 from corpuscle.text import write_text
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
@@ -82,8 +83,8 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "iterations": iterations,
         "max_word": final.max_word,
         "held_out": {"unit": unit, "sentences": len(held_out), "known": float(known.mean()), **figures},
-        "agreement": {name: agreed[name] for name in ("f1", "boundary_f1")},
-        "history": final.history_[0, 1:].tolist(),  # nothing is predicted before the first round
+        "agreement": {name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
+        "history": final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round
         "growth": _growth(words),
         "lengths": _lengths(words),
         "frequent": [[page.clip(word), n] for word, n in frequent[:_FREQUENT]],
@@ -242,7 +243,7 @@ def _shown(findings: Findings) -> str:
 SEGMENTER = Step(
     name="segment",
     title="Word segmenter",
-    version=1,
+    version=2,
     needs=("text",),
     writes=(FILE, SEGMENTED, WORDS),
     run=_run,

@@ -21,6 +21,7 @@ from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming,
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
 from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
+from corpuscle.topics.products import document_names
 
 __all__ = ["TOPICS", "number_of_iterations", "number_of_topics"]
 
@@ -127,14 +128,16 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "measures": figures,
         "topics_shown": shown,
         "history": final.history_.tolist(),
-        "marked": _marked(final, unseen, job.seed, settings["particles"]),
+        "marked": _marked(final, text, np.flatnonzero(held)[:_MARKED], job.seed, settings["particles"]),
         "bytes": path.stat().st_size,
     }
 
 
-def _marked(model: NgramTopicModel, text: Corpus, seed: int, particles: int) -> list[dict[str, Any]]:
+def _marked(
+    model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int, particles: int
+) -> list[dict[str, Any]]:
     """The beginnings of some documents: words by sentence, how topical each word is, and its topic."""
-    some = pick_documents(text, np.arange(min(_MARKED, len(text.document_starts) - 1)))  # type: ignore[arg-type]
+    some, names = pick_documents(text, chosen), [page.clip(document_names(text)[i]) for i in chosen]
     assert some.document_starts is not None
     result = []
     for number, found in enumerate(mark(model, some, particles=particles, seed=seed)):
@@ -147,6 +150,7 @@ def _marked(model: NgramTopicModel, text: Corpus, seed: int, particles: int) -> 
         n = sum(map(len, sentences))
         result.append(
             {
+                "name": names[number],
                 "sentences": sentences,
                 "topical": np.round(found.topical[:n], 3).tolist(),
                 "topics": found.topics[:n].tolist(),
@@ -224,10 +228,10 @@ def _topics(findings: Findings) -> str:
 def _texts(findings: Findings) -> str:
     figures = [
         page.figure(
-            shaded_text(text["sentences"], text["topical"], text["topics"], title=f"Document {number}", width=_WIDTH),
+            shaded_text(text["sentences"], text["topical"], text["topics"], title=f"Document {text['name']}", width=_WIDTH),
             "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
         )
-        for number, text in enumerate(findings["marked"], 1)
+        for text in findings["marked"]
     ]
     said = (
         "The beginnings of some documents, read by the model in the pack, so that the topics are those above. It has "

@@ -105,8 +105,9 @@ def _literal(corpus: Corpus) -> Corpus:
     reserved = corpus.tokens < FIRST
     if not reserved.any():
         return corpus
-    vocab = Vocab.from_words([*corpus.vocab.strings[FIRST:], *MARKUP])
-    return Corpus(np.where(reserved, corpus.tokens + len(corpus.vocab), corpus.tokens), corpus.sentence_starts, vocab)
+    vocab = Vocab.from_words(dict.fromkeys([*corpus.vocab.strings[FIRST:], *MARKUP]))
+    literal = vocab.encode(MARKUP)[np.minimum(corpus.tokens, FIRST - 1)]
+    return Corpus(np.where(reserved, literal, corpus.tokens), corpus.sentence_starts, vocab)
 
 
 def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = None) -> Letters:
