@@ -228,7 +228,9 @@ def _topics(findings: Findings) -> str:
 def _texts(findings: Findings) -> str:
     figures = [
         page.figure(
-            shaded_text(text["sentences"], text["topical"], text["topics"], title=f"Document {text['name']}", width=_WIDTH),
+            shaded_text(
+                text["sentences"], text["topical"], text["topics"], title=f"Document {text['name']}", width=_WIDTH
+            ),
             "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
         )
         for text in findings["marked"]
