@@ -330,6 +330,23 @@ def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
         assert tokens.count(word) / len(tokens) == pytest.approx(expected[model.vocab_.id(word)] / share, abs=0.03)
 
 
+def test_models_that_learn_again_forget_what_they_had_learned():
+    first, second, dev = zipf_corpus(sentences=60), zipf_corpus(4, 40, types=12), zipf_corpus(5, 20)
+    classes = {f"w{i}": i % 3 for i in range(30)}
+    for make in (lambda: NgramModel("mkn", 2), lambda: NgramModel("kn", 2, prune=(0, 1)), lambda: ClassModel(classes)):
+        model, fresh = make().fit(first, dev), make().fit(second)
+        model.events(dev), model.next_words(["w1"])
+        model.fit(second)
+        np.testing.assert_array_equal(model.events(dev).log_probability, fresh.events(dev).log_probability)
+        assert model.next_words(["w1"]) == fresh.next_words(["w1"])
+        assert len(model.tuning_items_) == 0
+        assert model.part().settings == fresh.part().settings
+    parts = [NgramModel("mkn", order).fit(first) for order in (1, 2)]
+    mixture, fresh = Mixture(parts).fit(first).fit(dev), Mixture(parts).fit(dev)
+    np.testing.assert_array_equal(mixture.weights_, fresh.weights_)
+    np.testing.assert_array_equal(mixture.tuning_items_, fresh.tuning_items_)
+
+
 # ---- pruning
 
 

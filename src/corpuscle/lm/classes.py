@@ -65,7 +65,7 @@ class ClassModel(LanguageModel):
         """Learn from a text; a development text chooses order and discounts of the class sequence."""
         if corpus.n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
-        self.items_ = item_hashes(corpus)
+        self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
         strings = corpus.vocab.strings
         has_class = np.array([False] * FIRST + [word in self.classes for word in strings[FIRST:]])
         kept = np.flatnonzero(has_class & (np.bincount(corpus.tokens, minlength=len(strings)) > 0))

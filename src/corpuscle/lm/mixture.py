@@ -75,7 +75,9 @@ class Mixture(LanguageModel):
         """Find the weights under which a development text is most likely."""
         if dev.n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
-        self.tuning_items_ = np.union1d(self.tuning_items_, item_hashes(dev))
+        items = [*(model.tuning_items_ for model in self.models), item_hashes(dev)]
+        self.tuning_items_ = np.unique(np.concatenate(items))
+        self.weights_ = np.full(len(self.models), 1.0 / len(self.models))
         probabilities = np.exp(self._component_logs(dev.recode(self.vocab_))[0])
         probabilities = probabilities[:, probabilities.sum(0) > 0]
         for _ in range(self.iterations):

@@ -180,7 +180,8 @@ class NgramModel(LanguageModel):
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
         if self.requested_order == "auto" and dev is None:
             raise SettingError("order auto needs a development text to choose on")
-        self.items_ = item_hashes(corpus)
+        self._forget()
+        self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
         self.provenance = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
         self.vocab_, mapping = corpus.vocab, None
         if self.min_count > 1:
@@ -198,6 +199,13 @@ class NgramModel(LanguageModel):
         if self.prune or self.entropy:
             self._prune()
         return self
+
+    def _forget(self) -> None:
+        """Drop what was computed or chosen for counts that are about to be replaced."""
+        for name in ("automaton_", "_ranked"):
+            self.__dict__.pop(name, None)
+        self._tables = None
+        self.origins = {name: origin for name, origin in self.origins.items() if origin != "tuned"}
 
     def _development(self, dev: Corpus) -> Corpus | None:
         """The development text in our words, or None if there is nothing left to choose on it."""
@@ -226,8 +234,7 @@ class NgramModel(LanguageModel):
         if self.ngrams_ is None or not 1 <= order <= self.order:
             raise SettingError(f"a model with counts has orders from 1 to {self.order}, not {order}")
         other = copy.copy(self)
-        other.__dict__.pop("automaton_", None)
-        other.__dict__.pop("_ranked", None)
+        other._forget()
         other.order = other.requested_order = order
         other._set_counts(truncate(self.ngrams_, order), None)
         return other
