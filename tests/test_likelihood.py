@@ -57,6 +57,13 @@ def test_positive_weights_stay_positive_where_the_maximum_would_not_be():
     assert np.abs(slopes[best >= 0]).max(initial=0.0) < 1e-3 and (slopes[best < 0] <= 1e-3).all()
 
 
+def test_candidates_separate_if_some_item_has_right_and_wrong_ones():
+    features = np.ones((4, 1))
+    for right, expected in ([0, 0, 0, 0], False), ([1, 1, 0, 0], False), ([1, 1, 0, 1], True):
+        statistics = np.column_stack([np.array(right, np.float64), np.ones(4)])
+        assert likelihood.separates(Pools(np.array([0, 2, 4]), features, statistics)) == expected
+
+
 def test_pools_without_a_right_candidate_leave_the_weights_to_the_penalty():
     given = pools(5)
     value, gradient = likelihood.figure(given._replace(statistics=np.zeros_like(given.statistics)), np.ones(3))

@@ -284,6 +284,24 @@ def test_tuned_weights_are_at_least_as_good_on_the_pool_as_those_before():
         assert metric == "likelihood" or np.abs(weights).sum() == pytest.approx(1.0)
 
 
+PLAIN = {"order": 2, "joint_order": 0, "context": 0}
+
+
+def test_weights_stay_where_no_accepted_target_is_found():
+    model = PhraseTransliterator(**QUICK, **PLAIN)
+    with pytest.warns(CorpuscleWarning, match="the weights stay .* no accepted target was found"):
+        model.fit(cipher(6, 60), [Pair("?!", ("Ж",))])
+    assert model.weights_.tolist() == [0.2, 0.2, 0.2, 0.2, 0.5, 0.0, 0.0, 0.0] and model.history_ == []
+
+
+def test_weights_stay_where_words_have_right_candidates_only_or_none():
+    model = PhraseTransliterator(tune=False, **PLAIN).fit(cipher(6, 60))
+    tuner = Tuner([[["Ж"]], [[]]], model.lm_.vocab_, "likelihood", np.array([True] * 5 + [False] * 3), 0, 1, 1)
+    with pytest.warns(CorpuscleWarning, match="the weights stay .* right candidates only, or none"):
+        rounds = tuner.run(model.weights_, lambda _: model.decoder.decode([["?"], ["!"]], 5), 3, lambda _: None)
+    assert rounds == []
+
+
 def test_development_pairs_are_not_learned(tmp_path):
     pairs = cipher(6, 300)
     dev = [Pair("zzz", ("Ж",)), *cipher(6, 320)[300:]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from corpuscle.engine.mert import Pools
 
-__all__ = ["figure", "maximise"]
+__all__ = ["figure", "maximise", "separates"]
 
 PENALTY = 1e-3
 """Times the sum of squared weights: keeps weights of features that hardly vary in bounds."""
@@ -32,6 +32,12 @@ def figure(pools: Pools, weights: np.ndarray) -> tuple[float, np.ndarray]:
     value = (right_logs - all_logs)[usable].sum() / n
     change = np.where(usable[item], right_parts - all_parts, 0.0)
     return float(value - PENALTY * weights @ weights), pools.features.T @ change / n - 2.0 * PENALTY * weights
+
+
+def separates(pools: Pools) -> bool:
+    """Whether some item has right and wrong candidates; if none has, the figure is the penalty and nothing else."""
+    right, begins = pools.statistics[:, 0] > 0, pools.starts[:-1]
+    return bool((np.logical_or.reduceat(right, begins) & np.logical_or.reduceat(~right, begins)).any())
 
 
 def _shares(scores: np.ndarray, begins: np.ndarray, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -124,14 +124,16 @@ def _report(findings: Findings, pack: str) -> Chapter:
 
 def _in_words(findings: Findings) -> str:
     figures = findings["measures"]
+    tuned = f"were tuned on {page.counted(findings['tuned_on'], 'name')} of the other nine tenths"
+    if not findings["rounds"]:
+        tuned = "are those it began with: the other nine tenths gave nothing to tune them on"
     return page.paragraph(
         f"Learned from {page.counted(findings['pairs'], 'name')} in two scripts. A model trained without a tenth of "
         f"them writes {page.percent(figures['acc'])} of the {page.counted(findings['held_out'], 'name')} it has not "
         f"seen as the list has them (95 % interval: {page.percent(figures['acc_low'])} to "
         f"{page.percent(figures['acc_high'])}). Its answers share {page.percent(figures['f_score'])} of their letters "
         f"with the right ones; the mean reciprocal rank of the right one is {figures['mrr']:.2f}. The weights of its "
-        f"features were tuned on {page.counted(findings['tuned_on'], 'name')} of the other nine tenths. The model in "
-        "the pack has the same settings and weights, and learned from all names."
+        f"features {tuned}. The model in the pack has the same settings and weights, and learned from all names."
     )
 
 

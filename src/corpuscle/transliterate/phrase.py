@@ -272,7 +272,8 @@ class PhraseTransliterator:
 
         done = [] if checkpoint is None or checkpoint.state is None else history_from(checkpoint.state.arrays)
         self.history_ = tuner.run(self.weights_, decode, self.rounds, after, done)
-        self.weights_ = self.history_[-1].weights
+        if self.history_:
+            self.weights_ = self.history_[-1].weights
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         joint = self.joint_ if self.joint_ is not None else self.lm_

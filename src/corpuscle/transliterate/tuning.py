@@ -11,6 +11,7 @@ import numpy as np
 
 from corpuscle.engine import likelihood, mert
 from corpuscle.engine.overlaps import bleu_statistics, f_statistics
+from corpuscle.errors import warn
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab
@@ -149,12 +150,17 @@ class Tuner:
         """Rounds of decoding and optimising; ``decode`` maps weights to candidates, ``after`` sees each round.
 
         Rounds that are ``done`` already are decoded again for the sake of their candidates, and their weights are taken
-        as they are.
+        as they are. Where the candidates leave nothing to choose there are no rounds, and a warning.
         """
         history: list[Round] = []
         for iteration in range(rounds):
             new = self.merge(decode(weights))
             pools = self.pools()
+            if self.metric == "likelihood" and not likelihood.separates(pools):
+                found = pools.statistics[:, 0].any()
+                reason = "every word has right candidates only, or none" if found else "no accepted target was found"
+                warn(f"the weights stay as they were before tuning: {reason}")
+                break
             before = self.figure(pools, weights)
             if iteration and new == 0:
                 break
