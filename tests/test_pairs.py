@@ -38,6 +38,8 @@ def test_pairs(tmp_path):
         ("a\tb\na\tb\t\n", 2, "field 3 is empty"),
         ("a\tb\n\n", 2, "at least one target"),
         ("a\t \n", 1, "field 2"),
+        ("\u00a0\ta\n", 1, "field 1 is empty"),
+        ("a\t\u3000 \n", 1, "field 2 is empty"),
     ],
 )
 def test_errors_name_the_line(tmp_path, text, line, reason):
@@ -48,7 +50,7 @@ def test_errors_name_the_line(tmp_path, text, line, reason):
 
 
 field = st.text(st.characters(exclude_characters="\t\n\r\0\ufeff", exclude_categories=["Cs"]), min_size=1).filter(
-    lambda text: text.strip(" ")
+    lambda text: text.strip()
 )
 
 
@@ -61,7 +63,7 @@ def test_pairs_round_trip(tmp_path_factory, pairs):
 
 
 def test_what_cannot_be_read_back_is_not_written(tmp_path):
-    for bad in [("a", []), ("a\tb", ["c"]), ("a", [""])]:
+    for bad in [("a", []), ("a\tb", ["c"]), ("a", [""]), ("\u3000", ["a"])]:
         with pytest.raises(InputError):
             write_pairs([bad], tmp_path / "out")
     assert not list(tmp_path.iterdir())

@@ -24,14 +24,14 @@ class Pair(NamedTuple):
 
 
 def read_pairs(path: AnyPath) -> list[Pair]:
-    """Read tab-separated pairs; every line has a source and at least one target, and no field is empty."""
+    """Read tab-separated pairs; every line has a source and at least one target, and no field is blank."""
     pairs = []
     for number, line in read_lines(path):
         fields = line.split("\t")
         if len(fields) < 2:
             raise InputError(path, number, "expected a source and at least one target, separated by tabs")
         for column, field in enumerate(fields, 1):
-            if not field.strip(" "):
+            if not field.strip():
                 raise InputError(path, number, f"field {column} is empty")
         pairs.append(Pair(fields[0], tuple(fields[1:])))
     return pairs
@@ -45,7 +45,7 @@ def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> No
             if len(fields) < 2:
                 raise InputError(path, None, f"the source {source!r} has no target")
             for field in fields:
-                if not field.strip(" ") or any(mark in field for mark in "\t\n\r"):
+                if not field.strip() or any(mark in field for mark in "\t\n\r"):
                     raise InputError(path, None, f"this file cannot hold the field {field!r}")
             output.write("\t".join(fields) + "\n")
 
