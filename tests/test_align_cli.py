@@ -176,6 +176,29 @@ def test_pairs_that_do_not_belong_together_are_found(sample, capsys, tmp_path) -
     assert len(kept.read_text().splitlines()) == 40 - len(found)
 
 
+def test_filtered_text_is_the_text_that_was_read(capsys, tmp_path) -> None:
+    pairs, kept, listed = tmp_path / "p", tmp_path / "kept", tmp_path / "listed"
+    lines = ["E\u0301t\u00e9, 1984 ||| Summer, 1984", "Un Chat ||| A Cat", "Un\tChien ||| A  Dog 2"]
+    pairs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    model = str(tmp_path / "m")
+    spelling = ["--lowercase", "--digits", "--tokenise", "simple"]
+    assert main(["align", "train", str(pairs), "-o", model, "--method", "ibm1", *spelling, "-q"]) == 0
+    command = ["align", "filter", model, str(pairs), "-o", str(listed), "-q"]
+    written = [" ".join(line.split()) for line in lines]
+    assert main([*command, "--kept", str(kept), "--min-confidence", "0"]) == 0
+    assert kept.read_text(encoding="utf-8").splitlines() == written and not listed.read_text()
+    assert main([*command, "--min-confidence", "1"]) == 0
+    rows = [line.split("\t") for line in listed.read_text(encoding="utf-8").splitlines()]
+    assert rows and all(" ||| ".join(row[2:]) == written[int(row[0]) - 1] for row in rows)
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_text("a ||| b\n")
+    target.write_text("c\n")
+    listed.unlink()
+    command[3:4] = [str(source), str(target)]
+    assert main([*command, "--kept", str(kept), "--min-confidence", "0"]) == 2
+    assert "cannot hold the word '|||'" in capsys.readouterr().err and not listed.exists()
+
+
 def test_learning_goes_on_from_a_saved_model(sample, capsys, tmp_path) -> None:
     source, target = (Path(path).read_text().splitlines() for path in texts(sample))
     (tmp_path / "old").write_text("".join(f"{a} ||| {b}\n" for a, b in zip(source[:300], target[:300], strict=True)))

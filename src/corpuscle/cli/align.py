@@ -292,19 +292,21 @@ def filter(
     """List sentence pairs that hardly translate each other: line, confidence, source, target; the worst first."""
     import numpy as np
 
-    from corpuscle.text.bitext import write_bitext
+    from corpuscle.text.bitext import Bitext, write_bitext
     from corpuscle.text.files import write_atomically
+    from corpuscle.text.preprocessing import Preprocessing
 
     loaded = _load(model, workers)
-    bitext = _read(source, target, loaded.preprocessing_)
+    text = _read(source, target, Preprocessing(nfc=False))  # what is written is what was read
+    bitext = Bitext(*map(loaded.preprocessing_.apply, (text.source, text.target)))
     confidence = loaded.confidence(bitext)
     bad = np.flatnonzero(confidence < min_confidence)
+    if kept is not None:
+        write_bitext(text.select(confidence >= min_confidence), kept)
     with write_atomically(output, "w") as file:
         for k in bad[np.argsort(confidence[bad], kind="stable")].tolist():
-            words = " ".join(bitext.source.words(k)), " ".join(bitext.target.words(k))
+            words = " ".join(text.source.words(k)), " ".join(text.target.words(k))
             file.write(f"{k + 1}\t{confidence[k]:.4f}\t{words[0]}\t{words[1]}\n")
-    if kept is not None:
-        write_bitext(bitext.select(confidence >= min_confidence), kept)
     if as_json:
         mean = float(confidence.mean()) if len(confidence) else None
         emit({"sentence_pairs": len(bitext), "suspicious": len(bad), "mean_confidence": mean}, True)
