@@ -449,6 +449,17 @@ def test_arpa_of_pruned_models_with_gaps_is_read_like_other_tools_do(tmp_path):
     np.testing.assert_allclose(log10, [-0.3, -0.05, -0.1, -0.1 - 1.0, -0.5], atol=1e-12)
 
 
+def test_the_start_of_a_sentence_is_never_predicted_whatever_an_arpa_file_says(tmp_path):
+    unigrams = "-1\t<unk>\n0\t<s>\t-0.3\n-0.6\t</s>\n-0.5\ta\t-0.2\n"
+    text = f"\\data\\\nngram 1=4\nngram 2=2\n\n\\1-grams:\n{unigrams}\n\\2-grams:\n-0.2\t<s> a\n-0.4\ta a\n\n\\end\\\n"
+    (tmp_path / "a.arpa").write_text(text)
+    model = read_arpa(tmp_path / "a.arpa")
+    assert model.distribution(["<s>"])[1] == model.distribution(["a"])[1] == 0.0
+    assert "<s>" not in [word for word, _ in model.next_words(["<s>", "a"])]
+    assert not any("<s>" in sentence for sentence in model.sample(20, max_length=5))
+    assert model.log_probability(["a"]) / math.log(10) == pytest.approx(-0.2 - 0.2 - 0.6)
+
+
 def test_kenlm_reads_our_arpa_files_and_agrees(tmp_path):
     kenlm = pytest.importorskip("kenlm")
     corpus = zipf_corpus()

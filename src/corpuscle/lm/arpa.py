@@ -22,7 +22,7 @@ from corpuscle.engine.ngrams import Tables, find_ngram
 from corpuscle.errors import InputError
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.text.files import open_bytes, write_atomically
-from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
+from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
 __all__ = ["read_arpa", "write_arpa"]
 
@@ -419,12 +419,14 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         weights.append(_natural(section.weights[sorting]))
         suffix.append(suffixes[sorting].astype(np.int32))
         levels.append(levels[-1] + len(grams))
+    all_words, log_probability = np.concatenate(words), np.concatenate(probabilities)
+    log_probability[all_words == START] = -np.inf  # never predicted, although some tools write log 1 there
     tables = Tables(
         frozen(np.array(levels), np.int64),
-        frozen(np.concatenate(words), np.int32),
+        frozen(all_words, np.int32),
         frozen(np.concatenate([*children, [levels[-1] if order > 1 else 0]]), np.int32),
         frozen(np.concatenate(suffix), np.int32),
-        frozen(np.concatenate(probabilities), np.float64),
+        frozen(log_probability, np.float64),
         frozen(np.concatenate([*weights[:-1], []]), np.float64),
     )
     unk = "literal" if MARKUP[UNKNOWN] in vocab else "unknown"
