@@ -23,6 +23,7 @@ from corpuscle import samples
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import Chapter, Step, ahead, find_kit, learn
+from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.heldout import own_vocabulary, split
 from corpuscle.packs.step import LeftOut
 from corpuscle.packs.word_classes import number_of_classes
@@ -259,6 +260,23 @@ def test_a_step_that_finds_too_little_is_left_out_with_its_reason_and_its_old_fi
     assert report["left_out"] == {"two": "too few"} and "names.tsv" in report["not_used"]
     with pytest.raises(InputError, match=r"names.tsv: too few"):
         learn(kit, tmp_path / "other", steps=steps[1:])
+
+
+def write_pairs(kit: Path, source: list[str], target: list[str]) -> Path:
+    (kit / "parallel").mkdir(parents=True, exist_ok=True)
+    for side, lines in ("src", source), ("tgt", target):
+        (kit / "parallel" / f"a.{side}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return kit
+
+
+def test_pairs_that_are_too_long_to_learn_from_are_left_out_with_their_folder(tmp_path):
+    lines = [" ".join(["a"] * 101)] * 60 + ["b"] * 49
+    kit = write_pairs(write_kit(tmp_path / "kit"), lines, lines)
+    reason = "only 49 sentence pairs of at most 100 words; at least 50 are needed"
+    outcome = learn(kit, tmp_path / "pack", steps=[plain_step("one", "text"), ALIGNMENTS])
+    assert outcome.left_out == {"align": reason} and outcome.report.exists()
+    with pytest.raises(InputError, match=f"parallel: {reason}"):
+        learn(kit, tmp_path / "other", steps=[ALIGNMENTS])
 
 
 def damage(pack: Path, change) -> None:

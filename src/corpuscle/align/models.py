@@ -33,7 +33,7 @@ from corpuscle.engine.cooccurrence import Couples, Pairs
 from corpuscle.engine.fertility import MOST
 from corpuscle.engine.sharing import take_apart
 from corpuscle.engine.translation import DIAGONAL, UNIFORM
-from corpuscle.errors import SettingError, warn
+from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.model import Array, Checkpoint, Container, Kind
 from corpuscle.progress import bar
 from corpuscle.scale import Workers, chunks_of
@@ -110,7 +110,7 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
         warn(f"{count:,} sentence pairs have a side of more than {max_length} words and are not learned from")
     chosen = ~(empty | long)
     if not chosen.any():
-        raise SettingError("there are no sentence pairs to learn from")
+        raise InputError(None, None, "there are no sentence pairs to learn from")
     if chosen.sum() == 1:
         warn("there is only one sentence pair to learn from")
     return chosen

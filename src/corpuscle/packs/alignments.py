@@ -20,7 +20,7 @@ from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.figures import alignment_grid, bar_plot
 from corpuscle.packs import dictionary, page
 from corpuscle.packs.heldout import SHARE, own_vocabulary
-from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, unfinished
+from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.packs.unseen_pairs import Doubts, doubts, measure_unseen
 from corpuscle.random import Random
 from corpuscle.text import Bitext, read_bitext, read_text
@@ -91,10 +91,12 @@ def read_parallel(job: Job) -> Parallel:
 def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     parallel = read_parallel(job)
     bitext, path = parallel.bitext, job.pack / FILE
-    filled = np.flatnonzero((bitext.source.lengths > 0) & (bitext.target.lengths > 0))
-    if len(filled) < FEWEST_PAIRS:
-        reason = f"only {len(filled)} sentence pairs; at least {FEWEST_PAIRS} are needed"
-        raise LeftOut(job.kit.folder / "parallel", None, reason)
+    lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+    filled, longest = np.flatnonzero((lengths > 0).all(axis=1)), METHODS[settings["method"]].max_length
+    short = int((lengths[filled] <= longest).all(axis=1).sum())
+    if short < FEWEST_PAIRS:
+        which = "sentence pairs" if short == len(filled) else f"sentence pairs of at most {longest} words"
+        raise LeftOut(job.kit.folder / "parallel", None, f"only {short} {which}; at least {FEWEST_PAIRS} are needed")
     order = np.array(Random(job.seed, "packs/parallel").shuffled(range(len(filled))))
     held = filled[order[: max(1, round(SHARE * len(filled)))]]
     training = bitext.select(np.setdiff1d(filled, held))
@@ -136,7 +138,10 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
 def _learned(bitext: Bitext, path: Path, job: Job, method: str) -> Aligner:
     chance = {"seed": job.seed} if hasattr(METHODS[method], "seed") else {}
     model = learner(method, workers=job.workers, **chance)
-    with unfinished(lambda resume: model.checkpoint(bitext, path, resume), path) as checkpoint:
+    with (
+        blaming(job.kit.folder / "parallel"),
+        unfinished(lambda resume: model.checkpoint(bitext, path, resume), path) as checkpoint,
+    ):
         return model.fit(bitext, checkpoint=checkpoint)
 
 
