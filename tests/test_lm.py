@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import corpuscle
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError
-from corpuscle.lm import METHODS, ClassModel, Mixture, NgramModel, compare, read_arpa, write_arpa
+from corpuscle.lm import METHODS, ClassModel, HpyModel, Mixture, NgramModel, compare, read_arpa, write_arpa
 from corpuscle.lm.ngram import AUTO_ORDERS
 from corpuscle.text import Corpus
 
@@ -328,6 +328,20 @@ def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
     share = 1 - expected[0] - expected[2]
     for word in corpus.vocab.strings[3:]:
         assert tokens.count(word) / len(tokens) == pytest.approx(expected[model.vocab_.id(word)] / share, abs=0.03)
+
+
+@pytest.mark.parametrize("make", [NgramModel, lambda **settings: HpyModel(2, iterations=2, samples=1, **settings)])
+@pytest.mark.parametrize("min_count", [1, 2])
+def test_a_part_of_a_text_is_a_text_of_its_own(make, min_count):
+    whole = zipf_corpus(sentences=60)
+    part = whole[:12]
+    alone = Corpus.from_sentences(list(part))
+    model, expected = (make(min_count=min_count).fit(corpus) for corpus in (part, alone))
+    assert sorted(model.vocab_.strings) == sorted(expected.vocab_.strings)
+    assert len(model.vocab_) < len(whole.vocab)
+    assert model.provenance == expected.provenance
+    if isinstance(model, NgramModel):
+        np.testing.assert_allclose(model.events(whole).log_probability, expected.events(whole).log_probability)
 
 
 def test_models_that_learn_again_forget_what_they_had_learned():
