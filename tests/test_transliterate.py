@@ -302,6 +302,31 @@ def test_weights_stay_where_words_have_right_candidates_only_or_none():
     assert rounds == []
 
 
+@pytest.mark.parametrize(
+    "pairs, reason",
+    [
+        ([Pair(f"{pair.source} {pair.source}", pair.targets) for pair in cipher(6, 60)], "sources of several words"),
+        ([Pair("a", ("b",))] * 60, "there is only one name"),
+    ],
+)
+def test_weights_stay_where_no_pair_can_be_held_out_for_tuning(pairs, reason):
+    model = PhraseTransliterator(**QUICK, **PLAIN)
+    with pytest.warns(CorpuscleWarning, match=f"the weights stay .*: {reason}"):
+        model.fit(pairs)
+    assert model.weights_[4] == 0.5 and model.history_ == [] and model.lm_.provenance["sentences"] == 60
+    assert model.transliterate(["a"])[0]
+
+
+@pytest.mark.parametrize(
+    "target, reason", [("b c", "different numbers of words"), ("x", "one side is more than nine times as long")]
+)
+def test_pairs_of_which_none_can_be_used_say_why(target, reason):
+    source = "a b c" if " " in target else "abcdefghij"
+    for given in ([Pair(source, (target,))] * 60, None), (cipher(6, 60), [Pair(source, (target,))]):
+        with pytest.raises(InputError, match=f"pair can be used: {reason}$"):
+            PhraseTransliterator(**QUICK, **PLAIN).fit(*given)
+
+
 def test_development_pairs_are_not_learned(tmp_path):
     pairs = cipher(6, 300)
     dev = [Pair("zzz", ("Ж",)), *cipher(6, 320)[300:]]

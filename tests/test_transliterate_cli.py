@@ -29,6 +29,7 @@ def kit(tmp_path_factory):
     for name, part in ("train", pairs[:300]), ("test", pairs[300:]):
         (folder / f"{name}.tsv").write_text("".join(f"{p.source}\t{p.targets[0]}\n" for p in part), encoding="utf-8")
     (folder / "names.txt").write_text("".join(f"{p.source}\n" for p in pairs[300:]) + "\nabc dea\n", encoding="utf-8")
+    (folder / "dev.tsv").write_text("a b c\tA B\n")
     arguments = ["--restarts", "1", "--rounds", "2", "-q"]
     assert main(["transliterate", "train", str(folder / "train.tsv"), "-o", str(folder / "m"), *arguments]) == 0
     return folder
@@ -101,6 +102,10 @@ def test_the_way_back_and_news_files(kit, capsys):
     [
         (["train", "{kit}/names.txt", "-o", "{kit}/x"], "names.txt:1: expected a source and at least one target"),
         (["train", "{kit}/train.tsv", "-o", "{kit}/x", "--method", "neural"], "the method is one of phrase"),
+        (
+            ["train", "{kit}/train.tsv", "-o", "{kit}/x", "--dev", "{kit}/dev.tsv"],
+            "dev.tsv: no development pair can be used: different numbers of words",
+        ),
         (["evaluate", "{kit}/test.tsv"], "give either an OUTPUT"),
         (["evaluate", "{kit}/test.tsv", "{kit}/names.txt"], "32 names"),
         (["weights", "{kit}/m", "--set", "{kit}/names.txt", "-o", "{kit}/x"], "not JSON"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,6 +48,15 @@ def _read(path: str, reverse: bool) -> list[Any]:
     if not pairs:
         raise InputError(path, None, "there are no pairs")
     return reversed_pairs(pairs) if reverse else pairs
+
+
+@contextmanager
+def _blaming(path: str) -> Iterator[None]:
+    """Errors about the pairs of a file carry its name."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.path or path, error.line, error.reason) from error
 
 
 def _load(path: str, workers: int | None, beam: int | None = None) -> PhraseTransliterator:
@@ -133,12 +144,12 @@ def train(
     )  # fmt: skip
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
-    try:
-        with model.checkpoint(names, development, output, resume) as checkpoint:
-            model.fit(names, development, checkpoint)
-            model.save(output)
-    except InputError as error:
-        raise InputError(error.path or pairs, error.line, error.reason) from error
+    if dev is not None and development is not None:
+        with _blaming(dev):
+            model.check_development(development)
+    with _blaming(pairs), model.checkpoint(names, development, output, resume) as checkpoint:
+        model.fit(names, development, checkpoint)
+        model.save(output)
     weights = dict(zip(FEATURES, model.weights_.tolist(), strict=True))
     result = {
         "method": method, "pairs": len(names), "tuning_pairs": model.provenance_["tuning_pairs"],

@@ -150,8 +150,8 @@ class PhraseTransliterator:
             raise InputError(None, None, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:
             warn(f"only {len(pairs)} pairs: expect many errors; a few thousand make a good transliterator")
-        if self.tune and dev is not None and not len(dev):
-            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
+        if dev is not None:
+            self.check_development(dev)
         training, tuning = self._divided(pairs) if self.tune and dev is None else (pairs, list(dev or ()))
         self.weights_ = start_weights(self.joint_order > 0, self.context > 0)
         self.history_: list[Round] = []
@@ -171,6 +171,14 @@ class PhraseTransliterator:
         self.settings_ = self._settings()
         self.__dict__.pop("decoder", None)
         return self
+
+    def check_development(self, dev: Sequence[Pair]) -> None:
+        """An error if weights cannot be tuned on these pairs."""
+        if not len(dev):
+            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
+        prepared = prepare(dev, self.spelling, "all")
+        if not _usable(prepared.words):
+            raise InputError(None, None, f"no development pair can be used: {_reasons(prepared)}")
 
     def checkpoint(
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, path: str | PathLike[str], resume: bool = False
@@ -197,9 +205,10 @@ class PhraseTransliterator:
         return {name: (value, origins[name]) for name, value in values.items()}
 
     def _divided(self, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """A seeded tenth aside, so that no source is on both sides."""
+        """A seeded tenth aside, so that no source is on both sides; a single source stays for training."""
         names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
-        held = set(Random(self.seed, "transliterate/held out").shuffled(names)[: max(1, len(names) // 10)])
+        count = min(max(1, len(names) // 10), len(names) - 1)
+        held = set(Random(self.seed, "transliterate/held out").shuffled(names)[:count])
         inside = [self.spelling.normal(pair.source) in held for pair in pairs]
         return (
             [pair for pair, out in zip(pairs, inside, strict=True) if not out],
@@ -230,7 +239,7 @@ class PhraseTransliterator:
             for target, weight in zip(word.targets, word.weights, strict=True)
         ]
         if not rows:
-            raise InputError(None, None, "no pair can be used: sources and targets have different numbers of words")
+            raise InputError(None, None, f"no pair can be used: {_reasons(prepared)}")
         bitext = Bitext(
             Corpus.from_sentences([self.spelling.symbols(source) for source, _, _ in rows]),
             Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
@@ -254,9 +263,12 @@ class PhraseTransliterator:
         return NgramModel(order=order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed).fit(corpus)
 
     def _tune(self, pairs: Sequence[Pair], checkpoint: Checkpoint | None) -> None:
-        words = merged(_usable(prepare(pairs, self.spelling, "all").words))
+        prepared = prepare(pairs, self.spelling, "all")
+        words = merged(_usable(prepared.words))
         if not words:
-            raise InputError(None, None, "no development pair can be used: different numbers of words")
+            reason = _reasons(prepared) if pairs else "there is only one name"
+            warn(f"the weights stay as they were before tuning, no pair can be held out for it: {reason}")
+            return
         letters = [self.spelling.symbols(source) for source, _ in words]
         free = np.array([True] * 5 + [self.joint_order > 0, self.context > 0, self.phrase_penalty])
         references = [[self.spelling.symbols(target) for target in targets] for _, targets in words]
@@ -394,6 +406,16 @@ def start_weights(joint: bool, context: bool) -> np.ndarray:
 def _usable(words: Iterable[WordPair]) -> list[WordPair]:
     """Without words whose source was joined from several: at prediction there are none."""
     return [word for word in words if SPACE not in word.source]
+
+
+def _reasons(prepared: Prepared) -> str:
+    """Why no pair can be used."""
+    reasons = {
+        "different numbers of words": prepared.mismatched,
+        "one side is more than nine times as long": prepared.lopsided,
+        "sources of several words for targets of one": len(prepared.words),
+    }
+    return ", or ".join(reason for reason, count in reasons.items() if count)
 
 
 def _tell(prepared: Prepared, pairs: int) -> None:
