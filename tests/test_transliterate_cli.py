@@ -106,6 +106,10 @@ def test_the_way_back_and_news_files(kit, capsys):
             ["train", "{kit}/train.tsv", "-o", "{kit}/x", "--dev", "{kit}/dev.tsv"],
             "dev.tsv: no development pair can be used: different numbers of words",
         ),
+        (
+            ["train", "{kit}/train.tsv", "-o", "{kit}/x", "--dev", "{kit}/test.tsv", "--no-tune"],
+            "development pairs are for tuning",
+        ),
         (["evaluate", "{kit}/test.tsv"], "give either an OUTPUT"),
         (["evaluate", "{kit}/test.tsv", "{kit}/names.txt"], "32 names"),
         (["weights", "{kit}/m", "--set", "{kit}/names.txt", "-o", "{kit}/x"], "not JSON"),

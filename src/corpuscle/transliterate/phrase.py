@@ -174,6 +174,8 @@ class PhraseTransliterator:
 
     def check_development(self, dev: Sequence[Pair]) -> None:
         """An error if weights cannot be tuned on these pairs."""
+        if not self.tune:
+            raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
         if not len(dev):
             raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
         prepared = prepare(dev, self.spelling, "all")
