@@ -344,6 +344,26 @@ def test_a_part_of_a_text_is_a_text_of_its_own(make, min_count):
         np.testing.assert_allclose(model.events(whole).log_probability, expected.events(whole).log_probability)
 
 
+def test_a_first_start_symbol_is_the_beginning_of_a_sentence_even_if_it_is_a_word_too():
+    corpus = Corpus.from_sentences([["a", "<s>", "b"], ["a", "b"], ["a", "<s>", "b", "b"]])
+    settings_ = {"min_count": 1, "allow_markup": True}
+    word_model = NgramModel("kn", 2, **settings_).fit(corpus)
+    sampled = {"iterations": 2, "samples": 1, **settings_}
+    for model in (
+        word_model,
+        ClassModel({"a": 1, "b": 2, "<s>": 3}, "kn", 2, allow_markup=True).fit(corpus),
+        HpyModel(2, **sampled).fit(corpus),
+        HpyModel("infinite", **sampled).fit(corpus),
+        Mixture([word_model, word_model]),
+    ):
+        first, after_word = model.distribution(["<s>"]), model.distribution(["<s>", "<s>"])
+        events = model.events(Corpus.from_sentences([["a", "<s>", "b"]])).log_probability
+        assert np.log(first[model.vocab_.id("a")]) == pytest.approx(events[0])
+        assert np.log(after_word[model.vocab_.id("b")]) != pytest.approx(np.log(first[model.vocab_.id("b")]))
+    stream = NgramModel("kn", 2, boundary="none", **settings_).fit(corpus)
+    np.testing.assert_array_equal(stream.distribution(["<s>"]), stream.distribution(["a", "<s>"]))
+
+
 def test_models_that_learn_again_forget_what_they_had_learned():
     first, second, dev = zipf_corpus(sentences=60), zipf_corpus(4, 40, types=12), zipf_corpus(5, 20)
     classes = {f"w{i}": i % 3 for i in range(30)}

@@ -23,7 +23,7 @@ from corpuscle.scale import chunks_of, workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.plain import read_strings
 from corpuscle.text.preprocessing import Preprocessing
-from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
 
 _CHARACTERS = 1 << 18
 """How much text is encoded and scored at a time."""
@@ -138,6 +138,13 @@ class LanguageModel(ABC):
         predictable[START] = False
         predictable[END] = self.boundary != "none"
         return predictable
+
+    def _begins(self, context: Sequence[str]) -> bool:
+        """Whether a context is the beginning of a sentence: a first ``"<s>"`` is no word, except where a model that
+        has no boundaries knows such a word."""
+        if list(context[:1]) != [MARKUP[START]]:
+            return False
+        return self.boundary != "none" or MARKUP[START] not in self.vocab_
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""

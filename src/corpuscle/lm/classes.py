@@ -103,7 +103,7 @@ class ClassModel(LanguageModel):
 
     def distribution(self, context: Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,)."""
-        begins = list(context[:1]) == [MARKUP[START]] and MARKUP[START] not in self.vocab_
+        begins = self._begins(context)
         ids = self.vocab_.encode(context[1:] if begins else context)
         classes = self.ngram_.vocab_.decode(self.class_of_[ids])
         inner = self.ngram_.distribution([MARKUP[START], *classes] if begins else classes)

@@ -378,7 +378,7 @@ class NgramModel(LanguageModel):
 
     def _state_after(self, context: Sequence[str]) -> int:
         ids = self.vocab_.encode(context)
-        if len(context) and context[0] == MARKUP[START] and context[0] not in self.vocab_:
+        if self._begins(context):
             left = 1 if self.boundary == "single" else max(1, self.order - 1)
             ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
         return int(state_of(self.automaton_, ids))

@@ -42,7 +42,7 @@ from corpuscle.progress import bar
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.preprocessing import Preprocessing
-from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
 __all__ = ["INFINITE", "PARTIAL", "HpyModel"]
 
@@ -299,7 +299,7 @@ class HpyModel(LanguageModel):
         if not self.infinite:
             return np.mean([model.distribution(context) for model in self._ngram_models], axis=0)
         ids = self.vocab_.encode(context)
-        if len(context) and context[0] == MARKUP[START] and context[0] not in self.vocab_:
+        if self._begins(context):
             ids[0] = START
         ids = ids[max(0, len(ids) - self.order + 1) :]
         base = self._predictable / self._predictable.sum()
