@@ -403,6 +403,8 @@ def test_damaged_model_files_are_refused_or_harmless(tmp_path, settings):
         ({"beam": 0}, "beam is a number"),
         ({"context": 9}, "context is a number from 0 to 8"),
         ({"threshold": 0}, "threshold is a positive number"),
+        ({"threshold": float("inf")}, "threshold is a positive number"),
+        ({"threshold": 10**400}, "threshold is a positive number"),
         ({"references": "some"}, "references is one of"),
     ],
 )

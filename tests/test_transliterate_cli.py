@@ -6,6 +6,7 @@ import json
 import pytest
 
 from corpuscle.cli.main import main
+from corpuscle.transliterate import FEATURES
 from tests.schemas import FRACTION, last_line_conforms
 from tests.test_transliterate import cipher
 
@@ -95,6 +96,14 @@ def test_the_way_back_and_news_files(kit, capsys):
     assert main(["transliterate", "train", f"{kit}/train.xml", "-o", f"{kit}/back", "--reverse", "--no-tune"]) == 0
     assert main(["transliterate", "evaluate", f"{kit}/train.xml", "--reverse", "--model", f"{kit}/back", "--json"]) == 0
     assert last_line_conforms(capsys.readouterr().out, MEASURED)["acc"] > 0.8
+
+
+@pytest.mark.parametrize("value", ["1" + 400 * "0", "Infinity", "NaN", "true"])
+def test_weights_that_are_not_finite_numbers_are_refused(kit, capsys, value):
+    weights = ", ".join(f'"{name}": {value}' for name in FEATURES)
+    (kit / "huge.json").write_text(f"{{{weights}}}")
+    assert main(["transliterate", "weights", f"{kit}/m", "--set", f"{kit}/huge.json", "-o", f"{kit}/x"]) == 2
+    assert "huge.json: expected 8 finite weights" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -298,9 +299,11 @@ def _weights(path: str) -> list[float]:
         given = json.loads(decode(open_bytes(path), path))
     except (ValueError, RecursionError) as error:
         raise InputError(path, None, f"not JSON: {error}") from None
-    numbers = isinstance(given, dict) and all(type(value) in (int, float) for value in given.values())
+    numbers = isinstance(given, dict) and all(
+        type(value) in (int, float) and abs(value) <= sys.float_info.max for value in given.values()
+    )
     if not numbers or given.keys() != {*FEATURES}:
-        raise InputError(path, None, f"expected {len(FEATURES)} weights by name: {', '.join(FEATURES)}")
+        raise InputError(path, None, f"expected {len(FEATURES)} finite weights by name: {', '.join(FEATURES)}")
     return [float(given[name]) for name in FEATURES]
 
 

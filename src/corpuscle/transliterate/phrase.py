@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,7 +130,7 @@ class PhraseTransliterator:
         for name in "heuristics", "tune", "phrase_penalty", "final_refit", "lowercase":
             if type(getattr(self, name)) is not bool:
                 raise SettingError(f"{name} is true or false, not {getattr(self, name)!r}")
-        if type(self.threshold) not in (int, float) or not self.threshold > 0:
+        if type(self.threshold) not in (int, float) or not 0 < self.threshold <= sys.float_info.max:
             raise SettingError(f"threshold is a positive number, not {self.threshold!r}")
         if self.workers is not None and self.workers < 1:
             raise SettingError(f"there must be at least one worker, not {self.workers}")
