@@ -286,6 +286,7 @@ def test_it_mixes_with_other_models(tmp_path):
     "settings, reason",
     [
         ({"order": 0}, "order is"),
+        ({"order": 101}, "order is a number from 1 to 100, or infinite"),
         ({"order": "auto"}, "order is"),
         ({"order": "infinite", "boundary": "pad"}, "boundary is one of single, none"),
         ({"iterations": 0}, "iterations is a number from 1"),

@@ -26,7 +26,7 @@ from corpuscle.engine.counting import count_ngrams
 from corpuscle.engine.ngrams import Ngrams
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm.base import Events, LanguageModel, counted
-from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, NgramModel, find_markup
+from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, MAX_ORDER, NgramModel, find_markup
 from corpuscle.lm.rows import check_rows
 from corpuscle.lm.sampling import (
     STOP_PRIOR,
@@ -115,8 +115,8 @@ class HpyModel(LanguageModel):
         workers: int | None = None,
         seed: int = 1,
     ):
-        if order != INFINITE and not (type(order) is int and order >= 1):
-            raise SettingError(f"order is a number from 1 on, or {INFINITE}; not {order!r}")
+        if order != INFINITE and not (type(order) is int and 1 <= order <= MAX_ORDER):
+            raise SettingError(f"order is a number from 1 to {MAX_ORDER}, or {INFINITE}; not {order!r}")
         for name, value, allowed in (
             ("boundary", boundary, BOUNDARIES if order != INFINITE else ("single", "none")),
             ("unk", unk, ("unknown", "literal")),
