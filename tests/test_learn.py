@@ -20,15 +20,17 @@ from schemas import last_line_conforms
 
 import corpuscle
 from corpuscle import samples
+from corpuscle.align import HMM
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import Chapter, Step, ahead, find_kit, learn
 from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.heldout import own_vocabulary, split
 from corpuscle.packs.step import LeftOut
+from corpuscle.packs.unseen_pairs import doubts
 from corpuscle.packs.word_classes import number_of_classes
 from corpuscle.random import Random
-from corpuscle.text import Corpus
+from corpuscle.text import Bitext, Corpus
 
 learning = sys.modules["corpuscle.packs.learn"]  # the name in its package is that of the function
 
@@ -277,6 +279,36 @@ def test_pairs_that_are_too_long_to_learn_from_are_left_out_with_their_folder(tm
     assert outcome.left_out == {"align": reason} and outcome.report.exists()
     with pytest.raises(InputError, match=f"parallel: {reason}"):
         learn(kit, tmp_path / "other", steps=[ALIGNMENTS])
+
+
+@pytest.fixture
+def bitext() -> Bitext:
+    lines = sentences(120)
+    return Bitext(*(Corpus.from_sentences([spell(line).split() for line in lines]) for spell in (str, str.upper)))
+
+
+def test_pairs_without_a_known_word_on_one_side_are_not_in_the_bits(bitext):
+    model = HMM(workers=1, iterations=1).fit(bitext)
+    more = Bitext(
+        Corpus.from_sentences([*bitext.source, *([[f"new{i}"] for i in range(40)])]),
+        Corpus.from_sentences([*bitext.target, *([["KA", "MI"]] * 40)]),
+    )
+    one, other = (doubts(pairs, lambda pairs, half: model, 0.9, seed=1) for pairs in (bitext, more))
+    assert other.bits_with == pytest.approx(one.bits_with)
+    assert other.bits_without == pytest.approx(one.bits_without)
+
+
+def test_pairs_with_an_empty_side_change_no_figure_of_the_others(bitext, tmp_path):
+    source, target = ([" ".join(words) for words in side] for side in (bitext.source, bitext.target))
+    blank = [""] * 30
+    kits = {"plain": (source, target), "blank": (blank + source + source[:30] + blank, blank + target + blank * 2)}
+    figures = {}
+    for name, sides in kits.items():
+        outcome = learn(write_pairs(tmp_path / name, *sides), tmp_path / f"{name}.pack", workers=1, steps=[ALIGNMENTS])
+        figures[name] = outcome.chapters["align"].figures
+        lines = (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == figures[name]["suspicious"] and all(all(line.split("\t")) for line in lines)
+    assert figures["plain"] == figures["blank"] and figures["plain"]["pairs"] == 120
 
 
 def damage(pack: Path, change) -> None:

@@ -105,7 +105,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
         measured = _learned(training, path.with_name("align.measured.model"), job, settings["method"])
         halves = doubts(
-            bitext,
+            bitext.select(filled),
             lambda pairs, half: _learned(pairs, path.with_name(f"align.half{half}.model"), job, settings["doubts_by"]),
             _BY_CHANCE,
             job.seed,
@@ -118,9 +118,9 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     dictionary.write_table(entries, bitext, job.pack / TSV)
     dictionary.write_page(entries, bitext, job.pack / HTML)
     return {
-        "pairs": len(bitext),
+        "pairs": len(filled),
         "files": [list(file) for file in parallel.files],
-        "words": [bitext.source.n_tokens, bitext.target.n_tokens],
+        "words": lengths[filled].sum(axis=0).tolist(),
         "types": [len(bitext.source.vocab) - FIRST, len(bitext.target.vocab) - FIRST],
         "held_out": measure_unseen(measured, bitext.select(held), job.seed),
         "bits_with": halves.bits_with,
@@ -130,7 +130,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "headwords": len({entry.source for entry in entries}),
         "shown": dictionary.headwords(entries)[:_SHOWN],
         "confidence": np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(),
-        **_suspicious(parallel, halves, job.pack / SUSPICIOUS),
+        **_suspicious(parallel, filled, halves, job.pack / SUSPICIOUS),
         "bytes": path.stat().st_size,
     }
 
@@ -162,15 +162,19 @@ def _grids(model: Aligner, held_out: Bitext, symmetrisation: str) -> list[dict[s
     ]
 
 
-def _suspicious(parallel: Parallel, halves: Doubts, path: Path) -> dict[str, Any]:
-    """List the pairs that hardly translate each other in a file, the worst first; and the least sure ones of all."""
+def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Doubts, path: Path) -> dict[str, Any]:
+    """List the pairs that hardly translate each other in a file, the worst first; and the least sure ones of all.
+
+    ``filled`` are the pairs that ``halves`` is about.
+    """
     confidence = halves.confidence
     order = np.argsort(confidence, kind="stable")
     bad = order[confidence[order] <= halves.by_chance]
 
-    def row(pair: int) -> tuple[str, int, float, list[str], list[str]]:
+    def row(number: int) -> tuple[str, int, float, list[str], list[str]]:
+        pair = int(filled[number])
         source, target = parallel.bitext.source.words(pair), parallel.bitext.target.words(pair)
-        return *parallel.place(pair), float(confidence[pair]), source, target
+        return *parallel.place(pair), float(confidence[number]), source, target
 
     with write_atomically(path, "w") as file:
         for name, line, value, source, target in map(row, bad.tolist()):
@@ -307,7 +311,7 @@ def _doubts(findings: Findings) -> str:
 ALIGNMENTS = Step(
     name="align",
     title="Word alignment and dictionary",
-    version=1,
+    version=2,
     needs=("parallel",),
     writes=(FILE, LINKS, TSV, HTML, SUSPICIOUS),
     run=_run,

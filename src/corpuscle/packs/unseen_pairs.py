@@ -77,7 +77,7 @@ def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
 class Doubts(NamedTuple):
     """What models say that learned from the other half of the pairs.
 
-    - ``confidence``: how sure of each pair, float64 (n_pairs,), 0 for a pair with an empty side;
+    - ``confidence``: how sure of each pair, float64 (n_pairs,);
     - ``by_chance``: how sure of sentences matched by chance: a given share of those is no surer than this;
     - ``bits_with``, ``bits_without``: bits a word of source and target that the model knows, given the sentence on the
       other side, or by frequency alone.
@@ -91,7 +91,10 @@ class Doubts(NamedTuple):
 
 def doubts(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int) -> Doubts:
     """Learn from one half of the pairs and look at the other, and the other way round; ``learned(pairs, half)`` gives a
-    model whose method says how probable sentences are."""
+    model whose method says how probable sentences are. Each side of each pair has words.
+
+    Pairs without a known word on one side say nothing about what the other sentence is worth, and are not in the bits.
+    """
     order = np.array(Random(seed, "packs/halves").shuffled(range(len(bitext))))
     confidence, by_chance = np.zeros(len(bitext)), []
     given, alone, sizes = np.zeros(2), np.zeros(2), np.zeros(2)
@@ -104,6 +107,7 @@ def doubts(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: flo
         matched = Bitext(bitext.source.select(mixed), bitext.target.select(np.roll(mixed, 1)))
         by_chance.append(model.confidence(matched))
         known = Bitext(_known(unseen.source, model.source_vocab_), _known(unseen.target, model.target_vocab_))
+        known = known.select((known.source.lengths > 0) & (known.target.lengths > 0))
         given += model.log_likelihood(known)[::-1]  # the source's first
         alone += [_by_frequency(known.source), _by_frequency(known.target)]
         sizes += [known.source.n_tokens, known.target.n_tokens]
