@@ -256,6 +256,35 @@ def test_order_auto_takes_the_best_order_on_the_development_text():
         NgramModel("mkn", "auto").fit(corpus)
 
 
+def circle(sentences):
+    """Sentences in which the next letter is nearly certain."""
+    return Corpus.from_sentences([list("abcdabcdabcd"[i % 4 : i % 4 + 6]) for i in range(sentences)] + [["b", "a"]])
+
+
+def test_words_without_a_probability_do_not_decide_the_order():
+    dev = Corpus.from_sentences([*circle(8), ["never"]])
+    assert NgramModel("mkn", "auto", unigram="types", min_count=1).fit(circle(80), dev).order > 1
+
+
+@pytest.mark.parametrize("discounts", [0.999, [[0.999]] * AUTO_ORDERS])
+def test_orders_are_compared_with_the_discounts_that_are_given(discounts):
+    text, dev = zipf_corpus(sentences=60), zipf_corpus(8, sentences=60)
+    model = NgramModel("kn", "auto", discounts=discounts).fit(text, dev)
+    tried = [NgramModel("kn", order, discounts=0.999).fit(text) for order in range(1, AUTO_ORDERS + 1)]
+    best = min(tried, key=lambda one: one.perplexity(dev, draws=1)["perplexity"])
+    assert model.order == best.order and (model.discounts_[:, 1:] == 0.999).all()
+
+
+def test_a_development_text_without_any_probability_is_refused():
+    text, dev = circle(20), Corpus.from_sentences([["never"]])
+    for settings_ in ({"order": "auto"}, {"order": 2}):
+        with pytest.raises(SettingError, match="nothing in the development text has a probability"):
+            NgramModel("mkn", unigram="types", boundary="none", min_count=1, **settings_).fit(text, dev)
+    part = NgramModel("mkn", 1, unigram="types", boundary="none", min_count=1).fit(text)
+    with pytest.raises(InputError, match="no model gives anything in the development text a probability"):
+        Mixture([part, part]).fit(dev)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_lower_order_from_the_same_counts_is_that_order_trained_anew(method):
     corpus = zipf_corpus()

@@ -75,11 +75,13 @@ class Mixture(LanguageModel):
         """Find the weights under which a development text is most likely."""
         if dev.n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
+        probabilities = np.exp(self._component_logs(dev.recode(self.vocab_))[0])
+        probabilities = probabilities[:, probabilities.sum(0) > 0]
+        if probabilities.size == 0:
+            raise InputError(None, None, "no model gives anything in the development text a probability")
         items = [*(model.tuning_items_ for model in self.models), item_hashes(dev)]
         self.tuning_items_ = np.unique(np.concatenate(items))
         self.weights_ = np.full(len(self.models), 1.0 / len(self.models))
-        probabilities = np.exp(self._component_logs(dev.recode(self.vocab_))[0])
-        probabilities = probabilities[:, probabilities.sum(0) > 0]
         for _ in range(self.iterations):
             joint = self.weights_[:, None] * probabilities
             weights = (joint / joint.sum(0)).mean(1)

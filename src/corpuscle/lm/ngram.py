@@ -36,7 +36,7 @@ from corpuscle.engine.ngrams import (
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, counted, events_of
 from corpuscle.lm.rows import check_rows
-from corpuscle.lm.tuning import interpolated_objective, tune
+from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -256,23 +256,40 @@ class NgramModel(LanguageModel):
         )
 
     def _best_order(self, ngrams: Ngrams, dev: Corpus) -> int:
-        """The order whose model, with estimated discounts, gives the development text the highest probability."""
+        """The order at which the development text is most likely, with the given or else estimated discounts."""
         modified = METHODS[self.method].modified
         likelihoods = []
         for order in range(1, ngrams.order + 1):
             shorter = truncate(ngrams, order)
             adjusted = self._adjusted(shorter)
-            estimated = smoothing.good_turing_discounts(smoothing.count_of_counts(shorter, adjusted), modified)
-            likelihoods.append(self._score(automaton(self._estimate(shorter, adjusted, estimated.values)), dev).sum())
+            if self.discounts is not None:
+                discounts = self._given_discounts(order)
+            else:
+                counts = smoothing.count_of_counts(shorter, adjusted)
+                discounts = smoothing.good_turing_discounts(counts, modified).values
+            likelihoods.append(self._likelihood(shorter, adjusted, discounts, dev))
         self.origins["order"] = "tuned"
         return int(np.argmax(likelihoods)) + 1
+
+    def _given_discounts(self, order: int) -> np.ndarray:
+        assert self.discounts is not None
+        orders = AUTO_ORDERS if self.requested_order == "auto" else order
+        return given_discounts(self.discounts, orders, METHODS[self.method].modified)[:order]
+
+    def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
+        """Mean log probability of the events of a development text that have a probability at all."""
+        scores = self._score(automaton(self._estimate(ngrams, adjusted, discounts)), dev)
+        possible = scores[np.isfinite(scores)]
+        if len(possible) == 0:
+            raise SettingError(f"with unigram {self.unigram} nothing in the development text has a probability")
+        return float(possible.mean())
 
     def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
         self.ngrams_ = ngrams
         adjusted = self._adjusted(ngrams)
         modified = METHODS[self.method].modified
         if self.discounts is not None:
-            self.discounts_ = _given_discounts(self.discounts, self.order, modified)
+            self.discounts_ = self._given_discounts(self.order)
             self.origins["discounts"] = "given"
             return
         estimated = smoothing.good_turing_discounts(smoothing.count_of_counts(ngrams, adjusted), modified)
@@ -294,8 +311,7 @@ class NgramModel(LanguageModel):
         else:
 
             def objective(discounts: np.ndarray) -> tuple[float, None]:
-                scores = self._score(automaton(self._estimate(ngrams, adjusted, discounts)), dev)
-                return -float(scores[np.isfinite(scores)].mean()), None
+                return -self._likelihood(ngrams, adjusted, discounts, dev), None
 
         self.discounts_ = tune(self.discounts_, method.modified, objective)
         self.origins["discounts"] = "tuned"
@@ -462,25 +478,6 @@ class NgramModel(LanguageModel):
 def _one_of(name: str, value: str, allowed: Sequence[str] | Mapping[str, Any]) -> None:
     if value not in allowed:
         raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
-
-
-def _given_discounts(given: Sequence[Any] | float, order: int, modified: bool) -> np.ndarray:
-    """Discounts (order, 4) from one number, three numbers, or a list of either with one entry an order."""
-    width = 3 if modified else 1
-    try:
-        flat = np.atleast_1d(np.asarray(given, np.float64))
-        if flat.ndim == 1 and len(flat) == width:
-            flat = np.tile(flat, (order, 1))
-        values = np.zeros((order, 4))
-        values[:, 1:] = flat.reshape(order, width)
-    except ValueError:
-        wanted = "three numbers" if modified else "one number"
-        raise SettingError(f"discounts are {wanted}, or {order} times that; not {given!r}") from None
-    highest = np.array([1.0, 2.0, 3.0]) if modified else 1.0
-    low_enough, positive = values[:, 1:] <= highest, values[:, 1:] > 0
-    if not (low_enough & positive).all():
-        raise SettingError(f"a discount for count k lies above 0 and at most at k (plain: 1); not {given!r}")
-    return values
 
 
 def _check_loaded(loaded: container.Container) -> None:

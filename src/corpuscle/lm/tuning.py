@@ -1,4 +1,4 @@
-"""Discounts chosen on a development text: those that make it most likely.
+"""Discounts, given by hand or chosen on a development text: those that make it most likely.
 
 For interpolated models the likelihood and its gradient follow in closed form from a few numbers of each event, so
 thousands of settings cost a second. Back-off models are rebuilt for each try, with numerical gradients.
@@ -6,20 +6,41 @@ thousands of settings cost a second. Back-off models are rebuilt for each try, w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import Ngrams
 from corpuscle.engine.smoothing import context_totals, discount_features, discount_gradient
+from corpuscle.errors import SettingError
 
-__all__ = ["interpolated_objective", "tune"]
+__all__ = ["given_discounts", "interpolated_objective", "tune"]
 
 _MARGIN = 1e-3
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray | None]]
 """Discounts (order, 4) -> negative log likelihood, and its gradient if that is known."""
+
+
+def given_discounts(given: Sequence[Any] | float, order: int, modified: bool) -> np.ndarray:
+    """Discounts (order, 4) from one number, three numbers, or a list of either with one entry an order."""
+    width = 3 if modified else 1
+    try:
+        flat = np.atleast_1d(np.asarray(given, np.float64))
+        if flat.ndim == 1 and len(flat) == width:
+            flat = np.tile(flat, (order, 1))
+        values = np.zeros((order, 4))
+        values[:, 1:] = flat.reshape(order, width)
+    except ValueError:
+        wanted = "three numbers" if modified else "one number"
+        raise SettingError(f"discounts are {wanted}, or {order} times that; not {given!r}") from None
+    highest = np.array([1.0, 2.0, 3.0]) if modified else 1.0
+    low_enough, positive = values[:, 1:] <= highest, values[:, 1:] > 0
+    if not (low_enough & positive).all():
+        raise SettingError(f"a discount for count k lies above 0 and at most at k (plain: 1); not {given!r}")
+    return values
 
 
 def interpolated_objective(
