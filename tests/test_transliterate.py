@@ -399,6 +399,7 @@ def test_damaged_model_files_are_refused_or_harmless(tmp_path, settings):
         ({"max_phrase": 9}, "max_phrase is a number from 1 to 8"),
         ({"metric": "ter"}, "metric is one of likelihood, bleu, acc, fscore"),
         ({"aligner": "giza"}, "aligner is one of"),
+        ({"symmetrisation": "foo"}, "symmetrisation is one of forward, .*, posterior, not 'foo'"),
         ({"units": "words"}, "units is one of"),
         ({"beam": 0}, "beam is a number"),
         ({"context": 9}, "context is a number from 0 to 8"),

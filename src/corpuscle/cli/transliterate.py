@@ -19,7 +19,7 @@ from corpuscle.cli.common import (
     Resume,
     Seed,
     Workers,
-    check_output,
+    check_model_output,
     emit,
 )
 from corpuscle.errors import InputError, SettingError, warn
@@ -128,7 +128,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn from names and their transliterations."""
-    check_output(output)
+    check_model_output(output)
     import time
 
     from corpuscle.transliterate import FEATURES, METHODS
@@ -285,7 +285,7 @@ def weights(
     if set is None or output is None:
         print(json.dumps(dict(zip(FEATURES, loaded.weights_.tolist(), strict=True))))
         return
-    check_output(output)
+    check_model_output(output)
     loaded.set_weights(_weights(set))
     loaded.save(output)
 

@@ -127,6 +127,12 @@ class PhraseTransliterator:
         ):
             if getattr(self, name) not in allowed:
                 raise SettingError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if self.symmetrisation != type(self).symmetrisation:  # the default must not cost an import
+            from corpuscle.align import SYMMETRISATIONS
+
+            ways = (*SYMMETRISATIONS, "posterior")
+            if self.symmetrisation not in ways:
+                raise SettingError(f"symmetrisation is one of {', '.join(ways)}, not {self.symmetrisation!r}")
         for name in "heuristics", "tune", "phrase_penalty", "final_refit", "lowercase":
             if type(getattr(self, name)) is not bool:
                 raise SettingError(f"{name} is true or false, not {getattr(self, name)!r}")
