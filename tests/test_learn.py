@@ -27,7 +27,7 @@ from corpuscle.packs import Chapter, Step, ahead, find_kit, learn
 from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.heldout import own_vocabulary, split
 from corpuscle.packs.step import LeftOut
-from corpuscle.packs.unseen_pairs import doubts
+from corpuscle.packs.unseen_pairs import doubts, measure_unseen
 from corpuscle.packs.word_classes import number_of_classes
 from corpuscle.random import Random
 from corpuscle.text import Bitext, Corpus
@@ -309,6 +309,18 @@ def test_pairs_with_an_empty_side_change_no_figure_of_the_others(bitext, tmp_pat
         lines = (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()
         assert len(lines) == figures[name]["suspicious"] and all(all(line.split("\t")) for line in lines)
     assert figures["plain"] == figures["blank"] and figures["plain"]["pairs"] == 120
+
+
+def test_the_right_translation_is_offered_with_different_ones_only(bitext, tmp_path):
+    model = HMM(workers=1).fit(bitext)
+    source, target = ("ka ka mi mi", "tor tor sen sen"), ("KA KA MI MI", "TOR TOR SEN SEN")
+    repeated = Bitext(*(Corpus.from_sentences([line.split() for line in side * 20]) for side in (source, target)))
+    figures = measure_unseen(model, repeated, seed=1)
+    assert figures["choices"] == 2 and figures["found"] == figures["asked"] == 40
+    kit = write_pairs(tmp_path / "kit", ["ka mi"] * 60, ["KA MI"] * 60)
+    outcome = learn(kit, tmp_path / "pack", workers=1, steps=[ALIGNMENTS])
+    assert outcome.chapters["align"].figures["found"] is None
+    assert "they are all the same" in outcome.report.read_text(encoding="utf-8")
 
 
 def damage(pack: Path, change) -> None:

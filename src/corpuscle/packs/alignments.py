@@ -52,6 +52,7 @@ FEWEST_PAIRS = 50
 _DRAWN, _SHORTEST, _LONGEST = 3, 4, 14
 _SHOWN, _WORST, _WORDS = 24, 8, 30
 _BY_CHANCE = 0.9
+_FOUND = "unseen sentences whose translation is found among {}"
 
 
 class Parallel(NamedTuple):
@@ -188,7 +189,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Doubts, path: Pa
 
 def _report(findings: Findings, pack: str) -> Chapter:
     held, model = findings["held_out"], shlex.quote(f"{pack}/{FILE}")
-    found = held["found"] / held["asked"]
+    found = held["found"] / held["asked"] if held["asked"] else None
     figures = {name: findings[name] for name in ("pairs", "entries", "suspicious")} | {
         "held_out_pairs": held["pairs"],
         "found": found,
@@ -203,7 +204,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
         figures=figures,
         cards=[
             (page.count(findings["entries"]), "dictionary entries"),
-            (page.percent(found, 0), f"unseen sentences whose translation is found among {held['choices']}"),
+            *([] if found is None else [(page.percent(found, 0), _FOUND.format(held["choices"]))]),
         ],
         body=_in_words(findings) + _pictures(findings) + _dictionary(findings) + _doubts(findings),
         commands=[
@@ -217,18 +218,23 @@ def _report(findings: Findings, pack: str) -> Chapter:
 
 def _in_words(findings: Findings) -> str:
     held = findings["held_out"]
-    found, agreed = page.percent(held["found"] / held["asked"]), page.percent(held["agreement"])
-    known, other_known = map(page.percent, held["coverage"])
+    agreed, (known, other_known) = page.percent(held["agreement"]), map(page.percent, held["coverage"])
     learned = page.paragraph(
         f"Learned from {page.counted(findings['pairs'], 'sentence pair')} with {page.count(findings['words'][0])} and "
         f"{page.count(findings['words'][1])} words, in both directions at once. Nothing told the computer which words "
         "belong together: a link is what makes the other sentence most probable."
     )
+    shown = "could not be asked for the translations of sentences of that tenth, since they are all the same"
+    if held["asked"]:
+        shown = (
+            f"was shown {page.counted(held['asked'], 'sentence')} of that tenth, each with {held['choices']} "
+            "translations of which one is right: it preferred the right one in "
+            f"{page.percent(held['found'] / held['asked'])} of the cases (guessing would give "
+            f"{page.percent(1 / held['choices'], 0)})"
+        )
     judged = page.paragraph(
         f"How good is it? A model that learned without a tenth of the pairs ({page.count(held['pairs'])}, drawn by the "
-        f"seed) was shown {page.counted(held['asked'], 'sentence')} of that tenth, each with {held['choices']} "
-        f"translations of which one is right: it preferred the right one in {found} of the cases (guessing would give "
-        f"{page.percent(1 / held['choices'], 0)}). The model knows {known} and {other_known} of the words in the "
+        f"seed) {shown}. The model knows {known} and {other_known} of the words in the "
         f"unseen pairs. Of all links that either direction sees, both see {agreed}. There are no gold links to compare "
         "with, so these figures say how much was learned, not how many links are right. The model in the pack has the "
         "same settings and learned from all pairs."

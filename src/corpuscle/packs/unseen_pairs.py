@@ -61,15 +61,23 @@ def _by_frequency(corpus: Corpus) -> float:
 
 
 def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
-    """For some sentences: is the right one of several translations the one of highest confidence?"""
-    asked, choices = min(_ASKED, len(held_out)), min(_CHOICES, len(held_out))
+    """For some sentences: is the right one of several different translations the one of highest confidence?
+
+    No sentence is asked about if all have the same translation.
+    """
+    targets = [held_out.target.sentence(pair).tobytes() for pair in range(len(held_out))]
+    choices = min(_CHOICES, len(set(targets)))
+    asked = min(_ASKED, len(held_out)) if choices > 1 else 0
     random = Random(seed, "packs/choices")
-    offered = []
+    offered: list[int] = []
     for pair in range(asked):
-        others = [other for other in random.shuffled(range(len(held_out))) if other != pair]
-        offered += [pair, *others[: choices - 1]]
+        different = {targets[pair]: pair}
+        for other in random.shuffled(range(len(held_out))):
+            different.setdefault(targets[other], other)
+        offered += list(different.values())[:choices]
     sources = held_out.source.select(np.repeat(np.arange(asked), choices))
-    confidence = model.confidence(Bitext(sources, held_out.target.select(np.array(offered)))).reshape(asked, choices)
+    target = held_out.target.select(np.array(offered, np.int64))
+    confidence = model.confidence(Bitext(sources, target)).reshape(asked, choices)
     found = (confidence[:, :1] > confidence[:, 1:]).all(axis=1)
     return {"found": int(found.sum()), "asked": asked, "choices": choices}
 
