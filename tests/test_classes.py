@@ -15,7 +15,7 @@ from corpuscle.engine import exchange
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import Checkpoint, read
 from corpuscle.random import Random
-from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Vocab
+from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Preprocessing, Vocab
 from corpuscle.words import ExchangeClasses, WordClasses
 from corpuscle.words.exchange import STARTS, previous_tokens
 from corpuscle.words.search import PARTIAL
@@ -360,6 +360,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
         learner.checkpoint(corpus[1:], path, resume=True)
     with pytest.raises(InputError, match="passes was 15"):
         ExchangeClasses(classes=8, passes=3).checkpoint(corpus, path, resume=True)
+    with pytest.raises(InputError, match="lowercase was False"):
+        learner.checkpoint(corpus, path, resume=True, preprocessing=Preprocessing(lowercase=True))
     again = ExchangeClasses(classes=8, workers=3)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)

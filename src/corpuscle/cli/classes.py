@@ -87,7 +87,7 @@ def train(
     corpus = read_text(*inputs, preprocessing=preprocessing)
     if corpus.n_tokens == 0:
         raise InputError(" ".join(inputs), None, "an empty text: there are no words to learn from")
-    with learner.checkpoint(corpus, output, resume) as checkpoint:
+    with learner.checkpoint(corpus, output, resume, preprocessing=preprocessing) as checkpoint:
         model = learner.fit(corpus, preprocessing=preprocessing, checkpoint=checkpoint)
         chosen = given(context)
         model.settings_ = {

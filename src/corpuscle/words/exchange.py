@@ -111,9 +111,17 @@ class ExchangeClasses(WordClasses):
         roots = int((parents == START).sum())
         return self._fit(parents, children, vocab, roots, signature.hexdigest(), checkpoint)
 
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+    def checkpoint(
+        self,
+        corpus: Corpus,
+        path: str | PathLike[str],
+        resume: bool = False,
+        *,
+        preprocessing: Preprocessing | None = None,
+    ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        return Checkpoint(path, PARTIAL, self._settings(), corpus.signature(), resume=resume)
+        settings = self._settings() | (preprocessing or Preprocessing()).to_dict()
+        return Checkpoint(path, PARTIAL, settings, corpus.signature(), resume=resume)
 
     def _settings(self) -> dict[str, Any]:
         """What the result depends on."""
