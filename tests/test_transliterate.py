@@ -208,6 +208,13 @@ def test_names_for_which_nothing_was_found_stay_in_their_place(tmp_path):
     assert read_results(tmp_path / "out.xml") == [["x", "y"], [], [""]]
 
 
+def test_what_xml_cannot_hold_is_replaced_with_a_warning(tmp_path):
+    good, bad = "\t\n \x7f\ufffd\U0001f600", "\0\x01\x08\x0b\x0c\x0e\x1f\ufffe\uffff"
+    with pytest.warns(CorpuscleWarning, match="U.FFFD: 10$"):
+        write_results([("a\x1b", [Candidate(f"x{mark}y", 0.0) for mark in good + bad])], tmp_path / "out.xml")
+    assert read_results(tmp_path / "out.xml") == [[f"x{mark}y" for mark in good + "\ufffd" * len(bad)]]
+
+
 def test_scores_are_weights_times_features_and_candidates_are_distinct(small):
     found = small.decoder.decode([list("abcde"), list("aabb")], 20)
     np.testing.assert_allclose(found.scores, found.features @ small.weights_, atol=1e-9)

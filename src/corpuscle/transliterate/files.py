@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -11,7 +12,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.engine.phrases import LONGEST, Trie
 from corpuscle.engine.windows import WEIGHTS
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
@@ -175,6 +176,9 @@ def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
 
 # ---- names and results
 
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML can hold, not even escaped."""
+
 
 def read_names(path: AnyPath) -> list[Pair]:
     """Name pairs from TSV, or from the XML of the NEWS tasks where the file's name ends in ``.xml``."""
@@ -182,7 +186,18 @@ def read_names(path: AnyPath) -> list[Pair]:
 
 
 def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath, run: str = "1") -> None:
-    """Write ranked candidates as the NEWS tasks want them: the rank of a target is its ID."""
+    """Write ranked candidates as the NEWS tasks want them: the rank of a target is its ID.
+
+    A character that XML cannot hold becomes U+FFFD, with a warning.
+    """
+    replaced = 0
+
+    def text(name: str) -> str:
+        nonlocal replaced
+        clean, count = _NOT_XML.subn("\ufffd", name)
+        replaced += count
+        return escape(clean)
+
     with write_atomically(path, "w") as output:
         output.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         output.write(
@@ -190,11 +205,13 @@ def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPat
             'RunType="Standard" Comments="">\n'
         )
         for number, (source, candidates) in enumerate(names, 1):
-            output.write(f'  <Name ID="{number}">\n    <SourceName>{escape(source)}</SourceName>\n')
+            output.write(f'  <Name ID="{number}">\n    <SourceName>{text(source)}</SourceName>\n')
             for rank, (target, _) in enumerate(candidates, 1):
-                output.write(f'    <TargetName ID="{rank}">{escape(target)}</TargetName>\n')
+                output.write(f'    <TargetName ID="{rank}">{text(target)}</TargetName>\n')
             output.write("  </Name>\n")
         output.write("</TransliterationTaskResults>\n")
+    if replaced:
+        warn(f"characters that XML cannot hold are written as U+FFFD: {replaced}")
 
 
 def read_results(path: AnyPath) -> list[list[str]]:
