@@ -15,7 +15,7 @@ from schemas import FRACTION, last_line_conforms
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.lm import ClassModel, Mixture, NgramModel, read_arpa, write_arpa
-from corpuscle.text import Corpus
+from corpuscle.text import Corpus, read_text
 
 WORDS = ["the", "a", "cat", "dog", "sees", "chases", "small", "big", "bird", "sleeps"]
 
@@ -105,6 +105,24 @@ def test_score_gives_a_line_for_each_sentence_and_word(capsys, texts, model):
     last = [line.split("\t") for line in out.splitlines()][-4:]
     assert [row[1] for row in last] == ["the", "zebra", "sleeps", "</s>"]
     assert [row[3] for row in last] == ["0", "1", "0", "0"]
+
+
+def test_scores_without_boundaries_do_not_depend_on_how_much_is_read_at_a_time(capsys, texts, tmp_path):
+    (tmp_path / "long.txt").write_text((texts / "train.txt").read_text() * 26)
+    run(capsys, "lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--boundary", "none")
+    out = run(capsys, "lm", "score", tmp_path / "m", tmp_path / "long.txt")[1]
+    log10 = [float(line.split("\t")[3]) for line in out.splitlines()[1:]]
+    loaded, text = corpuscle.load(tmp_path / "m"), read_text(tmp_path / "long.txt")
+    assert len(log10) == 26 * 400 > 10_000
+    np.testing.assert_allclose(log10, loaded.events(text).by_sentence().log_probability / math.log(10), atol=1e-6)
+    assert "events:tokens|" in loaded.perplexity(text, draws=1).signature
+
+
+@pytest.mark.parametrize("options", [[], ["--raw"]])
+def test_scores_of_an_empty_text_are_a_heading(capsys, model, tmp_path, options):
+    (tmp_path / "empty.txt").write_text("")
+    out = run(capsys, "lm", "score", model, tmp_path / "empty.txt", *options)
+    assert out == (0, "sentence\ttokens\toov\tlog10\tperplexity\n", "")
 
 
 def test_score_streams_from_standard_input(texts, model):

@@ -291,14 +291,15 @@ def score(
     sentence = 0
     write = sys.stdout.write
     heading = "sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n"
-    if raw:
-        corpora = iter([_read(text, loaded, raw)])
+    settings = {"units": loaded.units, "unk": loaded.unk, "preprocessing": loaded.preprocessing}
+    if raw or loaded.boundary == "none":  # without boundaries, a sentence goes on where the one before it ends
+        corpora = iter([read_input([text], raw, **settings)])
     else:
-        corpora = iter_text(text, units=loaded.units, unk=loaded.unk, preprocessing=loaded.preprocessing)
+        corpora = iter_text(text, **settings)
     for corpus in corpora:
         events = loaded.events(corpus)
-        if sentence == 0:
-            write(heading)
+        write(heading)
+        heading = ""
         if words:
             bits, starts = events.log_probability / -np.log(2), events.starts
             for i in range(len(corpus)):
@@ -314,6 +315,7 @@ def score(
             for i, row in enumerate(zip(scores.tokens, scores.oov, log10, values, strict=True)):
                 write(f"{sentence + i + 1}\t{row[0]}\t{row[1]}\t{row[2]:.6f}\t{row[3]:.4f}\n")
         sentence += len(corpus)
+    write(heading)  # still to come if there is no text
 
 
 @app.command("next")

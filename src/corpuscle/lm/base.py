@@ -150,8 +150,9 @@ class LanguageModel(ABC):
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""
         scores = self.events(corpus).by_sentence()
         return perplexity(
-            scores.log_probability, scores.tokens, scores.oov, scores.known_log_probability, draws=draws, seed=seed
-        )
+            scores.log_probability, scores.tokens, scores.oov, scores.known_log_probability, draws=draws, seed=seed,
+            events="tokens" if self.boundary == "none" else "tokens and </s>",
+        )  # fmt: skip
 
     def score(self, sentences: Sequence[str]) -> SentenceScores:
         """Figures of sentences given as strings, read as the model's training text was; the fastest way for many."""
