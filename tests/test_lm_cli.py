@@ -159,9 +159,15 @@ def test_arpa_goes_out_and_comes_back(capsys, texts, model, tmp_path):
 def test_models_are_compared_and_mixed(capsys, texts, model, tmp_path):
     run(capsys, "lm", "train", texts / "train.txt", "-o", tmp_path / "one", "--order", 1)
     schema = {"perplexity_a": float, "perplexity_b": float, "oov_a": int, "oov_b": int, "tokens": int,
-              "difference": float, "low": float, "high": float, "deviation": float, "p_value": FRACTION}  # fmt: skip
+              "difference": float, "low": float, "high": float, "deviation": float, "p_value": FRACTION,
+              **{f"overlap_{part}_{side}": FRACTION for part in ("training", "tuning") for side in "ab"}}  # fmt: skip
     compared = run_json(capsys, schema, "lm", "compare", model, tmp_path / "one", texts / "test.txt")
     assert compared["difference"] == pytest.approx(compared["perplexity_a"] - compared["perplexity_b"])
+    _, out, err = run(capsys, "lm", "compare", model, tmp_path / "one", texts / "train.txt", "--json")
+    for path in (model, tmp_path / "one"):
+        assert f"100% of these sentences were in the training text of {path}" in err
+    again = last_line_conforms(out, schema)
+    assert again["overlap_training_a"] == again["overlap_training_b"] == 1.0
     schema = {"weights": [FRACTION], "perplexity": float, "perplexities": [float]}
     mixed = run_json(
         capsys, schema, "lm", "mix", model, tmp_path / "one", "--dev", texts / "dev.txt", "-o", tmp_path / "mix"

@@ -221,7 +221,7 @@ def _classes(path: str) -> WordClasses:
     return WordClasses.from_container(container.read(path, WordClasses.KIND))
 
 
-def _warn_of_overlap(model: Any, corpus: Corpus) -> dict[str, float]:
+def _warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
     """How much of a text the model has seen before; a warning if that is more than a little."""
     from corpuscle.text.overlap import overlap
 
@@ -229,9 +229,9 @@ def _warn_of_overlap(model: Any, corpus: Corpus) -> dict[str, float]:
         "overlap_training": overlap(model.items_, corpus),
         "overlap_tuning": overlap(model.tuning_items_, corpus),
     }
-    for name, share in shares.items():
+    for key, share in shares.items():
         if share > 0.05:
-            warn(f"{share:.0%} of these sentences were in the model's {name[8:]} text")
+            warn(f"{share:.0%} of these sentences were in the {key[8:]} text of {name}")
     return shares
 
 
@@ -251,7 +251,7 @@ def perplexity(
     loaded = _load(model)
     _set_workers(loaded, workers)
     corpus = _read(text, loaded, raw)
-    shares = _warn_of_overlap(loaded, corpus)
+    shares = _warn_of_overlap(loaded, corpus, model)
     result = loaded.perplexity(corpus, seed=seed)
     if 0 < corpus.n_tokens <= result["oov"]:
         warn("no word of the text is known to the model")
@@ -435,14 +435,21 @@ def compare(
     if text == "-":
         raise SettingError("compare reads its text twice; give a file")
     loaded: list[LanguageModel] = [_load(model_a), _load(model_b)]
-    a, b = (model.events(_read(text, model)) for model in loaded)
+    texts = [_read(text, model) for model in loaded]
+    a, b = (model.events(corpus) for model, corpus in zip(loaded, texts, strict=True))
     comparison = compare_events(a, b, seed=seed)
+    shares = {
+        f"{key}_{side}": share
+        for side, name, model, corpus in zip("ab", (model_a, model_b), loaded, texts, strict=True)
+        for key, share in _warn_of_overlap(model, corpus, name).items()
+    }
     if not np.array_equal(a.unknown, b.unknown):
         warn("the models do not know the same words: these perplexities are not comparable")
     figures = [float(np.exp(-events.log_probability.mean())) for events in (a, b)]
     values = {
         "perplexity_a": figures[0], "perplexity_b": figures[1],
-        "oov_a": int(a.unknown.sum()), "oov_b": int(b.unknown.sum()), "tokens": len(a.unknown), **comparison.to_json(),
+        "oov_a": int(a.unknown.sum()), "oov_b": int(b.unknown.sum()), "tokens": len(a.unknown),
+        **comparison.to_json(), **shares,
     }  # fmt: skip
     emit(
         values,
