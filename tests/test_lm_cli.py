@@ -1,6 +1,7 @@
 """``corpuscle lm``: the commands as a user runs them, and model files as an enemy would write them."""
 
 import gzip
+import io
 import json
 import math
 import subprocess
@@ -242,6 +243,19 @@ def test_markup_is_found_in_the_file_where_it_stands(capsys, tmp_path):
     (tmp_path / "kit" / "b.txt").write_text("fine\nnot </s> fine\n")
     code, _, err = run(capsys, "lm", "train", tmp_path / "kit", "-o", tmp_path / "m")
     assert code == 2 and f"{tmp_path / 'kit' / 'b.txt'}:2: a literal </s>" in err
+    (tmp_path / "later.txt").write_text("<s> fine\n")
+    code, _, err = run(capsys, "lm", "train", tmp_path / "kit", tmp_path / "later.txt", "-o", tmp_path / "m")
+    assert code == 2 and f"{tmp_path / 'kit' / 'b.txt'}:2: a literal </s>" in err
+    (tmp_path / "kit" / "b.txt").write_text("fine\nnot <S> fine\n")
+    code, _, err = run(capsys, "lm", "train", tmp_path / "kit", "-o", tmp_path / "m", "--lowercase")
+    assert code == 2 and f"{tmp_path / 'kit' / 'b.txt'}:2: a literal <s>" in err
+
+
+def test_markup_is_found_in_a_stream_between_files(capsys, monkeypatch, tmp_path):
+    (tmp_path / "fine.txt").write_text("fine\nfine\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"fine\na </s>\n")))
+    code, _, err = run(capsys, "lm", "train", tmp_path / "fine.txt", "-", tmp_path / "fine.txt", "-o", tmp_path / "m")
+    assert code == 2 and err.startswith("error: -:2: a literal </s>")
 
 
 def test_bad_arguments_are_one_line(capsys, texts, model, tmp_path):
@@ -250,7 +264,10 @@ def test_bad_arguments_are_one_line(capsys, texts, model, tmp_path):
         (["lm", "train", texts, "-o", tmp_path / "no" / "m"], "no such folder"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--order", "0"], "order"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--order", "auto"], "auto"),
-        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "magic"], "method"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "magic"], "mkn, hpy; not"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "imported"], "mkn, hpy; not"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--arpa", tmp_path / "." / "m"], "be one file"),
+        (["text", "prepare", texts / "train.txt", "-o", tmp_path / "m", "--offsets", tmp_path / "m"], "be one file"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--discounts", "x"], "discounts"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--prune", "1,x"], "prune"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--classes", model], "words.classes"),

@@ -30,7 +30,7 @@ from corpuscle.cli.common import (
     given,
     read_input,
 )
-from corpuscle.cli.markup import refuse_markup
+from corpuscle.cli.markup import refuse_markup, refuse_one_file
 from corpuscle.cli.pitman_yor import check_options, train_hpy
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
@@ -149,9 +149,12 @@ def train(
     check_model_output(output)
     if arpa is not None:
         check_output(arpa)
+        refuse_one_file(output, arpa)
         if classes is not None or boundary == "none":
             raise SettingError("a model of classes, or without sentence boundaries, has no ARPA form")
     preprocessing: Preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
+    if method not in METHODS:
+        raise SettingError(f"method is one of {', '.join(METHODS)}; not {method!r}")
     method = check_options(context, method, order)
     chosen = given(context)
     if method == "hpy":

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from corpuscle.cli.common import Input, Inputs, Json, Output, Quiet, check_output, emit
+from corpuscle.cli.markup import refuse_one_file
 
 app = typer.Typer(help="Prepare running text: sentences, tokens, formats.", no_args_is_help=True)
 
@@ -41,6 +42,8 @@ def prepare_command(
     for path in (output, offsets):
         if path is not None:
             check_output(path)
+    if offsets is not None:
+        refuse_one_file(output, offsets)
     from corpuscle.text.files import read_lines
     from corpuscle.text.running import prepare, read_raw, write_gaps
 

@@ -76,13 +76,14 @@ METHODS = {
 
 def find_markup(corpus: Corpus) -> tuple[int, str] | None:
     """The first sentence (counted from 0) with a literal ``<s>`` or ``</s>``, and which of them it has."""
-    for symbol in (MARKUP[START], MARKUP[END]):
-        id = corpus.vocab.id(symbol)
-        if id != UNKNOWN:
-            where = np.flatnonzero(corpus.tokens == id)
-            if len(where):
-                return int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1), symbol
-    return None
+    ids = corpus.vocab.encode((MARKUP[START], MARKUP[END]))
+    if (ids == UNKNOWN).all():
+        return None
+    where = np.flatnonzero(np.isin(corpus.tokens, ids[ids != UNKNOWN]))
+    if len(where) == 0:
+        return None
+    sentence = int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1)
+    return sentence, corpus.vocab.word(int(corpus.tokens[where[0]]))
 
 
 class NgramModel(LanguageModel):
@@ -142,7 +143,8 @@ class NgramModel(LanguageModel):
         cluster: Any = None,
         seed: int = 1,
     ):
-        _one_of("method", method, (*METHODS, IMPORTED))
+        if method != IMPORTED:
+            _one_of("method", method, METHODS)
         _one_of("boundary", boundary, BOUNDARIES)
         _one_of("unigram", unigram, UNIGRAMS)
         _one_of("unk", unk, ("unknown", "literal"))
