@@ -26,6 +26,7 @@ from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import Chapter, Step, ahead, find_kit, learn
 from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.heldout import own_vocabulary, split
+from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.step import LeftOut
 from corpuscle.packs.unseen_pairs import doubts, measure_unseen
 from corpuscle.packs.word_classes import number_of_classes
@@ -431,6 +432,27 @@ def test_few_documents_are_split_by_sentence():
     corpus = corpus_of(3, 40)
     train, held_out, unit = split(corpus, seed=1)
     assert unit == "sentences" and len(held_out) == 12 and len(train) == 108
+
+
+def test_a_sentence_that_is_nearly_all_of_the_text_is_learned_from():
+    corpus = Corpus.from_sentences([["a"] * 10_000, *[["b", "c"]] * 30])
+    for seed in range(20):
+        train, held_out, _ = split(corpus, seed)
+        assert held_out.lengths.max() == 2 and len(held_out) == 15 and len(train) == 16
+
+
+def test_documents_that_are_hardly_anything_are_not_what_is_held_out():
+    corpus = Corpus.from_sentences([["a", "b"]] * 1009).with_documents(np.append(0, np.arange(1000, 1010)))
+    _, held_out, unit = split(corpus, seed=1)
+    assert unit == "sentences" and len(held_out) == 101
+
+
+def test_the_report_says_how_much_was_held_out_where_it_is_no_tenth(tmp_path):
+    (tmp_path / "kit" / "text").mkdir(parents=True)
+    text = "\n".join([*sentences(30), " ".join(sentences(1000, seed=2))])
+    (tmp_path / "kit" / "text" / "a.txt").write_text(text + "\n", encoding="utf-8")
+    report = learn(tmp_path / "kit", tmp_path / "pack", workers=1, steps=[LANGUAGE_MODEL]).report
+    assert re.search(r"trained without [12]\.\d % of the text \(15 sentences", report.read_text(encoding="utf-8"))
 
 
 def test_the_training_part_does_not_know_the_words_of_the_rest():

@@ -1,8 +1,9 @@
 """Holding out: a tenth of the text that a model does not see, so that its figures mean something.
 
 Whole documents are held out where there are enough of them, since sentences of one document share words and would
-make a model look better than it is. A text with fewer than ten documents, or with documents so large that none fits
-into two tenths, is split by sentences.
+make a model look better than it is. A text with fewer than ten documents, or with documents so large that those that
+fit into two tenths are hardly anything, is split by sentences. In a text of which one sentence is nearly all, even
+those are far less than a tenth.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["SHARE", "Split", "held_documents", "own_vocabulary", "split"]
+__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "own_vocabulary", "split"]
 
 SHARE = 0.1
 FEWEST_DOCUMENTS = 10
+"""With fewer, documents are not kept together."""
 
 
 class Split(NamedTuple):
@@ -45,16 +47,20 @@ def own_vocabulary(corpus: Corpus) -> Corpus:
     return corpus.map_tokens(mapping, vocab)
 
 
-def _draw(weights: np.ndarray, seed: int, most: float) -> np.ndarray:
-    """Units in random order, as many as it takes to reach the share, without those that would exceed ``most``."""
+def _draw(weights: np.ndarray, seed: int) -> np.ndarray:
+    """Units in random order, as many as it takes to reach the share, without those that would exceed twice the share.
+
+    At least half of them stay, even where the share is not reached.
+    """
     order = np.arange(len(weights))
     shuffle(stream(seed, purpose_id("packs.heldout"), 0, 0), order)
-    total, taken, held = int(weights.sum()), [], 0
+    taken: list[int] = []
+    total, held = int(weights.sum()), 0
     for unit in order:
-        if held >= SHARE * total:
+        if held >= SHARE * total or 2 * (len(taken) + 1) > len(weights):
             break
-        if held + weights[unit] <= most * total:
-            taken.append(unit)
+        if held + weights[unit] <= 2 * SHARE * total:
+            taken.append(int(unit))
             held += int(weights[unit])
     return np.array(taken, np.int64)
 
@@ -67,7 +73,7 @@ def held_documents(corpus: Corpus, seed: int) -> np.ndarray:
         return np.zeros(0, bool)
     held = np.zeros(len(starts) - 1, bool)
     if len(held) >= FEWEST_DOCUMENTS:
-        held[_draw(np.diff(starts_of(_sizes(corpus))[starts]), seed, 2 * SHARE)] = True
+        held[_draw(np.diff(starts_of(_sizes(corpus))[starts]), seed)] = True
     return held
 
 
@@ -78,11 +84,12 @@ def _sizes(corpus: Corpus) -> np.ndarray:
 
 def split(corpus: Corpus, seed: int) -> Split:
     """Set a tenth of the tokens aside: the same for the same text and seed."""
-    documents = held_documents(corpus, seed)
+    sizes, documents = _sizes(corpus), held_documents(corpus, seed)
+    held, unit = np.zeros(len(corpus), bool), "documents"
     if documents.any():
         assert corpus.document_starts is not None
-        held, unit = np.repeat(documents, np.diff(corpus.document_starts)), "documents"
-    else:
+        held = np.repeat(documents, np.diff(corpus.document_starts))
+    if sizes[held].sum() < SHARE / 2 * sizes.sum():
         held, unit = np.zeros(len(corpus), bool), "sentences"
-        held[_draw(_sizes(corpus), seed, 1.0)] = True
+        held[_draw(sizes, seed)] = True
     return Split(own_vocabulary(corpus.select(~held)), corpus.select(held), unit)

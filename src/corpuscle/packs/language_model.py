@@ -16,6 +16,7 @@ from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import NgramModel, find_markup
 from corpuscle.packs import page
+from corpuscle.packs.heldout import FEWEST_DOCUMENTS, SHARE
 from corpuscle.packs.step import FEWEST_SPACES, Chapter, Findings, Job, Step
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
@@ -208,7 +209,12 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
     looks = "looks at each word alone" if order == 1 else f"looks at the last {order - 1} words to predict the next"
     if order == 2:
         looks = "looks at the last word to predict the next"
-    whole = "whole documents" if held["unit"] == "documents" else "single sentences, since there are few documents"
+    whole = "whole documents"
+    if held["unit"] == "sentences":
+        few = findings["documents"] < FEWEST_DOCUMENTS
+        whole = f"single sentences, since {'there are few documents' if few else 'nearly all is in a few documents'}"
+    share = held["words"] / max(1, findings["words"])
+    part = "a tenth" if abs(share - SHARE) <= SHARE / 2 else page.percent(share)
     marked = ", or the text itself marks them as unknown" if findings["marked_unknown"] else ""
     unknown = (
         f"{page.percent(unseen)} of the words were unknown: they do not occur in the text it learned from{marked}. "
@@ -223,16 +229,16 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
             f"sentences one would expect {_shown(chosen['low'])} to {_shown(chosen['high'])}). {unknown}"
         ),
         page.paragraph(
-            f"These figures come from models trained without a tenth of the text ({page.count(held['sentences'])} "
+            f"These figures come from models trained without {part} of the text ({page.count(held['sentences'])} "
             f"sentences, {page.count(held['words'])} words, {whole}, drawn by the seed). The order was chosen by the "
-            f"same tenth. The model in the pack was then trained once more, with the same settings, on all "
+            f"same part. The model in the pack was then trained once more, with the same settings, on all "
             f"{page.count(findings['words'])} words, so it should be a little better than the figures say."
         ),
     ]
     if findings["segmented"]:
         parts.append(
             page.paragraph(
-                "The words are those that the segmenter has found. It was not told anything about the tenth, but it "
+                "The words are those that the segmenter has found. It was not told anything about that part, but it "
                 "has read it, which flatters these figures a little; and they are figures a word, so they cannot be "
                 "compared with those of other words for the same text."
             )
