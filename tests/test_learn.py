@@ -324,6 +324,17 @@ def test_the_right_translation_is_offered_with_different_ones_only(bitext, tmp_p
     assert "they are all the same" in outcome.report.read_text(encoding="utf-8")
 
 
+def test_places_of_pairs_have_one_column_whatever_the_name_of_the_file(bitext, tmp_path):
+    source, target = ([" ".join(words) for words in side] for side in (bitext.source, bitext.target))
+    kit = write_pairs(tmp_path / "kit", [*source, *["new"] * 3], [*target, "KA", "MI TOR", "SEN"])
+    for side in (b"src", b"tgt"):
+        folder = os.fsencode(kit / "parallel")
+        os.rename(folder + b"/a." + side, folder + b"/\tt\xff." + side)
+    outcome = learn(kit, tmp_path / "pack", workers=1, steps=[ALIGNMENTS])
+    rows = [line.split("\t") for line in (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()]
+    assert rows and all(len(row) == 5 and row[0] == r"\tt\udcff.src" for row in rows)
+
+
 def damage(pack: Path, change) -> None:
     content = state(pack)
     change(content)

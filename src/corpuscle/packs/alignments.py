@@ -82,11 +82,17 @@ def read_parallel(job: Job) -> Parallel:
             other = f"{stem}.{'tgt' if 'src' in found else 'src'}"
             raise InputError(next(iter(found.values())), None, f"the other language is missing: there is no {other}")
     parts = [read_bitext(found["src"], found["tgt"]) for found in sides.values()]
-    files = [(Path(found["src"]).name, len(part)) for found, part in zip(sides.values(), parts, strict=True)]
+    names = [_printable(Path(found["src"]).name) for found in sides.values()]
+    files = list(zip(names, map(len, parts), strict=True))
     if len(parts) == 1:
         return Parallel(parts[0], files)
     both = [read_text(*(found[side] for found in sides.values())) for side in ("src", "tgt")]
     return Parallel(Bitext(*both), files)
+
+
+def _printable(name: str) -> str:
+    """A file name for a table: what is no character, or not visible, is written as Python does it."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
 
 
 def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
