@@ -430,7 +430,7 @@ def test_entropy_pruning_removes_what_changes_the_model_least():
     corpus = zipf_corpus(sentences=60, types=6)
     model = NgramModel("mkn", 2, min_count=1).fit(corpus)
     tables = model.tables_
-    divergence = relative_entropy(tables, 1)
+    divergence = relative_entropy(tables, 1, 2)
     for row in range(int(tables.levels[1]), int(tables.levels[1]) + 12):
         context = int(np.searchsorted(tables.first_child, row, side="right") - 1)
         before = np.exp(model.automaton_.rows["log_probability"])  # all rows
@@ -443,10 +443,20 @@ def test_entropy_pruning_removes_what_changes_the_model_least():
         q = q * weight
         for word, probability in kept.items():
             q[word] = probability
-        weight_of_history = 1.0 if context == 1 else math.exp(tables.log_probability[context])
+        weight_of_history = math.exp(tables.log_probability[2 if context == 1 else context])
         positive = p > 0
         exact = weight_of_history * float((p[positive] * np.log(p[positive] / q[positive])).sum())
         assert divergence[row] == pytest.approx(exact, abs=1e-10)
+
+
+def test_entropy_pruning_gives_the_beginnings_of_padded_sentences_a_weight():
+    from corpuscle.engine.ngrams import find_ngram
+    from corpuscle.engine.smoothing import relative_entropy
+
+    model = NgramModel("mkn", 3, min_count=1, boundary="pad").fit(zipf_corpus(sentences=60, types=6))
+    tables = model.tables_
+    context = find_ngram(tables.words, tables.first_child, np.array([1, 1]))
+    assert (relative_entropy(tables, 1, 2)[tables.first_child[context] : tables.first_child[context + 1]] > 0).all()
 
 
 def tables_word(model, context):

@@ -277,14 +277,18 @@ def discount_gradient(numbers, known, events, unigram_total, types_by_count, typ
 
 
 @kernel
-def _log_history_probability(tables, start, out):
-    """Log probability of every context, its own words read from the left; ``start`` itself costs nothing."""
+def _log_history_probability(tables, start, end, out):
+    """Log probability of every context, its own words read from the left.
+
+    As many sentences begin as end: ``start``, which is never predicted, has the probability of ``end``; one ``start``
+    after another costs nothing.
+    """
     for row in range(tables.levels[1]):
-        out[row] = 0.0 if row == start else tables.log_probability[row]
+        out[row] = tables.log_probability[end if row == start else row]
     for m in range(1, len(tables.levels) - 2):
         for context in range(tables.levels[m - 1], tables.levels[m]):
             for row in range(tables.first_child[context], tables.first_child[context + 1]):
-                out[row] = out[context] + tables.log_probability[row]
+                out[row] = out[context] + (0.0 if tables.words[row] == start else tables.log_probability[row])
 
 
 @kernel
@@ -306,15 +310,15 @@ def _relative_entropy(model, history, first, last, divergence):
             divergence[row] = -np.exp(history[context]) * change
 
 
-def relative_entropy(tables: Tables, start: int) -> np.ndarray:
+def relative_entropy(tables: Tables, start: int, end: int) -> np.ndarray:
     """How much the model changes, in nats a word, if one n-gram is left to back-off: float64 (rows,), 0 for unigrams.
 
-    Stolcke (1998): the context is weighted by its probability under the model (from ``start`` on, where it begins so),
-    and its back-off weight is recomputed as if only that n-gram were gone.
+    Stolcke (1998): the context is weighted by its probability under the model, and its back-off weight is recomputed as
+    if only that n-gram were gone.
     """
     history, divergence = np.zeros(len(tables.backoff)), np.zeros(len(tables.words))
     if tables.order > 1:
-        _log_history_probability(tables, start, history)
+        _log_history_probability(tables, start, end, history)
         model = automaton(tables)
         for first in range(0, len(tables.backoff), 1 << 20):
             _relative_entropy(model, history, first, min(first + (1 << 20), len(tables.backoff)), divergence)

@@ -329,7 +329,7 @@ class NgramModel(LanguageModel):
                 keep[levels[m - 1] : levels[m]] = counts[levels[m - 1] : levels[m]] > threshold
             tables = smoothing.prune_rows(tables, keep)
         if self.entropy:
-            divergence = smoothing.relative_entropy(tables, START)
+            divergence = smoothing.relative_entropy(tables, START, END)
             tables = smoothing.prune_rows(tables, np.expm1(divergence) >= self.entropy)
         self.ngrams_ = None
         self._set_tables(tables)
