@@ -357,9 +357,10 @@ class StopAt(Checkpoint):
 
 
 def test_an_interrupted_training_resumes_to_the_identical_bytes(tmp_path, monkeypatch):
-    pairs = cipher(8, 200)
-    learner = PhraseTransliterator(restarts=2, rounds=3, tuning_nbest=5)
+    pairs = [Pair(source, (target.replace("K", "KR"[i % 2]),)) for i, (source, (target,)) in enumerate(cipher(8, 200))]
+    learner = PhraseTransliterator(rounds=3, tuning_nbest=5)
     learner.fit(pairs).save(tmp_path / "whole")
+    assert len(learner.history_) > 1
     path = tmp_path / "m"
     with monkeypatch.context() as patch:
         patch.setattr("corpuscle.transliterate.phrase.Checkpoint", StopAt)
