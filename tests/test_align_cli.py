@@ -282,6 +282,8 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
     short.write_text("a\n")
     empty.write_text("\n\n")
     gold.write_text("7-7\n")
+    nothing = tmp_path / "nothing"
+    nothing.write_text("")
     model, out = str(sample / "m"), ["-o", str(tmp_path / "m")]
     source, target = texts(sample)
     for arguments, reason in [
@@ -298,6 +300,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["evaluate", str(gold), str(sample / "gold")], "links of 500 sentence pairs"),
         (["evaluate", str(gold), str(gold), "--source", str(short), "--target", str(short)], "the link 7-7 lies"),
         (["evaluate", str(gold)], "give links to judge"),
+        (["evaluate", str(nothing), str(nothing)], f"error: {nothing}: there are no sentence pairs"),
         (["draw", model, source, target, "-o", str(tmp_path / "g"), "--line", "501"], "there is no line 501"),
         (["matrix", model, source, target, *out, "--kind", "magic"], "a matrix is one of"),
     ]:

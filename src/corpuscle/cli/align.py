@@ -363,11 +363,12 @@ def _read_links(path: str, sentences: int | None = None) -> Alignments:
     from corpuscle.text.alignments import read_naacl, read_pharaoh
     from corpuscle.text.files import read_lines
 
-    for _, line in read_lines(path) if path != "-" else ():
-        fields = line.split()
-        if fields:
-            return read_naacl(path, sentences) if len(fields) >= 3 and fields[0].isdigit() else read_pharaoh(path)
-    return read_pharaoh(path)
+    first = next((line.split() for _, line in read_lines(path) if line.split()), []) if path != "-" else []
+    naacl = len(first) >= 3 and first[0].isdigit()
+    links = read_naacl(path, sentences) if naacl else read_pharaoh(path)
+    if not len(links):
+        raise InputError(path, None, "there are no sentence pairs")
+    return links
 
 
 @app.command()
