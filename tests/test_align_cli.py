@@ -276,6 +276,17 @@ def test_fertility_counts_the_links_of_words_seen_once() -> None:
     assert np.isnan(singleton_fertility(found, text, Corpus.from_sentences([["z", "z"]])))
 
 
+def test_a_word_that_is_not_in_the_training_text_is_not_one_seen_once(capsys, tmp_path) -> None:
+    for name, text in {"training": "<unk> a a\n", "text": "new a\n", "links": "0-0 1-1\n"}.items():
+        (tmp_path / name).write_text(text)
+    training, text, links = (str(tmp_path / name) for name in ("training", "text", "links"))
+    command = ["align", "evaluate", links, links, "--source", text, "--target", text, "--train", training, training]
+    assert main(command) == 0
+    assert "seen once" not in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    assert last_line_conforms(capsys.readouterr().out, MEASURED)["singleton_fertility"] is None
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -> None:
     short, empty, gold = tmp_path / "short", tmp_path / "empty", tmp_path / "gold"

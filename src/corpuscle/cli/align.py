@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -489,7 +490,7 @@ def _as_text(values: dict[str, Any]) -> str:
     ]
     lines.append(f"{values['links']:,} links, {values['sure']:,} sure and {values['possible']:,} possible gold links")
     for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
-        if values.get(key) is not None:
+        if not math.isnan(values.get(key, math.nan)):
             lines.append(f"links of {name} words seen once in training: {values[key]:.2f}")
     if "against" in values:
         other = values["against"]

@@ -13,6 +13,7 @@ from corpuscle.measure.bootstrap import bootstrap, compare
 from corpuscle.measure.result import Comparison, Result, signature
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import FIRST
 
 __all__ = ["alignment_error", "compare_alignments", "singleton_fertility"]
 
@@ -87,6 +88,7 @@ def singleton_fertility(found: Alignments, text: Corpus, training: Corpus) -> fl
     Rare words that collect links are the typical fault of aligners that know no fertility.
     """
     once = np.bincount(training.tokens, minlength=len(training.vocab)) == 1
+    once[:FIRST] = False  # unknown words are many types
     known = training.vocab.mapping_from(text.vocab)[text.tokens]
     singletons = once[known]
     positions = text.sentence_starts[found.pairs] + found.links[:, 0]
