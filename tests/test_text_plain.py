@@ -14,7 +14,18 @@ from mutation import survives
 from test_files import Terminal
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text import FIRST, UNKNOWN, Corpus, Preprocessing, Vocab, iter_text, read_text, text_stats, write_text
+from corpuscle.text import (
+    FIRST,
+    UNKNOWN,
+    Corpus,
+    Preprocessing,
+    Vocab,
+    iter_text,
+    read_strings,
+    read_text,
+    text_stats,
+    write_text,
+)
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.scan import Scanner
 
@@ -89,6 +100,14 @@ def test_no_line_is_dropped(tmp_path):
     assert list(read_text(tmp_path / "a")) == [["a"], [], [], ["b"]]
     (tmp_path / "empty").touch()
     assert len(read_text(tmp_path / "empty")) == 0
+
+
+def test_a_byte_order_mark_is_dropped_where_a_file_begins_and_nowhere_else(tmp_path):
+    (tmp_path / "a").write_bytes("\ufeffA \ufeffB\n\ufeffA\n".encode())
+    assert list(read_text(tmp_path / "a")) == [["A", "\ufeffB"], ["\ufeffA"]]
+    assert list(read_strings(["\ufeffA", "\ufeffA"])) == [["\ufeffA"], ["\ufeffA"]]
+    (tmp_path / "b").write_bytes("\ufeff\ufeffA B\n".encode())
+    assert list(read_text(tmp_path / "b", preprocessing=Preprocessing(lowercase=True))) == [["\ufeffa", "b"]]
 
 
 def test_files_are_read_one_after_the_other_and_errors_name_the_right_one(tmp_path):

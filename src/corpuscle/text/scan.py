@@ -287,11 +287,14 @@ class Scanner:
         self._state = np.zeros(6, np.int64)
 
     def feed(self, data: bytes, path: AnyPath | None, first_line: int = 1) -> None:
-        """Add the lines of a text; ``path`` and the number of its first line are for errors."""
+        """Add the lines of a text; ``path`` and the number of its first line are for errors.
+
+        A BOM at the beginning of a file is dropped; text that comes from no file (``path`` None) is taken as it is.
+        """
         text = frozen(np.frombuffer(data, np.uint8), np.uint8)
         state = self._state
         lines_before = int(state[_LINES])
-        begin = len(BOM) if first_line == 1 and data.startswith(BOM) else 0
+        begin = len(BOM) if path is not None and first_line == 1 and data.startswith(BOM) else 0
         state[_POSITION] = begin
         while state[_POSITION] < len(text):
             limit = min(len(text), int(state[_POSITION]) + self._chunk)
