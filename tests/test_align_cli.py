@@ -308,6 +308,13 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["apply", model, source, target, "--symmetrise", "magic"], "the symmetrisation is one of"),
         (["apply", model, source, target, "--threshold", "0"], "the threshold is above 0"),
         (["apply", source, source, target], ""),
+        (["train", source, target, *out, "--links", out[1]], "-o and --links name the same file"),
+        (["filter", model, source, target, *out, "--kept", out[1]], "-o and --kept name the same file"),
+        (["train", source, target, *out, "--symmetrise", "magic"], "the symmetrisation is one of"),
+        (["evaluate", str(gold), str(gold), "--symmetrise", "magic"], "the symmetrisation is one of"),
+        (["train", source, target, "-o", "-"], "cannot go to stdout"),
+        (["update", model, source, target, "-o", "-"], "cannot go to stdout"),
+        (["matrix", model, source, target, "-o", "-"], "cannot go to stdout"),
         (["evaluate", str(gold), str(sample / "gold")], "links of 500 sentence pairs"),
         (["evaluate", str(gold), str(gold), "--source", str(short), "--target", str(short)], "the link 7-7 lies"),
         (["evaluate", str(gold)], "give links to judge"),
@@ -318,6 +325,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         assert main(["align", *arguments]) == 2, arguments
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith("error: ") and reason in error, (arguments, error)
+        assert not (tmp_path / "m").exists(), arguments
 
 
 def test_links_the_wrong_way_round_are_noticed(sample, capsys, tmp_path) -> None:

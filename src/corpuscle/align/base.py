@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align.symmetrise import SYMMETRISATIONS, symmetrise
+from corpuscle.align.symmetrise import check_symmetrisation, symmetrise
 from corpuscle.compiled import frozen
 from corpuscle.engine import symmetry, translation
 from corpuscle.engine.cooccurrence import Couples, Pairs, locate, pairs_of
@@ -212,9 +212,7 @@ class Aligner(ABC):
     ) -> dict[str, Alignments]:
         """The links of several symmetrisations at the cost of one."""
         for how in ways:
-            if how not in (*SYMMETRISATIONS, "posterior"):
-                known = ", ".join((*SYMMETRISATIONS, "posterior"))
-                raise SettingError(f"the symmetrisation is one of {known}, not {how!r}")
+            check_symmetrisation(how)
         if decode not in DECODINGS:
             raise SettingError(f"links are decoded by one of {', '.join(DECODINGS)}, not {decode!r}")
         if not 0 < threshold <= 1:

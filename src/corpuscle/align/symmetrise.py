@@ -13,7 +13,7 @@ from corpuscle.scale import chunks_of
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["SYMMETRISATIONS", "symmetrise"]
+__all__ = ["SYMMETRISATIONS", "check_symmetrisation", "symmetrise"]
 
 _CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
 _DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
@@ -31,6 +31,13 @@ SYMMETRISATIONS = ("forward", "backward", *_STEPS)
 """Ways to join two alignments; the first two take one of them as it is."""
 
 _CELLS_A_CALL = 4_000_000
+
+
+def check_symmetrisation(how: str) -> None:
+    """Complain about what is no way to the links of a model: one of ``SYMMETRISATIONS``, or ``posterior``."""
+    known = (*SYMMETRISATIONS, "posterior")
+    if how not in known:
+        raise SettingError(f"the symmetrisation is one of {', '.join(known)}, not {how!r}")
 
 
 def symmetrise(forward: Alignments, backward: Alignments, how: str = "grow-diag-final-and") -> Alignments:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from corpuscle.aside import is_special
 from corpuscle.cli.align_features import measure_oracle, weights, write_n_best
+from corpuscle.cli.align_links import as_text, check_links, read_links
 from corpuscle.cli.common import (
     Digits,
     Json,
@@ -19,6 +21,7 @@ from corpuscle.cli.common import (
     Seed,
     Tokenise,
     Workers,
+    check_model_output,
     check_output,
     emit,
 )
@@ -83,6 +86,15 @@ def _write(links: Alignments, path: str, weights: bool = False) -> None:
     from corpuscle.text.alignments import write_pharaoh
 
     write_pharaoh(links if weights else dataclasses.replace(links, weights=None), path)
+
+
+def _check_second_output(path: str | None, output: str, option: str) -> None:
+    """What else is written must have a place, and another one than the output."""
+    if path is None:
+        return
+    check_output(path)
+    if os.path.realpath(path) == os.path.realpath(output) and not is_special(path):
+        raise SettingError(f"-o and {option} name the same file, {path}: one would overwrite the other")
 
 
 def _summary(model: Aligner, seconds: float, output: str) -> dict[str, Any]:
@@ -162,14 +174,15 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn from sentence pairs, in both directions."""
-    check_output(output)
-    if links is not None:
-        check_output(links)
+    check_model_output(output)
+    _check_second_output(links, output, "--links")
     import time
 
     from corpuscle.align import learner, read_features
+    from corpuscle.align.symmetrise import check_symmetrisation
     from corpuscle.text.preprocessing import Preprocessing
 
+    check_symmetrisation(symmetrise)
     begin = time.perf_counter()
     given: dict[str, Any] = {"iterations": iterations, "bayes": bayes, "alpha": alpha, "agreement": agreement, "p0": p0}
     given |= {"chains": chains, "sweeps": sweeps, "seed": seed, "beta": beta, "classes": classes}
@@ -202,7 +215,7 @@ def update(
     as_json: Json = False,
 ) -> None:
     """Go on learning from new sentence pairs; what the model has counted before stays."""
-    check_output(output)
+    check_model_output(output)
     import dataclasses
     import time
 
@@ -291,6 +304,8 @@ def filter(
     as_json: Json = False,
 ) -> None:
     """List sentence pairs that hardly translate each other: line, confidence, source, target; the worst first."""
+    check_output(output)
+    _check_second_output(kept, output, "--kept")
     import numpy as np
 
     from corpuscle.text.bitext import Bitext, write_bitext
@@ -350,26 +365,13 @@ def matrix(
     as_json: Json = False,
 ) -> None:
     """Write the probability of every link of every sentence pair."""
-    check_output(output)
+    check_model_output(output)
     from corpuscle.align.matrices import save_matrix
 
     loaded = _load(model, workers)
     found = loaded.matrix(_read(source, target, loaded.preprocessing_), kind)
     save_matrix(found, output, kind=kind, method=loaded.method)
     emit({"sentence_pairs": len(found), "cells": len(found.weights), "matrix": output}, as_json)
-
-
-def _read_links(path: str, sentences: int | None = None) -> Alignments:
-    """Links in either format: a line of three or more numbers is that of the NAACL shared task."""
-    from corpuscle.text.alignments import read_naacl, read_pharaoh
-    from corpuscle.text.files import read_lines
-
-    first = next((line.split() for _, line in read_lines(path) if line.split()), []) if path != "-" else []
-    naacl = len(first) >= 3 and first[0].isdigit()
-    links = read_naacl(path, sentences) if naacl else read_pharaoh(path)
-    if not len(links):
-        raise InputError(path, None, "there are no sentence pairs")
-    return links
 
 
 @app.command()
@@ -394,7 +396,7 @@ def draw(
         raise SettingError(f"there is no line {line}: {source} has {len(bitext)}")
     marks: dict[str, list[tuple[int, int]]] = {"sure": [], "possible": []}
     if gold is not None:
-        links = _read_links(gold, len(bitext))
+        links = read_links(gold, len(bitext))
         links.check_range(bitext, gold)
         begin, end = links.starts[line - 1 : line + 1]
         for (i, j), sure in zip(links.links[begin:end].tolist(), links.sure[begin:end].tolist(), strict=True):
@@ -434,13 +436,15 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure links against gold links: AER, precision, recall, F1 with intervals."""
+    from corpuscle.align.symmetrise import check_symmetrisation
     from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 
+    check_symmetrisation(symmetrise)
     if oracle is not None:
         if source is None or target is None or train is None or links is not None or model is not None:
             raise SettingError("--oracle needs --source, --target and --train, and neither links nor a model")
         text = _read(source, target)
-        wanted = _read_links(gold, len(text))
+        wanted = read_links(gold, len(text))
         wanted.check_range(text, gold)
         measure_oracle(wanted, text, _read(*train), oracle, seed, workers, as_json)
         return
@@ -452,13 +456,13 @@ def evaluate(
         raise SettingError("this needs the sentences: --source and --target")
     loaded = None if model is None else _load(model, workers)
     bitext = None if source is None else _read(source, target, None if loaded is None else loaded.preprocessing_)
-    wanted = _read_links(gold, None if bitext is None else len(bitext))
+    wanted = read_links(gold, None if bitext is None else len(bitext))
     if loaded is not None and bitext is not None:
         found = loaded.align(bitext, symmetrise)
     else:
         assert links is not None
-        found = _read_links(links, len(wanted))
-    _check_links(wanted, found, gold, links or model or "", bitext)
+        found = read_links(links, len(wanted))
+    check_links(wanted, found, gold, links or model or "", bitext)
     result = alignment_error(wanted, found, seed=seed)
     turned = alignment_error(wanted, found.transposed(), draws=1)
     if turned["aer"] < result["aer"]:
@@ -469,31 +473,7 @@ def evaluate(
         values["singleton_fertility"] = singleton_fertility(found, bitext.source, training.source)
         values["singleton_fertility_target"] = singleton_fertility(found.transposed(), bitext.target, training.target)
     if against is not None:
-        other = _read_links(against, len(wanted))
-        _check_links(wanted, other, gold, against, bitext)
+        other = read_links(against, len(wanted))
+        check_links(wanted, other, gold, against, bitext)
         values["against"] = compare_alignments(wanted, found, other, seed=seed).to_json()
-    emit(values, as_json, _as_text(values))
-
-
-def _check_links(gold: Alignments, found: Alignments, gold_path: str, path: str, bitext: Bitext | None) -> None:
-    if len(gold) != len(found):
-        raise InputError(path, None, f"links of {len(found)} sentence pairs, but {gold_path} has {len(gold)}")
-    if bitext is not None:
-        gold.check_range(bitext, gold_path)
-        found.check_range(bitext, path)
-
-
-def _as_text(values: dict[str, Any]) -> str:
-    lines = [
-        f"{name:>9}: {100 * values[key]:.2f} % ({100 * values[f'{key}_low']:.2f} to {100 * values[f'{key}_high']:.2f})"
-        for name, key in (("AER", "aer"), ("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
-    ]
-    lines.append(f"{values['links']:,} links, {values['sure']:,} sure and {values['possible']:,} possible gold links")
-    for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
-        if not math.isnan(values.get(key, math.nan)):
-            lines.append(f"links of {name} words seen once in training: {values[key]:.2f}")
-    if "against" in values:
-        other = values["against"]
-        interval = f"({100 * other['low']:.2f} to {100 * other['high']:.2f})"
-        lines.append(f"AER minus the other's: {100 * other['difference']:.2f} {interval}, p = {other['p_value']:.3f}")
-    return "\n".join(lines)
+    emit(values, as_json, as_text(values))
