@@ -46,6 +46,8 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findin
     model = PhraseTransliterator(seed=job.seed, workers=job.workers)
     normal = model.spelling.normal
     sources = list(dict.fromkeys(normal(pair.source) for pair in pairs))
+    if len(sources) == 1:
+        raise LeftOut(None, None, "all names are the same")
     held = set(Random(job.seed, "packs/names").shuffled(sources)[: max(1, round(SHARE * len(sources)))])
     train = [pair for pair in pairs if normal(pair.source) not in held]
     test = [pair for pair in pairs if normal(pair.source) in held]
