@@ -11,7 +11,7 @@ from hostile import survives_hostile_edits
 from schemas import FRACTION, last_line_conforms
 
 import corpuscle
-from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner
+from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, load
 from corpuscle.align.lexicon import lexicon
 from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted
@@ -100,6 +100,16 @@ def test_every_method_trains_and_is_loaded_again(method, sample, capsys, tmp_pat
     fresh = learner(method).fit(read_bitext(*texts(sample)))
     assert loaded.align(bitext).links.tolist() == fresh.align(bitext).links.tolist()
     assert loaded.settings() == fresh.settings()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_seed_that_the_command_line_takes_is_one_of_the_models(tmp_path) -> None:
+    bitext = Bitext(*(Corpus.from_sentences([["a", "b"], ["b", "c"]]) for _ in range(2)))
+    model = learner("fertility", seed=2**63 - 1, iterations=1, chains=1, sweeps=2, workers=1).fit(bitext)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.settings()["seed"] == 2**63 - 1
+    assert again.align(bitext).links.tolist() == model.align(bitext).links.tolist()
 
 
 def test_new_sentences_and_unknown_words_are_aligned(sample, capsys, tmp_path) -> None:

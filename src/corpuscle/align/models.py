@@ -160,7 +160,7 @@ class Learned(Aligner):
             ("warm_up", int, 0, 10_000),
             ("chains", int, 1, 255),
             ("sweeps", int, 2, 500),
-            ("seed", int, 0, 2**62),
+            ("seed", int, 0, 2**63 - 1),
             ("p0", float, 1e-6, 0.999),
             ("rho", float, 1e-6, 1.0),
             ("strength", float, 0.1, 14.0),
