@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 from hostile import survives_hostile_edits
 from schemas import FRACTION, last_line_conforms
+from typer.main import get_command
 
 import corpuscle
 from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, load
 from corpuscle.align.lexicon import lexicon
+from corpuscle.cli.align import app
 from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted
 from corpuscle.measure import alignment_error, compare_alignments, singleton_fertility
@@ -110,6 +113,14 @@ def test_every_seed_that_the_command_line_takes_is_one_of_the_models(tmp_path) -
     again = load(tmp_path / "m")
     assert again.settings()["seed"] == 2**63 - 1
     assert again.align(bitext).links.tolist() == model.align(bitext).links.tolist()
+
+
+def test_the_defaults_that_the_help_shows_are_those_of_all_methods() -> None:
+    fields = [field for method in METHODS.values() for field in dataclasses.fields(method)]
+    shown = {each.name: each.show_default for each in get_command(app).commands["train"].params}
+    for name, default in shown.items():
+        if isinstance(default, str) and " " not in default and default != "all":
+            assert {str(field.default) for field in fields if field.name == name} == {default}, name
 
 
 def test_new_sentences_and_unknown_words_are_aligned(sample, capsys, tmp_path) -> None:

@@ -122,7 +122,9 @@ def train(
         bool | None,
         typer.Option("--bayes/--no-bayes", show_default="the method's", help="A sparse Dirichlet prior, or none."),
     ] = None,
-    alpha: Annotated[float | None, typer.Option("--alpha", show_default="0.01", help="That prior's weight.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", show_default="the method's", help="That prior's weight.")
+    ] = None,
     agreement: Annotated[
         bool | None,
         typer.Option("--agreement/--no-agreement", show_default="the method's", help="Directions learn from both."),
