@@ -15,7 +15,7 @@ import corpuscle
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.lm import METHODS, ClassModel, HpyModel, Mixture, NgramModel, compare, read_arpa, write_arpa
 from corpuscle.lm.ngram import AUTO_ORDERS
-from corpuscle.text import Corpus
+from corpuscle.text import Corpus, Vocab
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 
@@ -371,6 +371,12 @@ def test_a_part_of_a_text_is_a_text_of_its_own(make, min_count):
     assert model.provenance == expected.provenance
     if isinstance(model, NgramModel):
         np.testing.assert_allclose(model.events(whole).log_probability, expected.events(whole).log_probability)
+
+
+def test_words_with_a_count_of_zero_stay_if_the_counts_are_those_of_the_text():
+    vocab = Vocab.from_words(["a", "b", "never"], [2, 1, 0])
+    model = NgramModel(order=2, min_count=1).fit(Corpus.from_sentences([["a", "b"], ["a"]], vocab))
+    assert model.vocab_ is vocab and model.distribution([])[vocab.id("never")] > 0
 
 
 def test_a_first_start_symbol_is_the_beginning_of_a_sentence_even_if_it_is_a_word_too():

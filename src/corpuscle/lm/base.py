@@ -78,7 +78,10 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
 
 
 def counted(corpus: Corpus) -> Corpus:
-    """The same text with a vocabulary that counts it; of a larger text's vocabulary only the words that it has."""
+    """The same text with a vocabulary that counts it; of a larger text's vocabulary only the words that it has.
+
+    A vocabulary that counts this very text stays as it is: words that it lists without having seen them are meant.
+    """
     counts = np.bincount(corpus.tokens, minlength=len(corpus.vocab))
     if np.array_equal(counts, corpus.vocab.counts):
         return corpus
