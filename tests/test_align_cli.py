@@ -13,11 +13,11 @@ from schemas import FRACTION, last_line_conforms
 from typer.main import get_command
 
 import corpuscle
-from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, load
+from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, load, n_best
 from corpuscle.align.lexicon import lexicon
 from corpuscle.cli.align import app
 from corpuscle.cli.main import main
-from corpuscle.errors import Interrupted
+from corpuscle.errors import CorpuscleWarning, Interrupted
 from corpuscle.measure import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.samples import generate
 from corpuscle.text.alignments import Alignments, read_pharaoh, write_pharaoh
@@ -121,6 +121,16 @@ def test_the_defaults_that_the_help_shows_are_those_of_all_methods() -> None:
     for name, default in shown.items():
         if isinstance(default, str) and " " not in default and default != "all":
             assert {str(field.default) for field in fields if field.name == name} == {default}, name
+
+
+@pytest.mark.filterwarnings("ignore:there is only one")
+def test_best_alignments_of_very_long_pairs_are_not_looked_for() -> None:
+    short = ["a"], ["b"]
+    model = learner("hmm", iterations=1, workers=1).fit(Bitext(*(Corpus.from_sentences([side]) for side in short)))
+    bitext = Bitext(*(Corpus.from_sentences([side * 1001, side]) for side in short))
+    with pytest.warns(CorpuscleWarning, match="1 sentence pairs have a side of more than 1,000 words"):
+        long, ordinary = n_best(model, bitext, 3, 0)
+    assert len(long) == 1 and not len(long[0].links) and len(ordinary[0].links) == 1
 
 
 def test_new_sentences_and_unknown_words_are_aligned(sample, capsys, tmp_path) -> None:

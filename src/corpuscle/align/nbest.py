@@ -17,7 +17,8 @@ from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.models import HMM, Diagonal, Model1
 from corpuscle.engine.chains import k_best
 from corpuscle.engine.cooccurrence import Pairs
-from corpuscle.errors import SettingError
+from corpuscle.engine.loglinear import LONGEST
+from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix
 from corpuscle.text.bitext import Bitext
 
@@ -34,12 +35,16 @@ class Ranked(NamedTuple):
 def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[list[Ranked]]:
     """The ``k`` most probable alignments of every sentence pair, best first, fewer where there are no more.
 
-    Direction 0 links every target word to a source word or to nothing, direction 1 the other way round.
+    Direction 0 links every target word to a source word or to nothing, direction 1 the other way round. A pair with a
+    side of more than ``LONGEST`` words has one alignment, without links.
     """
     if not 1 <= k <= 10_000:
         raise SettingError(f"the number of best alignments is between 1 and 10000, not {k}")
     if type(model) not in (Model1, Diagonal, HMM, LogLinear):  # what builds on them is no chain
         raise SettingError(f"the method {model.method} has no list of best alignments, only their links' probabilities")
+    long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
+    if long and not isinstance(model, LogLinear):  # which says it itself
+        warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
 
     def of_piece(pairs: Any) -> list[list[Ranked]]:
         last = len(pairs.source_starts) - 1
@@ -76,7 +81,7 @@ def _chain_best(model: Aligner, pairs: Pairs, pair: int, direction: int, k: int)
     """Positions (k, n) from 0, -1 for the null word, and log-probabilities (k,) of one sentence pair."""
     m, n = (int(each[pair + 1] - each[pair]) for each in (pairs.source_starts, pairs.target_starts))
     m, n = (n, m) if direction else (m, n)
-    if m == 0 or n == 0:
+    if min(m, n) == 0 or max(m, n) > LONGEST:
         return np.full((1, n), -1, np.int32), np.zeros(1)
     found = model.posteriors(pairs, pair, pair + 1, direction, model.tables_[direction])
     with np.errstate(divide="ignore"):
