@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpuscle.aside import is_special
 from corpuscle.cli.align_features import measure_oracle, weights, write_n_best
 from corpuscle.cli.align_links import as_text, check_links, read_links
 from corpuscle.cli.common import (
@@ -23,6 +21,7 @@ from corpuscle.cli.common import (
     Workers,
     check_model_output,
     check_output,
+    check_second_output,
     emit,
 )
 from corpuscle.errors import InputError, SettingError, warn
@@ -86,15 +85,6 @@ def _write(links: Alignments, path: str, weights: bool = False) -> None:
     from corpuscle.text.alignments import write_pharaoh
 
     write_pharaoh(links if weights else dataclasses.replace(links, weights=None), path)
-
-
-def _check_second_output(path: str | None, output: str, option: str) -> None:
-    """What else is written must have a place, and another one than the output."""
-    if path is None:
-        return
-    check_output(path)
-    if os.path.realpath(path) == os.path.realpath(output) and not is_special(path):
-        raise SettingError(f"-o and {option} name the same file, {path}: one would overwrite the other")
 
 
 def _summary(model: Aligner, seconds: float, output: str) -> dict[str, Any]:
@@ -177,7 +167,7 @@ def train(
 ) -> None:
     """Learn from sentence pairs, in both directions."""
     check_model_output(output)
-    _check_second_output(links, output, "--links")
+    check_second_output(links, output)
     import time
 
     from corpuscle.align import learner, read_features
@@ -307,7 +297,7 @@ def filter(
 ) -> None:
     """List sentence pairs that hardly translate each other: line, confidence, source, target; the worst first."""
     check_output(output)
-    _check_second_output(kept, output, "--kept")
+    check_second_output(kept, output)
     import numpy as np
 
     from corpuscle.text.bitext import Bitext, write_bitext

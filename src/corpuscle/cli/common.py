@@ -41,9 +41,11 @@ __all__ = [
     "Workers",
     "check_model_output",
     "check_output",
+    "check_second_output",
     "emit",
     "given",
     "one_line",
+    "place_of",
     "plain",
     "read_input",
 ]
@@ -115,6 +117,37 @@ def check_model_output(path: str) -> None:
     if path == "-":
         raise SettingError("a model cannot go to stdout: give the name of a file with -o")
     check_output(path)
+
+
+def check_second_output(path: str | None, output: str) -> None:
+    """As ``check_output``, for something else that is written, if it is: it must not replace the output."""
+    if path is None:
+        return
+    check_output(path)
+    target = os.path.realpath(path)
+    if target == os.path.realpath(output) and not is_special(target):
+        raise SettingError(f"two outputs cannot be one file: {path}")
+
+
+def place_of(line: int, paths: Sequence[str], n_lines: int) -> tuple[str, int]:
+    """The file, and the line in it, of a line of several texts that were read one after the other, both from 1 on.
+
+    ``n_lines``: of all texts; one that cannot be read again has those that are left.
+    """
+    from corpuscle.text import read_text
+    from corpuscle.text.files import expand
+
+    files = expand(list(paths))
+    lines = [len(read_text(file)) if os.path.isfile(file) else 0 for file in files]
+    for i, file in enumerate(files):
+        if not os.path.isfile(file):
+            lines[i] = n_lines - sum(lines)
+            break
+    at = 0
+    while line > lines[at] and at < len(files) - 1:
+        line -= lines[at]
+        at += 1
+    return files[at], line
 
 
 def given(context: typer.Context) -> set[str]:

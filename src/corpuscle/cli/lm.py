@@ -25,12 +25,12 @@ from corpuscle.cli.common import (
     UnkToken,
     Workers,
     check_model_output,
-    check_output,
+    check_second_output,
     emit,
     given,
     read_input,
 )
-from corpuscle.cli.markup import refuse_markup, refuse_one_file
+from corpuscle.cli.markup import refuse_markup
 from corpuscle.cli.pitman_yor import check_options, train_hpy
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
@@ -147,11 +147,9 @@ def train(
     from corpuscle.text import Preprocessing, read_text
 
     check_model_output(output)
-    if arpa is not None:
-        check_output(arpa)
-        refuse_one_file(output, arpa)
-        if classes is not None or boundary == "none":
-            raise SettingError("a model of classes, or without sentence boundaries, has no ARPA form")
+    check_second_output(arpa, output)
+    if arpa is not None and (classes is not None or boundary == "none"):
+        raise SettingError("a model of classes, or without sentence boundaries, has no ARPA form")
     preprocessing: Preprocessing = Preprocessing(lowercase=lowercase, digits=digits, tokenise=tokenise)
     if method not in METHODS:
         raise SettingError(f"method is one of {', '.join(METHODS)}; not {method!r}")
@@ -189,7 +187,7 @@ def train(
         model = ClassModel(word_classes.as_dict(), **settings)
     corpus = read_text(*text, units=units, unk=unk_token, preprocessing=preprocessing)
     if not allow_markup:
-        refuse_markup(corpus, text, units, unk_token)
+        refuse_markup(corpus, text)
     development = None if dev is None else read_text(dev, units=units, unk=unk_token, preprocessing=preprocessing)
     if development is not None and not development.n_tokens:
         raise InputError(dev, None, "the development text is empty")

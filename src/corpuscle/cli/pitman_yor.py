@@ -58,7 +58,7 @@ def train_hpy(
     if corpus.n_tokens == 0:
         raise InputError(text[0], None, "the training text is empty")
     if not model.allow_markup:
-        refuse_markup(corpus, text, model.units, model.unk)
+        refuse_markup(corpus, text)
     with model.checkpoint(corpus, output, resume) as checkpoint:
         model.fit(corpus, checkpoint=checkpoint).save(output)
     if arpa is not None:

@@ -21,6 +21,7 @@ from corpuscle.cli.common import (
     check_model_output,
     emit,
     given,
+    place_of,
     read_input,
 )
 from corpuscle.errors import InputError, SettingError, warn
@@ -97,19 +98,6 @@ def _write_rule(method: str, units: str, output: str, options: set[str], as_json
     rule.origins = {name: "given" for name in options if name in ("method", "units")}
     rule.save(output)
     emit({"method": method, "units": units, "model": output}, as_json, f"{output}: {method}")
-
-
-def _place(line: int | None, files: list[str]) -> tuple[str, int | None]:
-    """The file, and the line in it, of a line of several files that were read one after the other."""
-    from corpuscle.text import read_text
-
-    if line is not None and "-" not in files:
-        for file in files:
-            lines = len(read_text(file, unk="literal"))
-            if line <= lines:
-                return file, line
-            line -= lines
-    return files[0], line
 
 
 @app.command()
@@ -206,7 +194,10 @@ def train(
     except InputError as error:
         if error.path:
             raise
-        raise InputError(*_place(error.line, [*(text or []), *([gold] if gold else [])]), error.reason) from error
+        files = [*(text or []), *([] if gold is None else [gold])]
+        n_lines = sum(len(corpus) for corpus in (unsegmented, segmented) if corpus is not None)
+        path, line = (files[0], None) if error.line is None else place_of(error.line, files, n_lines)
+        raise InputError(path, line, error.reason) from error
     last = model.history_[int(model.history_[:, -1, 0].argmax()), -1]
     result = {
         "method": model.method, "order": model.order, "max_word": model.max_word, "types": model.types,

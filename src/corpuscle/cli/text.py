@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from corpuscle.cli.common import Input, Inputs, Json, Output, Quiet, check_output, emit
-from corpuscle.cli.markup import refuse_one_file
+from corpuscle.cli.common import Input, Inputs, Json, Output, Quiet, check_output, check_second_output, emit
 
 app = typer.Typer(help="Prepare running text: sentences, tokens, formats.", no_args_is_help=True)
 
@@ -39,11 +38,8 @@ def prepare_command(
     as_json: Json = False,
 ) -> None:
     """Split running text into sentences, one a line, and tokens; blank lines stay between documents."""
-    for path in (output, offsets):
-        if path is not None:
-            check_output(path)
-    if offsets is not None:
-        refuse_one_file(output, offsets)
+    check_output(output)
+    check_second_output(offsets, output)
     from corpuscle.text.files import read_lines
     from corpuscle.text.running import prepare, read_raw, write_gaps
 
