@@ -201,7 +201,6 @@ def _documents(files: list[str]):
     """Training and held-out documents; the training documents with a vocabulary of their own."""
     import numpy as np
 
-    from corpuscle.packs.heldout import own_vocabulary
     from corpuscle.text import Preprocessing
     from corpuscle.topics import pick_documents, read_documents
 
@@ -210,7 +209,7 @@ def _documents(files: list[str]):
     if files[2]:
         return train, read_documents(files[2], documents=files[3], preprocessing=preprocessing)
     held_out = np.arange(len(train.document_starts) - 1) % 9 == 0
-    return own_vocabulary(pick_documents(train, ~held_out)), pick_documents(train, held_out)
+    return pick_documents(train, ~held_out).counted(), pick_documents(train, held_out)
 
 
 def _learner(method: str, topics: int, iterations: int, seed: int, sampler: str = "table"):

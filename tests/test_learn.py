@@ -25,7 +25,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import Chapter, Step, ahead, find_kit, learn
 from corpuscle.packs.alignments import ALIGNMENTS
-from corpuscle.packs.heldout import own_vocabulary, split
+from corpuscle.packs.heldout import split
 from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.step import LeftOut
 from corpuscle.packs.unseen_pairs import doubts, measure_unseen
@@ -480,9 +480,9 @@ def test_the_split_depends_on_the_seed_only():
     assert first == again != other
 
 
-def test_own_vocabulary_keeps_the_text():
+def test_a_text_with_counts_of_its_own_is_the_same_text():
     corpus = Corpus.from_sentences([["a", "b"], ["c"]])[1:]
-    assert list(own_vocabulary(corpus)) == [["c"]] and len(own_vocabulary(corpus).vocab) == 4
+    assert list(corpus.counted()) == [["c"]] and len(corpus.counted().vocab) == 4
 
 
 def test_the_number_of_classes_follows_the_rule():

@@ -77,18 +77,6 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     return mask
 
 
-def counted(corpus: Corpus) -> Corpus:
-    """The same text with a vocabulary that counts it; of a larger text's vocabulary only the words that it has.
-
-    A vocabulary that counts this very text stays as it is: words that it lists without having seen them are meant.
-    """
-    counts = np.bincount(corpus.tokens, minlength=len(corpus.vocab))
-    if np.array_equal(counts, corpus.vocab.counts):
-        return corpus
-    vocab, mapping = Vocab(corpus.vocab.bytes, corpus.vocab.offsets, counts).cut()
-    return corpus.map_tokens(mapping, vocab)
-
-
 class LanguageModel(ABC):
     """A distribution over sentences of a vocabulary, one word after the other.
 

@@ -34,7 +34,7 @@ from corpuscle.engine.ngrams import (
     truncate,
 )
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.lm.base import Events, LanguageModel, counted, events_of
+from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import check_rows
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
 from corpuscle.scale import chunks_of
@@ -183,7 +183,7 @@ class NgramModel(LanguageModel):
         if self.requested_order == "auto" and dev is None:
             raise SettingError("order auto needs a development text to choose on")
         self._forget()
-        corpus = counted(corpus)
+        corpus = corpus.counted()
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
         self.provenance = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
         self.vocab_, mapping = corpus.vocab, None

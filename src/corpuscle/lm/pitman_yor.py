@@ -25,7 +25,7 @@ from corpuscle.engine import contexts, gibbs
 from corpuscle.engine.counting import count_ngrams
 from corpuscle.engine.ngrams import Ngrams
 from corpuscle.errors import InputError, SettingError
-from corpuscle.lm.base import Events, LanguageModel, counted
+from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, MAX_ORDER, NgramModel, find_markup
 from corpuscle.lm.rows import check_rows
 from corpuscle.lm.sampling import (
@@ -162,7 +162,7 @@ class HpyModel(LanguageModel):
             raise InputError(None, None, "the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
-        corpus = counted(corpus)
+        corpus = corpus.counted()
         self.items_ = item_hashes(corpus)
         self.provenance = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
         with ExitStack() as stack:

@@ -19,7 +19,7 @@ from corpuscle.align.lexicon import lexicon
 from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.figures import alignment_grid, bar_plot
 from corpuscle.packs import dictionary, page
-from corpuscle.packs.heldout import SHARE, own_vocabulary
+from corpuscle.packs.heldout import SHARE
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.packs.unseen_pairs import Doubts, doubts, measure_unseen
 from corpuscle.random import Random
@@ -107,7 +107,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     order = np.array(Random(job.seed, "packs/parallel").shuffled(range(len(filled))))
     held = filled[order[: max(1, round(SHARE * len(filled)))]]
     training = bitext.select(np.setdiff1d(filled, held))
-    training = Bitext(own_vocabulary(training.source), own_vocabulary(training.target))
+    training = Bitext(training.source.counted(), training.target.counted())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
         measured = _learned(training, path.with_name("align.measured.model"), job, settings["method"])

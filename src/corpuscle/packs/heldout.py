@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.packs import page
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.vocab import FIRST
 
-__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "own_vocabulary", "split"]
+__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "part_held", "split"]
 
 SHARE = 0.1
 FEWEST_DOCUMENTS = 10
@@ -35,16 +35,9 @@ class Split(NamedTuple):
     unit: str
 
 
-def own_vocabulary(corpus: Corpus) -> Corpus:
-    """The same text with a vocabulary of just the types that occur in it, and their counts."""
-    counts = np.bincount(corpus.tokens, minlength=len(corpus.vocab))
-    used = np.flatnonzero(counts[FIRST:]) + FIRST
-    vocab = corpus.vocab.subset(used)
-    vocab.counts = np.concatenate([counts[:FIRST], counts[used]])
-    mapping = np.zeros(len(corpus.vocab), np.int32)
-    mapping[:FIRST] = np.arange(FIRST)
-    mapping[used] = FIRST + np.arange(len(used))
-    return corpus.map_tokens(mapping, vocab)
+def part_held(share: float) -> str:
+    """A share of the text that was held out, for people: a tenth, unless it is far from one."""
+    return "a tenth" if abs(share - SHARE) <= SHARE / 2 else page.percent(share)
 
 
 def _draw(weights: np.ndarray, seed: int) -> np.ndarray:
@@ -92,4 +85,4 @@ def split(corpus: Corpus, seed: int) -> Split:
     if sizes[held].sum() < SHARE / 2 * sizes.sum():
         held, unit = np.zeros(len(corpus), bool), "sentences"
         held[_draw(sizes, seed)] = True
-    return Split(own_vocabulary(corpus.select(~held)), corpus.select(held), unit)
+    return Split(corpus.select(~held).counted(), corpus.select(held), unit)

@@ -16,7 +16,7 @@ from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import NgramModel, find_markup
 from corpuscle.packs import page
-from corpuscle.packs.heldout import FEWEST_DOCUMENTS, SHARE
+from corpuscle.packs.heldout import FEWEST_DOCUMENTS, part_held
 from corpuscle.packs.step import FEWEST_SPACES, Chapter, Findings, Job, Step
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
@@ -213,8 +213,7 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> s
     if held["unit"] == "sentences":
         few = findings["documents"] < FEWEST_DOCUMENTS
         whole = f"single sentences, since {'there are few documents' if few else 'nearly all is in a few documents'}"
-    share = held["words"] / max(1, findings["words"])
-    part = "a tenth" if abs(share - SHARE) <= SHARE / 2 else page.percent(share)
+    part = part_held(held["words"] / max(1, findings["words"]))
     marked = ", or the text itself marks them as unknown" if findings["marked_unknown"] else ""
     unknown = (
         f"{page.percent(unseen)} of the words were unknown: they do not occur in the text it learned from{marked}. "

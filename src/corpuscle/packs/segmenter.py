@@ -15,7 +15,7 @@ import numpy as np
 
 from corpuscle.measure import segmentation_scores
 from corpuscle.packs import page
-from corpuscle.packs.heldout import split
+from corpuscle.packs.heldout import part_held, split
 from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
@@ -153,6 +153,7 @@ def _report(findings: Findings, pack: str) -> Chapter:
 
 def _in_words(findings: Findings, length: float) -> str:
     held, agreed = findings["held_out"], findings["agreement"]
+    part = part_held(held["letters"] / findings["letters"])
     return page.paragraph(
         f"Fewer than {page.percent(FEWEST_SPACES, 0)} of the characters of this text are spaces, so its words had to "
         f"be found first. In {findings['iterations']} rounds over the text the computer drew the words of each "
@@ -161,9 +162,9 @@ def _in_words(findings: Findings, length: float) -> str:
         f"letters on average. The longest word it considers has {findings['max_word']} letters. The split text is in "
         f"{SEGMENTED}, all words are in {WORDS}, and all that follows in this report is about those words."
     ) + page.paragraph(
-        "There are no gold words to compare with. A model that learned without a tenth of the text "
+        f"There are no gold words to compare with. A model that learned without {part} of the text "
         f"({page.counted(held['sentences'], 'sentence')}) needs {held['bits_per_letter']:.2f} bits to predict a letter "
-        f"of that tenth (perplexity {held['perplexity']:.2f}, 95 % interval {held['low']:.2f} to {held['high']:.2f}). "
+        f"of that part (perplexity {held['perplexity']:.2f}, 95 % interval {held['low']:.2f} to {held['high']:.2f}). "
         f"{page.percent(held['known'])} of the words that it finds there also occur in the rest. It and the model in "
         f"the pack, which has the same settings and learned from everything, agree on {page.percent(agreed['f1'])} of "
         f"the words and {page.percent(agreed['boundary_f1'])} of the boundaries of these sentences: where they do not, "

@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.figures import shaded_text
 from corpuscle.packs import page
-from corpuscle.packs.heldout import held_documents, own_vocabulary
+from corpuscle.packs.heldout import held_documents
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
@@ -71,7 +71,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         raise LeftOut(folder, None, "the documents are too large for a tenth of the text to be held out")
     rules = {"topics": number_of_topics(documents), "iterations": number_of_iterations(text.n_tokens)}
     chosen = {name: rules[name] if isinstance(settings[name], str) else settings[name] for name in rules}
-    training, unseen = own_vocabulary(pick_documents(text, ~held)), pick_documents(text, held)
+    training, unseen = pick_documents(text, ~held).counted(), pick_documents(text, held)
 
     def learned(corpus: Corpus, name: str, topical: bool = True) -> NgramTopicModel:
         rounds = chosen["iterations"]

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.align import Aligner
-from corpuscle.packs.heldout import own_vocabulary
 from corpuscle.random import Random
 from corpuscle.text import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
@@ -108,7 +107,7 @@ def doubts(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: flo
     given, alone, sizes = np.zeros(2), np.zeros(2), np.zeros(2)
     for half in (0, 1):
         other = bitext.select(np.sort(order[1 - half :: 2]))
-        model = learned(Bitext(own_vocabulary(other.source), own_vocabulary(other.target)), half)
+        model = learned(Bitext(other.source.counted(), other.target.counted()), half)
         mixed, inside = order[half::2], np.sort(order[half::2])
         unseen = bitext.select(inside)
         confidence[inside] = model.confidence(unseen)

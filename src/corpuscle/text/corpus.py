@@ -137,6 +137,17 @@ class Corpus:
             return self
         return self.map_tokens(vocab.mapping_from(self.vocab), vocab)
 
+    def counted(self) -> Corpus:
+        """The same text with a vocabulary that counts it; of a larger text's vocabulary only the words that it has.
+
+        A vocabulary that counts this very text stays as it is: words that it lists without having seen them are meant.
+        """
+        counts = np.bincount(self.tokens, minlength=len(self.vocab))
+        if np.array_equal(counts, self.vocab.counts):
+            return self
+        vocab, mapping = Vocab(self.vocab.bytes, self.vocab.offsets, counts).cut()
+        return self.map_tokens(mapping, vocab)
+
     def with_documents(self, document_starts: np.ndarray, labels: Sequence[str] | None = None) -> Corpus:
         """The same sentences, grouped into documents."""
         return dataclasses.replace(
