@@ -10,7 +10,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,10 +45,12 @@ __all__ = [
     "check_second_output",
     "emit",
     "given",
+    "naming",
     "one_line",
     "place_of",
     "plain",
     "read_input",
+    "write_table",
 ]
 
 
@@ -127,6 +130,26 @@ def check_second_output(path: str | None, output: str) -> None:
     target = os.path.realpath(path)
     if target == os.path.realpath(output) and not is_special(target):
         raise SettingError(f"two outputs cannot be one file: {path}")
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Errors about a text carry the name of its file."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.path or path, error.line, error.reason) from error
+
+
+def write_table(path: str, heading: Iterable[str], rows: Iterable[Iterable[object]], number: str = ".4f") -> None:
+    """Write tab-separated values; ``number``: the format of fractions."""
+    from corpuscle.text.files import write_atomically
+
+    with write_atomically(path, "w") as out:
+        out.write("\t".join(heading) + "\n")
+        for row in rows:
+            cells = (f"{value:{number}}" if isinstance(value, float) else str(value) for value in row)
+            out.write("\t".join(cells) + "\n")
 
 
 def place_of(line: int, paths: Sequence[str], n_lines: int) -> tuple[str, int]:

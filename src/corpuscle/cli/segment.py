@@ -21,8 +21,10 @@ from corpuscle.cli.common import (
     check_model_output,
     emit,
     given,
+    naming,
     place_of,
     read_input,
+    write_table,
 )
 from corpuscle.errors import InputError, SettingError, warn
 
@@ -229,12 +231,9 @@ def apply(
 
     loaded = _load_any(model, workers)
     corpora = iter([_read(text, raw)]) if raw else iter_text(text, unk="literal", lines_per_chunk=5000)
-    try:
-        with write_atomically(output, "wb") as out:
-            for block in loaded.segment_lines(corpora, spaces=spaces):
-                out.write(block)
-    except InputError as error:
-        raise InputError(error.path or text, error.line, error.reason) from error
+    with naming(text), write_atomically(output, "wb") as out:
+        for block in loaded.segment_lines(corpora, spaces=spaces):
+            out.write(block)
 
 
 @app.command()
@@ -301,10 +300,8 @@ def perplexity_(
 ) -> None:
     """Perplexity per letter of a text, with a 95 % interval."""
     loaded = _load(model, workers)
-    try:
+    with naming(text):
         result = loaded.perplexity(_read(text), best=best, spaces=spaces, seed=seed)
-    except InputError as error:
-        raise InputError(error.path or text, error.line, error.reason) from error
     figures = result.to_json()
     summary = f"perplexity {figures['perplexity']:.3f} a letter ({figures['low']:.3f} to {figures['high']:.3f}), " + (
         f"{figures['letters']:,} letters, {figures['unknown']:,} of them unknown"
@@ -312,19 +309,11 @@ def perplexity_(
     emit(figures, as_json, summary)
 
 
-def _table(output: str, heading: str, rows: Any) -> None:
-    from corpuscle.text.files import write_atomically
-
-    with write_atomically(output, "w") as out:
-        out.write(heading.replace(" ", "\t") + "\n")
-        for row in rows:
-            out.write("\t".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row) + "\n")
-
-
 @app.command()
 def lexicon(model: ModelFile, output: Output = "-", quiet: Quiet = False) -> None:
     """The words that a model found: occurrences, tables, type, and the surprisal of their spelling (natural log)."""
-    _table(output, "word occurrences tables type surprisal", _load(model, None).lexicon())
+    heading = ("word", "occurrences", "tables", "type", "surprisal")
+    write_table(output, heading, _load(model, None).lexicon(), ".6g")
 
 
 @app.command()
@@ -345,10 +334,8 @@ def posterior(
     import numpy as np
 
     loaded = _load(model, workers)
-    try:
+    with naming(text):
         letters, probabilities = loaded.posterior(_read(text), draws=draws, seed=seed, spaces=spaces)
-    except InputError as error:
-        raise InputError(error.path or text, error.line, error.reason) from error
     line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))
     inner = np.flatnonzero(np.arange(len(line)) > letters.starts[line])
     strings, tokens = letters.vocab.strings, letters.tokens
@@ -356,7 +343,7 @@ def posterior(
         (line[i] + 1, i - letters.starts[line[i]], strings[tokens[i - 1]], strings[tokens[i]], float(probabilities[i]))
         for i in inner.tolist()
     )
-    _table(output, "line position before after probability", rows)
+    write_table(output, ("line", "position", "before", "after", "probability"), rows, ".6g")
 
 
 @app.command()
@@ -370,4 +357,4 @@ def history(model: ModelFile, output: Output = "-", quiet: Quiet = False) -> Non
         for chain in range(of_chains.shape[0])
         for sweep in range(of_chains.shape[1])
     )
-    _table(output, "chain sweep " + " ".join(loaded.history_columns()), rows)
+    write_table(output, ("chain", "sweep", *loaded.history_columns()), rows, ".6g")

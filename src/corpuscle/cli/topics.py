@@ -21,12 +21,13 @@ from corpuscle.cli.common import (
     check_output,
     emit,
     given,
+    naming,
     one_line,
+    write_table,
 )
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
 
     from corpuscle.text import Corpus
     from corpuscle.topics import TopicModel
@@ -80,16 +81,6 @@ def _load(path: str) -> Any:
     loaded = read(path, (NgramTopicModel.KIND, RescalingModel.KIND))
     home = NgramTopicModel if loaded.kind == NgramTopicModel.KIND.name else RescalingModel
     return home.from_container(loaded)
-
-
-def _table(path: str, heading: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Write tab-separated values, fractions with four decimals."""
-    from corpuscle.text.files import write_atomically
-
-    with write_atomically(path, "w") as out:
-        out.write("\t".join(heading) + "\n")
-        for row in rows:
-            out.write("\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in row) + "\n")
 
 
 def _model(context: typer.Context, method: str, order: str, **settings: Any) -> Any:
@@ -178,22 +169,19 @@ def train(
     )  # fmt: skip
     corpus = _read(docs, documents, model)
     seconds: dict[int, float] = {}
-    try:
-        with model.checkpoint(corpus, output, resume) as checkpoint:
-            model.fit(
-                corpus,
-                checkpoint=checkpoint,
-                log=lambda sweep, _: seconds.update({sweep: time.perf_counter() - begin}),
-            )
-            model.save(output)
-    except InputError as error:
-        raise InputError(error.path or docs[0], error.line, error.reason) from error
+    with naming(docs[0]), model.checkpoint(corpus, output, resume) as checkpoint:
+        model.fit(
+            corpus,
+            checkpoint=checkpoint,
+            log=lambda sweep, _: seconds.update({sweep: time.perf_counter() - begin}),
+        )
+        model.save(output)
     if log is not None:
         heading = ("iteration", "log_probability", "seconds")
         # Sweeps before a resumption have no time: nobody knows how long they took.
         times = (f"{seconds[i]:.3f}" if i in seconds else "" for i in range(len(model.history_)))
         rows = zip(range(len(model.history_)), (f"{value:.6f}" for value in model.history_), times, strict=True)
-        _table(log, heading, rows)
+        write_table(log, heading, rows)
     n_documents = len(corpus.document_starts) - 1 if corpus.document_starts is not None else 1
     result = {
         "method": method, "topics": model.topics, "order": order if order == "infinite" else int(order),
@@ -296,14 +284,14 @@ def score(
     if words:
         read = corpus.vocab.decode(corpus.tokens), (logs / -np.log(2)).tolist(), unknown.astype(int).tolist()
         by_word = ((i + 1, *row, names[i]) for i, *row in zip(sentence.tolist(), *read, strict=True))
-        _table(output, ("sentence", "word", "bits", "oov", "document"), by_word)
+        write_table(output, ("sentence", "word", "bits", "oov", "document"), by_word)
         return
     sums, oov = (np.bincount(sentence, values, len(corpus)) for values in (logs, unknown))
     with np.errstate(all="ignore"):
         perplexity = np.exp(-sums / corpus.lengths).tolist()
     log10 = [f"{value:.6f}" for value in sums / np.log(10)]
     rows = zip(range(1, len(corpus) + 1), corpus.lengths, oov.astype(int), log10, perplexity, names, strict=True)
-    _table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
+    write_table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
 
 
 @app.command()
@@ -350,7 +338,7 @@ def apply(
             rows += [(*begin, k, share, " ".join(typical[k])) for k, share in best]
     if output != "-" or not as_json:
         columns = [f"topic_{k}" for k in sorted(typical)] if shares else ["topic", "share", "typical"]
-        _table(output, ["document", "words", "oov", *columns], rows)
+        write_table(output, ["document", "words", "oov", *columns], rows)
     if as_json:
         emit({"documents": values}, True)
 
@@ -394,7 +382,7 @@ def show(
             (t.number, t.share, " ".join(word for word, _ in t.words), " | ".join(p.text for p in t.phrases))
             for t in found
         )
-        _table(tsv, ("topic", "share", "words", "phrases"), rows)
+        write_table(tsv, ("topic", "share", "words", "phrases"), rows)
     values: dict[str, Any] = {
         "topics": [topic._asdict() | {"phrases": [p._asdict() for p in topic.phrases]} for topic in found]
     }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +19,7 @@ from corpuscle.cli.common import (
     Workers,
     check_model_output,
     emit,
+    naming,
 )
 from corpuscle.errors import InputError, SettingError, warn
 
@@ -49,15 +48,6 @@ def _read(path: str, reverse: bool) -> list[Any]:
     if not pairs:
         raise InputError(path, None, "there are no pairs")
     return reversed_pairs(pairs) if reverse else pairs
-
-
-@contextmanager
-def _blaming(path: str) -> Iterator[None]:
-    """Errors about the pairs of a file carry its name."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(error.path or path, error.line, error.reason) from error
 
 
 def _load(path: str, workers: int | None, beam: int | None = None) -> PhraseTransliterator:
@@ -146,9 +136,9 @@ def train(
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
     if dev is not None and development is not None:
-        with _blaming(dev):
+        with naming(dev):
             model.check_development(development)
-    with _blaming(pairs), model.checkpoint(names, development, output, resume) as checkpoint:
+    with naming(pairs), model.checkpoint(names, development, output, resume) as checkpoint:
         model.fit(names, development, checkpoint)
         model.save(output)
     weights = dict(zip(FEATURES, model.weights_.tolist(), strict=True))

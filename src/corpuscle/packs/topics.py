@@ -137,7 +137,7 @@ def _marked(
     model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int, particles: int
 ) -> list[dict[str, Any]]:
     """The beginnings of some documents: words by sentence, how topical each word is, and its topic."""
-    some, names = pick_documents(text, chosen), [page.clip(document_names(text)[i]) for i in chosen]
+    some, names = pick_documents(text, chosen), document_names(text)
     assert some.document_starts is not None
     result = []
     for number, found in enumerate(mark(model, some, particles=particles, seed=seed)):
@@ -150,7 +150,7 @@ def _marked(
         n = sum(map(len, sentences))
         result.append(
             {
-                "name": names[number],
+                "name": page.clip(names[chosen[number]]),
                 "sentences": sentences,
                 "topical": np.round(found.topical[:n], 3).tolist(),
                 "topics": found.topics[:n].tolist(),
