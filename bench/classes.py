@@ -122,9 +122,9 @@ def judge(text: str, classes: dict[str, Any], kept: set[str] | None) -> dict[str
     """I and the log-likelihood of a partition, by our count."""
     import numpy as np
 
-    from corpuscle.engine import exchange
     from corpuscle.text import FIRST, START, UNKNOWN, read_text
     from corpuscle.words.exchange import previous_tokens
+    from corpuscle.words.kernels import exchange
 
     corpus = read_text(text)
     strings = [word if kept is None or word in kept else "<unk>" for word in corpus.vocab.strings]

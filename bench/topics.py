@@ -250,8 +250,8 @@ def learned(timer, files: list[str], method: str, topics: int, iterations: int, 
 
 def lda(timer, files: list[str], topics: int) -> dict[str, float]:
     """Sweeps of our latent Dirichlet allocation."""
-    from corpuscle.engine.lda import Lda
     from corpuscle.topics import document_bounds
+    from corpuscle.topics.kernels.lda import Lda
 
     corpus = _cut(files)
     chain = Lda(corpus.tokens, document_bounds(corpus), len(corpus.vocab), topics)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from corpuscle import compiled
 from corpuscle.cli.warm import WARMERS
 
 REPORT = Path(__file__).with_name("kernel_report.py")
-WHERE = "from corpuscle.compiled import cache_directory; print(cache_directory)"
+WHERE = "from corpuscle.compiled import cache_directory; at = cache_directory('corpuscle.hashing'); print(at)"
 
 
 def run(*arguments, **environment):
@@ -42,7 +43,35 @@ def test_the_cache_is_named_by_the_sources_and_the_bounds_checking_flag(tmp_path
     plain = run("-c", WHERE, CORPUSCLE_CACHE=str(tmp_path))
     assert run("-c", WHERE, CORPUSCLE_CACHE=str(tmp_path)) == plain
     assert run("-c", WHERE, CORPUSCLE_CACHE=str(tmp_path), NUMBA_BOUNDSCHECK="1") != plain
-    assert Path(plain).parent == tmp_path and Path(plain).name.startswith("kernels-")
+    assert Path(plain).parent == tmp_path and Path(plain).name.startswith("kernels-hashing-")
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A package whose kernels import one another: outer -> middle -> inner, and one that stands alone."""
+    (tmp_path / "engine").mkdir()
+    for name, text in {
+        "outer": "from corpuscle.engine import (\n    middle,\n)\n",
+        "engine/__init__": "",
+        "engine/middle": "from corpuscle.inner import number\n",
+        "inner": "number = 1\n",
+        "alone": "number = 1\n",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setattr(compiled, "_PACKAGE", tmp_path)
+    compiled._imports.cache_clear()
+    yield tmp_path
+    compiled._imports.cache_clear()
+
+
+def test_a_changed_source_changes_the_caches_of_all_that_import_it_and_of_no_others(sources):
+    modules = ["corpuscle.outer", "corpuscle.engine.middle", "corpuscle.inner", "corpuscle.alone"]
+    before = [compiled.fingerprint(module) for module in modules]
+    assert len(set(before)) == 3  # inner and alone are the same text
+    (sources / "inner.py").write_text("number = 2\n")
+    compiled._imports.cache_clear()
+    after = [compiled.fingerprint(module) for module in modules]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, False, True]
 
 
 def test_caches_that_were_not_used_for_sixty_days_are_removed(tmp_path):
@@ -52,12 +81,13 @@ def test_caches_that_were_not_used_for_sixty_days_are_removed(tmp_path):
         then = time.time() - days * 24 * 3600
         os.utime(tmp_path / name, (then, then))
     current = Path(run("-c", WHERE, CORPUSCLE_CACHE=str(tmp_path)))
-    assert {path.name for path in tmp_path.iterdir()} == {"kernels-recent", "other", current.name}
+    names = {path.name for path in tmp_path.iterdir() if not path.name.startswith("kernels-random-")}
+    assert names == {"kernels-recent", "other", current.name}
 
 
 def test_without_a_writable_place_the_cache_is_temporary_and_vanishes(tmp_path):
     blocker = tmp_path / "file"
     blocker.write_text("not a directory")
-    used = run("-c", WHERE + "; print(cache_directory.is_dir())", CORPUSCLE_CACHE=str(blocker / "below"))
+    used = run("-c", WHERE + "; print(at.is_dir())", CORPUSCLE_CACHE=str(blocker / "below"))
     directory, existed = used.splitlines()
     assert existed == "True" and not Path(directory).exists()

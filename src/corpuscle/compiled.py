@@ -1,10 +1,11 @@
 """The one door to Numba: the decorator for kernels, and where their machine code is kept.
 
-Numba's own cache notices when the file of a kernel changes, but not when a kernel that it calls does. So the cache
-directory is named by a hash of all kernel sources (and of the Numba version, and of the bounds-checking flag, which a
-warm cache would silently ignore): another source, another directory. Directories that nobody has used for 60 days are
-removed; where none can be written, a temporary one serves until the process ends. Importing this module imports Numba;
-modules without kernels do not need it.
+Numba's own cache notices when the file of a kernel changes, but not when a kernel that it calls does. So every module
+of kernels has a cache directory that is named by a hash of its source and of all our sources that it imports, directly
+or not (and of the Numba version, and of the bounds-checking flag, which a warm cache would silently ignore): a change
+is another directory for the modules that it can reach, and for no others. Directories that nobody has used for 60 days
+are removed; where none can be written, a temporary one serves until the process ends. Importing this module imports
+Numba; modules without kernels do not need it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -28,21 +31,58 @@ from numpy.typing import DTypeLike
 
 from corpuscle.progress import say
 
-__all__ = ["cache_directory", "frozen", "kernel", "kernel_bare", "kernel_inline", "prefetch"]
+__all__ = [
+    "cache_directory",
+    "cache_root",
+    "fingerprint",
+    "frozen",
+    "is_temporary",
+    "kernel",
+    "kernel_bare",
+    "kernel_inline",
+    "prefetch",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 KEEP_SECONDS = 60 * 24 * 3600
 
 
-def _source_hash() -> str:
+_PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(r"^\s*from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
+
+
+def _source_of(module: str) -> Path | None:
+    """The file of one of our modules, if there is such a module."""
+    place = _PACKAGE.joinpath(*module.split(".")[1:])
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+@cache
+def _imports(path: Path) -> tuple[bytes, tuple[Path, ...]]:
+    """A source, and the files of ours that it imports from."""
+    source = path.read_bytes()
+    found = []
+    for package, names in _IMPORT.findall(source.decode()):
+        modules = [f"{package}.{name}" for name in re.findall(r"\w+", names)]
+        found += [file for module in (package, *modules) if (file := _source_of(module)) is not None]
+    return source, tuple(found)
+
+
+def fingerprint(module: str) -> str:
+    """A hash of everything that the machine code of a module depends on."""
+    todo = [path for path in [_source_of(module)] if path is not None]
+    sources: dict[str, bytes] = {}
+    while todo:
+        path = todo.pop()
+        name = path.relative_to(_PACKAGE).as_posix()
+        if name not in sources:
+            sources[name], more = _imports(path)
+            todo += more
     digest = hashlib.blake2b(digest_size=8)
-    digest.update(version("numba").encode())
-    digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        source = path.read_bytes()
-        if b"@kernel" in source:
-            digest.update(source)
+    digest.update(f"{version('numba')} {os.environ.get('NUMBA_BOUNDSCHECK', '')}".encode())
+    for _, source in sorted(sources.items()):
+        digest.update(source)
     return digest.hexdigest()
 
 
@@ -78,25 +118,35 @@ def _temporary_directory() -> Path:
     return Path(directory)
 
 
-def _choose_directory() -> Path:
+def _choose_root() -> Path:
     base = _base()
     if base is None:
         return _temporary_directory()
-    directory = base / f"kernels-{_source_hash()}"
     try:
-        if not directory.is_dir():
-            directory.mkdir(parents=True, exist_ok=True)
-            _prune(base, time.time())
-        os.utime(directory)  # the day of its last use
+        base.mkdir(parents=True, exist_ok=True)
+        _prune(base, time.time())
     except OSError:
         return _temporary_directory()
-    return directory if os.access(directory, os.W_OK) else _temporary_directory()
+    return base if os.access(base, os.W_OK) else _temporary_directory()
 
 
-cache_directory = _choose_directory()
-os.environ["NUMBA_CACHE_DIR"] = str(cache_directory)
+cache_root = _choose_root()
+"""The folder of the cache directories of all modules."""
+is_temporary = cache_root.name.startswith("corpuscle-kernels-")
+"""Whether the cache ends with this process."""
 
-import numba  # noqa: E402  (the environment variable comes first)
+
+@cache
+def cache_directory(module: str) -> Path:
+    """Where the machine code of a module is kept."""
+    directory = cache_root / f"kernels-{module.removeprefix('corpuscle.')}-{fingerprint(module)}"
+    with suppress(OSError):
+        directory.mkdir(exist_ok=True)
+        os.utime(directory)  # the day of its last use
+    return directory
+
+
+import numba  # noqa: E402
 
 # Numba imports scipy.linalg, which takes a sixth of a second, only to note that there is a BLAS. A stand-in tells it
 # the same, and is gone before anything could use it.
@@ -111,8 +161,6 @@ if _BLAS not in sys.modules:
 from llvmlite import ir  # noqa: E402
 from numba.core import cgutils, event, types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
-
-cast(Any, numba.config).CACHE_DIR = str(cache_directory)  # someone may have imported Numba before us
 
 
 class _Announcer(event.Listener):
@@ -143,9 +191,19 @@ def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     return view
 
 
+def _compiled(function: F, **options: Any) -> F:
+    """Numba's decorator, with the cache directory of the function's module."""
+    config = cast(Any, numba.config)
+    before, config.CACHE_DIR = config.CACHE_DIR, str(cache_directory(function.__module__))
+    try:
+        return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+    finally:
+        config.CACHE_DIR = before
+
+
 def kernel(function: F) -> F:
     """Compile a function of arrays and numbers: cached on disk, without the GIL, with NumPy's division by zero."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def kernel_bare(function: F) -> F:
@@ -154,7 +212,7 @@ def kernel_bare(function: F) -> F:
     A record of many arrays that goes from kernel to kernel can cost more in counting than in work: a sweep over
     restaurants is eight times as fast without.
     """
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+    return _compiled(function, _nrt=False)
 
 
 def kernel_inline(function: F) -> F:
@@ -162,8 +220,7 @@ def kernel_inline(function: F) -> F:
 
     Passing a record of two dozen arrays takes longer than most of what small kernels do with it.
     """
-    inside: Any = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, **inside)(function))
+    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @intrinsic

@@ -20,11 +20,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from corpuscle.align.kernels import symmetry, translation
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs, locate, pairs_of
+from corpuscle.align.kernels.fertility import MOST
 from corpuscle.align.symmetrise import check_symmetrisation, symmetrise
 from corpuscle.compiled import frozen
-from corpuscle.engine import symmetry, translation
-from corpuscle.engine.cooccurrence import Couples, Pairs, locate, pairs_of
-from corpuscle.engine.fertility import MOST
 from corpuscle.errors import SettingError
 from corpuscle.model import Array, Checkpoint, Container, Kind, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers

@@ -15,11 +15,11 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from corpuscle.align.base import MAX_JUMP, Posteriors, Tables, references_from, tables_from
+from corpuscle.align.kernels import jumps as jumps_engine
+from corpuscle.align.kernels import translation
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.align.pieces import Filled, Text, Walk
 from corpuscle.compiled import frozen
-from corpuscle.engine import jumps as jumps_engine
-from corpuscle.engine import translation
-from corpuscle.engine.cooccurrence import Couples, Pairs
 from corpuscle.scale import Workers
 
 __all__ = [

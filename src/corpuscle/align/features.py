@@ -2,7 +2,7 @@
 
 A *family* is chosen by name; it has one or more *blocks* of features, and every feature has a number in the vector of
 weights. Features of couples (a word that generates, a word that is generated) are listed for each couple by
-``couple_features``; those of positions and paths are found by the kernels of ``corpuscle.engine.loglinear``.
+``couple_features``; those of positions and paths are found by the kernels of ``kernels.loglinear``.
 
 The families (x generates t; C are word classes, the null word having its own):
 
@@ -26,9 +26,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from corpuscle.align.kernels.loglinear import BINS, FIRST_CLASS, SYMBOLS, Shape
+from corpuscle.align.kernels.spelling import similarities
 from corpuscle.compiled import frozen
-from corpuscle.engine.loglinear import BINS, FIRST_CLASS, SYMBOLS, Shape
-from corpuscle.engine.spelling import similarities
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab

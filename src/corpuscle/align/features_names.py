@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from corpuscle.align.features import DICE_EDGES, ORTHO_EDGES, Layout, log_bins
-from corpuscle.engine.cooccurrence import Couples
-from corpuscle.engine.loglinear import BINS, FIRST_CLASS
+from corpuscle.align.kernels.cooccurrence import Couples
+from corpuscle.align.kernels.loglinear import BINS, FIRST_CLASS
 from corpuscle.text.vocab import Vocab
 
 __all__ = ["feature_names"]

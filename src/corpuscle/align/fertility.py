@@ -19,11 +19,11 @@ import numpy as np
 
 from corpuscle.align.base import MAX_JUMP, Aligner, Posteriors, Tables
 from corpuscle.align.expectation import Counts, Setting, Singles, Translation, folded, widened
+from corpuscle.align.kernels import fertility as engine
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.align.models import HMM, Work
 from corpuscle.align.pieces import Text
 from corpuscle.compiled import frozen
-from corpuscle.engine import fertility as engine
-from corpuscle.engine.cooccurrence import Couples, Pairs
 from corpuscle.errors import SettingError
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of

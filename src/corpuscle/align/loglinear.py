@@ -1,7 +1,7 @@
 """LogLinear: word alignment with any features (Dyer, Clark, Lavie and Smith 2011), learned without gold links.
 
-See ``corpuscle.engine.loglinear`` for the model, ``corpuscle.align.features`` for the features and
-``corpuscle.engine.online`` for how their weights are learned: most stay at zero. Each direction has its own weights.
+See ``kernels.loglinear`` for the model, ``corpuscle.align.features`` for the features and
+``engine.optim.online`` for how their weights are learned: most stay at zero. Each direction has its own weights.
 
 To align, every word may stand for every word of the other sentence, whatever the neighbourhood was while learning.
 """
@@ -22,16 +22,25 @@ import numpy as np
 from corpuscle.align.base import Aligner, Posteriors
 from corpuscle.align.features import FAMILIES, LEAST_LOG, SMALLEST_M1, Facts, Side, by_role
 from corpuscle.align.features_user import Function, UserFeatures
+from corpuscle.align.kernels import loglinear_links, translation
+from corpuscle.align.kernels.cooccurrence import Couples
+from corpuscle.align.kernels.loglinear import (
+    CELLS,
+    CLASS_UNKNOWN,
+    FIRST_CLASS,
+    LONGEST,
+    OUTPUTS,
+    SCORES,
+    STATES,
+    workspace,
+)
 from corpuscle.align.loglinear_data import Ready, bigrams_of, make_ready, rising, turned, words_of_pairs
 from corpuscle.align.loglinear_file import Stored
 from corpuscle.align.loglinear_learning import PARTIAL, Plan, climb
 from corpuscle.align.models import KEEP, signature_of, usable
 from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
 from corpuscle.compiled import frozen
-from corpuscle.engine import loglinear_links, translation
-from corpuscle.engine.cooccurrence import Couples
-from corpuscle.engine.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, SCORES, STATES, workspace
-from corpuscle.engine.online import reader_of
+from corpuscle.engine.optim.online import reader_of
 from corpuscle.errors import SettingError, warn
 from corpuscle.model import Checkpoint, Container, save
 from corpuscle.progress import bar
@@ -71,7 +80,7 @@ class LogLinear(Stored):
     - ``iterations``: passes over the text; ``batch``: sentence pairs to a step;
     - ``rate``: of the first step, ``decay``: what is left of it after each pass; ``beta``: weight of the L1 penalty;
     - ``adaptive``: every feature has a rate of its own, or all have the same: the rules ``ADAPTIVE`` and ``CUMULATIVE``
-      of ``corpuscle.engine.online``;
+      of ``engine.optim.online``;
     - ``agreement``: each direction learns from links that the other believes in too, see ``loglinear_agreement``;
     - ``neighbourhood``: which words a word may stand for while learning, one of ``NEIGHBOURHOODS``;
     - ``families``: the features, some of ``FAMILIES``; ``classes``: how many word classes of each side they use;

@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from corpuscle.align.kernels import loglinear_links
+from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, SCORES, STATES, Shape, Text, workspace
 from corpuscle.align.loglinear_data import Ready, turned
 from corpuscle.compiled import frozen
-from corpuscle.engine import loglinear_links
-from corpuscle.engine.loglinear import CELLS, OUTPUTS, SCORES, STATES, Shape, Text, workspace
-from corpuscle.engine.online import reader_of
+from corpuscle.engine.optim.online import reader_of
 from corpuscle.scale import Workers, chunks_of
 
 __all__ = ["guided"]

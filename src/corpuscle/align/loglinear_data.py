@@ -9,9 +9,9 @@ import numpy as np
 
 from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, couple_features, log_bins, same_types
 from corpuscle.align.features_user import UserFeatures
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
+from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, STATES, Hood, Text
 from corpuscle.compiled import frozen
-from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
-from corpuscle.engine.loglinear import CELLS, OUTPUTS, STATES, Hood, Text
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST

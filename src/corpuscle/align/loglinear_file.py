@@ -10,9 +10,9 @@ from corpuscle.align.base import Aligner
 from corpuscle.align.features import FAMILIES, Layout, by_role
 from corpuscle.align.features_names import feature_names
 from corpuscle.align.features_user import LARGEST, UserFeatures
+from corpuscle.align.kernels.cooccurrence import Couples
+from corpuscle.align.kernels.loglinear import FIRST_CLASS
 from corpuscle.compiled import frozen
-from corpuscle.engine.cooccurrence import Couples
-from corpuscle.engine.loglinear import FIRST_CLASS
 from corpuscle.model import Array, Container, Kind, vocab_arrays
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import FIRST, START, Vocab

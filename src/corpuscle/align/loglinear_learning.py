@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.align.kernels import loglinear_batches as batches
+from corpuscle.align.kernels.loglinear import OUTPUTS, STATES, Shape, Work, workspace
 from corpuscle.align.loglinear_agreement import guided
 from corpuscle.align.loglinear_data import Ready
-from corpuscle.engine import loglinear_batches as batches
-from corpuscle.engine import online
-from corpuscle.engine.loglinear import OUTPUTS, STATES, Shape, Work, workspace
+from corpuscle.engine.optim import online
 from corpuscle.errors import SettingError
 from corpuscle.model import Array, Checkpoint, Kind
 from corpuscle.random import Random, shuffle

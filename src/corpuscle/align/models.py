@@ -25,14 +25,14 @@ from corpuscle.align.expectation import (
     values_of,
     widened,
 )
+from corpuscle.align.kernels import jumps as jumps_engine
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs
+from corpuscle.align.kernels.fertility import MOST
+from corpuscle.align.kernels.sharing import take_apart
+from corpuscle.align.kernels.translation import DIAGONAL, UNIFORM
 from corpuscle.align.pieces import Text
 from corpuscle.align.update import counts_of, extended
 from corpuscle.compiled import frozen
-from corpuscle.engine import jumps as jumps_engine
-from corpuscle.engine.cooccurrence import Couples, Pairs
-from corpuscle.engine.fertility import MOST
-from corpuscle.engine.sharing import take_apart
-from corpuscle.engine.translation import DIAGONAL, UNIFORM
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.model import Array, Checkpoint, Container, Kind
 from corpuscle.progress import bar

@@ -13,11 +13,11 @@ import numpy as np
 
 from corpuscle.align.base import MAX_JUMP, Aligner
 from corpuscle.align.expectation import widened
+from corpuscle.align.kernels.cooccurrence import Pairs
+from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.models import HMM, Diagonal, Model1
-from corpuscle.engine.chains import k_best
-from corpuscle.engine.cooccurrence import Pairs
-from corpuscle.engine.loglinear import LONGEST
+from corpuscle.engine.dp.chains import k_best
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix
 from corpuscle.text.bitext import Bitext

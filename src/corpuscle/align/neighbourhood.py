@@ -17,10 +17,10 @@ import numpy as np
 from corpuscle.align.base import MAX_JUMP, Tables, tables_from
 from corpuscle.align.expectation import Counts, Setting, chunks, iterate
 from corpuscle.align.features import DICE_EDGES, SMALLEST_M1
+from corpuscle.align.kernels import neighbourhoods
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
+from corpuscle.align.kernels.translation import UNIFORM
 from corpuscle.compiled import frozen
-from corpuscle.engine import neighbourhoods
-from corpuscle.engine.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
-from corpuscle.engine.translation import UNIFORM
 from corpuscle.errors import SettingError
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from corpuscle.align.kernels import sharing as engine
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.compiled import frozen
-from corpuscle.engine import sharing as engine
-from corpuscle.engine.cooccurrence import Couples, Pairs
 from corpuscle.scale import chunks_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import starts_of

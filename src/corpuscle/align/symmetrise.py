@@ -1,4 +1,4 @@
-"""One alignment from those of both directions; see ``corpuscle.engine.symmetry`` for the rules."""
+"""One alignment from those of both directions; see ``kernels.symmetry`` for the rules."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from corpuscle.align.kernels import symmetry
 from corpuscle.compiled import frozen
-from corpuscle.engine import symmetry
 from corpuscle.errors import SettingError
 from corpuscle.scale import chunks_of
 from corpuscle.text.alignments import Alignments

@@ -6,8 +6,8 @@ import numpy as np
 
 from corpuscle.align.base import Aligner
 from corpuscle.align.expectation import Counts, no_singles
+from corpuscle.align.kernels.sharing import places_of
 from corpuscle.align.pieces import Text
-from corpuscle.engine.sharing import places_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab

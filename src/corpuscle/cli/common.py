@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpuscle import progress
-from corpuscle.aside import is_special
+from corpuscle.atomic import is_special
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:

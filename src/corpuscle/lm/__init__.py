@@ -11,7 +11,7 @@ All models are ``LanguageModel``: ``fit``, ``perplexity``, ``surprisals``, ``nex
 
 from typing import TYPE_CHECKING
 
-from corpuscle.lazily import contents
+from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa

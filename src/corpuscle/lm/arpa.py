@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams import Tables, find_ngram
+from corpuscle.compiled import frozen
+from corpuscle.engine.ngrams.trie import Tables
 from corpuscle.errors import InputError
+from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, get_lines, place, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.text.files import open_bytes, write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
@@ -33,69 +34,6 @@ _LOOKS_RESERVED = re.compile(rb"\\*(<unk>|<UNK>|<s>|</s>)")
 
 
 # ---- writing
-
-
-@kernel
-def _put_number(value, out, at):
-    """Write a log10 (-99 or more, below 100) with ten decimals at ``out[at:]``; returns the next free place."""
-    if value < 0:
-        out[at] = 45
-        at += 1
-        value = -value
-    scaled = np.uint64(value * 1e10 + 0.5)
-    whole = scaled // np.uint64(10_000_000_000)
-    fraction = scaled - whole * np.uint64(10_000_000_000)
-    if whole >= np.uint64(10):
-        out[at] = np.uint64(48) + whole // np.uint64(10)
-        whole = whole % np.uint64(10)
-        at += 1
-    out[at] = np.uint64(48) + whole
-    out[at + 1] = 46
-    upper = fraction // np.uint64(100_000)  # two halves, so that their divisions overlap
-    lower = fraction - upper * np.uint64(100_000)
-    for digit in range(5, 0, -1):
-        rest = upper // np.uint64(10)
-        out[at + 1 + digit] = np.uint64(48) + upper - rest * np.uint64(10)
-        upper = rest
-        rest = lower // np.uint64(10)
-        out[at + 6 + digit] = np.uint64(48) + lower - rest * np.uint64(10)
-        lower = rest
-    return at + 12
-
-
-@kernel
-def _put_rows(words, first_child, numbers, weights, m, first, last, ancestors, text, offsets, longest, out):
-    """Write the lines of the rows ``first`` to ``last`` of order m, as far as they fit: ``(next row, bytes written)``.
-
-    ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date;
-    ``longest``: bytes of the longest word.
-    """
-    at = 0
-    room = len(out) - m * (longest + 1) - 64
-    for row in range(first, last):
-        if at > room:
-            return row, at
-        ancestors[m - 1] = row
-        for k in range(m - 2, -1, -1):
-            if first_child[ancestors[k] + 1] > ancestors[k + 1]:
-                break
-            while first_child[ancestors[k] + 1] <= ancestors[k + 1]:
-                ancestors[k] += 1
-        at = _put_number(numbers[row], out, at)
-        out[at] = 9
-        for k in range(m):
-            word = words[ancestors[k]]
-            for i in range(offsets[word], offsets[word + 1]):
-                at += 1
-                out[at] = text[i]
-            at += 1
-            out[at] = 32
-        if row < len(weights) and weights[row] != 0.0:
-            out[at] = 9
-            at = _put_number(weights[row], out, at + 1)
-        out[at] = 10
-        at += 1
-    return last, at
 
 
 def _spellings(vocab: Vocab) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +65,7 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
         pieces = []
         out = np.empty(_ROWS * 64 + m * (longest + 1) + 64, np.uint8)
         while first < last:
-            first, used = _put_rows(
+            first, used = put_rows(
                 tables.words, tables.first_child, numbers, weights, m, first, last, ancestors,
                 text, offsets, longest, out,
             )  # fmt: skip
@@ -152,104 +90,11 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
 
 # ---- reading
 
-_OK, _NO_NUMBER, _TOO_FEW, _TOO_MANY, _SECTION = range(5)
 _REASONS = {
-    _NO_NUMBER: "the line does not begin with a log probability, a number of at most 0",
-    _TOO_FEW: "the n-gram has too few words",
-    _TOO_MANY: "something other than a back-off weight follows the n-gram",
+    NO_NUMBER: "the line does not begin with a log probability, a number of at most 0",
+    TOO_FEW: "the n-gram has too few words",
+    TOO_MANY: "something other than a back-off weight follows the n-gram",
 }
-
-
-@kernel
-def _get_number(data, begin, end):
-    """A decimal number in ``data[begin:end]``: ``(it, whether it is one)``."""
-    at, sign = begin, 1.0
-    if at < end and (data[at] == 45 or data[at] == 43):
-        sign = -1.0 if data[at] == 45 else 1.0
-        at += 1
-    digits, mantissa, exponent = 0, np.int64(0), 0
-    seen_point = False
-    while at < end and (48 <= data[at] <= 57 or (data[at] == 46 and not seen_point)):
-        if data[at] == 46:
-            seen_point = True
-        else:
-            if mantissa < 100_000_000_000_000_000:
-                mantissa = 10 * mantissa + (data[at] - 48)
-                exponent -= 1 if seen_point else 0
-            elif not seen_point:
-                exponent += 1
-            digits += 1
-        at += 1
-    if digits > 0 and at < end and (data[at] == 101 or data[at] == 69):
-        at += 1
-        minus = at < end and data[at] == 45
-        if at < end and (data[at] == 45 or data[at] == 43):
-            at += 1
-        power, power_digits = 0, 0
-        while at < end and 48 <= data[at] <= 57 and power < 100_000:
-            power = 10 * power + (data[at] - 48)
-            power_digits += 1
-            at += 1
-        if power_digits == 0:
-            return 0.0, False
-        exponent += -power if minus else power
-    value = np.float64(mantissa)
-    if exponent < 0:
-        value = np.float64(value / 10.0 ** (-exponent) if exponent > -300 else 0.0)
-    elif exponent > 0:
-        value *= 10.0 ** min(exponent, 300)
-    return sign * value, digits > 0 and at == end
-
-
-@kernel
-def _get_lines(data, position, m, first, last, numbers, weights, text, ends, used):
-    """Parse the lines of n-grams ``first`` to ``last``: ``(code, position, n-gram reached, lines read, bytes used)``.
-
-    ``text`` receives the words of all n-grams one after the other, from ``used`` on, ``ends`` where each ends. Stops at
-    a line that begins with a backslash, and when ``text`` is full.
-    """
-    lines = 0
-    while first < last and position < len(data):
-        line_end = position
-        while line_end < len(data) and data[line_end] != 10:
-            line_end += 1
-        if used + line_end - position > len(text):
-            return _OK, position, first, lines, used
-        at, field = position, 0
-        numbers_here = 0.0
-        while True:
-            while at < line_end and (data[at] == 32 or 9 <= data[at] <= 13):
-                at += 1
-            if at == line_end:
-                break
-            begin = at
-            while at < line_end and not (data[at] == 32 or 9 <= data[at] <= 13):
-                at += 1
-            if field == 0:
-                if data[begin] == 92:
-                    return _SECTION, position, first, lines, used
-                numbers_here, good = _get_number(data, begin, at)
-                if not good or numbers_here > 1e-6:
-                    return _NO_NUMBER, position, first, lines, used
-                numbers[first], weights[first] = numbers_here, 0.0
-            elif field <= m:
-                for i in range(begin, at):
-                    text[used] = data[i]
-                    used += 1
-                ends[first * m + field] = used
-            else:
-                weight, good = _get_number(data, begin, at)
-                if not good or field > m + 1:
-                    return _TOO_MANY, position, first, lines, used
-                weights[first] = weight
-            field += 1
-        if 0 < field <= m:
-            return _TOO_FEW, position, first, lines, used
-        position = line_end + 1
-        lines += 1
-        if field > 0:
-            first += 1
-    return _OK, min(position, len(data)), first, lines, used
 
 
 class _Section(NamedTuple):
@@ -322,13 +167,13 @@ class _Reader:
         done = used = 0
         while done < count:
             before = done
-            code, self.position, done, lines, used = _get_lines(
+            code, self.position, done, lines, used = get_lines(
                 self.data, self.position, m, done, min(count, done + 200_000), numbers, weights, text, ends, used
             )
             self.line += lines
             if code in _REASONS:
                 raise self.error(_REASONS[code], self.line + 1)
-            if code == _SECTION or self.position >= len(self.data):
+            if code == SECTION or self.position >= len(self.data):
                 if done < count:
                     raise self.error(f"{done} n-grams of order {m}, but the header says {count}", self.line + 1)
             elif done == before or used + (1 << 15) > len(text):
@@ -357,18 +202,6 @@ def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, Vocab, np.ndar
     ids[is_reserved] = listed
     ids[~is_reserved] = FIRST + np.arange(len(ordinary))
     return Vocab.from_words(ordinary), spelled, ids
-
-
-@kernel
-def _place(words, first_child, grams, contexts, suffixes):
-    """For each n-gram the row of its context, -1 if that is not listed, and of its longest proper suffix that is."""
-    m = grams.shape[1]
-    for i in range(len(grams)):
-        contexts[i] = find_ngram(words, first_child, grams[i, : m - 1])
-        for begin in range(1, m):
-            suffixes[i] = find_ngram(words, first_child, grams[i, begin:])
-            if suffixes[i] >= 0:
-                break
 
 
 def _natural(numbers: np.ndarray) -> np.ndarray:
@@ -403,7 +236,7 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         all_words = frozen(np.concatenate(words), np.int32)
         first_child = frozen(np.concatenate([*children, [levels[-1]]]), np.int32)
         contexts, suffixes = np.empty(len(grams), np.int64), np.empty(len(grams), np.int64)
-        _place(all_words, first_child, grams, contexts, suffixes)
+        place(all_words, first_child, grams, contexts, suffixes)
         if (contexts < 0).any():
             number = int(np.flatnonzero(contexts < 0)[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} begins with an n-gram that is not listed", section.line)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.counting import add_boundaries
+from corpuscle.engine.ngrams.counting import add_boundaries
 from corpuscle.errors import SettingError
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Part, save_part

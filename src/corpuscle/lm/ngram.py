@@ -18,10 +18,10 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle import scale
 from corpuscle.compiled import frozen
-from corpuscle.engine import smoothing
-from corpuscle.engine.counting import count_ngrams
-from corpuscle.engine.merging import merge_ngrams
-from corpuscle.engine.ngrams import (
+from corpuscle.engine.ngrams import smoothing
+from corpuscle.engine.ngrams.counting import count_ngrams
+from corpuscle.engine.ngrams.merging import merge_ngrams
+from corpuscle.engine.ngrams.trie import (
     Automaton,
     Ngrams,
     Tables,

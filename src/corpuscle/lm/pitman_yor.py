@@ -1,7 +1,7 @@
 """Hierarchical Pitman-Yor language models: Kneser-Ney smoothing as the mean of a distribution instead of a formula.
 
 Every context has a distribution over the next word, drawn around that of the context without its oldest word. Gibbs
-sampling seats the words of the text in the restaurants of ``corpuscle.engine.restaurants`` and draws discounts and
+sampling seats the words of the text in the restaurants of ``engine.restaurants.hierarchy`` and draws discounts and
 strengths along with them, so there is nothing to tune; predictions are averaged over several samples of the chain.
 
 With ``order="infinite"`` every word chooses for itself how much of its context to look at (Mochihashi and Sumita 2007);
@@ -21,9 +21,9 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle import scale
 from corpuscle.compiled import frozen
-from corpuscle.engine import contexts, gibbs
-from corpuscle.engine.counting import count_ngrams
-from corpuscle.engine.ngrams import Ngrams
+from corpuscle.engine.ngrams.counting import count_ngrams
+from corpuscle.engine.ngrams.trie import Ngrams
+from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, MAX_ORDER, NgramModel, find_markup

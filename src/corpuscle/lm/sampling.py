@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.engine import gibbs
-from corpuscle.engine.contexts import Contexts, freeze
-from corpuscle.engine.ngrams import Ngrams, chunk_bounds
-from corpuscle.engine.pool import DISH, LAW, NODE, PARENT, PASSES, STOPS, SYMBOL, TABLES, UP
-from corpuscle.engine.restaurants import Restaurants, grown, new_pool, new_root
-from corpuscle.engine.seating import from_arrays, log_seating, sample_parameters, to_arrays, verify
+from corpuscle.engine.ngrams.trie import Ngrams, chunk_bounds
+from corpuscle.engine.restaurants import gibbs
+from corpuscle.engine.restaurants.contexts import Contexts, freeze
+from corpuscle.engine.restaurants.hierarchy import Restaurants, grown, new_pool, new_root
+from corpuscle.engine.restaurants.pool import DISH, LAW, NODE, PARENT, PASSES, STOPS, SYMBOL, TABLES, UP
+from corpuscle.engine.restaurants.seating import from_arrays, log_seating, sample_parameters, to_arrays, verify
 from corpuscle.model import Array
 from corpuscle.random import Random
 from corpuscle.text.vocab import START

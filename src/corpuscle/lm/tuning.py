@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams import Ngrams
-from corpuscle.engine.smoothing import context_totals, discount_features, discount_gradient
+from corpuscle.engine.ngrams.smoothing import context_totals, discount_features, discount_gradient
+from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.errors import SettingError
 
 __all__ = ["given_discounts", "interpolated_objective", "tune"]

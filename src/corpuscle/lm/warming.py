@@ -8,8 +8,8 @@ import warnings
 
 import numpy as np
 
-from corpuscle.engine.merging import merge_ngrams
-from corpuscle.engine.ngrams import look_up
+from corpuscle.engine.ngrams.merging import merge_ngrams
+from corpuscle.engine.ngrams.trie import look_up
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.lm.arpa import read_arpa, write_arpa
 from corpuscle.lm.ngram import NgramModel

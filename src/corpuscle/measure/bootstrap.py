@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.measure.kernels.resampling import resample, swap
 from corpuscle.measure.result import Comparison, Interval
-from corpuscle.random import below, bits, purpose_id, stream
+from corpuscle.random import purpose_id
 
 __all__ = [
     "MAX_ITEMS",
@@ -43,40 +43,6 @@ of draws."""
 _BOOTSTRAP = purpose_id("measure.bootstrap")
 _RANDOMISATION = purpose_id("measure.randomisation")
 _CELLS_A_CALL = 20_000_000  # a kernel call stays well below half a second, so that Ctrl-C works
-
-
-@kernel
-def _resample(statistics, first, seed, purpose, sums):
-    """Fill ``sums`` (n_draws, k) with the sums over items drawn with replacement; the draws are numbered from
-    ``first``."""
-    items, width = statistics.shape
-    for draw in range(len(sums)):
-        source = stream(seed, purpose, first + draw, 0)
-        for column in range(width):
-            sums[draw, column] = 0.0
-        for _ in range(items):
-            item = below(source, items)
-            for column in range(width):
-                sums[draw, column] += statistics[item, column]
-
-
-@kernel
-def _swap(differences, first, seed, purpose, moved):
-    """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the
-    items."""
-    items, width = differences.shape
-    for draw in range(len(moved)):
-        source = stream(seed, purpose, first + draw, 0)
-        coins = np.uint64(0)
-        for column in range(width):
-            moved[draw, column] = 0.0
-        for item in range(items):
-            if item % 64 == 0:
-                coins = bits(source)
-            if coins & np.uint64(1):
-                for column in range(width):
-                    moved[draw, column] += differences[item, column]
-            coins = coins >> np.uint64(1)
 
 
 def _draw(function: Any, statistics: np.ndarray, draws: int, seed: int, purpose: int) -> np.ndarray:
@@ -121,7 +87,7 @@ def _summary(values: np.ndarray) -> Interval:
 def bootstrap(statistics: Any, figure: Figure, *, draws: int = 1000, seed: int = 1) -> Interval:
     """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to
     (...)."""
-    sums = _draw(_resample, _rows(statistics), draws, seed, _BOOTSTRAP)
+    sums = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         return _summary(figure(sums))
 
@@ -166,7 +132,7 @@ def compare(
     if a.shape != b.shape:
         raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
     width = a.shape[1]
-    sums = _draw(_resample, np.hstack([a, b]), draws, seed, _BOOTSTRAP)
+    sums = _draw(resample, np.hstack([a, b]), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         difference = float(figure(a.sum(axis=0)) - figure(b.sum(axis=0)))
         drawn = figure(sums[:, :width]) - figure(sums[:, width:])
@@ -211,7 +177,7 @@ def approximate_randomisation(
         raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError("approximate randomisation needs finite statistics")
-    moved = _draw(_swap, b - a, draws, seed, _RANDOMISATION)
+    moved = _draw(swap, b - a, draws, seed, _RANDOMISATION)
     total_a, total_b = a.sum(axis=0), b.sum(axis=0)
     with np.errstate(all="ignore"):
         observed = abs(float(figure(total_a) - figure(total_b)))

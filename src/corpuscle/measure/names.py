@@ -31,7 +31,7 @@ def _letters(text: str) -> np.ndarray:
 
 
 def _f_score(candidate: str, references: Sequence[str]) -> float:
-    from corpuscle.engine.overlaps import common_subsequence
+    from corpuscle.measure.kernels.overlaps import common_subsequence
 
     best: tuple[int, float] | None = None
     for reference in references:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.aside import replacing
+from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
 
 __all__ = ["Entry", "parse_json", "read_arrays", "read_layout", "write"]

@@ -21,11 +21,11 @@ from typing import Any
 from corpuscle import __version__
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
-from corpuscle.packs.ahead import Ahead, is_cold, mark_warm
 from corpuscle.packs.alignments import ALIGNMENTS
 from corpuscle.packs.kit import ROLES, Kit, find_kit
 from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.pack import Pack, write_json
+from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import render
 from corpuscle.packs.segmenter import SEGMENTER
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step
@@ -100,10 +100,10 @@ def learn(
     job = Job(found, target.folder, seed, workers)
     kept: list[str] = []
     left_out: dict[str, LeftOut] = {}
-    ahead = Ahead(_cold(possible, job, target))
+    precompiler = Precompiler(_cold(possible, job, target))
     try:
         for step in possible:
-            ahead.turn(step.kernels)
+            precompiler.turn(step.kernels)
             try:
                 if _do(step, job, target):
                     kept.append(step.name)
@@ -117,7 +117,7 @@ def learn(
         message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
         raise Interrupted(message) from None
     finally:
-        ahead.close()
+        precompiler.close()
     learned = [step for step in possible if step.name not in left_out]
     if not learned:
         raise next(iter(left_out.values()))

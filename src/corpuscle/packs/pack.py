@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from corpuscle.aside import lies_within
+from corpuscle.atomic import lies_within
 from corpuscle.errors import InputError
 from corpuscle.packs.kit import content_hash
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from corpuscle import __version__
-from corpuscle.aside import lies_within
+from corpuscle.atomic import lies_within
 from corpuscle.errors import InputError
 from corpuscle.samples.documents import Document
 from corpuscle.samples.language import Language, Pair

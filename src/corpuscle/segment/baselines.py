@@ -3,7 +3,7 @@ two rules that need no learning.
 
 ``DirichletSegmenter`` draws words from a Dirichlet process (``order=1``), or from a hierarchical one given the word
 before (``order=2``). A new word costs by its length alone: after each letter it ends with probability ``end``, and all
-letters are equally probable. Boundaries are sampled one at a time, with annealing; see ``corpuscle.engine.boundaries``.
+letters are equally probable. Boundaries are sampled one at a time, with annealing; see ``kernels.boundaries``.
 All else is as in ``NestedSegmenter``, whose letters nobody has seen.
 """
 
@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine import boundaries
-from corpuscle.engine.nested import BOUNDARY_BASE, LETTER_BASE, grown_nested
 from corpuscle.errors import SettingError
 from corpuscle.random import Random
 from corpuscle.segment.chain import HISTORY, Chain, Material
 from corpuscle.segment.files import check_model, model_arrays
+from corpuscle.segment.kernels import boundaries
+from corpuscle.segment.kernels.model import BOUNDARY_BASE, LETTER_BASE, grown_nested
 from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of, segmented_bytes, word_corpus
 from corpuscle.segment.npylm import NestedSegmenter
 from corpuscle.text.corpus import Corpus

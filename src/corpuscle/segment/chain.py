@@ -14,17 +14,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corpuscle.engine import nested_gibbs as gibbs
-from corpuscle.engine import nested_state as state
-from corpuscle.engine.branching import autonomous_words
-from corpuscle.engine.nested import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
-from corpuscle.engine.nested_exact import new_notes, sweep_exactly
-from corpuscle.engine.nested_lattice import new_lattice
-from corpuscle.engine.nested_lengths import length_factors, length_law, root_tables, sample_means
-from corpuscle.engine.pool import CUSTOMERS
-from corpuscle.engine.seating import sample_parameters
+from corpuscle.engine.restaurants.pool import CUSTOMERS
+from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
+from corpuscle.segment.kernels import gibbs, state
+from corpuscle.segment.kernels.branching import autonomous_words
+from corpuscle.segment.kernels.exact import new_notes, sweep_exactly
+from corpuscle.segment.kernels.lattice import new_lattice
+from corpuscle.segment.kernels.lengths import length_factors, length_law, root_tables, sample_means
+from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
 from corpuscle.segment.letters import FORBIDDEN, FORCED, first_letters
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.contexts import check_contexts, depths
-from corpuscle.engine.nested_state import tree_of
+from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.segment.chain import sample_arrays
+from corpuscle.segment.kernels.state import tree_of
 
 __all__ = ["check_model", "model_arrays", "sample_of"]
 

@@ -18,10 +18,6 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle import scale
-from corpuscle.engine import nested_apply as applied
-from corpuscle.engine.nested import Nested
-from corpuscle.engine.nested_lengths import root_tables, word_types
-from corpuscle.engine.nested_state import base_logs, thaw
 from corpuscle.errors import InputError, SettingError
 from corpuscle.measure.likelihood import perplexity
 from corpuscle.measure.result import Result
@@ -30,6 +26,10 @@ from corpuscle.progress import bar
 from corpuscle.random import Random
 from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base
 from corpuscle.segment.files import check_model, model_arrays, sample_of
+from corpuscle.segment.kernels import apply as applied
+from corpuscle.segment.kernels.lengths import root_tables, word_types
+from corpuscle.segment.kernels.model import Nested
+from corpuscle.segment.kernels.state import base_logs, thaw
 from corpuscle.segment.letters import (
     FORBIDDEN,
     Letters,

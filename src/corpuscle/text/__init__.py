@@ -18,7 +18,7 @@
 
 from typing import TYPE_CHECKING
 
-from corpuscle.lazily import contents
+from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.text.alignments import (

@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeAlias, cast
 
-from corpuscle.aside import replacing
+from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
 
 __all__ = ["BOM", "STDIO", "AnyPath", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]

@@ -9,25 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen
 from corpuscle.hashing import string_hashes
-from corpuscle.random import mix
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.kernels.fingerprints import hash_sentences
 from corpuscle.text.vocab import FIRST, Vocab
 
 __all__ = ["item_hashes", "overlap", "seen"]
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def _hash_sentences(tokens, starts, type_hashes, hashes):
-    for i in range(len(hashes)):
-        h = _STEP
-        for j in range(starts[i], starts[i + 1]):
-            h = mix(h + type_hashes[tokens[j]]) + _STEP
-        hashes[i] = h
-
 
 def _type_hashes(vocab: Vocab) -> np.ndarray:
     """A hash for each id, uint64 (len(vocab),); the reserved ids have no string and hash as themselves."""
@@ -37,7 +25,7 @@ def _type_hashes(vocab: Vocab) -> np.ndarray:
 def _sentence_hashes(corpus: Corpus) -> np.ndarray:
     hashes = np.empty(len(corpus), np.uint64)
     tokens, starts = frozen(corpus.tokens, np.int32), frozen(corpus.sentence_starts, np.int64)
-    _hash_sentences(tokens, starts, _type_hashes(corpus.vocab), hashes)
+    hash_sentences(tokens, starts, _type_hashes(corpus.vocab), hashes)
     return hashes
 
 

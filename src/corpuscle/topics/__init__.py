@@ -10,7 +10,7 @@
 
 from typing import TYPE_CHECKING
 
-from corpuscle.lazily import contents
+from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.topics.base import TopicModel

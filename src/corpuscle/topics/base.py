@@ -69,7 +69,7 @@ class TopicModel(ABC):
         """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,).
 
         ``workers``: threads, each of which reads whole documents; for the others see
-        ``corpuscle.engine.particles.Reader``.
+        ``kernels.particles.Reader``.
         """
 
     @abstractmethod

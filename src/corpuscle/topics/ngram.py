@@ -8,7 +8,7 @@ Four of the five methods of Noji, Mochihashi and Miyao (2013):
 - ``switching``: each word comes from the global model or from a topic; which of the two depends on its context.
 
 The fifth is ``RescalingModel``. A new document is read from left to right with particles that guess its topics
-(``corpuscle.engine.particles``); nothing is normalised over the vocabulary.
+(``kernels.particles``); nothing is normalised over the vocabulary.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.particles import Reader
-from corpuscle.engine.topic_frozen import Predictor, likelihoods, predictor
-from corpuscle.engine.topic_seats import DOUBLY, SEPARATE, SWITCHING
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import Array, Checkpoint
 from corpuscle.progress import bar
@@ -37,13 +34,16 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 from corpuscle.topics.base import TopicModel
 from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.kernels.frozen import Predictor, likelihoods, predictor
+from corpuscle.topics.kernels.particles import Reader
+from corpuscle.topics.kernels.seats import DOUBLY, SEPARATE, SWITCHING
 from corpuscle.topics.sampling import STATE, TopicSampler, stream_of
 
 __all__ = ["INFINITE", "PARTIAL", "SAMPLED", "NgramTopicModel"]
 
 INFINITE = "infinite"
 SAMPLED = {"hpylm": SEPARATE, "hpytm": SEPARATE, "hierarchical": DOUBLY, "switching": SWITCHING}
-"""Method -> its number in ``corpuscle.engine.topic_seats``."""
+"""Method -> its number in ``kernels.seats``."""
 
 _MOST_SAMPLES = 1000
 _PIECE = 1 << 12
@@ -51,7 +51,7 @@ _PIECE = 1 << 12
 
 
 def _sample_arrays(number: int) -> dict[str, Array]:
-    """The arrays of one sample in a file, see ``corpuscle.engine.topic_frozen.freeze``."""
+    """The arrays of one sample in a file, see ``kernels.frozen.freeze``."""
     rows, contexts, entries = f"rows{number}", f"contexts{number}", f"entries{number}"
     arrays = {
         "row_symbols": Array("int32", (rows,), low=0, high="types+3"),

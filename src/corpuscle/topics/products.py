@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from corpuscle.engine.particles import Likelihoods, Reader, marks
-from corpuscle.engine.topic_frozen import likelihoods, used_depths
 from corpuscle.errors import SettingError
 from corpuscle.measure import Result
 from corpuscle.scale import default_workers
@@ -19,6 +17,8 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.topics.base import TopicModel
 from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.kernels.frozen import likelihoods, used_depths
+from corpuscle.topics.kernels.particles import Likelihoods, Reader, marks
 from corpuscle.topics.ngram import NgramTopicModel
 from corpuscle.topics.rescaling import RescalingModel
 from corpuscle.topics.sampling import stream_of

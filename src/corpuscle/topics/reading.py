@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.engine.particles import Likelihoods, Reader
-from corpuscle.engine.topic_frozen import likelihoods
 from corpuscle.errors import SettingError
 from corpuscle.text.vocab import FIRST, START, UNKNOWN
+from corpuscle.topics.kernels.frozen import likelihoods
+from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.ngram import SAMPLED, NgramTopicModel
 
 __all__ = ["DocumentReader"]

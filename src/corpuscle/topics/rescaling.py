@@ -5,7 +5,7 @@
 P is a Pitman-Yor language model of the sentences, p(w | d) the mixture of topics that a model of latent Dirichlet
 allocation sees in the document so far, p(w) the same for a document of which nothing is known. So the first words of a
 document have just the probability that the language model gives them, and so has every word where the exponent is 0.
-The normaliser is exact: see ``corpuscle.engine.rescaled``. Gildea and Hofmann (1999).
+The normaliser is exact: see ``kernels.rescaled``. Gildea and Hofmann (1999).
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.engine import gibbs
-from corpuscle.engine.counting import count_ngrams
-from corpuscle.engine.lda import Lda, Topics, mixed, topics_of
-from corpuscle.engine.particles import Likelihoods, Reader
-from corpuscle.engine.rescaled import Shares, rescaled, shares_of
+from corpuscle.engine.ngrams.counting import count_ngrams
+from corpuscle.engine.restaurants import gibbs
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm import HpyModel
 from corpuscle.lm.sampling import FixedSampler, Sampler, state_arrays
@@ -40,6 +37,9 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, FIRST, START
 from corpuscle.topics.base import TopicModel
 from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
+from corpuscle.topics.kernels.particles import Likelihoods, Reader
+from corpuscle.topics.kernels.rescaled import Shares, rescaled, shares_of
 
 __all__ = ["RescalingModel"]
 

@@ -12,17 +12,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from corpuscle.engine import topic_seats as at
-from corpuscle.engine.gibbs import available_context
-from corpuscle.engine.ngrams import chunk_bounds
-from corpuscle.engine.pool import USED
-from corpuscle.engine.topic_blocks import sweep_tables
-from corpuscle.engine.topic_check import verify
-from corpuscle.engine.topic_frozen import freeze
-from corpuscle.engine.topic_grams import number_grams
-from corpuscle.engine.topic_prior import sample_prior
-from corpuscle.engine.topic_seats import Seats, Tables
-from corpuscle.engine.topic_state import (
+from corpuscle.engine.ngrams.trie import chunk_bounds
+from corpuscle.engine.restaurants.gibbs import available_context
+from corpuscle.engine.restaurants.pool import USED
+from corpuscle.model import Array
+from corpuscle.random import Random
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.vocab import START
+from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.kernels import seats as at
+from corpuscle.topics.kernels.blocks import sweep_tables
+from corpuscle.topics.kernels.check import verify
+from corpuscle.topics.kernels.frozen import freeze
+from corpuscle.topics.kernels.grams import number_grams
+from corpuscle.topics.kernels.prior import sample_prior
+from corpuscle.topics.kernels.seats import Seats, Tables
+from corpuscle.topics.kernels.state import (
     log_joint,
     more_room,
     new_buffers,
@@ -30,13 +35,8 @@ from corpuscle.engine.topic_state import (
     sample_discounts,
     set_prior,
 )
-from corpuscle.engine.topic_weights import new_block
-from corpuscle.engine.topic_words import sweep_words
-from corpuscle.model import Array
-from corpuscle.random import Random
-from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.vocab import START
-from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.kernels.weights import new_block
+from corpuscle.topics.kernels.words import sweep_words
 
 __all__ = ["STATE", "TopicSampler", "stream_of"]
 

@@ -1,7 +1,7 @@
 """Pieces in their context: how likely a small piece of both sides is among the source letters around it.
 
 The joint model looks back only, and its history is what has been written; this model looks at the source to the left
-and to the right of a place, and at the spelling of the whole word. See ``corpuscle.engine.windows``.
+and to the right of a place, and at the spelling of the whole word. See ``kernels.windows``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Self
 
 import numpy as np
 
-from corpuscle.engine.windows import Windows, learn, windows
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
+from corpuscle.transliterate.kernels.windows import Windows, learn, windows
 from corpuscle.transliterate.table import Learned
 
 __all__ = ["EPOCHS", "Context"]

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.monotone import Derivations, Limits, Models, decode
-from corpuscle.engine.windows import Windows
 from corpuscle.lm import NgramModel
 from corpuscle.scale import chunks_of, workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
+from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, decode
+from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.table import PhraseTable
 
 __all__ = ["UNKNOWN_FEATURE", "Decoder", "Found", "Search"]
@@ -25,7 +25,7 @@ _WORK = 20_000
 
 
 class Search(NamedTuple):
-    """How a decoder searches, see ``corpuscle.engine.monotone.Limits``; ``limit`` is the number of targets of a source
+    """How a decoder searches, see ``kernels.monotone.Limits``; ``limit`` is the number of targets of a source
     phrase."""
 
     beam: int = 100

@@ -10,8 +10,6 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrases import LONGEST, Trie
-from corpuscle.engine.windows import WEIGHTS
 from corpuscle.errors import InputError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
@@ -20,6 +18,8 @@ from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate
 from corpuscle.transliterate.context import Context
+from corpuscle.transliterate.kernels.phrases import LONGEST, Trie
+from corpuscle.transliterate.kernels.windows import WEIGHTS
 from corpuscle.transliterate.table import PhraseTable
 from corpuscle.transliterate.tuning import Round
 

@@ -1,6 +1,6 @@
 """Which letters of a name belong to which letters of its transliteration.
 
-``joint`` cuts both sides together into small units and cannot cross (``corpuscle.engine.joint``). The other aligners
+``joint`` cuts both sides together into small units and cannot cross (``kernels.joint``). The other aligners
 are those of sentences (``corpuscle.align``), run in both directions and symmetrised, then repaired by two rules: no two
 links cross, and no target letter stays without a link.
 """
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.engine import joint
-from corpuscle.engine.phrases import attach_targets, uncross
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST
+from corpuscle.transliterate.kernels import joint
+from corpuscle.transliterate.kernels.phrases import attach_targets, uncross
 from corpuscle.transliterate.table import letter_weights
 
 __all__ = ["ALIGNERS", "align_letters", "repair"]

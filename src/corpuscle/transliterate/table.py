@@ -16,12 +16,22 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrases import LONGEST, Occurrences, Trie, blocks, extract, intern, lexical, phrase_blocks, trie
-from corpuscle.engine.stacks import Options
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.transliterate.kernels.phrases import (
+    LONGEST,
+    Occurrences,
+    Trie,
+    blocks,
+    extract,
+    intern,
+    lexical,
+    phrase_blocks,
+    trie,
+)
+from corpuscle.transliterate.kernels.stacks import Options
 
 __all__ = ["BETWEEN", "FEATURES", "FLOOR", "Learned", "LetterWeights", "PhraseTable", "build_table", "letter_weights"]
 
@@ -71,7 +81,7 @@ class PhraseTable:
     - ``trie``: the source phrases; ``first_entry``: int64 (nodes + 1,), the entries of each node, frequent first;
     - ``target_starts``: int64 (entries + 1,), ``targets``: int32, the target phrases;
     - ``counts``: float64 (entries,); ``lexical``: float32 (entries, 2), lex(f|e) and lex(e|f);
-    - ``links``: uint64 (entries,), the inner links as bits, see ``corpuscle.engine.phrases.Occurrences``;
+    - ``links``: uint64 (entries,), the inner links as bits, see ``kernels.phrases.Occurrences``;
     - ``unit_starts``: int64 (entries + 1,), ``units``: int32, each entry cut into its smallest pieces.
     """
 

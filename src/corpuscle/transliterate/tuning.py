@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine import likelihood, mert
-from corpuscle.engine.overlaps import bleu_statistics, f_statistics
+from corpuscle.engine.optim import likelihood, mert
 from corpuscle.errors import warn
+from corpuscle.measure.kernels.overlaps import bleu_statistics, f_statistics
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab

@@ -14,8 +14,8 @@ def warm() -> None:
     """Compile the kernels of this task by running them on a tiny text."""
     import numpy as np
 
-    from corpuscle.engine import exchange
     from corpuscle.text.corpus import Corpus
+    from corpuscle.words.kernels import exchange
 
     corpus = Corpus.from_sentences([["a", "b", "a"], ["c", "b"]])
     for start in "best", "random":

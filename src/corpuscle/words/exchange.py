@@ -1,4 +1,4 @@
-"""ExchangeClasses: word classes by the exchange algorithm; see ``corpuscle.engine.exchange`` for the mathematics.
+"""ExchangeClasses: word classes by the exchange algorithm; see ``kernels.exchange`` for the mathematics.
 
 The end of a sentence is not predicted: as in the model on trees, every token has a parent and that is all, so there
 are as many pairs as tokens. The start of a sentence is a parent of its own kind and of its own class.
@@ -21,7 +21,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from corpuscle.engine import exchange
 from corpuscle.errors import SettingError
 from corpuscle.model import Checkpoint
 from corpuscle.progress import bar
@@ -30,6 +29,7 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
 from corpuscle.words.classes import WordClasses
+from corpuscle.words.kernels import exchange
 from corpuscle.words.search import PARTIAL, Search
 
 __all__ = ["STARTS", "ExchangeClasses", "previous_tokens"]

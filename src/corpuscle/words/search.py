@@ -13,12 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.engine import exchange
 from corpuscle.errors import InputError
 from corpuscle.model import Array, Checkpoint, Kind
 from corpuscle.progress import Bar
 from corpuscle.random import Random, shuffle
 from corpuscle.words.classes import HISTORY, Pass, history_arrays, history_from
+from corpuscle.words.kernels import exchange
 
 __all__ = ["PARTIAL", "Search"]
 

@@ -1,0 +1,443 @@
+"""Fertility: drawing the links of a text with jumps and with how many outputs a word has (Östling and Tiedemann 2016).
+
+One direction: every output is linked to a state or to nothing. A chain of draws goes through the outputs and links each
+of them anew, given all other links:
+
+    weight(i)    = (1 - p0) lexical(i) c(i - before) c(after - i) phi(f_i + 1) / phi(f_i)
+    weight(null) = p0 null(output) c(after - before)
+
+*before* and *after* are the states of the nearest linked outputs (-1 before the first, m behind the last), c is the law
+of jumps, f_i how many other outputs state i has, phi the law of fertilities of its type. Fertilities from ``MOST`` on
+fall like a geometric series, so their odds stay the same. Lexical probabilities are collapsed: what all other outputs
+are linked to, plus a Dirichlet prior of ``alpha`` for each couple:
+
+    lexical(i) = (count(state, output) + alpha) / (count(state) + alpha support)
+
+The laws of jumps and fertilities stand still during a sweep. A couple with one cell only (a *single*) is never linked
+elsewhere: what is counted for it does not matter, and is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.align.kernels.sharing import couple_of
+from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.random import mix, uniform
+
+__all__ = [
+    "MOST",
+    "Laws",
+    "Scratch",
+    "Tally",
+    "add_votes",
+    "draw_links",
+    "elect",
+    "observe",
+    "place",
+    "recount",
+    "scratch_for",
+    "sweep",
+]
+
+MOST = 7
+"""Fertilities from this on share their odds."""
+
+
+class Laws(NamedTuple):
+    """What stands still while links are drawn, in one direction.
+
+    - ``jumps`` float64 (2 width + 1,): the probability of each jump, width above the longest sentence;
+    - ``odds`` float32 (state types, MOST): phi(f + 1) / phi(f);
+    - ``support``: how many types a type could be linked with; ``alpha``, ``p0``: numbers.
+    """
+
+    jumps: np.ndarray
+    odds: np.ndarray
+    support: float
+    alpha: float
+    p0: float
+
+
+class Tally(NamedTuple):
+    """The links of one direction, counted.
+
+    - ``couples`` int32 (n_couples + 1,); the last one is for couples that are not in the table, and 0;
+    - ``states`` int32 (state types,): links of each type; ``nulls`` int32 (output types,): its unlinked tokens;
+    - ``unlinked`` int64 (1,): all unlinked tokens.
+    """
+
+    couples: np.ndarray
+    states: np.ndarray
+    nulls: np.ndarray
+    unlinked: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Room for one sentence pair.
+
+    - ``weights``, ``scales`` float64, ``after``, ``taken``, ``twins`` int64: one entry a word; the twin of a state is
+      the next state of the same type, around to the first;
+    - ``latest`` int64 (state types,): -1 for all types between sentences.
+    """
+
+    weights: np.ndarray
+    scales: np.ndarray
+    after: np.ndarray
+    taken: np.ndarray
+    twins: np.ndarray
+    latest: np.ndarray
+
+
+def scratch_for(longest: int, types: int) -> Scratch:
+    """Room for sentences of up to so many words and states of so many types."""
+    size = max(1, longest)
+    after, taken, twins = (np.empty(size, np.int64) for _ in range(3))
+    return Scratch(np.empty(size), np.empty(size), after, taken, twins, np.full(types, -1))
+
+
+@kernel_bare
+def _prepare(linked, begin, n, m, scratch):
+    """The state of the nearest linked output behind each output, and how many outputs each state has."""
+    for i in range(m):
+        scratch.taken[i] = 0
+    nearest = m
+    for j in range(n - 1, -1, -1):
+        scratch.after[j] = nearest
+        if linked[begin + j] >= 0:
+            nearest = linked[begin + j]
+            scratch.taken[nearest] += 1
+
+
+@kernel_bare
+def _pair_twins(states, begin, m, scratch):
+    """Link the states of each type to a ring."""
+    for i in range(m):
+        kind = states[begin + i]
+        before = scratch.latest[kind]
+        scratch.twins[i] = i if before < 0 else scratch.twins[before]
+        if before >= 0:
+            scratch.twins[before] = i
+        scratch.latest[kind] = i
+    for i in range(m):
+        scratch.latest[states[begin + i]] = -1
+
+
+@kernel_bare
+def _scale(tally, laws, kind, taken):
+    """What the weight of a state does not owe to the output or to its place."""
+    odds = laws.odds[kind, min(taken, MOST - 1)]
+    return (1.0 - laws.p0) * odds / (tally.states[kind] + laws.alpha * laws.support)
+
+
+@kernel_bare
+def _rescale(tally, laws, kind, i, scratch):
+    """The links of a type have changed: so do the scales of state i and its twins."""
+    twin = i
+    while True:
+        scratch.scales[twin] = _scale(tally, laws, kind, scratch.taken[twin])
+        twin = scratch.twins[twin]
+        if twin == i:
+            return
+
+
+@kernel_bare
+def _weigh(pairs, cell, step, m, tally, laws, before, after, scratch):
+    """The weights of all states for an output whose own link is not counted; returns their sum. ``cell`` is the one of
+    the output with the first state, ``step`` leads to that with the next."""
+    width = len(laws.jumps) // 2
+    total = 0.0
+    for i in range(m):
+        weight = (tally.couples[pairs.cells[cell + i * step]] + laws.alpha) * scratch.scales[i]
+        weight *= laws.jumps[width + i - before] * laws.jumps[width + after - i]
+        scratch.weights[i] = weight
+        total += weight
+    return total
+
+
+@kernel_bare
+def _weight_of_none(tally, laws, output, before, after):
+    """The weight of no link."""
+    share = (tally.nulls[output] + laws.alpha) / (tally.unlinked[0] + laws.alpha * laws.support)
+    return laws.p0 * share * laws.jumps[len(laws.jumps) // 2 + after - before]
+
+
+@kernel_bare
+def _drawn(weights, m, none, total, stream):
+    """A state in proportion to its weight, or -1."""
+    left = uniform(stream) * total - none
+    if left < 0.0:
+        return -1
+    for i in range(m):
+        left -= weights[i]
+        if left < 0.0:
+            return i
+    return m - 1
+
+
+@kernel_bare
+def place(pairs, swap, linked, tally, singles):
+    """Add the links of all sentence pairs to the tally; ``linked`` int16 (outputs of these pairs,): the state of each,
+    -1 for none. ``singles`` uint8: 1 for the singles that are linked."""
+    n_shared = len(tally.couples) - 1
+    states = pairs.target if swap else pairs.source
+    outputs = pairs.source if swap else pairs.target
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    for sentence in range(len(state_starts) - 1):
+        s, o = state_starts[sentence], output_starts[sentence]
+        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
+        state_step, output_step = (1, m) if swap else (n, 1)
+        for j in range(n):
+            i = linked[o - output_starts[0] + j]
+            if i < 0:
+                tally.nulls[outputs[o + j]] += 1
+                tally.unlinked[0] += 1
+            else:
+                couple = pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]
+                if couple < n_shared:
+                    tally.couples[couple] += 1
+                else:
+                    singles[couple - n_shared] = 1
+                tally.states[states[s + i]] += 1
+
+
+@kernel_bare
+def recount(pairs, sharing, swap, linked, tally):
+    """Add the links to the tally, as ``place`` does, of sentence pairs whose cells have not been found."""
+    states = pairs.target if swap else pairs.source
+    outputs = pairs.source if swap else pairs.target
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    for sentence in range(len(state_starts) - 1):
+        for j in range(output_starts[sentence], output_starts[sentence + 1]):
+            output, i = outputs[j], linked[j - output_starts[0]]
+            if i < 0:
+                tally.nulls[output] += 1
+                tally.unlinked[0] += 1
+                continue
+            kind = states[state_starts[sentence] + i]
+            tally.states[kind] += 1
+            couple = couple_of(sharing, output, kind) if swap else couple_of(sharing, kind, output)
+            if couple >= 0:
+                tally.couples[couple] += 1
+
+
+@kernel_bare
+def sweep(pairs, swap, linked, tally, laws, fertilities, jump_counts, scratch, stream):
+    """Draw the links of some sentence pairs once; ``tally`` counts the links of the whole text, always.
+
+    Cells of singles are those of no couple in the table (``tally.couples`` ends with a 0 for them). Adds to
+    ``fertilities`` float64 (state types, MOST + 1) how often a type has each fertility (the last: MOST or more) and to
+    ``jump_counts`` (like ``laws.jumps``) the jumps.
+    """
+    states = pairs.target if swap else pairs.source
+    outputs = pairs.source if swap else pairs.target
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    width, n_shared = len(laws.jumps) // 2, len(tally.couples) - 1
+    for sentence in range(len(state_starts) - 1):
+        s, o = state_starts[sentence], output_starts[sentence]
+        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
+        state_step, output_step = (1, m) if swap else (n, 1)
+        begin = o - output_starts[0]
+        _prepare(linked, begin, n, m, scratch)
+        _pair_twins(states, s, m, scratch)
+        for i in range(m):
+            scratch.scales[i] = _scale(tally, laws, states[s + i], scratch.taken[i])
+        before = -1
+        for j in range(n):
+            output, old, after = outputs[o + j], np.int64(linked[begin + j]), scratch.after[j]
+            cell = pairs.cell_starts[sentence] + j * output_step
+            if old >= 0:
+                kind, couple = states[s + old], pairs.cells[cell + old * state_step]
+                if couple < n_shared:
+                    tally.couples[couple] -= 1
+                tally.states[kind] -= 1
+                scratch.taken[old] -= 1
+                _rescale(tally, laws, kind, old, scratch)
+            else:
+                tally.nulls[output] -= 1
+                tally.unlinked[0] -= 1
+            none = _weight_of_none(tally, laws, output, before, after)
+            total = none + _weigh(pairs, cell, state_step, m, tally, laws, before, after, scratch)
+            new = _drawn(scratch.weights, m, none, total, stream)
+            linked[begin + j] = new
+            if new >= 0:
+                kind, couple = states[s + new], pairs.cells[cell + new * state_step]
+                if couple < n_shared:
+                    tally.couples[couple] += 1
+                tally.states[kind] += 1
+                scratch.taken[new] += 1
+                _rescale(tally, laws, kind, new, scratch)
+                jump_counts[width + new - before] += 1.0
+                before = new
+            else:
+                tally.nulls[output] += 1
+                tally.unlinked[0] += 1
+        jump_counts[width + m - before] += 1.0
+        for i in range(m):
+            fertilities[states[s + i], min(scratch.taken[i], MOST)] += 1.0
+
+
+@kernel_bare
+def observe(pairs, swap, linked, fertilities, jump_counts, scratch):
+    """Add the fertilities and jumps of given links, as ``sweep`` does for those that it draws; no cells are needed."""
+    states = pairs.target if swap else pairs.source
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    width = len(jump_counts) // 2
+    for sentence in range(len(state_starts) - 1):
+        s, o = state_starts[sentence], output_starts[sentence]
+        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
+        begin = o - output_starts[0]
+        _prepare(linked, begin, n, m, scratch)
+        before = -1
+        for j in range(begin, begin + n):
+            if linked[j] >= 0:
+                jump_counts[width + linked[j] - before] += 1.0
+                before = linked[j]
+        jump_counts[width + m - before] += 1.0
+        for i in range(m):
+            fertilities[states[s + i], min(scratch.taken[i], MOST)] += 1.0
+
+
+@kernel_bare
+def add_votes(linked, sizes, states, votes, new_states, new_votes):
+    """Count the links of some draws, ``linked`` int16 (draws, outputs): each is a vote for a state, or for -1.
+
+    ``sizes`` uint8 (outputs,): how many different states have votes, changed in place; ``states`` int16 and ``votes``
+    uint8: these states and their votes, output by output, which go to ``new_states`` and ``new_votes`` with those that
+    are added. Returns how many there are.
+    """
+    at, end = 0, 0
+    for j in range(len(sizes)):
+        begin = end
+        for _ in range(sizes[j]):
+            new_states[end], new_votes[end] = states[at], votes[at]
+            at += 1
+            end += 1
+        for draw in range(len(linked)):
+            k = begin
+            while k < end and new_states[k] != linked[draw, j]:
+                k += 1
+            if k == end:
+                new_states[k], new_votes[k] = linked[draw, j], 0
+                end += 1
+            new_votes[k] += 1
+        sizes[j] = end - begin
+    return end
+
+
+@kernel_bare
+def elect(sizes, states, votes, best):
+    """The state with the most votes for every output, ``best`` int16; ties go to none, then to the smaller state."""
+    at = 0
+    for j in range(len(sizes)):
+        top = 0
+        best[j] = -1
+        for k in range(at, at + sizes[j]):
+            if votes[k] > top or (votes[k] == top and states[k] < best[j]):
+                top, best[j] = votes[k], states[k]
+        at += sizes[j]
+
+
+@kernel_bare
+def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
+    """The weights of all states; returns their sum. ``into`` and ``out_of`` are where the jumps to and from the first
+    state stand in ``jumps`` and in ``mirrored``, so that all arrays are read forwards."""
+    for i in range(m):
+        weights[i] = lexical[begin + i] * odds[i] * jumps[into + i] * mirrored[out_of + i]
+    total = 0.0
+    for i in range(m):
+        total += weights[i]
+    return total
+
+
+@kernel_bare
+def _draw_pair(linked, begin, m, n, kinds, first, laws, mirrored, lexical, nulls, sweeps, skip, scratch, sums, stream):
+    """Draw the links of one sentence pair ``sweeps`` times, adding up the probabilities of those that count.
+
+    ``lexical`` and ``sums`` float64 (at least n m,): what does not change, and the sums, output by output; ``nulls``
+    float64 (2, at least n): the same for no link.
+    """
+    width = len(laws.jumps) // 2
+    odds = scratch.scales
+    for turn in range(sweeps):
+        _prepare(linked, begin, n, m, scratch)
+        for i in range(m):
+            odds[i] = laws.odds[kinds[first + i], min(scratch.taken[i], MOST - 1)]
+        before = -1
+        for j in range(n):
+            old, after = linked[begin + j], scratch.after[j]
+            if old >= 0:
+                scratch.taken[old] -= 1
+                odds[old] = laws.odds[kinds[first + old], min(scratch.taken[old], MOST - 1)]
+            into, out_of = width - before, width - after
+            none = nulls[0, j] * laws.jumps[width + after - before]
+            total = none + _multiply(lexical, j * m, odds, laws.jumps, into, mirrored, out_of, m, scratch.weights)
+            if turn >= skip:
+                share = 1.0 / total
+                for i in range(m):
+                    sums[j * m + i] += scratch.weights[i] * share
+                nulls[1, j] += none * share
+            new = _drawn(scratch.weights, m, none, total, stream)
+            linked[begin + j] = new
+            if new >= 0:
+                scratch.taken[new] += 1
+                odds[new] = laws.odds[kinds[first + new], min(scratch.taken[new], MOST - 1)]
+                before = new
+
+
+@kernel
+def draw_links(pairs, first, last, swap, tally, laws, key, sweeps, skip, linked, links, nulls):
+    """Link probabilities of sentence pairs first..last-1 when the tally stands still: means over ``sweeps`` draws, the
+    first ``skip`` of which do not count.
+
+    ``linked`` int32 (outputs of these pairs,) are the links to start from; ``links`` and ``nulls`` as in
+    ``translation.posteriors``. The draws of a pair depend on ``key`` and on its words, not on where it stands.
+    """
+    states = pairs.target if swap else pairs.source
+    outputs = pairs.source if swap else pairs.target
+    state_starts = pairs.target_starts if swap else pairs.source_starts
+    output_starts = pairs.source_starts if swap else pairs.target_starts
+    longest, largest = 1, 1
+    for sentence in range(first, last):
+        m = state_starts[sentence + 1] - state_starts[sentence]
+        n = output_starts[sentence + 1] - output_starts[sentence]
+        longest, largest = max(longest, m, n), max(largest, m * n)
+    after, taken, nobody = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(0, np.int64)
+    scratch = Scratch(np.empty(longest), np.empty(longest), after, taken, nobody, nobody)
+    lexical, sums, none = np.empty(largest), np.empty(largest), np.empty((2, longest))
+    mirrored = laws.jumps[::-1].copy()
+    share = 1.0 / (sweeps - skip)
+    stream = np.zeros(2, np.uint64)
+    for sentence in range(first, last):
+        s, o = state_starts[sentence], output_starts[sentence]
+        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
+        start = pairs.cell_starts[sentence]
+        state_step, output_step = (1, m) if swap else (n, 1)
+        words = np.uint64(key)
+        for i in range(m):
+            kind = states[s + i]
+            words = mix(words + np.uint64(kind + 1))
+            scale = (1.0 - laws.p0) / (tally.states[kind] + laws.alpha * laws.support)
+            for j in range(n):
+                count = tally.couples[pairs.cells[start + i * state_step + j * output_step]]
+                lexical[j * m + i] = (count + laws.alpha) * scale
+        for j in range(n):
+            output = outputs[o + j]
+            words = mix(words + np.uint64(output + 1))
+            rest = tally.unlinked[0] + laws.alpha * laws.support
+            none[0, j], none[1, j] = laws.p0 * (tally.nulls[output] + laws.alpha) / rest, 0.0
+        sums[: m * n] = 0.0
+        stream[0], stream[1] = words, 0
+        begin = o - output_starts[first]
+        _draw_pair(linked, begin, m, n, states, s, laws, mirrored, lexical, none, sweeps, skip, scratch, sums, stream)
+        for j in range(n):
+            nulls[begin + j] = none[1, j] * share
+            for i in range(m):
+                cell = start - pairs.cell_starts[first] + i * state_step + j * output_step
+                links[cell] = sums[j * m + i] * share

@@ -1,0 +1,306 @@
+"""A globally normalised log-linear model of one sentence pair (Dyer, Clark, Lavie and Smith 2011).
+
+Each output t_j comes from a position a_j of the other side, 0 being the null word, and from nowhere else:
+
+    p(t, a | s) = exp(theta . H(t, a, s)) / Z(s)
+    H = sum over j of lex(s_a, t_j) + pos(a_j, j) + path(a_{j-1}, a_j) + cycle
+
+Z sums over all alignments and over all outputs that the *neighbourhood* of each state's word allows: an entry of that
+table, a state type with an output type, is a couple. ``lex`` is a list of features for every couple. All couples of a
+word are parallel edges between the same states, so their weights are added up once for each word, not once for each
+position and path: what remains is a chain over states. The likelihood needs two sums over that chain: *clamped* to the
+outputs that are there, and *free*; its gradient is the difference of the features expected under both. This module has
+the records and lays out the states and steps of a sentence pair, ``loglinear_sums`` sums over them, and
+``loglinear_batches`` and ``loglinear_links`` learn and align.
+
+States of a sentence pair: the null word (with ``remember``: one null copy for each position, which remembers it), and
+each position of a word. Where the word can be copied, that is, its neighbourhood has its own string, the position has
+two: one that emits the copy, one that emits the rest, so that a feature can see a copy follow another translation.
+
+Distances are seen in bins by their logarithm. A place is a position from 1, ``NULL``, ``BEGIN`` or ``STOP``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.optim.online import weight
+
+__all__ = [
+    "BINS",
+    "CLASS_BEGIN",
+    "CLASS_NULL",
+    "CLASS_STOP",
+    "CLASS_UNKNOWN",
+    "FIRST_CLASS",
+    "LONGEST",
+    "PATHS",
+    "SYMBOLS",
+    "Hood",
+    "Shape",
+    "Text",
+    "Work",
+    "is_cycle",
+    "lay_out",
+    "workspace",
+]
+
+NULL, BEGIN, STOP = 0, -1, -2
+CLASS_UNKNOWN, CLASS_BEGIN, CLASS_STOP, CLASS_NULL, FIRST_CLASS = 0, 1, 2, 3, 4
+"""Classes that no learned class stands for; learned ones follow."""
+
+BINS = 25
+"""Bins of lengths and distances: round(log1.3 d), the last for all that is longer."""
+SYMBOLS = 2 * BINS + 1
+"""Kinds of jumps: none, forwards and backwards by each bin."""
+LONGEST = 1000
+"""Sentence pairs with a longer side are not aligned: the table of steps would be too large."""
+PATHS = 7
+"""The most features that a step from one place to another has."""
+
+
+class Text(NamedTuple):
+    """One direction of sentence pairs.
+
+    - ``states``, ``outputs``: int32, the types of all tokens;
+    - ``cells``: int32, the couple of each state and output, state by state, the number of couples if it is not in the
+      neighbourhood; ``bigrams``: int32, the number of each two states' bigram, row by row, -1 for unknown ones;
+    - ``starts``: int64 (4, n_pairs + 1), where the STATES, OUTPUTS, CELLS and BIGRAMS of each pair begin;
+    - ``types``: int32 (2, state types), the CLASS of each and its number in the model (KNOWN);
+    - ``bins``: int32, by distance, at least up to the longest sentence and 2;
+    - ``guide``: float32, what is added to the score of each state (in the order of ``cells``) given the outputs, and
+      ``null_guide``: float32, by output, to that of the null word; both are empty where nothing is.
+    """
+
+    states: np.ndarray
+    outputs: np.ndarray
+    cells: np.ndarray
+    bigrams: np.ndarray
+    starts: np.ndarray
+    types: np.ndarray
+    bins: np.ndarray
+    guide: np.ndarray
+    null_guide: np.ndarray
+
+
+STATES, OUTPUTS, CELLS, BIGRAMS = range(4)
+CLASS, KNOWN = range(2)
+
+
+class Hood(NamedTuple):
+    """A neighbourhood and the features of its couples.
+
+    - ``row_starts``: int64 (state types + 2,), the couples of each type, of the null word last;
+    - ``null_cells``: int32 (output types,), the null word's couple with each, the number of couples if there is none;
+    - ``copies``: int32 (state types + 1,), the couple that is a copy, -1 if there is none;
+    - ``feature_starts``: int64 (n_couples + 1,), ``features`` int32 and ``values`` float64.
+    """
+
+    row_starts: np.ndarray
+    null_cells: np.ndarray
+    copies: np.ndarray
+    feature_starts: np.ndarray
+    features: np.ndarray
+    values: np.ndarray
+
+
+class Shape(NamedTuple):
+    """Where the features of positions and paths begin, -1 for those that are not used; then the number of classes and
+    of the model's state types, and whether null words remember the position before them (1) or not (0)."""
+
+    diag: int
+    diag_class: int
+    jump: int
+    jump_length: int
+    jump_class: int
+    jump_classes: int
+    bigram: int
+    bigram_edge: int
+    bigram_classes: int
+    nulljump: int
+    cycle: int
+    classes: int
+    types: int
+    remember: int
+
+
+class Work(NamedTuple):
+    """Buffers, few and large: the fewer arrays a kernel has, the faster it compiles.
+
+    - ``couples``: (2, n_couples + 1), the SCORES of couples and their clamped expectations (HITS);
+    - ``words``: (2, state types + 1, 2), by copy bit, the log of the SUMS over the couples of a word and its free
+      expectation (MASS); ``present``: int64 (2, state types + 1), for listing the words of a batch;
+    - ``states``: int64 (3, s), the PLACE of each state, where jumps from it start (MEMORY, -1: nowhere), its copy BIT;
+    - ``lines``: (9, s), ``squares``: (5, s, s), ``outputs``: (2, n, s), ``scales``: (n,): by state, two states, or
+      output and state, see the names below; P_... are weights, others are logarithms of weights or expectations;
+    - ``found``: int32 (s + 2, s, PATHS + 1), the features of each step; those of the first and last come last.
+    """
+
+    couples: np.ndarray
+    words: np.ndarray
+    present: np.ndarray
+    states: np.ndarray
+    lines: np.ndarray
+    squares: np.ndarray
+    outputs: np.ndarray
+    scales: np.ndarray
+    found: np.ndarray
+
+
+SCORES, HITS = range(2)
+SUMS, MASS = range(2)
+TURN, PRESENT = range(2)
+PLACE, MEMORY, BIT = range(3)
+SLOPE, FIRST, LAST, P_FIRST, P_LAST, FIRST_SURPLUS, LAST_SURPLUS, COMING, REACHED = range(9)
+STEPS, P_STEPS, P_TURNED, TAKEN, SURPLUS = range(5)
+EMISSION, MARGINALS = range(2)
+
+
+def workspace(text: Text, hood: Hood, shape: Shape) -> Work:
+    """Buffers that are large enough for every pair of a text, except those that are too long."""
+    m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
+    short = (m <= LONGEST) & (n <= LONGEST)
+    copies = np.concatenate([[0], np.cumsum(hood.copies[text.states] >= 0)])
+    states = 1 + m + np.diff(copies[text.starts[STATES]]) + (m if shape.remember else 0)
+    n, s = int(n[short].max(initial=1)), int(states[short].max(initial=1))
+    couples, types = len(hood.feature_starts) - 1, len(hood.copies) - 1
+    work = Work(
+        np.zeros((2, couples + 1)),
+        np.zeros((2, types + 1, 2)),
+        np.zeros((2, types + 1), np.int64),
+        np.zeros((3, s), np.int64),
+        np.zeros((9, s)),
+        np.zeros((5, s, s)),
+        np.zeros((2, n, s)),
+        np.zeros(n),
+        np.zeros((s + 2, s, PATHS + 1), np.int32),
+    )
+    work.couples[SCORES] = -np.inf
+    return work
+
+
+@kernel_bare
+def _class_at(text, begin, place):
+    if place == NULL:
+        return CLASS_NULL
+    if place == BEGIN:
+        return CLASS_BEGIN
+    if place == STOP:
+        return CLASS_STOP
+    return text.types[CLASS, text.states[begin + place - 1]]
+
+
+@kernel_bare
+def _bigram(text, shape, sentence, begin, m, before, after):
+    """The feature of two words that outputs come from one after the other, -1 if there is none."""
+    if before > 0 and after > 0:
+        known = text.bigrams[text.starts[BIGRAMS, sentence] + (before - 1) * m + after - 1]
+        return shape.bigram + known if known >= 0 else -1
+    edge = shape.bigram_edge
+    if before > 0:
+        kind = 0 if after == NULL else 1
+        return edge + kind * shape.types + text.types[KNOWN, text.states[begin + before - 1]]
+    if after > 0:
+        kind = 2 if before == NULL else 3
+        return edge + kind * shape.types + text.types[KNOWN, text.states[begin + after - 1]]
+    if before == NULL:
+        return edge + 4 * shape.types + (0 if after == NULL else 1)
+    return edge + 4 * shape.types + 2
+
+
+@kernel_bare
+def _step(text, shape, learner, sentence, m, n, before, memory, after, target, found):
+    """The score of a step from place ``before`` to ``after``; jumps go from ``memory`` to ``target``.
+
+    Fills ``found`` int32 (PATHS + 1,) with its features and -1 behind them.
+    """
+    begin = text.starts[STATES, sentence]
+    k = 0
+    right = _class_at(text, begin, after)
+    if shape.jump >= 0 and memory >= 0 and after != NULL:
+        distance = target - memory
+        kind = 0
+        if distance != 0:
+            kind = 1 + text.bins[abs(distance)] + (BINS if distance < 0 else 0)
+        left = _class_at(text, begin, BEGIN if memory == 0 else memory)
+        found[0] = shape.jump + kind
+        found[1] = shape.jump_length + kind * BINS + text.bins[n]
+        found[2] = shape.jump_class + kind * shape.classes + right
+        found[3] = shape.jump_classes + (kind * shape.classes + left) * shape.classes + right
+        k = 4
+    if shape.bigram >= 0:
+        words = _bigram(text, shape, sentence, begin, m, before, after)
+        if words >= 0:
+            found[k] = words
+            k += 1
+        found[k] = shape.bigram_classes + _class_at(text, begin, before) * shape.classes + right
+        k += 1
+    if shape.nulljump >= 0:
+        found[k] = shape.nulljump + 2 * (before == NULL) + (after == NULL)
+        k += 1
+    found[k] = -1
+    score = 0.0
+    for f in range(k):
+        score += weight(learner, np.int64(found[f]))
+    return score
+
+
+@kernel_bare
+def _list_states(text, hood, shape, learner, work, sentence, m):
+    """The states of a sentence pair; returns how many there are."""
+    begin = text.starts[STATES, sentence]
+    states, s = work.states, 0
+    for k in range(m + 1 if shape.remember else 1):
+        states[PLACE, s], states[MEMORY, s], states[BIT, s] = NULL, k if shape.remember else -1, 0
+        work.lines[SLOPE, s] = 0.0
+        s += 1
+    for a in range(1, m + 1):
+        x = text.states[begin + a - 1]
+        slope = 0.0
+        if shape.diag >= 0:
+            slope = weight(learner, shape.diag) + weight(learner, shape.diag_class + text.types[CLASS, x])
+        for bit in range(2 if hood.copies[x] >= 0 else 1):
+            states[PLACE, s], states[MEMORY, s], states[BIT, s] = a, a, bit
+            work.lines[SLOPE, s] = slope
+            s += 1
+    return s
+
+
+@kernel_bare
+def is_cycle(work, p, q):
+    """Whether a step stays with one word, which gives a copy of itself only once."""
+    states = work.states
+    same = states[PLACE, q] != NULL and states[PLACE, p] == states[PLACE, q]
+    return same and states[BIT, p] != states[BIT, q]
+
+
+@kernel_bare
+def lay_out(text, hood, shape, learner, work, sentence):
+    """The states of a sentence pair and the scores of all steps between them; returns how many states there are."""
+    m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
+    n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
+    s = _list_states(text, hood, shape, learner, work, sentence, m)
+    rows = len(work.found) - 2
+    for p in range(-1, s):  # -1 is the beginning of the sentence, s its end
+        before, memory = (BEGIN, 0) if p < 0 else (work.states[PLACE, p], work.states[MEMORY, p])
+        for q in range(s if p < 0 else s + 1):
+            after, target = (STOP, m + 1) if q == s else (work.states[PLACE, q], work.states[MEMORY, q])
+            found = work.found[rows, q] if p < 0 else work.found[rows + 1, p] if q == s else work.found[p, q]
+            if after == NULL and target >= 0 and target != memory:  # a null copy remembers nothing else
+                score = -math.inf
+                found[0] = -1
+            else:
+                score = _step(text, shape, learner, sentence, m, n, before, memory, after, target, found)
+            if p < 0:
+                work.lines[FIRST, q] = score
+            elif q == s:
+                work.lines[LAST, p] = score
+            else:
+                if shape.cycle >= 0 and is_cycle(work, p, q):
+                    score += weight(learner, shape.cycle)
+                work.squares[STEPS, p, q] = score
+    return s

@@ -1,0 +1,98 @@
+"""Links from the log-linear model of ``loglinear``: probabilities, and the best alignments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corpuscle.align.kernels.loglinear import (
+    EMISSION,
+    FIRST,
+    LAST,
+    LONGEST,
+    MARGINALS,
+    NULL,
+    OUTPUTS,
+    PLACE,
+    STATES,
+    STEPS,
+    lay_out,
+)
+from corpuscle.align.kernels.loglinear_sums import CLAMPED, exponentiate, log_emissions, sum_paths
+from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.engine.dp.chains import k_best
+
+__all__ = ["couple_scores", "link_posteriors", "n_best"]
+
+
+@kernel
+def couple_scores(hood, weights, scores):
+    """The score of every couple, float64 (n_couples + 1,); the last, for couples that are not allowed, is -inf."""
+    for couple in range(len(hood.feature_starts) - 1):
+        score = 0.0
+        for f in range(hood.feature_starts[couple], hood.feature_starts[couple + 1]):
+            score += weights[hood.features[f]] * hood.values[f]
+        scores[couple] = score
+    scores[len(hood.feature_starts) - 1] = -math.inf
+
+
+@kernel_bare
+def link_posteriors(text, hood, shape, learner, work, first, last, links, nulls):
+    """Link probabilities of sentence pairs first..last-1, given the outputs; none where a side is longer than LONGEST.
+
+    Fills ``links`` float32, cell by cell from that of the first pair on, and ``nulls`` float32, by output. Returns the
+    sum of the logarithms of the sums over alignments.
+    """
+    total, cell = 0.0, 0
+    for sentence in range(first, last):
+        m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
+        n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
+        start = text.starts[OUTPUTS, sentence] - text.starts[OUTPUTS, first]
+        if min(m, n) == 0 or max(m, n) > LONGEST:
+            for j in range(n):
+                nulls[start + j] = 1.0
+            cell += m * n
+            continue
+        s = lay_out(text, hood, shape, learner, work, sentence)
+        total += exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))
+        for j in range(n):
+            for q in range(s):
+                value = work.outputs[MARGINALS, j, q]
+                if work.states[PLACE, q] == NULL:
+                    nulls[start + j] += value
+                else:
+                    links[cell + (work.states[PLACE, q] - 1) * n + j] += value
+        cell += m * n
+    return total
+
+
+@kernel
+def n_best(text, hood, shape, learner, work, first, last, k, normalise, paths, scores):
+    """The ``k`` best alignments of sentence pairs first..last-1.
+
+    Fills ``paths`` int32 (k, outputs), the position of every output from 0, -1 for the null word, and ``scores``
+    float64 (k, n_pairs), -inf where there are fewer alignments; if normalised, they are log-probabilities given the
+    outputs.
+    """
+    for sentence in range(first, last):
+        start = text.starts[OUTPUTS, sentence] - text.starts[OUTPUTS, first]
+        n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
+        own, own_scores = paths[:, start : start + n], scores[:, sentence - first]
+        own[:, :] = -1
+        own_scores[:] = -math.inf
+        m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
+        if min(m, n) == 0 or max(m, n) > LONGEST:
+            own_scores[0] = 0.0
+            continue
+        s = lay_out(text, hood, shape, learner, work, sentence)
+        log_emissions(text, hood, work, sentence, s, np.int64(CLAMPED))
+        first_step, last_step, steps = work.lines[FIRST], work.lines[LAST], work.squares[STEPS]
+        found = k_best(n, s, first_step, work.outputs[EMISSION], steps, last_step, k, own, own_scores)
+        total = 0.0
+        if normalise:
+            total = exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))
+        for r in range(found):
+            own_scores[r] -= total
+            for j in range(n):
+                own[r, j] = work.states[PLACE, own[r, j]] - 1

@@ -1,0 +1,216 @@
+"""Counting: all n-grams of a text, of every order, as one trie.
+
+Counting sorts text positions, never keys: positions that share an m-gram form a run, and each run is sorted by the next
+symbol to make the runs of order m+1. Most runs are short, so this is close to linear, whatever the vocabulary; the runs
+of different rows are independent, so chunks of them go to threads.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel
+from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds
+from corpuscle.errors import SettingError
+
+__all__ = ["add_boundaries", "count_ngrams"]
+
+_INSERTION = 40
+_NONE = np.empty(0, np.int32)
+
+
+@kernel
+def _add_boundaries(tokens, starts, left, start, end, out):
+    at = 0
+    for sentence in range(len(starts) - 1):
+        for _ in range(left):
+            out[at] = start
+            at += 1
+        for i in range(starts[sentence], starts[sentence + 1]):
+            out[at] = tokens[i]
+            at += 1
+        out[at] = end
+        at += 1
+
+
+def add_boundaries(tokens: np.ndarray, starts: np.ndarray, left: int, start: int, end: int) -> np.ndarray:
+    """The stream of all sentences, each with ``left`` start symbols before it and an end symbol after it: int32."""
+    out = np.empty(len(tokens) + (len(starts) - 1) * (left + 1), np.int32)
+    _add_boundaries(frozen(tokens, np.int32), frozen(starts, np.int64), left, start, end, out)
+    return out
+
+
+@kernel
+def _sort_by_symbol(symbols, n_types, positions, starts):
+    """Text positions grouped by symbol: those of symbol s are ``positions[starts[s]:starts[s + 1]]``."""
+    for symbol in symbols:
+        starts[symbol + 1] += 1
+    for symbol in range(n_types):
+        starts[symbol + 1] += starts[symbol]
+    cursor = starts[:-1].copy()
+    for position in range(len(symbols)):
+        symbol = symbols[position]
+        positions[cursor[symbol]] = position
+        cursor[symbol] += 1
+
+
+@kernel
+def _sort_keys(keys, spare, first, last, passes):
+    """Sort ``keys[first:last]``: symbols of ``passes`` bytes in the upper half, positions, which rise, in the lower."""
+    length = last - first
+    if length <= _INSERTION:
+        for i in range(first + 1, last):
+            key = keys[i]
+            j = i
+            while j > first and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+        return
+    cursor = np.empty(256, np.int64)
+    for digit in range(passes):
+        shift = 32 + 8 * digit
+        cursor[:] = 0
+        for i in range(first, last):
+            cursor[(keys[i] >> shift) & 255] += 1
+        total = 0
+        for value in range(256):
+            total, cursor[value] = total + cursor[value], total
+        for i in range(first, last):
+            value = (keys[i] >> shift) & 255
+            spare[cursor[value]] = keys[i]
+            cursor[value] += 1
+        keys[first:last] = spare[:length]
+
+
+@kernel
+def _extend(symbols, n_types, end, depth, words, starts, positions, row_of, first, last, new, new_positions, children):
+    """Split the runs of rows ``first`` to ``last`` (n-grams of order ``depth``) by their next symbol.
+
+    ``new`` (3, n_positions) receives word, count and suffix row of each longer n-gram, ``new_positions`` their sorted
+    positions, both from index ``starts[first]`` on; ``children`` how many each row has. Returns how many rows and how
+    many positions were written. The gathers from the text are loops of their own, so that their cache misses overlap.
+    """
+    begin, n = starts[first], starts[last] - starts[first]
+    keys = np.empty(n, np.int64)
+    for i in range(n):
+        after = np.int64(positions[begin + i]) + depth
+        symbol = symbols[after] if after < len(symbols) else n_types
+        keys[i] = (np.int64(symbol) << 32) | positions[begin + i]
+    longest = 0
+    for row in range(first, last):
+        longest = max(longest, starts[row + 1] - starts[row])
+    spare = np.empty(longest, np.int64)
+    passes = 1
+    while n_types >> (8 * passes):
+        passes += 1
+    rows = kept = begin
+    for row in range(first, last):
+        low, high = starts[row] - begin, starts[row + 1] - begin
+        children[row] = 0
+        if low == high or words[row] == end:
+            continue
+        if high - low > 1:
+            _sort_keys(keys, spare, low, high, passes)
+        if keys[high - 1] >> 32 == n_types:  # the text ends here
+            high -= 1
+        before, word = rows, np.int64(-1)
+        for i in range(low, high):
+            new_positions[kept] = keys[i] & 0xFFFFFFFF
+            if keys[i] >> 32 != word:
+                word = keys[i] >> 32
+                new[0, rows] = word
+                new[1, rows] = 0
+                new[2, rows] = new_positions[kept]
+                rows += 1
+            new[1, rows - 1] += 1
+            kept += 1
+        children[row] = rows - before
+    for i in range(begin, rows):
+        new[2, i] = row_of[new[2, i] + 1]
+    return rows - begin, kept - begin
+
+
+@kernel
+def _number_positions(positions, starts, first, last, base, row_of):
+    """Note for every position the row of the n-gram that begins there."""
+    for row in range(first, last):
+        for i in range(starts[row], starts[row + 1]):
+            row_of[positions[i]] = base + row
+
+
+def _starts(lengths: np.ndarray, base: int = 0) -> np.ndarray:
+    starts = np.empty(len(lengths) + 1, np.int64)
+    starts[0] = base
+    np.cumsum(lengths, out=starts[1:])
+    starts[1:] += base
+    return starts
+
+
+def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, workers: int = 1) -> Ngrams:
+    """Count the n-grams of orders 1 to ``order`` of a stream of symbols (int32, ids below ``n_types``).
+
+    No n-gram reaches beyond the symbol ``end`` (-1: there is no such symbol). Boundary symbols must be in the stream.
+    """
+    if len(symbols) >= 2**31 - order:
+        raise SettingError("a text of more than 2^31 tokens cannot be counted at once")
+    symbols = frozen(symbols, np.int32)
+    positions, starts = np.empty(len(symbols), np.int32), np.zeros(n_types + 1, np.int64)
+    _sort_by_symbol(symbols, n_types, positions, starts)
+    words = np.arange(n_types, dtype=np.int32)
+    levels, row_of = [0, n_types], symbols
+    parts = {
+        "words": [words],
+        "counts": [np.diff(starts).astype(np.int32)],
+        "suffix": [np.full(n_types, ROOT, np.int32)],
+        "first_child": [],
+    }
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        for depth in range(1, order):
+            new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
+            children = np.empty(len(words), np.int32)
+            bounds = chunk_bounds(starts).tolist()
+            chunks = list(pairwise(bounds))
+
+            def extend(chunk, depth=depth, words=words, starts=starts, positions=positions, row_of=row_of,
+                       new=new, new_positions=new_positions, children=children):  # fmt: skip
+                return _extend(symbols, n_types, end, depth, words, starts, positions, row_of, chunk[0], chunk[1],
+                               new, new_positions, children)  # fmt: skip
+
+            sizes = list(pool.map(extend, chunks))
+            origins = [int(starts[first]) for first, _ in chunks]
+            pieces = list(zip(origins, sizes, strict=True))
+            words, counts, suffix = (
+                np.concatenate([_NONE, *(new[i, origin : origin + rows] for origin, (rows, _) in pieces)])
+                for i in range(3)
+            )
+            kept_positions = (new_positions[origin : origin + kept] for origin, (_, kept) in pieces)
+            positions = np.concatenate([_NONE, *kept_positions])
+            parts["first_child"].append(_starts(children, levels[-1])[:-1])
+            parts["words"].append(words)
+            parts["counts"].append(counts)
+            parts["suffix"].append(suffix)
+            starts = _starts(counts)
+            if depth + 1 < order:
+                numbers = np.empty(len(symbols), np.int32)
+                bounds = chunk_bounds(starts).tolist()
+                for future in [
+                    pool.submit(_number_positions, positions, starts, first, last, levels[-1], numbers)
+                    for first, last in pairwise(bounds)
+                ]:
+                    future.result()
+                row_of = frozen(numbers, np.int32)
+            levels.append(levels[-1] + len(words))
+    if levels[-1] >= 2**31:
+        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
+    first_child = np.concatenate([*parts["first_child"], [levels[-1] if order > 1 else 0]])
+    return Ngrams(
+        frozen(np.array(levels), np.int64),
+        frozen(np.concatenate(parts["words"]), np.int32),
+        frozen(first_child, np.int32),
+        frozen(np.concatenate(parts["suffix"]), np.int32),
+        frozen(np.concatenate(parts["counts"]), np.int32),
+    )

@@ -1,0 +1,63 @@
+"""The weights under which right candidates are likely: a log-linear model of ranked lists.
+
+Every item has a pool of candidates with features h; the probability of one is proportional to exp(w.h). The figure is
+the mean log probability of being right, over the items that have a right candidate. It is smooth, so that a few dozen
+gradient steps find its maximum (L-BFGS), and the weights have a scale: the probabilities mean what they say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.engine.optim.mert import Pools
+
+__all__ = ["figure", "maximise", "separates"]
+
+PENALTY = 1e-3
+"""Times the sum of squared weights: keeps weights of features that hardly vary in bounds."""
+
+
+def figure(pools: Pools, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """The penalised mean log probability of right candidates (those whose first statistic is positive), and its
+    gradient, float64 (k,)."""
+    begins, right = pools.starts[:-1], pools.statistics[:, 0] > 0
+    item = np.repeat(np.arange(len(begins)), np.diff(pools.starts))
+    scores = pools.features @ weights
+    right_only = np.where(right, scores, -np.inf)
+    usable = np.logical_or.reduceat(right, begins)
+    n = max(1, int(usable.sum()))
+    all_parts, all_logs = _shares(scores, begins, item)
+    with np.errstate(invalid="ignore"):  # items without a right candidate: not used
+        right_parts, right_logs = _shares(right_only, begins, item)
+    value = (right_logs - all_logs)[usable].sum() / n
+    change = np.where(usable[item], right_parts - all_parts, 0.0)
+    return float(value - PENALTY * weights @ weights), pools.features.T @ change / n - 2.0 * PENALTY * weights
+
+
+def separates(pools: Pools) -> bool:
+    """Whether some item has right and wrong candidates; if none has, the figure is the penalty and nothing else."""
+    right, begins = pools.statistics[:, 0] > 0, pools.starts[:-1]
+    return bool((np.logical_or.reduceat(right, begins) & np.logical_or.reduceat(~right, begins)).any())
+
+
+def _shares(scores: np.ndarray, begins: np.ndarray, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each candidate in its item, and the log of the sum of all exponentials of each item."""
+    tops = np.maximum.reduceat(scores, begins)
+    parts = np.exp(scores - tops[item])
+    totals = np.add.reduceat(parts, begins)
+    return parts / totals[item], tops + np.log(totals)
+
+
+def maximise(pools: Pools, weights: np.ndarray, positive: np.ndarray) -> tuple[float, np.ndarray]:
+    """The best figure, and weights that have it; from ``weights`` on. Those that are ``positive``, bool (k,), do not
+    fall below 0: a log probability that counts against what is probable is a mistake of a small sample."""
+    from scipy.optimize import minimize
+
+    def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = figure(pools, point)
+        return -value, -gradient
+
+    bounds = [(0.0 if above else None, None) for above in positive]
+    start = np.where(positive, np.maximum(weights, 0.0), weights)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
+    return -float(found.fun), np.asarray(found.x)

@@ -1,0 +1,238 @@
+"""Gibbs sampling of a Pitman-Yor language model of a text: fixed order over a trie of n-grams, or variable order.
+
+Fixed order. The n-grams of a text do not change, so nothing is looked up: the row of an n-gram in the trie *is* its
+entry in the pool, and its context's row, plus one, its node (the root is node 0). A sweep goes through the rows and
+lets each word that sits there stand up and sit down again. All that a sample of the model adds to the counts of the
+text is the number of tables of every n-gram: its customers are the words whose context is no longer, and the tables of
+the n-grams that extend it to the left.
+
+Variable order. A sweep goes through the text; every word leaves, chooses the depth of its context and comes back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.engine.ngrams.trie import Ngrams, Tables, log_tables
+from corpuscle.engine.restaurants.hierarchy import reseat, seat
+from corpuscle.engine.restaurants.pool import (
+    CELLS,
+    CHILDREN,
+    DISH,
+    ENTRIES,
+    FREE,
+    FREE_COUNT,
+    FREE_HEAD,
+    LAW,
+    NODE,
+    NODES,
+    NONE,
+    PARENT,
+    SYMBOL,
+    UP,
+    USED,
+    Restaurants,
+    find_child,
+    find_entry,
+    has_cells,
+    has_room,
+    new_pool,
+)
+from corpuscle.engine.restaurants.variable import add_variable, remove_variable
+
+__all__ = [
+    "available_context",
+    "backoff_tables",
+    "count_stops",
+    "customers_of",
+    "direct_counts",
+    "static_pool",
+    "sweep_rows",
+    "sweep_text",
+]
+
+
+# ---- fixed order
+
+
+def direct_counts(ngrams: Ngrams, start: int) -> np.ndarray:
+    """How many words of the text have each n-gram, but no longer one, as context and word: int32 (rows,).
+
+    Nobody predicts the symbol ``start``, so rows that end with it have none.
+    """
+    direct = ngrams.counts.astype(np.int64)
+    longer = np.flatnonzero(ngrams.suffix >= 0)
+    direct -= np.bincount(ngrams.suffix[longer], weights=ngrams.counts[longer], minlength=len(direct)).astype(np.int64)
+    direct[ngrams.words == start] = 0
+    if (direct < 0).any():
+        raise ValueError("the counts of this model contradict one another")
+    return direct.astype(np.int32)
+
+
+def _contexts_of(ngrams: Ngrams) -> np.ndarray:
+    """The row of every row's context, -1 for unigrams: int64 (rows,)."""
+    children = np.repeat(np.arange(len(ngrams.first_child) - 1), np.diff(ngrams.first_child))
+    return np.concatenate([np.full(int(ngrams.levels[1]), -1), children])
+
+
+def static_pool(ngrams: Ngrams, start: int) -> Restaurants:
+    """An empty pool with a node for each context and an entry for each row."""
+    rows, contexts = len(ngrams.words), int(ngrams.levels[-2])
+    pool = new_pool(ngrams.order, nodes=contexts + 1, entries=rows, cells=rows // 50 + 256, indexed=False)
+    context = _contexts_of(ngrams)
+    oldest = np.array(ngrams.words[:contexts], np.int32)
+    for m in range(2, ngrams.order):
+        span = slice(int(ngrams.levels[m - 1]), int(ngrams.levels[m]))
+        oldest[span] = oldest[context[span]]
+    nodes, entries = pool.nodes, pool.entries
+    nodes[0, PARENT] = nodes[0, SYMBOL] = NONE
+    nodes[1:, PARENT] = ngrams.suffix[:contexts] + 1
+    nodes[1:, SYMBOL] = oldest
+    nodes[1:, LAW] = np.repeat(np.arange(1, ngrams.order), np.diff(ngrams.levels)[: ngrams.order - 1])
+    nodes[:, CHILDREN] = np.bincount(nodes[1:, PARENT], minlength=len(nodes))
+    entries[:, NODE] = context + 1
+    entries[:, DISH] = ngrams.words
+    entries[:, UP] = ngrams.suffix
+    entries[:, CELLS] = NONE
+    unused = np.flatnonzero(ngrams.words == start)
+    entries[unused, :] = 0
+    entries[unused, NODE] = FREE
+    entries[unused, DISH] = np.append(unused[1:], NONE)
+    pool.counters[NODES, USED], pool.counters[ENTRIES, USED] = contexts + 1, rows
+    pool.counters[ENTRIES, FREE_HEAD] = unused[0] if len(unused) else NONE
+    pool.counters[ENTRIES, FREE_COUNT] = len(unused)
+    return pool
+
+
+@kernel_bare
+def sweep_rows(pool, direct, base, first, last, done, come, stream):
+    """Reseat the words that sit at the rows ``first`` to ``last`` (``come``: seat them for the first time), the first
+    ``done`` of the first row excepted. Returns ``(last, 0)``, or row and number where there was no more room."""
+    deepest = len(pool.path) - 2
+    for row in range(first, last):
+        while done < direct[row]:
+            if not has_cells(pool, deepest):
+                return row, done
+            if come:
+                seat(pool, np.int64(row), base, stream)
+            else:
+                reseat(pool, np.int64(row), base, stream)
+            done += 1
+        done = np.int64(0)
+    return last, done
+
+
+def customers_of(ngrams: Ngrams, direct: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """The customers of every row, int64 (rows,), in a sample with these tables; ``ValueError`` if there is none."""
+    longer = np.flatnonzero(ngrams.suffix >= 0)
+    customers = direct + np.bincount(ngrams.suffix[longer], weights=tables[longer], minlength=len(tables))
+    if (tables > customers).any() or ((customers > 0) & (tables < 1)).any():
+        raise ValueError("every n-gram with customers has tables, at most as many")
+    return customers.astype(np.int64)
+
+
+@kernel
+def _predict(first_child, suffix, customers, tables, discount, strength, first, last, probability, backoff):
+    """Probabilities of the children of contexts of one order, and what these contexts pass on."""
+    for context in range(first, last):
+        total, occupied = np.int64(0), np.int64(0)
+        for row in range(first_child[context], first_child[context + 1]):
+            total += customers[row]
+            occupied += tables[row]
+        if total == 0:
+            for row in range(first_child[context], first_child[context + 1]):
+                probability[row] = 0.0
+            continue
+        backoff[context] = (strength + discount * occupied) / (strength + total)
+        for row in range(first_child[context], first_child[context + 1]):
+            own = (customers[row] - discount * tables[row]) / (strength + total)
+            below = backoff[context] * probability[suffix[row]]
+            probability[row] = own + below if customers[row] > 0 else 0.0
+
+
+def backoff_tables(
+    ngrams: Ngrams,
+    customers: np.ndarray,
+    tables: np.ndarray,
+    discounts: np.ndarray,
+    strengths: np.ndarray,
+    predictable: np.ndarray,
+) -> Tables:
+    """One sample as a back-off model, exactly: a seen n-gram has its probability, a context passes the rest on.
+
+    ``customers``, ``tables``: (rows,); ``discounts``, ``strengths``: float64 (order,); ``predictable``: bool
+    (n_types,), the symbols that share the base measure evenly.
+    """
+    levels = ngrams.levels.tolist()
+    customers, tables = frozen(customers, np.int64), frozen(tables, np.int32)
+    probability, backoff = np.empty(levels[-1]), np.ones(levels[-2])
+    unigrams = slice(0, levels[1])
+    total, occupied = customers[unigrams].sum(), tables[unigrams].astype(np.int64).sum()
+    own = (customers[unigrams] - discounts[0] * tables[unigrams]) / (strengths[0] + total)
+    rest = (strengths[0] + discounts[0] * occupied) / (strengths[0] + total)
+    probability[unigrams] = np.where(predictable, own + rest / predictable.sum(), 0.0)
+    for m in range(1, ngrams.order):
+        for first in range(levels[m - 1], levels[m], 1 << 19):
+            _predict(
+                ngrams.first_child, ngrams.suffix, customers, tables, float(discounts[m]), float(strengths[m]),
+                first, min(first + (1 << 19), levels[m]), probability, backoff,
+            )  # fmt: skip
+    return log_tables(ngrams, probability, backoff)
+
+
+# ---- variable order
+
+
+@kernel
+def _available_context(symbols, start, deepest, out):
+    length = 0
+    for i in range(len(symbols)):
+        if symbols[i] == start:
+            length = 0
+        out[i] = min(length, deepest)
+        length += 1
+
+
+def available_context(symbols: np.ndarray, start: int, deepest: int) -> np.ndarray:
+    """How many symbols before each belong to its sentence, ``start`` included, at most ``deepest``: uint8."""
+    out = np.empty(len(symbols), np.uint8)
+    _available_context(frozen(symbols, np.int32), start, deepest, out)
+    return out
+
+
+@kernel_bare
+def sweep_text(pool, root, symbols, available, depths, start, base, first, last, come, stream):
+    """Let the symbols ``first`` to ``last`` (all but ``start``) choose their depths anew, or for the first time
+    (``come``). ``depths``: uint8 (n_symbols,), kept up to date. Returns ``last``, or where there was no more room."""
+    deepest = len(pool.path) - 2
+    for i in range(first, last):
+        dish = np.int64(symbols[i])
+        if dish == start:
+            continue
+        if not has_room(pool, deepest):
+            return i
+        if not come:
+            remove_variable(pool, root, symbols, i, np.int64(depths[i]), dish, stream)
+        depths[i] = add_variable(pool, root, symbols, i, np.int64(available[i]), dish, base, stream)
+    return last
+
+
+@kernel_bare
+def count_stops(pool, root, symbols, available, depths, start, counts):
+    """``counts[entry]`` += the words that sit there according to ``depths``; whether all of them have a place."""
+    for i in range(len(symbols)):
+        if symbols[i] == start:
+            continue
+        if depths[i] > available[i]:
+            return False
+        node = np.int64(root)
+        for m in range(depths[i]):
+            node = find_child(pool, node, np.int64(symbols[i - 1 - m]))
+            if node < 0:
+                return False
+        entry = find_entry(pool, node, np.int64(symbols[i]))
+        if entry < 0:
+            return False
+        counts[entry] += 1
+    return True

@@ -1,0 +1,400 @@
+"""Hierarchical Pitman-Yor processes as Chinese restaurants in flat arrays.
+
+A *node* is a restaurant (a context), an *entry* is a dish in it (a word after that context). Customers of an entry sit
+at tables; every table of an entry is one customer of the same dish in the parent restaurant, and the tables of a root
+are draws from the base measure. With c customers, t tables, discount d and strength s of the node:
+
+    P(w | u) = (c_uw - d t_uw) / (s + c_u) + (s + d t_u) / (s + c_u) * P(w | parent of u),    P(w | above a root) = base
+
+One pool holds any number of hierarchies (words, characters, a hierarchy for each topic, two-dish switches): each has a
+root made by ``new_root(pool, law)``. A *law* is a row of ``pool.discounts`` and ``pool.strengths``; a child's law is
+its parent's plus one, so laws are depths, shared by all hierarchies whose roots have the same law. The base probability
+of a dish is an argument of every call: it may be constant, or come from another model inside the caller's kernel.
+
+What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishes and symbols are integers from 0 on):
+
+- nodes: ``find_child``, ``make_child``, ``find_context`` and ``make_context`` (most recent symbol first), ``release``;
+- whole customers: ``add(pool, node, dish, base, stream)`` and ``remove(pool, node, dish, stream)`` follow the tables up
+  the tree. They return whether a table was opened (closed) at the root: there a caller adds (removes) what stands below
+  the root, such as the spelling of a word. ``seat``, ``unseat`` do the same from an entry that the caller remembers;
+  ``reseat`` is both at once, for Gibbs sweeps that change no dish: it never frees or makes nodes and entries;
+- prediction, without writing, so safe in threads: ``probability(pool, node, dish, base)``, and its parts
+  ``own_share`` (the first term) and ``passed_on`` (the factor of the second);
+- variable depth, where every customer stops at a depth of its own: ``engine.restaurants.variable``;
+- one restaurant only, for models whose tables have other parents: ``find_entry``, ``entry_of``, ``drop_entry``,
+  ``join_table``, ``open_table``, ``leave_table``, for moves of whole tables ``take_table``, ``place_table``, and where
+  it must be known or undone what happened ``joined_size``, ``left_size``, ``resize_table``.
+
+Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
+come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
+``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``new_pool`` makes a pool;
+``engine.restaurants.seating`` samples discounts and strengths, verifies a pool, and keeps it in arrays.
+
+Speed. All kernels here are ``kernel_bare``, and kernels that call them should be, too: with references to the arrays of
+the pool counted, a sweep takes eight times as long. Such a kernel allocates nothing; pass it its buffers.
+
+Table sizes. Tables of one customer are counted (``SINGLES``); if only one table is larger, its size follows from the
+totals; only from two larger tables on is there a list of *cells* (size, number of tables of that size), largest first.
+So nearly all entries of a text need no cell, and frequent ones need one for each distinct size, not for each table.
+
+Teh (2006).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants.pool import (
+    CELL_ROWS,
+    CELLS,
+    COUNT,
+    CUSTOMERS,
+    LAW,
+    NEXT,
+    NODE,
+    NONE,
+    PARENT,
+    SINGLES,
+    SIZE,
+    TABLES,
+    UP,
+    Restaurants,
+    drop_entry,
+    entry_of,
+    find_child,
+    find_context,
+    find_entry,
+    give_back,
+    grown,
+    has_cells,
+    has_room,
+    make_child,
+    make_context,
+    new_pool,
+    new_root,
+    release,
+    take,
+)
+from corpuscle.random import below, uniform
+
+__all__ = [
+    "Restaurants",
+    "add",
+    "drop_entry",
+    "entry_of",
+    "find_child",
+    "find_context",
+    "find_entry",
+    "grown",
+    "has_cells",
+    "has_room",
+    "join_table",
+    "joined_size",
+    "leave_table",
+    "left_size",
+    "make_child",
+    "make_context",
+    "new_pool",
+    "new_root",
+    "open_table",
+    "own_share",
+    "passed_on",
+    "place_table",
+    "probability",
+    "release",
+    "remove",
+    "reseat",
+    "resize_table",
+    "seat",
+    "take_table",
+    "unseat",
+]
+
+
+# ---- the tables of one entry
+
+
+@kernel_bare
+def _insert_size(pool, entry, size):
+    """One more table of this size (2 or more) in the list of cells."""
+    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
+    while at >= 0 and cells[at, SIZE] > size:
+        before, at = at, np.int64(cells[at, NEXT])
+    if at >= 0 and cells[at, SIZE] == size:
+        cells[at, COUNT] += 1
+        return
+    new = take(pool.counters, CELL_ROWS, cells)
+    cells[new, SIZE], cells[new, COUNT], cells[new, NEXT] = size, 1, at
+    if before < 0:
+        pool.entries[entry, CELLS] = new
+    else:
+        cells[before, NEXT] = new
+
+
+@kernel_bare
+def _delete_size(pool, entry, size):
+    """One table of this size less in the list of cells."""
+    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
+    while cells[at, SIZE] != size:
+        before, at = at, np.int64(cells[at, NEXT])
+    cells[at, COUNT] -= 1
+    if cells[at, COUNT] == 0:
+        after = cells[at, NEXT]
+        if before < 0:
+            pool.entries[entry, CELLS] = after
+        else:
+            cells[before, NEXT] = after
+        give_back(pool.counters, CELL_ROWS, cells, at)
+
+
+@kernel_bare
+def place_table(pool, entry, size):
+    """Put a table with its customers into an entry; the customer above is the caller's business."""
+    entries = pool.entries
+    if size == 1:
+        entries[entry, SINGLES] += 1
+    else:
+        larger = entries[entry, TABLES] - entries[entry, SINGLES]
+        if larger == 1:
+            _insert_size(pool, entry, np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES]))
+        if larger >= 1:
+            _insert_size(pool, entry, size)
+    node = entries[entry, NODE]
+    entries[entry, CUSTOMERS] += size
+    entries[entry, TABLES] += 1
+    pool.nodes[node, CUSTOMERS] += size
+    pool.nodes[node, TABLES] += 1
+
+
+@kernel_bare
+def _take_table(pool, entry, size):
+    """Take a table of a known size out of an entry."""
+    entries = pool.entries
+    if size == 1:
+        entries[entry, SINGLES] -= 1
+    else:
+        larger = entries[entry, TABLES] - entries[entry, SINGLES]
+        if larger >= 2:
+            _delete_size(pool, entry, size)
+        if larger == 2:
+            _delete_size(pool, entry, np.int64(pool.cells[entries[entry, CELLS], SIZE]))
+    node = entries[entry, NODE]
+    entries[entry, CUSTOMERS] -= size
+    entries[entry, TABLES] -= 1
+    pool.nodes[node, CUSTOMERS] -= size
+    pool.nodes[node, TABLES] -= 1
+
+
+@kernel_bare
+def take_table(pool, entry, stream):
+    """Take one of the tables of an entry, each with the same probability, out of it: its size."""
+    entries = pool.entries
+    left = below(stream, np.int64(entries[entry, TABLES])) - entries[entry, SINGLES]
+    size = np.int64(1)
+    if left >= 0:
+        at = np.int64(entries[entry, CELLS])
+        if at < 0:
+            size = np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
+        else:
+            while left >= pool.cells[at, COUNT]:
+                left -= pool.cells[at, COUNT]
+                at = np.int64(pool.cells[at, NEXT])
+            size = np.int64(pool.cells[at, SIZE])
+    _take_table(pool, entry, size)
+    return size
+
+
+@kernel_bare
+def open_table(pool, entry):
+    """A customer sits down at a new table."""
+    place_table(pool, entry, np.int64(1))
+
+
+@kernel_bare
+def joined_size(pool, entry, stream):
+    """The size of the table of an entry that a customer joins, drawn with weights size - discount."""
+    entries, cells = pool.entries, pool.cells
+    singles, at = entries[entry, SINGLES], np.int64(entries[entry, CELLS])
+    size = np.int64(1)
+    if entries[entry, TABLES] > singles:
+        size = np.int64(entries[entry, CUSTOMERS] - singles)
+        if singles or at >= 0:
+            discount = pool.discounts[pool.nodes[entries[entry, NODE], LAW]]
+            left = uniform(stream) * (entries[entry, CUSTOMERS] - discount * entries[entry, TABLES])
+            left -= singles * (1.0 - discount)
+            if left < 0.0:
+                size = np.int64(1)
+            elif at >= 0:
+                left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
+                while left >= 0.0 and cells[at, NEXT] >= 0:
+                    at = np.int64(cells[at, NEXT])
+                    left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
+                size = np.int64(cells[at, SIZE])
+    return size
+
+
+@kernel_bare
+def left_size(pool, entry, stream):
+    """The size of the table of an entry that a customer leaves; each customer has the same probability."""
+    entries, cells = pool.entries, pool.cells
+    left = below(stream, np.int64(entries[entry, CUSTOMERS])) - entries[entry, SINGLES]
+    if left < 0:
+        return np.int64(1)
+    at = np.int64(entries[entry, CELLS])
+    if at < 0:
+        return np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
+    while left >= np.int64(cells[at, SIZE]) * cells[at, COUNT]:
+        left -= np.int64(cells[at, SIZE]) * cells[at, COUNT]
+        at = np.int64(cells[at, NEXT])
+    return np.int64(cells[at, SIZE])
+
+
+@kernel_bare
+def resize_table(pool, entry, size, new_size):
+    """A table of an entry gets another size; 0: it comes, or goes."""
+    if size > 0:
+        _take_table(pool, entry, size)
+    if new_size > 0:
+        place_table(pool, entry, new_size)
+
+
+@kernel_bare
+def join_table(pool, entry, stream):
+    """A customer joins one of the tables of an entry, with weights size - discount."""
+    size = joined_size(pool, entry, stream)
+    _take_table(pool, entry, size)
+    place_table(pool, entry, size + 1)
+
+
+@kernel_bare
+def leave_table(pool, entry, stream):
+    """One of the customers of an entry, each with the same probability, leaves: whether its table is gone with it."""
+    size = left_size(pool, entry, stream)
+    _take_table(pool, entry, size)
+    if size > 1:
+        place_table(pool, entry, size - 1)
+    return size == 1
+
+
+# ---- prediction
+
+
+@kernel_bare
+def own_share(pool, node, entry):
+    """What a node itself gives to a dish: (c_uw - d t_uw) / (s + c_u); ``entry`` may be NONE."""
+    if entry < 0 or pool.entries[entry, CUSTOMERS] == 0:
+        return 0.0
+    law = pool.nodes[node, LAW]
+    mass = pool.entries[entry, CUSTOMERS] - pool.discounts[law] * pool.entries[entry, TABLES]
+    return mass / (pool.strengths[law] + pool.nodes[node, CUSTOMERS])
+
+
+@kernel_bare
+def passed_on(pool, node):
+    """What a node leaves to its parent: (s + d t_u) / (s + c_u), 1 if it is empty."""
+    customers = pool.nodes[node, CUSTOMERS]
+    if customers == 0:
+        return 1.0
+    law = pool.nodes[node, LAW]
+    return (pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]) / (pool.strengths[law] + customers)
+
+
+@kernel_bare
+def probability(pool, node, dish, base):
+    """P(dish | node), where ``base`` is its probability above the root."""
+    total, weight, entry = 0.0, 1.0, np.int64(NONE)
+    node = np.int64(node)
+    while node >= 0:
+        entry = find_entry(pool, node, dish) if entry < 0 else np.int64(pool.entries[entry, UP])
+        total += weight * own_share(pool, node, entry)
+        weight *= passed_on(pool, node)
+        node = np.int64(pool.nodes[node, PARENT])
+    return total + weight * base
+
+
+# ---- whole customers
+
+
+@kernel_bare
+def _fill_parents(pool, entry, base):
+    """``work[0, k]`` := the probability of the dish above the k-th entry of the chain from ``entry`` to the root."""
+    work, depth = pool.work, 0
+    while entry >= 0:
+        node = np.int64(pool.entries[entry, NODE])
+        work[0, depth] = own_share(pool, node, entry)
+        work[1, depth] = passed_on(pool, node)
+        depth += 1
+        entry = np.int64(pool.entries[entry, UP])
+    here = np.float64(base)
+    for k in range(depth - 1, -1, -1):
+        here, work[0, k] = work[0, k] + work[1, k] * here, here
+
+
+@kernel_bare
+def seat(pool, entry, base, stream):
+    """A customer comes to an entry, and for each new table one to the entry above: whether a root opened a table."""
+    entry, level = np.int64(entry), -1
+    while entry >= 0:
+        customers = pool.entries[entry, CUSTOMERS]
+        opens = customers == 0
+        if not opens:
+            node = pool.entries[entry, NODE]
+            law = pool.nodes[node, LAW]
+            joining = customers - pool.discounts[law] * pool.entries[entry, TABLES]
+            opening = pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]
+            draw = uniform(stream)
+            # The probability above is at most one: often that decides, and the entries above need not be looked at.
+            if draw * (joining + opening) >= joining:
+                if level < 0:
+                    _fill_parents(pool, entry, base)
+                    level = 0
+                opens = draw * (joining + opening * pool.work[0, level]) >= joining
+        if not opens:
+            join_table(pool, entry, stream)
+            return False
+        open_table(pool, entry)
+        entry = np.int64(pool.entries[entry, UP])
+        if level >= 0:
+            level += 1
+    return True
+
+
+@kernel_bare
+def unseat(pool, entry, stream):
+    """A customer of an entry goes, and for each table that closes one above: whether a root closed a table."""
+    entry = np.int64(entry)
+    while entry >= 0:
+        closed = leave_table(pool, entry, stream)
+        up = np.int64(pool.entries[entry, UP])
+        if pool.entries[entry, CUSTOMERS] == 0:
+            drop_entry(pool, entry)
+        if not closed:
+            return False
+        entry = up
+    return True
+
+
+@kernel_bare
+def reseat(pool, entry, base, stream):
+    """A customer of an entry stands up and sits down again: by how much the root's tables of the dish changed.
+
+    Entries that are empty in between are full again at the end, so nothing is freed.
+    """
+    at, closed = np.int64(entry), True
+    while at >= 0 and closed:
+        closed = leave_table(pool, at, stream)
+        at = np.int64(pool.entries[at, UP])
+    return np.int64(seat(pool, entry, base, stream)) - np.int64(closed)
+
+
+@kernel_bare
+def add(pool, node, dish, base, stream):
+    """A customer with a dish comes to a node: whether the root opened a table (drew the dish from the base)."""
+    return seat(pool, entry_of(pool, node, dish, True), base, stream)
+
+
+@kernel_bare
+def remove(pool, node, dish, stream):
+    """A customer with a dish leaves a node: whether the root closed a table."""
+    return unseat(pool, find_entry(pool, node, dish), stream)

@@ -1,0 +1,367 @@
+"""The arrays behind ``engine.restaurants.hierarchy``: nodes and entries in a pool, found by hashing, freed and reused.
+
+Everything is rows of integers, so that a restaurant and its totals share a cache line. Items are found by open
+addressing with linear probing; an item that goes leaves no tombstone. Free rows are chained and taken first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.random import mix
+
+__all__ = [
+    "Restaurants",
+    "drop_entry",
+    "entry_of",
+    "find_child",
+    "find_context",
+    "find_entry",
+    "grown",
+    "has_cells",
+    "has_room",
+    "indexed_anew",
+    "make_child",
+    "make_context",
+    "new_pool",
+    "new_root",
+    "release",
+]
+
+# Columns of nodes and entries. The first two are the key by which an item is found; free items have FREE in the first
+# column and the next free item in the second.
+PARENT, SYMBOL, LAW, CUSTOMERS, TABLES, CHILDREN, STOPS, PASSES = range(8)
+NODE, DISH, UP, _CUSTOMERS, _TABLES, SINGLES, CELLS, OWN = range(8)
+# Columns of cells.
+SIZE, COUNT, NEXT = range(3)
+# Rows of ``counters`` (nodes, entries, cells) and its columns.
+NODES, ENTRIES, CELL_ROWS = range(3)
+USED, FREE_HEAD, FREE_COUNT = range(3)
+
+NONE, FREE = -1, -2
+
+
+class Restaurants(NamedTuple):
+    """A pool of restaurants.
+
+    - ``nodes``: int32 (node_room, 8): PARENT (NONE: a root), SYMBOL (by which it extends its parent), LAW, CUSTOMERS,
+      TABLES, CHILDREN (how many child nodes), STOPS and PASSES (variable depth: customers that stopped here or went
+      deeper);
+    - ``entries``: int32 (entry_room, 8): NODE, DISH, UP (the entry of the same dish in the parent node, NONE in roots),
+      CUSTOMERS, TABLES, SINGLES (tables of one customer), CELLS (first cell or NONE), OWN (the caller's; 0 at birth);
+    - ``cells``: int32 (cell_room, 3): SIZE, COUNT, NEXT;
+    - ``node_index``, ``entry_index``: int32 (power of two), open addressing by (parent, symbol) and (node, dish); of
+      length 1 in a pool whose items nobody looks up;
+    - ``counters``: int64 (3, 3), for nodes, entries and cells how many rows have been used, the first free one among
+      them (NONE), and how many are free;
+    - ``discounts``, ``strengths``: float64 (laws,);
+    - ``stop_prior``: float64 (2,), the Beta prior of stopping at a node against going deeper;
+    - ``work``: float64 (3, deepest + 2) and ``path``: int32 (deepest + 2,), room for the calls that write.
+    """
+
+    nodes: np.ndarray
+    entries: np.ndarray
+    cells: np.ndarray
+    node_index: np.ndarray
+    entry_index: np.ndarray
+    counters: np.ndarray
+    discounts: np.ndarray
+    strengths: np.ndarray
+    stop_prior: np.ndarray
+    work: np.ndarray
+    path: np.ndarray
+
+
+def _index_size(room: int) -> int:
+    return 1 << max(3, (2 * room - 1).bit_length())
+
+
+def new_pool(
+    laws: int,
+    *,
+    deepest: int | None = None,
+    nodes: int = 1 << 10,
+    entries: int = 1 << 10,
+    cells: int = 1 << 8,
+    indexed: bool = True,
+    discount: float = 0.5,
+    strength: float = 1.0,
+    stop_prior: tuple[float, float] = (4.0, 1.0),
+) -> Restaurants:
+    """An empty pool with room for so many items; ``deepest`` is the greatest depth of a node (default: laws - 1).
+
+    ``indexed=False`` is for static pools whose nodes and entries the caller numbers itself and never looks up.
+    """
+    deepest = laws - 1 if deepest is None else deepest
+    counters = np.zeros((3, 3), np.int64)
+    counters[:, FREE_HEAD] = NONE
+    return Restaurants(
+        np.zeros((nodes, 8), np.int32),
+        np.zeros((entries, 8), np.int32),
+        np.zeros((cells, 3), np.int32),
+        np.full(_index_size(nodes) if indexed else 1, NONE, np.int32),
+        np.full(_index_size(entries) if indexed else 1, NONE, np.int32),
+        counters,
+        np.full(laws, discount),
+        np.full(laws, strength),
+        np.array(stop_prior, np.float64),
+        np.zeros((3, deepest + 2)),
+        np.zeros(deepest + 2, np.int32),
+    )
+
+
+def _longer(array: np.ndarray, length: int) -> np.ndarray:
+    result = np.zeros((length, *array.shape[1:]), array.dtype)
+    result[: len(array)] = array
+    return result
+
+
+def grown(pool: Restaurants, customers: int = 1) -> Restaurants:
+    """A pool with the same content and more room, half as much again of whatever is nearly used up; so many customers
+    can come and go then.
+
+    A static pool, without indices, gets more cells only.
+    """
+    replaced = {}
+    static = len(pool.entry_index) == 1
+    needed = customers * len(pool.path)
+    for row, (name, least) in enumerate((("nodes", needed), ("entries", needed), ("cells", 4 * needed))):
+        if static and name != "cells":
+            continue
+        array = getattr(pool, name)
+        available = len(array) - pool.counters[row, USED] + pool.counters[row, FREE_COUNT]
+        if available > max(least, len(array) // 4 + 2 * pool.work.shape[1]):
+            continue
+        longer = _longer(array, len(array) + max(least, len(array) // 2 + 4 * pool.work.shape[1] + 64))
+        if len(longer) >= 2**31:
+            raise ValueError(f"more than 2^31 {name} in one pool")
+        replaced[name] = longer
+    pool = pool._replace(**replaced)
+    return indexed_anew(pool) if replaced.keys() & {"nodes", "entries"} else pool
+
+
+def indexed_anew(pool: Restaurants) -> Restaurants:
+    """The same pool with indices that fit its room."""
+    pool = pool._replace(
+        node_index=np.full(_index_size(len(pool.nodes)), NONE, np.int32),
+        entry_index=np.full(_index_size(len(pool.entries)), NONE, np.int32),
+    )
+    _fill_indices(pool)
+    return pool
+
+
+# ---- finding nodes and entries
+
+
+@kernel_bare
+def _slot(index, first, second):
+    key = (np.uint64(np.uint32(first)) << np.uint64(32)) | np.uint64(np.uint32(second))
+    return np.int64(mix(key) & np.uint64(len(index) - 1))
+
+
+@kernel_bare
+def _find(index, items, first, second):
+    """The item with this key, or NONE."""
+    slot = _slot(index, first, second)
+    while True:
+        item = np.int64(index[slot])
+        if item < 0 or (items[item, 0] == first and items[item, 1] == second):
+            return item
+        slot = (slot + 1) & (len(index) - 1)
+
+
+@kernel_bare
+def _enter(index, items, item):
+    slot = _slot(index, np.int64(items[item, 0]), np.int64(items[item, 1]))
+    while index[slot] >= 0:
+        slot = (slot + 1) & (len(index) - 1)
+    index[slot] = item
+
+
+@kernel_bare
+def _erase(index, items, item):
+    """Take an item out of the index; those behind it move up, so that no gap hides them."""
+    last = len(index) - 1
+    gap = _slot(index, np.int64(items[item, 0]), np.int64(items[item, 1]))
+    while index[gap] != item:
+        gap = (gap + 1) & last
+    at = gap
+    while True:
+        at = (at + 1) & last
+        other = np.int64(index[at])
+        if other < 0:
+            break
+        home = _slot(index, np.int64(items[other, 0]), np.int64(items[other, 1]))
+        if ((at - home) & last) >= ((at - gap) & last):
+            index[gap] = other
+            gap = at
+    index[gap] = NONE
+
+
+@kernel_bare
+def _fill_indices(pool):
+    for node in range(pool.counters[NODES, USED]):
+        if pool.nodes[node, PARENT] >= 0:
+            _enter(pool.node_index, pool.nodes, node)
+    for entry in range(pool.counters[ENTRIES, USED]):
+        if pool.entries[entry, NODE] >= 0:
+            _enter(pool.entry_index, pool.entries, entry)
+
+
+@kernel_bare
+def take(counters, row, items):
+    """The number of a free item."""
+    head = counters[row, FREE_HEAD]
+    if head >= 0:
+        counters[row, FREE_HEAD] = items[head, 1]
+        counters[row, FREE_COUNT] -= 1
+        return head
+    counters[row, USED] += 1
+    return counters[row, USED] - 1
+
+
+@kernel_bare
+def give_back(counters, row, items, item):
+    """Return an item to the free ones."""
+    items[item, 0] = FREE
+    items[item, 1] = counters[row, FREE_HEAD]
+    counters[row, FREE_HEAD] = item
+    counters[row, FREE_COUNT] += 1
+
+
+@kernel_bare
+def has_cells(pool, depth):
+    """The same where no node and no entry is made, as in ``reseat``."""
+    return len(pool.cells) - pool.counters[CELL_ROWS, USED] + pool.counters[CELL_ROWS, FREE_COUNT] >= 4 * (depth + 2)
+
+
+@kernel_bare
+def has_room(pool, depth):
+    """Whether one customer can come and one can go in hierarchies of this depth."""
+    levels = depth + 2
+    counters = pool.counters
+    return (
+        len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= levels
+        and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= levels
+        and has_cells(pool, depth)
+    )
+
+
+@kernel_bare
+def _new_node(pool, parent, symbol, law):
+    node = take(pool.counters, NODES, pool.nodes)
+    pool.nodes[node, :] = 0
+    pool.nodes[node, PARENT] = parent
+    pool.nodes[node, SYMBOL] = symbol
+    pool.nodes[node, LAW] = law
+    return node
+
+
+@kernel_bare
+def new_root(pool, law):
+    """A new hierarchy: the number of its root, which stays until the pool is thrown away."""
+    return _new_node(pool, NONE, NONE, law)
+
+
+@kernel_bare
+def find_child(pool, node, symbol):
+    """The node that extends this one by a symbol, or NONE."""
+    return _find(pool.node_index, pool.nodes, np.int64(node), np.int64(symbol))
+
+
+@kernel_bare
+def make_child(pool, node, symbol):
+    """The node that extends this one by a symbol, made if there is none."""
+    child = find_child(pool, node, symbol)
+    if child < 0:
+        child = _new_node(pool, node, symbol, pool.nodes[node, LAW] + 1)
+        _enter(pool.node_index, pool.nodes, child)
+        pool.nodes[node, CHILDREN] += 1
+    return child
+
+
+@kernel_bare
+def find_context(pool, root, symbols, position, length):
+    """The deepest existing node for the ``length`` symbols before ``symbols[position]``, the last of them first."""
+    node = np.int64(root)
+    for m in range(length):
+        child = find_child(pool, node, np.int64(symbols[position - 1 - m]))
+        if child < 0:
+            break
+        node = child
+    return node
+
+
+@kernel_bare
+def make_context(pool, root, symbols, position, length):
+    """The node for the ``length`` symbols before ``symbols[position]``, made if need be."""
+    node = np.int64(root)
+    for m in range(length):
+        node = make_child(pool, node, np.int64(symbols[position - 1 - m]))
+    return node
+
+
+@kernel_bare
+def release(pool, node):
+    """Free a node if nothing is left in it, and then its ancestors likewise; roots stay."""
+    nodes = pool.nodes
+    while nodes[node, PARENT] >= 0:
+        if nodes[node, CUSTOMERS] or nodes[node, CHILDREN] or nodes[node, STOPS] or nodes[node, PASSES]:
+            return
+        parent = np.int64(nodes[node, PARENT])
+        _erase(pool.node_index, nodes, node)
+        give_back(pool.counters, NODES, nodes, node)
+        nodes[parent, CHILDREN] -= 1
+        node = parent
+
+
+@kernel_bare
+def find_entry(pool, node, dish):
+    """The entry of a dish in a node, or NONE."""
+    return _find(pool.entry_index, pool.entries, np.int64(node), np.int64(dish))
+
+
+@kernel_bare
+def _new_entry(pool, node, dish):
+    entry = take(pool.counters, ENTRIES, pool.entries)
+    pool.entries[entry, :] = 0
+    pool.entries[entry, NODE] = node
+    pool.entries[entry, DISH] = dish
+    pool.entries[entry, UP] = NONE
+    pool.entries[entry, CELLS] = NONE
+    _enter(pool.entry_index, pool.entries, entry)
+    return entry
+
+
+@kernel_bare
+def entry_of(pool, node, dish, linked):
+    """The entry of a dish in a node, made if there is none. ``linked``: so are those of its ancestors, as the first
+    customer of a dish always opens a table; without it UP stays NONE, for models with other parents."""
+    first = find_entry(pool, node, dish)
+    if first >= 0:
+        return first
+    first = _new_entry(pool, node, dish)
+    entry = first
+    while linked and pool.nodes[node, PARENT] >= 0:
+        node = np.int64(pool.nodes[node, PARENT])
+        up = find_entry(pool, node, dish)
+        found = up >= 0
+        if not found:
+            up = _new_entry(pool, node, dish)
+        pool.entries[entry, UP] = up
+        if found:
+            break
+        entry = up
+    return first
+
+
+@kernel_bare
+def drop_entry(pool, entry):
+    """Free an entry that has no customers, and its node if that is empty now."""
+    node = np.int64(pool.entries[entry, NODE])
+    _erase(pool.entry_index, pool.entries, entry)
+    give_back(pool.counters, ENTRIES, pool.entries, entry)
+    release(pool, node)

@@ -1,0 +1,385 @@
+"""What is asked about a whole pool of restaurants: its parameters, its probability, its soundness, its arrays.
+
+Discounts and strengths are sampled by auxiliary variables (Teh 2006), separately for each law. Priors: a discount is
+uniform, a strength Gamma(1, 1). For every restaurant with two or more customers x ~ Beta(s + 1, c - 1); for its i-th
+table from the second on y ~ Bernoulli(s / (s + d i)); for the j-th customer of a table from the second on
+z ~ Bernoulli((j - 1) / (j - d)); then
+
+    d ~ Beta(1 + sum (1 - y), 1 + sum (1 - z)),     s ~ Gamma(1 + sum y, rate 1 - sum log x)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants.pool import (
+    CELL_ROWS,
+    CELLS,
+    CHILDREN,
+    COUNT,
+    CUSTOMERS,
+    DISH,
+    ENTRIES,
+    FREE,
+    FREE_HEAD,
+    LAW,
+    NEXT,
+    NODE,
+    NODES,
+    NONE,
+    PARENT,
+    PASSES,
+    SINGLES,
+    SIZE,
+    STOPS,
+    SYMBOL,
+    TABLES,
+    UP,
+    USED,
+    Restaurants,
+    find_child,
+    find_entry,
+    indexed_anew,
+    new_pool,
+)
+from corpuscle.random import Random, beta, gamma, uniform
+
+__all__ = ["from_arrays", "log_seating", "sample_parameters", "to_arrays", "verify", "verify_free", "verify_sizes"]
+
+_CHUNK = 1 << 17
+_OPENED, _REPEATED, _LOG_X, _JOINED = range(4)
+"""Columns of the sums for each law: of y, of 1 - y, of log x, of 1 - z."""
+
+_HIGHEST = 1.0 - 1e-9
+"""No discount comes closer to one: at one itself a table would have no weight."""
+
+
+# ---- parameters
+
+
+@kernel_bare
+def _restaurant_sums(pool, first, last, sums, stream):
+    for node in range(first, last):
+        customers, tables = pool.nodes[node, CUSTOMERS], pool.nodes[node, TABLES]
+        if pool.nodes[node, PARENT] == FREE or customers < 2:
+            continue
+        law = pool.nodes[node, LAW]
+        discount, strength = pool.discounts[law], pool.strengths[law]
+        sums[law, _LOG_X] += math.log(beta(stream, strength + 1.0, customers - 1.0))
+        for i in range(1, tables):
+            if uniform(stream) * (strength + discount * i) < strength:
+                sums[law, _OPENED] += 1.0
+            else:
+                sums[law, _REPEATED] += 1.0
+
+
+@kernel_bare
+def _joined(stream, discount, size):
+    """Sum of 1 - z over the customers of one table of two or more; the second customer always has z = 0."""
+    total = 1.0
+    for j in range(2, size):
+        if uniform(stream) * (j - discount) >= j - 1:
+            total += 1.0
+    return total
+
+
+@kernel_bare
+def _table_sums(pool, first, last, sums, stream):
+    for entry in range(first, last):
+        if pool.entries[entry, NODE] < 0:
+            continue
+        larger = pool.entries[entry, TABLES] - pool.entries[entry, SINGLES]
+        if larger == 0:
+            continue
+        law = pool.nodes[pool.entries[entry, NODE], LAW]
+        discount = pool.discounts[law]
+        if larger == 1:
+            size = np.int64(pool.entries[entry, CUSTOMERS] - pool.entries[entry, SINGLES])
+            sums[law, _JOINED] += _joined(stream, discount, size)
+            continue
+        at = pool.entries[entry, CELLS]
+        while at >= 0:
+            for _ in range(pool.cells[at, COUNT]):
+                sums[law, _JOINED] += _joined(stream, discount, np.int64(pool.cells[at, SIZE]))
+            at = pool.cells[at, NEXT]
+
+
+@kernel_bare
+def _draw(sums, law, stream):
+    discount = beta(stream, 1.0 + sums[law, _REPEATED], 1.0 + sums[law, _JOINED])
+    strength = gamma(stream, 1.0 + sums[law, _OPENED]) / (1.0 - sums[law, _LOG_X])
+    return discount, strength
+
+
+def sample_parameters(
+    pool: Restaurants, seed: int, iteration: int, *, laws: Sequence[int] | None = None, discounts: bool = True
+) -> None:
+    """Draw the discounts and strengths of some laws (default: all) given the seating, in place.
+
+    ``discounts=False`` leaves the discounts as they are (0 for Dirichlet processes) and draws the strengths only.
+    """
+    stream = Random(seed, "restaurants.parameters", iteration).array()
+    sums = np.zeros((len(pool.discounts), 4))
+    for first in range(0, int(pool.counters[NODES, USED]), _CHUNK):
+        _restaurant_sums(pool, first, min(first + _CHUNK, int(pool.counters[NODES, USED])), sums, stream)
+    for first in range(0, int(pool.counters[ENTRIES, USED]), _CHUNK):
+        _table_sums(pool, first, min(first + _CHUNK, int(pool.counters[ENTRIES, USED])), sums, stream)
+    for law in range(len(pool.discounts)) if laws is None else laws:
+        discount, strength = _draw(sums, law, stream)
+        if discounts:
+            pool.discounts[law] = min(discount, _HIGHEST)
+        pool.strengths[law] = strength
+
+
+# ---- probability
+
+
+@kernel_bare
+def _log_restaurants(pool, first, last):
+    total = 0.0
+    for node in range(first, last):
+        tables, customers = pool.nodes[node, TABLES], pool.nodes[node, CUSTOMERS]
+        if pool.nodes[node, PARENT] == FREE or customers == 0:
+            continue
+        discount, strength = pool.discounts[pool.nodes[node, LAW]], pool.strengths[pool.nodes[node, LAW]]
+        if discount > 0.0:
+            total += (tables - 1) * math.log(discount)
+            total += math.lgamma(strength / discount + tables) - math.lgamma(strength / discount + 1.0)
+        else:
+            total += (tables - 1) * math.log(strength)
+        total -= math.lgamma(strength + customers) - math.lgamma(strength + 1.0)
+    return total
+
+
+@kernel_bare
+def _log_tables(pool, first, last):
+    total = 0.0
+    for entry in range(first, last):
+        if pool.entries[entry, NODE] < 0:
+            continue
+        discount = pool.discounts[pool.nodes[pool.entries[entry, NODE], LAW]]
+        larger = pool.entries[entry, TABLES] - pool.entries[entry, SINGLES]
+        if larger == 1:
+            size = pool.entries[entry, CUSTOMERS] - pool.entries[entry, SINGLES]
+            total += math.lgamma(size - discount) - math.lgamma(1.0 - discount)
+        elif larger > 1:
+            at = pool.entries[entry, CELLS]
+            while at >= 0:
+                each = math.lgamma(pool.cells[at, SIZE] - discount) - math.lgamma(1.0 - discount)
+                total += pool.cells[at, COUNT] * each
+                at = pool.cells[at, NEXT]
+    return total
+
+
+def log_seating(pool: Restaurants) -> float:
+    """Natural log of the probability of all seatings given the parameters, without the draws from the base measure."""
+    total = 0.0
+    for first in range(0, int(pool.counters[NODES, USED]), _CHUNK):
+        total += _log_restaurants(pool, first, min(first + _CHUNK, int(pool.counters[NODES, USED])))
+    for first in range(0, int(pool.counters[ENTRIES, USED]), _CHUNK):
+        total += _log_tables(pool, first, min(first + _CHUNK, int(pool.counters[ENTRIES, USED])))
+    return total
+
+
+# ---- soundness
+
+
+@kernel_bare
+def _free_chain(items, counters, row):
+    """How many free items the chain has; -1 if it is not a chain of free items."""
+    used, at, length = counters[row, USED], counters[row, FREE_HEAD], 0
+    while at != NONE:
+        if at < 0 or at >= used or items[at, 0] != FREE or length >= used:
+            return -1
+        length += 1
+        at = np.int64(items[at, 1])
+    return length
+
+
+@kernel_bare
+def _walk_cells(pool, first, last, seen):
+    """The first entry whose cells do not add up to its totals, or -1; ``seen`` counts how often a cell is used."""
+    used = pool.counters[CELL_ROWS, USED]
+    for entry in range(first, last):
+        if pool.entries[entry, NODE] < 0:
+            continue
+        singles, larger = pool.entries[entry, SINGLES], pool.entries[entry, TABLES] - pool.entries[entry, SINGLES]
+        rest = np.int64(pool.entries[entry, CUSTOMERS]) - singles
+        at = np.int64(pool.entries[entry, CELLS])
+        if larger < 2:
+            if at != NONE or (larger == 0 and rest != 0) or (larger == 1 and rest < 2):
+                return entry
+            continue
+        before = np.int64(1) << 40
+        while at != NONE:
+            if at < 0 or at >= used or seen[at] > 0:
+                return entry
+            size, count = np.int64(pool.cells[at, SIZE]), np.int64(pool.cells[at, COUNT])
+            if size < 2 or size >= before or count < 1:
+                return entry
+            seen[at] += 1
+            rest -= size * count
+            larger -= count
+            before = size
+            at = np.int64(pool.cells[at, NEXT])
+        if rest != 0 or larger != 0:
+            return entry
+    return -1
+
+
+@kernel_bare
+def _lost(pool):
+    """How many live nodes and entries the indices do not find."""
+    lost = 0
+    for node in range(pool.counters[NODES, USED]):
+        if pool.nodes[node, PARENT] >= 0:
+            lost += find_child(pool, pool.nodes[node, PARENT], pool.nodes[node, SYMBOL]) != node
+    for entry in range(pool.counters[ENTRIES, USED]):
+        if pool.entries[entry, NODE] >= 0:
+            lost += find_entry(pool, pool.entries[entry, NODE], pool.entries[entry, DISH]) != entry
+    return lost
+
+
+def _claim(holds: bool, claim: str) -> None:
+    if not holds:
+        raise ValueError(f"unsound restaurants: {claim}")
+
+
+def _distinct(first: np.ndarray, second: np.ndarray) -> bool:
+    keys = (first.astype(np.int64) << 32) | second
+    return len(np.unique(keys)) == len(keys)
+
+
+def verify_free(items: np.ndarray, counters: np.ndarray, row: int, name: str) -> None:
+    """Check the numbers and the chain of the free ones among items that ``pool.take`` gives out."""
+    used, _, free = counters[row].tolist()
+    _claim(0 <= free <= used <= len(items), f"impossible numbers of {name}")
+    chain = int((items[:used, 0] == FREE).sum())
+    _claim(_free_chain(items, counters, row) == free == chain, f"free {name} are not all in their chain")
+
+
+def _verify_nodes(pool: Restaurants) -> None:
+    nodes = pool.nodes[: pool.counters[NODES, USED]].astype(np.int64)
+    live = nodes[:, PARENT] != FREE
+    parent, law = nodes[:, PARENT], nodes[:, LAW]
+    _claim(bool(((parent[live] >= NONE) & (parent[live] < len(nodes))).all()), "a parent that is no node")
+    _claim(bool((nodes[live, LAW:] >= 0).all() and (law[live] < len(pool.discounts)).all()), "impossible numbers")
+    inner = np.flatnonzero(live & (parent >= 0))
+    _claim(bool(live[parent[inner]].all()), "a free parent")
+    _claim(bool((law[parent[inner]] + 1 == law[inner]).all()), "a law that is not one below its parent's")
+    _claim(bool((nodes[inner, SYMBOL] >= 0).all()) and _distinct(parent[inner], nodes[inner, SYMBOL]), "a node twice")
+    children = np.bincount(parent[inner], minlength=len(nodes))
+    _claim(bool((children[live] == nodes[live, CHILDREN]).all()), "a wrong number of children")
+    through = (nodes[:, STOPS] + nodes[:, PASSES])[inner]
+    passes = np.bincount(parent[inner], weights=through, minlength=len(nodes))
+    _claim(bool((passes[live] == nodes[live, PASSES]).all()), "a customer that passed a node and stopped nowhere")
+
+
+def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
+    nodes = pool.nodes[: pool.counters[NODES, USED]].astype(np.int64)
+    entries = pool.entries[: pool.counters[ENTRIES, USED]].astype(np.int64)
+    live = entries[:, NODE] != FREE
+    node, up = entries[live, NODE], entries[live, UP]
+    _claim(bool(((node >= 0) & (node < len(nodes))).all()), "an entry in no node")
+    _claim(bool((nodes[node, PARENT] != FREE).all()), "an entry in a free node")
+    _claim(bool((entries[live, DISH] >= 0).all()) and _distinct(node, entries[live, DISH]), "a dish twice")
+    customers, tables = entries[live, CUSTOMERS], entries[live, TABLES]
+    _claim(bool((customers >= (0 if empty else 1)).all()), "an entry without customers")
+    _claim(bool(((up >= NONE) & (up < len(entries))).all()), "an entry below no entry")
+    linked = np.flatnonzero(up >= 0)
+    above = entries[up[linked]]
+    _claim(bool((above[:, NODE] == nodes[node[linked], PARENT]).all()), "an entry above in another node")
+    _claim(bool((above[:, DISH] == entries[live, DISH][linked]).all()), "an entry above with another dish")
+    for column, counts in ((CUSTOMERS, customers), (TABLES, tables)):
+        sums = np.bincount(node, weights=counts, minlength=len(nodes))
+        of_live = nodes[:, PARENT] != FREE
+        _claim(bool((sums[of_live] == nodes[of_live, column]).all()), "totals that are not the sums of their dishes")
+    direct = np.zeros(len(entries), np.int64)
+    direct[live] = customers
+    direct -= np.bincount(up[linked], weights=tables[linked], minlength=len(entries)).astype(np.int64)
+    _claim(bool((direct >= 0).all()), "a table without its customer above")
+    return direct
+
+
+def verify_sizes(pool: Restaurants) -> None:
+    """Check free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
+    for row, (name, items) in enumerate((("nodes", pool.nodes), ("entries", pool.entries), ("cells", pool.cells))):
+        verify_free(items, pool.counters, row, name)
+    entries = pool.entries[: pool.counters[ENTRIES, USED]].astype(np.int64)
+    entries = entries[entries[:, NODE] >= 0]
+    customers, tables, singles = entries[:, CUSTOMERS], entries[:, TABLES], entries[:, SINGLES]
+    _claim(bool(((singles >= 0) & (singles <= tables) & (tables <= customers)).all()), "tables without customers")
+    seen = np.zeros(int(pool.counters[CELL_ROWS, USED]), np.int64)
+    _claim(_walk_cells(pool, 0, int(pool.counters[ENTRIES, USED]), seen) < 0, "table sizes that do not add up")
+    free = pool.cells[: len(seen), SIZE] == FREE
+    _claim(bool(((seen == 1) != free).all()), "a cell that no entry has")
+
+
+def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) -> np.ndarray:
+    """Check every count of a pool, whatever its arrays hold; ``ValueError`` says what is wrong.
+
+    Returns int64 (used entries,): how many customers of each entry came from outside, not from a table below it.
+    ``empty``: entries without customers are allowed (static pools). ``variable``: all hierarchies have variable depth,
+    so that a node's customers from outside are those who stopped there.
+    """
+    discounts, strengths = pool.discounts, pool.strengths
+    sound = (discounts >= 0) & (discounts < 1) & (strengths >= 0) & np.isfinite(strengths)
+    _claim(bool(sound.all()), "a discount outside [0, 1) or a negative strength")
+    verify_sizes(pool)
+    _verify_nodes(pool)
+    direct = _verify_entries(pool, empty)
+    if variable:
+        node = pool.entries[: len(direct), NODE]
+        stopped = np.bincount(node[node >= 0], weights=direct[node >= 0], minlength=len(pool.nodes))
+        stops = np.where(pool.nodes[:, PARENT] == FREE, 0, pool.nodes[:, STOPS])
+        _claim(bool((stopped == stops).all()), "customers from outside who did not stop")
+    if len(pool.entry_index) > 1:
+        _claim(_lost(pool) == 0, "an item that is not found")
+    return direct
+
+
+# ---- keeping
+
+
+def to_arrays(pool: Restaurants) -> dict[str, np.ndarray]:
+    """All that a pool is, row by row, for a checkpoint: int32 nodes, entries and cells, int64 counters, parameters."""
+    used = pool.counters[:, USED].tolist()
+    return {
+        "nodes": pool.nodes[: used[NODES]].copy(),
+        "entries": pool.entries[: used[ENTRIES]].copy(),
+        "cells": pool.cells[: used[CELL_ROWS]].copy(),
+        "counters": pool.counters.copy(),
+        "discounts": pool.discounts.copy(),
+        "strengths": pool.strengths.copy(),
+    }
+
+
+def from_arrays(
+    arrays: Mapping[str, np.ndarray],
+    *,
+    deepest: int | None = None,
+    indexed: bool = True,
+    stop_prior: tuple[float, float] = (4.0, 1.0),
+    empty: bool = False,
+    variable: bool = False,
+) -> Restaurants:
+    """The pool of ``to_arrays``, every count verified (``ValueError``); it goes on exactly as the old one would."""
+    sizes = [len(arrays[name]) for name in ("nodes", "entries", "cells")]
+    nodes, entries, cells = (size + 64 for size in sizes)
+    laws = len(arrays["discounts"])
+    pool = new_pool(
+        laws, deepest=deepest, nodes=nodes, entries=entries, cells=cells, indexed=False, stop_prior=stop_prior
+    )
+    for name in ("nodes", "entries", "cells"):
+        getattr(pool, name)[: len(arrays[name])] = arrays[name]
+    for name in ("counters", "discounts", "strengths"):
+        getattr(pool, name)[:] = arrays[name]
+    _claim(pool.counters[:, USED].tolist() == sizes, "counters that do not fit")
+    verify(pool, empty=empty, variable=variable)
+    if indexed:
+        pool = indexed_anew(pool)
+    return pool

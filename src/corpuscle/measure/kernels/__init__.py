@@ -1,0 +1,1 @@
+"""Compiled code of evaluation: ``resampling`` (bootstrap), ``overlaps`` (common n-grams and subsequences)."""

@@ -1,0 +1,331 @@
+"""Word segmentation one boundary at a time: Gibbs sampling for models in which a new word costs by its length.
+
+The model is a ``model.Nested`` whose letters nobody has ever seated: its base measure is a table by
+length, base(w) = bases[len(w)]. All discounts are 0, so its restaurants are Dirichlet processes: of words (order 1), or
+of words after a word, hierarchically (order 2). At each gap the words around it are taken out, and either one word or
+two come back:
+
+    P(one) = P(w | x) P(y | w),      P(two) = P(u | x) P(v | u) P(y | v),      w = uv, x before it, y after it
+
+Words that come together change the chances of one another: the second finds the customers of the first, and a table
+that one opens in its context is a customer of the root for the others. All ways to sit (join a table or open one, each
+of at most three words) are enumerated, and one is drawn with its exact weight, so that boundaries and tables have
+exactly the distribution that the model gives them. With ``heat`` below 1 the two hypotheses are drawn with their
+probabilities to that power: annealing.
+
+Goldwater, Griffiths and Johnson (2009).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants.hierarchy import add, join_table, open_table, remove, seat
+from corpuscle.engine.restaurants.pool import (
+    CUSTOMERS,
+    DISH,
+    ENTRIES,
+    NODE,
+    TABLES,
+    UP,
+    USED,
+    entry_of,
+    find_child,
+    find_entry,
+    make_child,
+)
+from corpuscle.engine.restaurants.seating import log_seating
+from corpuscle.random import uniform
+from corpuscle.segment.kernels.lattice import FREE_GAP
+from corpuscle.segment.kernels.model import (
+    BOUNDARY,
+    EMPTY_HASH,
+    LENGTH,
+    Nested,
+    drop_word,
+    find_word,
+    hash_step,
+    intern,
+    roomy,
+)
+
+__all__ = [
+    "INSIDE",
+    "ROOM",
+    "SENTENCE",
+    "WORD",
+    "Choice",
+    "come",
+    "go",
+    "log_joint",
+    "name",
+    "new_choice",
+    "scatter",
+    "sweep",
+]
+
+INSIDE, WORD, SENTENCE = 0, 1, 2
+"""What begins at a letter: nothing, a word, or a sentence (and a word). The end of the text counts as SENTENCE."""
+
+ROOM = 4
+"""A step needs room as for a sentence of so many letters."""
+
+_BOTH, _IN_CONTEXT, _AT_ROOT, _BASE = range(4)
+"""Columns of ``counts``: customers of the word in its context, of the context, of the word at the root; its base."""
+
+
+class Choice(NamedTuple):
+    """Room for one decision: two hypotheses, of at most three words each.
+
+    - ``words``: int64 (2, 3, 2), each word and the word before it; ``counts``: float64 (2, 3, 4), see above;
+    - ``weights``: float64 (2, 8), of all ways to sit: bit i of the column says that word i opens a table.
+    """
+
+    words: np.ndarray
+    counts: np.ndarray
+    weights: np.ndarray
+
+
+def new_choice() -> Choice:
+    """Room for one decision at a time."""
+    return Choice(np.zeros((2, 3, 2), np.int64), np.zeros((2, 3, 4)), np.zeros((2, 8)))
+
+
+# ---- words come and go
+
+
+@kernel_bare
+def scatter(begins, gaps, longest, rate, stream):
+    """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
+
+    Letters at which something begins already, and those before which the gap is given, stay as they are.
+    """
+    begin, place = 0, 0  # of this word, and where it was last possible to end it
+    for i in range(len(gaps)):
+        if begins[i] != INSIDE:
+            begin = i
+        elif gaps[i] == FREE_GAP:
+            place = i
+            if i - begin >= longest or uniform(stream) < rate:
+                begins[i] = WORD
+                begin = i
+        if i - begin >= longest and place > begin:
+            begins[place] = WORD
+            begin = place
+
+
+@kernel_bare
+def name(nested, begins, names):
+    """``names`` := the numbers of the words of a text that are in the model; whether all are."""
+    for i in range(len(names) - 1):
+        if begins[i] != INSIDE:
+            hash, end = EMPTY_HASH, i
+            while end == i or begins[end] == INSIDE:
+                hash = hash_step(hash, nested.text[end])
+                end += 1
+            names[i] = find_word(nested, nested.text, np.int64(i), np.int64(end - i), hash)
+            if names[i] < 0:
+                return False
+    return True
+
+
+@kernel_bare
+def _context(nested, before, make):
+    """The node of the words after ``before``; the root in a model of order 1."""
+    if len(nested.words.discounts) == 1:
+        return np.int64(0)
+    return make_child(nested.words, 0, before) if make else find_child(nested.words, 0, before)
+
+
+@kernel_bare
+def _base(nested, bases, word):
+    return bases[0] if word == BOUNDARY else bases[nested.rows[word, LENGTH]]
+
+
+@kernel_bare
+def _word_before(begins, names, at):
+    """The name of the word before the one that begins at a place."""
+    if begins[at] == SENTENCE:
+        return np.int64(BOUNDARY)
+    at -= 1
+    while begins[at] == INSIDE:
+        at -= 1
+    return np.int64(names[at])
+
+
+@kernel_bare
+def come(nested, begins, names, bases, first, last, stream):
+    """Seat the words that begin at the letters ``first`` to ``last``, and the ends of their sentences.
+
+    ``begins``: uint8 (letters + 1,); ``names``: int32 (letters + 1,), of the word that begins here, kept up to date.
+    Returns ``last``, or the letter at which there was no more room.
+    """
+    for i in range(first, last):
+        if begins[i] == INSIDE:
+            continue
+        if not roomy(nested, ROOM):
+            return i
+        end = i + 1
+        while begins[end] == INSIDE:
+            end += 1
+        word = intern(nested, i, end - i)
+        names[i] = word
+        node = _context(nested, _word_before(begins, names, i), True)
+        add(nested.words, node, word, _base(nested, bases, word), stream)
+        if begins[end] == SENTENCE:
+            add(nested.words, _context(nested, word, True), BOUNDARY, bases[0], stream)
+    return last
+
+
+@kernel_bare
+def go(nested, begins, names, first, last, stream):
+    """Take the words that begin at the letters ``first`` to ``last``, and the ends of their sentences, out again."""
+    for i in range(first, last):
+        if begins[i] == INSIDE:
+            continue
+        end = i + 1
+        while begins[end] == INSIDE:
+            end += 1
+        word = np.int64(names[i])
+        if begins[end] == SENTENCE:
+            remove(nested.words, _context(nested, word, False), BOUNDARY, stream)
+        remove(nested.words, _context(nested, _word_before(begins, names, i), False), word, stream)
+        drop_word(nested, word)
+
+
+# ---- one decision
+
+
+@kernel_bare
+def _weigh(nested, bases, choice, which, n):
+    """The probability that the ``n`` words of a hypothesis come one after the other, and of each way to sit."""
+    pool = nested.words
+    words, counts, weights = choice.words[which], choice.counts[which], choice.weights[which]
+    flat = len(pool.discounts) == 1
+    for i in range(n):
+        root_entry = find_entry(pool, 0, words[i, 0])
+        counts[i, _AT_ROOT] = pool.entries[root_entry, CUSTOMERS] if root_entry >= 0 else 0.0
+        counts[i, _BASE] = _base(nested, bases, words[i, 0])
+        counts[i, _BOTH] = counts[i, _IN_CONTEXT] = 0.0
+        node = np.int64(-1) if flat else find_child(pool, 0, words[i, 1])
+        if node >= 0:
+            counts[i, _IN_CONTEXT] = pool.nodes[node, CUSTOMERS]
+            entry = find_entry(pool, node, words[i, 0])
+            if entry >= 0:
+                counts[i, _BOTH] = pool.entries[entry, CUSTOMERS]
+    at_root, total = pool.nodes[0, CUSTOMERS], 0.0
+    for way in range(1 << n):
+        weight = 1.0
+        for i in range(n):
+            both, in_context, word_at_root, opened = 0, 0, 0, 0
+            for j in range(i):
+                if words[j, 1] == words[i, 1]:
+                    in_context += 1
+                    both += words[j, 0] == words[i, 0]
+                if (way >> j) & 1:
+                    opened += 1
+                    word_at_root += words[j, 0] == words[i, 0]
+            opens = (way >> i) & 1
+            root = counts[i, _AT_ROOT] + word_at_root + pool.strengths[0] * counts[i, _BASE]
+            root /= pool.strengths[0] + at_root + opened
+            if flat:
+                weight *= root if opens else 0.0
+            elif opens:
+                weight *= pool.strengths[1] / (pool.strengths[1] + counts[i, _IN_CONTEXT] + in_context) * root
+            else:
+                weight *= (counts[i, _BOTH] + both) / (pool.strengths[1] + counts[i, _IN_CONTEXT] + in_context)
+        weights[way] = weight
+        total += weight
+    return total
+
+
+@kernel_bare
+def _sit_down(nested, choice, which, n, total, stream):
+    """The words of a hypothesis sit down in one of the ways that were weighed."""
+    pool = nested.words
+    words, counts, weights = choice.words[which], choice.counts[which], choice.weights[which]
+    left, way = uniform(stream) * total, 0
+    for candidate in range(1 << n):
+        if weights[candidate] > 0.0:
+            way = candidate
+            left -= weights[candidate]
+            if left < 0.0:
+                break
+    for i in range(n):
+        entry = entry_of(pool, _context(nested, words[i, 1], True), words[i, 0], True)
+        if len(pool.discounts) == 1:
+            seat(pool, entry, counts[i, _BASE], stream)
+        elif (way >> i) & 1:
+            open_table(pool, entry)
+            seat(pool, np.int64(pool.entries[entry, UP]), counts[i, _BASE], stream)
+        else:
+            join_table(pool, entry, stream)
+
+
+@kernel_bare
+def _set(choice, which, i, word, before):
+    choice.words[which, i, 0], choice.words[which, i, 1] = word, before
+
+
+@kernel_bare
+def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice, stream):
+    """Decide anew, at each of the letters ``first`` to ``last``, whether a word begins there.
+
+    ``gaps``: uint8 (letters,), FREE_GAP where that is not given; ``longest``: no longer word is made. Returns ``last``,
+    or the letter at which there was no more room.
+    """
+    pool = nested.words
+    bigram = len(pool.discounts) > 1
+    for i in range(first, last):
+        if begins[i] == SENTENCE or gaps[i] != FREE_GAP:
+            continue
+        if not roomy(nested, ROOM):
+            return i
+        begin, end = i - 1, i + 1
+        while begins[begin] == INSIDE:
+            begin -= 1
+        while begins[end] == INSIDE:
+            end += 1
+        if end - begin > longest:
+            continue
+        x = _word_before(begins, names, begin)
+        y = np.int64(BOUNDARY) if begins[end] == SENTENCE else np.int64(names[end])
+        w, u, v = intern(nested, begin, end - begin), intern(nested, begin, i - begin), intern(nested, i, end - i)
+        _set(choice, 0, 0, w, x)
+        _set(choice, 0, 1, y, w)
+        _set(choice, 1, 0, u, x)
+        _set(choice, 1, 1, v, u)
+        _set(choice, 1, 2, y, v)
+        # Without contexts the word behind does not care.
+        one, two = (2, 3) if bigram else (1, 2)
+        now = 1 if begins[i] == WORD else 0
+        for j in range((two if now else one) - 1, -1, -1):
+            remove(pool, _context(nested, choice.words[now, j, 1], False), choice.words[now, j, 0], stream)
+        whole, split = _weigh(nested, bases, choice, 0, one), _weigh(nested, bases, choice, 1, two)
+        odds = math.exp(min(700.0, heat * (math.log(whole) - math.log(split))))
+        if uniform(stream) * (1.0 + odds) < 1.0:
+            _sit_down(nested, choice, 1, two, split, stream)
+            begins[i], names[begin], names[i] = WORD, u, v
+        else:
+            _sit_down(nested, choice, 0, one, whole, stream)
+            begins[i], names[begin] = INSIDE, w
+        drop_word(nested, w)
+        drop_word(nested, u)
+        if u != v:
+            drop_word(nested, v)
+    return last
+
+
+# ---- the whole
+
+
+def log_joint(nested: Nested, bases: np.ndarray) -> float:
+    """Natural log of the probability of the words and their seating."""
+    entries = nested.words.entries[: int(nested.words.counters[ENTRIES, USED])]
+    root = entries[entries[:, NODE] == 0]
+    lengths = np.where(root[:, DISH] == BOUNDARY, 0, nested.rows[root[:, DISH], LENGTH])
+    return log_seating(nested.words) + float((root[:, TABLES] * np.log(bases[lengths])).sum())

@@ -1,0 +1,103 @@
+"""Blocked Gibbs sampling of a nested model: a sentence goes, is cut anew with all its words at once, and comes back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.segment.kernels.lattice import fill
+from corpuscle.segment.kernels.model import (
+    BOUNDARY,
+    EMPTY_HASH,
+    add_word,
+    base_probability,
+    find_word,
+    hash_step,
+    intern,
+    remove_word,
+    roomy,
+)
+from corpuscle.segment.kernels.paths import draw, forward
+
+__all__ = ["add_sentence", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
+
+
+@kernel_bare
+def word_ends(cuts, first, n, ends):
+    """``ends`` := where the words of a sentence end, counted from its beginning; returns how many."""
+    count = 0
+    for i in range(1, n + 1):
+        if i == n or cuts[first + i] != 0:
+            ends[count] = i
+            count += 1
+    return count
+
+
+@kernel_bare
+def find_numbers(nested, first, ends, count, numbers):
+    """``numbers`` := those of the words of a sentence."""
+    begin = 0
+    for i in range(count):
+        hash = EMPTY_HASH
+        for at in range(first + begin, first + ends[i]):
+            hash = hash_step(hash, nested.text[at])
+        numbers[i] = find_word(nested, nested.text, np.int64(first + begin), np.int64(ends[i] - begin), hash)
+        begin = ends[i]
+
+
+@kernel_bare
+def add_sentence(nested, first, n, cuts, ends, stream):
+    """The words of a sentence come, one after the other, and at last its end."""
+    count = word_ends(cuts, first, n, ends)
+    before, earlier, begin = np.int64(BOUNDARY), np.int64(BOUNDARY), np.int64(0)
+    for i in range(count):
+        word = intern(nested, first + begin, ends[i] - begin)
+        add_word(nested, word, before, earlier, base_probability(nested, word), stream)
+        before, earlier, begin = word, before, np.int64(ends[i])
+    add_word(nested, np.int64(BOUNDARY), before, earlier, base_probability(nested, np.int64(BOUNDARY)), stream)
+
+
+@kernel_bare
+def remove_sentence(nested, first, n, cuts, ends, numbers, stream):
+    """The words of a sentence go, the last one first."""
+    count = word_ends(cuts, first, n, ends)
+    find_numbers(nested, first, ends, count, numbers)
+    for i in range(count, -1, -1):
+        word = np.int64(numbers[i]) if i < count else np.int64(BOUNDARY)
+        before = np.int64(numbers[i - 1]) if i > 0 else np.int64(BOUNDARY)
+        earlier = np.int64(numbers[i - 2]) if i > 1 else np.int64(BOUNDARY)
+        remove_word(nested, word, before, earlier, stream)
+
+
+@kernel_bare
+def resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream):
+    """A sentence of n letters from ``first`` on leaves, if it was there, and comes back with words drawn anew, unless
+    they are fixed. The arrays: see ``sweep``."""
+    if seated[sentence]:
+        remove_sentence(nested, first, n, cuts, ends, numbers, stream)
+    if not fixed[sentence]:
+        fill(nested, lattice, nested.text, first, n, gaps)
+        sums[0] += forward(nested.words, lattice, n, False)
+        draw(nested.words, lattice, n, cuts, first, stream)
+    add_sentence(nested, first, n, cuts, ends, stream)
+    seated[sentence] = 1
+
+
+@kernel_bare
+def sweep(nested, lattice, starts, order, at, last, gaps, fixed, seated, cuts, ends, numbers, sums, stream):
+    """Sample the segmentations of the sentences ``order[at:last]``; returns where there was no more room, or ``last``.
+
+    ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (letters,), see ``nested_lattice``; ``fixed``: uint8
+    (sentences,), whether a sentence keeps its words; ``seated``: uint8 (sentences,), whether its words are in the
+    model; ``cuts``: uint8 (letters,), whether a word begins at a letter; ``ends``, ``numbers``: int32, room for the
+    words of one sentence; ``sums[0]`` += the log probabilities of the sentences that are not fixed.
+    """
+    for i in range(at, last):
+        sentence = order[i]
+        first, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        if n == 0:
+            continue
+        if not roomy(nested, n):
+            return i
+        resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream)
+    return last

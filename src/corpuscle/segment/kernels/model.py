@@ -1,0 +1,423 @@
+"""A Pitman-Yor language model of words inside which stands one of letters: words are spelled, so none is unknown.
+
+The words of a text sit in the restaurants of one pool (``engine.restaurants.hierarchy``), the letters of their spelling
+in those of another, of variable depth (``engine.restaurants.variable``). Whenever the root of the words opens a table,
+it draws a word from the base measure: the word is spelled, its letters and the end-of-word symbol become customers of
+the letters, and a *record* keeps at which depth each stopped. When the table closes, a record of that word goes.
+
+    base(w) = spelled(w) * factors[type of w, length of w],     base($) = the probability of a sentence boundary
+
+where spelled(w) is the product of P(letter | the letters before it in the word, and its beginning), and the factors
+turn the lengths of spelled words into those that are wanted, see ``lengths``.
+
+A word is a stretch of ``text``, found by hashing its letters; number 0 is the sentence boundary ``$``. Numbers of words
+that nobody has in use are given to new ones. Letters are numbered as in ``corpuscle.text.vocab``: START begins a word,
+END ends it.
+
+Mochihashi, Yamada and Ueda (2009).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants.hierarchy import add, remove
+from corpuscle.engine.restaurants.pool import (
+    CELL_ROWS,
+    ENTRIES,
+    FREE,
+    FREE_COUNT,
+    FREE_HEAD,
+    NODES,
+    NONE,
+    USED,
+    Restaurants,
+    find_child,
+    find_entry,
+    give_back,
+    grown,
+    make_child,
+    new_pool,
+    new_root,
+    take,
+)
+from corpuscle.engine.restaurants.variable import add_variable, remove_variable, variable_probability
+from corpuscle.random import mix
+
+__all__ = [
+    "BOUNDARY",
+    "EMPTY_HASH",
+    "Nested",
+    "add_word",
+    "base_probability",
+    "drop_word",
+    "find_word",
+    "grown_nested",
+    "hash_step",
+    "indexed_words",
+    "intern",
+    "new_nested",
+    "remove_word",
+    "roomy",
+    "spell_out",
+    "spelled",
+]
+
+BOUNDARY = 0
+"""The number of the word ``$``."""
+
+START, END = 1, 2
+"""The letters that begin and end a word, as in ``corpuscle.text.vocab``."""
+
+# Columns of ``rows``; of free rows the first is FREE and the second the next free one, as in the pools.
+BEGIN, LENGTH, LAST_RECORD = range(3)
+# Columns of ``records``.
+OWNER, AFTER = range(2)
+# Rows of ``counters``, whose columns are those of a pool.
+WORDS, RECORDS = range(2)
+# ``bases``
+LETTER_BASE, BOUNDARY_BASE = range(2)
+
+EMPTY_HASH = np.uint64(0x9E3779B97F4A7C15)
+_PRIME = np.uint64(0x100000001B3)
+
+
+class Nested(NamedTuple):
+    """The whole model.
+
+    - ``words``, ``letters``: the two pools; the root of each is node 0. The deepest context of a letter is
+      ``len(letters.path) - 2`` symbols long;
+    - ``text``: int32 (n,), the letters in which the words stand; ``masks``: uint16 (letters,), the class of every
+      letter as a bit; ``kinds``: uint8 (2048,), the type of a word by the joined masks of its letters;
+    - ``rows``: int32 (word_room, 3), of every word BEGIN (in ``text``), LENGTH and LAST_RECORD, the newest record, or
+      NONE; ``hashes``: uint64 (word_room,); ``slots``: int32 (power of two), by which
+      words are found, open addressing;
+    - ``records``: int32 (record_room, 2): OWNER, a word, and AFTER: the next newer record of that word, or of the
+      newest the oldest; ``orders``: uint8 (record_room, longest word + 1), the depths at which its letters stopped;
+    - ``counters``: int64 (2, 3), of words and records how many rows have been used, the first free one and how many;
+    - ``factors``: float64 (types, longest word + 1); ``bases``: float64 (2,), of a letter and of ``$``;
+    - ``spelling``: int32 (longest word + 2,), room for a word between its START and END.
+    """
+
+    words: Restaurants
+    letters: Restaurants
+    text: np.ndarray
+    masks: np.ndarray
+    kinds: np.ndarray
+    rows: np.ndarray
+    hashes: np.ndarray
+    slots: np.ndarray
+    records: np.ndarray
+    orders: np.ndarray
+    counters: np.ndarray
+    factors: np.ndarray
+    bases: np.ndarray
+    spelling: np.ndarray
+
+
+def new_nested(
+    text: np.ndarray,
+    masks: np.ndarray,
+    kinds: np.ndarray,
+    *,
+    order: int = 2,
+    longest: int = 10,
+    deepest: int = 10,
+    types: int = 1,
+    letter_base: float = 0.02,
+    boundary_base: float = 0.05,
+    stop_prior: tuple[float, float] = (4.0, 1.0),
+    room: int = 1 << 10,
+) -> Nested:
+    """An empty model of words of at most ``longest`` letters; ``deepest``: of the contexts of letters.
+
+    ``room``: of the longest sentence, in letters.
+    """
+    words = new_pool(order, nodes=16 * room, entries=32 * room, cells=64 * room)
+    letters = new_pool(
+        deepest + 1,
+        nodes=16 * room * (deepest + 2),
+        entries=16 * room * (deepest + 2),
+        cells=32 * room * (deepest + 2),
+        stop_prior=stop_prior,
+    )
+    new_root(words, 0)
+    new_root(letters, 0)
+    counters = np.zeros((2, 3), np.int64)
+    counters[:, FREE_HEAD] = NONE
+    counters[WORDS, USED] = 1
+    nested = Nested(
+        words,
+        letters,
+        np.ascontiguousarray(text, np.int32),
+        np.ascontiguousarray(masks, np.uint16),
+        np.ascontiguousarray(kinds, np.uint8),
+        np.zeros((8 * room, 3), np.int32),
+        np.zeros(8 * room, np.uint64),
+        np.full(8, NONE, np.int32),
+        np.zeros((8 * room, 2), np.int32),
+        np.zeros((8 * room, longest + 1), np.uint8),
+        counters,
+        np.zeros((types, longest + 1)),
+        np.array([letter_base, boundary_base]),
+        np.zeros(longest + 2, np.int32),
+    )
+    nested.rows[BOUNDARY, LAST_RECORD] = NONE
+    return indexed_words(nested)
+
+
+def indexed_words(nested: Nested) -> Nested:
+    """The same model with an index that fits its room for words."""
+    size = 1 << (2 * len(nested.rows) - 1).bit_length()
+    nested = nested._replace(slots=np.full(size, NONE, np.int32))
+    _fill_index(nested)
+    return nested
+
+
+def _with_room(array: np.ndarray, room: int) -> np.ndarray:
+    longer = np.zeros((room, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def grown_nested(nested: Nested, length: int) -> Nested:
+    """The same model with more room wherever it is nearly used up: it is ``roomy`` for so many letters."""
+    nested = nested._replace(words=grown(nested.words, length + 1), letters=grown(nested.letters, 2 * length))
+    for row, names in ((WORDS, ("rows", "hashes")), (RECORDS, ("records", "orders"))):
+        rows = len(getattr(nested, names[0]))
+        if rows - nested.counters[row, USED] + nested.counters[row, FREE_COUNT] <= max(length, rows // 4):
+            longer: dict[str, Any] = {name: _with_room(getattr(nested, name), 2 * rows + length) for name in names}
+            nested = nested._replace(**longer)
+            if row == WORDS:
+                nested = indexed_words(nested)
+    return nested
+
+
+@kernel_bare
+def _pool_roomy(pool, customers):
+    """Whether so many customers can come and go; ``grown`` sees to it."""
+    levels = len(pool.path)
+    counters = pool.counters
+    return (
+        len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= customers * levels
+        and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= customers * levels
+        and len(pool.cells) - counters[CELL_ROWS, USED] + counters[CELL_ROWS, FREE_COUNT] >= 4 * customers * levels
+    )
+
+
+@kernel_bare
+def roomy(nested, length):
+    """Whether a sentence of so many letters can come."""
+    counters = nested.counters
+    return (
+        len(nested.rows) - counters[WORDS, USED] + counters[WORDS, FREE_COUNT] > length
+        and len(nested.records) - counters[RECORDS, USED] + counters[RECORDS, FREE_COUNT] > length
+        and _pool_roomy(nested.words, length + 1)
+        and _pool_roomy(nested.letters, 2 * length)
+    )
+
+
+# ---- the numbers of words
+
+
+@kernel_bare
+def hash_step(hash, letter):
+    """The hash of a word and one more letter; that of no letters is ``EMPTY_HASH``."""
+    return (hash ^ np.uint64(letter + 1)) * _PRIME
+
+
+@kernel_bare
+def find_word(nested, text, begin, length, hash):
+    """The number of the word ``text[begin : begin + length]``, or NONE."""
+    index, rows = nested.slots, nested.rows
+    last = len(index) - 1
+    slot = np.int64(mix(hash)) & last
+    while True:
+        word = np.int64(index[slot])
+        if word < 0:
+            return word
+        if nested.hashes[word] == hash and rows[word, LENGTH] == length:
+            same = True
+            known = np.int64(rows[word, BEGIN])
+            for i in range(length):
+                if nested.text[known + i] != text[begin + i]:
+                    same = False
+                    break
+            if same:
+                return word
+        slot = (slot + 1) & last
+
+
+@kernel_bare
+def _enter_word(nested, word):
+    last = len(nested.slots) - 1
+    slot = np.int64(mix(nested.hashes[word])) & last
+    while nested.slots[slot] >= 0:
+        slot = (slot + 1) & last
+    nested.slots[slot] = word
+
+
+@kernel_bare
+def _erase_word(nested, word):
+    """Take a word out of the index; those behind it move up."""
+    index = nested.slots
+    last = len(index) - 1
+    gap = np.int64(mix(nested.hashes[word])) & last
+    while index[gap] != word:
+        gap = (gap + 1) & last
+    at = gap
+    while True:
+        at = (at + 1) & last
+        other = np.int64(index[at])
+        if other < 0:
+            break
+        home = np.int64(mix(nested.hashes[other])) & last
+        if ((at - home) & last) >= ((at - gap) & last):
+            index[gap] = other
+            gap = at
+    index[gap] = NONE
+
+
+@kernel_bare
+def _fill_index(nested):
+    for word in range(1, nested.counters[WORDS, USED]):
+        if nested.rows[word, BEGIN] != FREE:
+            _enter_word(nested, word)
+
+
+@kernel_bare
+def intern(nested, begin, length):
+    """The number of the word that stands at a place of the text, a new one if need be."""
+    hash = EMPTY_HASH
+    for i in range(begin, begin + length):
+        hash = hash_step(hash, nested.text[i])
+    word = find_word(nested, nested.text, begin, length, hash)
+    if word < 0:
+        word = take(nested.counters, WORDS, nested.rows)
+        nested.rows[word, BEGIN], nested.rows[word, LENGTH], nested.rows[word, LAST_RECORD] = begin, length, NONE
+        nested.hashes[word] = hash
+        _enter_word(nested, word)
+    return word
+
+
+@kernel_bare
+def drop_word(nested, word):
+    """Give up the number of a word if it was the last of its kind."""
+    if find_entry(nested.words, 0, word) < 0:
+        _erase_word(nested, word)
+        give_back(nested.counters, WORDS, nested.rows, word)
+
+
+# ---- spelling
+
+
+@kernel_bare
+def spell_out(nested, text, begin, length):
+    """``spelling`` := START, the letters of a word, END; returns the type of the word."""
+    mask = 0
+    spelling = nested.spelling
+    spelling[0] = START
+    for i in range(length):
+        spelling[i + 1] = text[begin + i]
+        mask |= nested.masks[text[begin + i]]
+    spelling[length + 1] = END
+    return np.int64(nested.kinds[mask])
+
+
+@kernel_bare
+def spelled(nested, text, begin, length):
+    """The probability of the letters of a word and of its end."""
+    spell_out(nested, text, begin, length)
+    letters, spelling = nested.letters, nested.spelling
+    deepest = len(letters.path) - 2
+    total = 1.0
+    for i in range(1, length + 2):
+        total *= variable_probability(
+            letters, 0, spelling, i, min(i, deepest), np.int64(spelling[i]), nested.bases[LETTER_BASE]
+        )
+    return total
+
+
+@kernel_bare
+def base_probability(nested, word):
+    """The probability that the base measure generates a word with a number."""
+    if word == BOUNDARY:
+        return nested.bases[BOUNDARY_BASE]
+    begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+    probability = spelled(nested, nested.text, begin, length)
+    return probability * nested.factors[spell_out(nested, nested.text, begin, length), length]
+
+
+@kernel_bare
+def _add_spelling(nested, word, stream):
+    """The letters of a word sit down, and a new record keeps where."""
+    begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+    spell_out(nested, nested.text, begin, length)
+    letters, spelling, records = nested.letters, nested.spelling, nested.records
+    record = take(nested.counters, RECORDS, records)
+    deepest = len(letters.path) - 2
+    for i in range(1, length + 2):
+        nested.orders[record, i - 1] = add_variable(
+            letters, 0, spelling, i, min(i, deepest), np.int64(spelling[i]), nested.bases[LETTER_BASE], stream
+        )
+    newest = np.int64(nested.rows[word, LAST_RECORD])
+    records[record, OWNER] = word
+    if newest < 0:
+        records[record, AFTER] = record
+    else:
+        records[record, AFTER] = records[newest, AFTER]
+        records[newest, AFTER] = record
+    nested.rows[word, LAST_RECORD] = record
+
+
+@kernel_bare
+def _remove_spelling(nested, word, stream):
+    """The letters of the oldest record of a word go. (All are exchangeable; so each has its turn.)"""
+    begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+    spell_out(nested, nested.text, begin, length)
+    letters, spelling, records = nested.letters, nested.spelling, nested.records
+    newest = np.int64(nested.rows[word, LAST_RECORD])
+    oldest = np.int64(records[newest, AFTER])
+    for i in range(length + 1, 0, -1):
+        order = np.int64(nested.orders[oldest, i - 1])
+        remove_variable(letters, 0, spelling, i, order, np.int64(spelling[i]), stream)
+    if oldest == newest:
+        nested.rows[word, LAST_RECORD] = NONE
+    else:
+        records[newest, AFTER] = records[oldest, AFTER]
+    give_back(nested.counters, RECORDS, records, oldest)
+
+
+# ---- whole words
+
+
+@kernel_bare
+def add_word(nested, word, before, earlier, base, stream):
+    """A word comes, after the word ``before``, which comes after ``earlier`` (looked at by a trigram model only)."""
+    words = nested.words
+    node = np.int64(0)
+    order = len(words.discounts)
+    if order > 1:
+        node = make_child(words, node, before)
+    if order > 2:
+        node = make_child(words, node, earlier)
+    if add(words, node, word, base, stream) and word != BOUNDARY:
+        _add_spelling(nested, word, stream)
+
+
+@kernel_bare
+def remove_word(nested, word, before, earlier, stream):
+    """A word goes; its number, too, if it was the last of its kind."""
+    words = nested.words
+    node = np.int64(0)
+    order = len(words.discounts)
+    if order > 1:
+        node = find_child(words, node, before)
+    if order > 2:
+        node = find_child(words, node, earlier)
+    if remove(words, node, word, stream) and word != BOUNDARY:
+        _remove_spelling(nested, word, stream)
+        drop_word(nested, word)

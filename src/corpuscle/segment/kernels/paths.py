@@ -1,0 +1,304 @@
+"""Through a lattice of words and back: the total of all segmentations, one drawn from them, the best one.
+
+``forward`` adds up beginnings (or takes the best of them), see ``lattice``; then ``draw`` or
+``trace`` go back from the end. Everything is scaled: when a column of ``total`` becomes small, it and what has been
+written of those behind it are multiplied; ``forward`` returns the logarithm of the total.
+
+``words`` is the pool of the words; whether a model is a bigram or a trigram model shows in the shape of ``total``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
+from corpuscle.engine.restaurants.pool import NONE, find_child, find_entry
+from corpuscle.random import uniform
+from corpuscle.segment.kernels.lattice import after, last_lengths
+from corpuscle.segment.kernels.model import BOUNDARY
+
+__all__ = ["draw", "forward", "trace"]
+
+_SMALL = 1e-60
+
+
+# ---- from left to right
+
+
+@kernel_bare
+def _rescale(lattice, t, n):
+    """Multiply column t and what has been written of the columns behind it, if all of it is small; the log of the
+    factor."""
+    longest, states = lattice.word.shape[1] - 1, lattice.total.shape[2]
+    largest = 0.0
+    for s in range(t, min(n, t + longest) + 1):
+        for k in range(s - t + (s > t), min(s, longest) + 1):
+            for j in range(states):
+                largest = max(largest, lattice.total[s, k, j])
+    if largest == 0.0 or largest > _SMALL:
+        return 0.0
+    for s in range(t, min(n, t + longest) + 1):
+        for k in range(s - t + (s > t), min(s, longest) + 1):
+            for j in range(states):
+                lattice.total[s, k, j] /= largest
+    return math.log(largest)
+
+
+@kernel_bare
+def _gather_bigram(lattice, t, best):
+    """``contexts[0]`` and ``weights[0]`` := the last words at t that have been followed by something; returns how many,
+    the mass of what all pass on (or the largest) and the length of the word with the largest."""
+    low, high = last_lengths(t, lattice.word.shape[1] - 1)
+    count, mass, largest, pointer = 0, 0.0, 0.0, 0
+    for k in range(low, high + 1):
+        weight = lattice.total[t, k, 0]
+        if weight == 0.0:
+            continue
+        part = lattice.passed[t, k] * weight
+        mass += part
+        if part > largest:
+            largest, pointer = part, k
+        if lattice.node[t, k] >= 0:
+            lattice.contexts[0, count] = lattice.node[t, k]
+            lattice.contexts[1, count] = k
+            lattice.weights[0, count] = weight
+            count += 1
+    return count, largest if best else mass, pointer
+
+
+@kernel_bare
+def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, best):
+    """The total (or the best) of all beginnings that end at t, with one more word; and the length of the word before
+    it in the best."""
+    value = unigram * mass
+    if word >= 0:
+        for c in range(count):
+            node = np.int64(lattice.contexts[0, c])
+            entry = find_entry(words, node, word)
+            if entry >= 0:
+                own, weight = own_share(words, node, entry), lattice.weights[0, c]
+                k = np.int64(lattice.contexts[1, c])
+                rest = lattice.passed[t, k] * unigram
+                if not best:
+                    value += own * weight
+                elif (own + rest) * weight > value:
+                    value, pointer = (own + rest) * weight, k
+    return value, pointer
+
+
+@kernel_bare
+def _forward_bigram(words, lattice, n, best):
+    longest = lattice.word.shape[1] - 1
+    lattice.total[0, 0, 0] = 1.0
+    log_scale = 0.0
+    for t in range(n + 1):
+        count, mass, pointer = _gather_bigram(lattice, t, best)
+        if mass < _SMALL:
+            log_scale += _rescale(lattice, t, n)
+            count, mass, pointer = _gather_bigram(lattice, t, best)
+        if t == n:
+            unigram = lattice.unigram[0, 0]
+            value, pointer = _next_bigram(words, lattice, t, count, mass, pointer, BOUNDARY, unigram, best)
+            lattice.back[n, 0, 0] = pointer
+            return math.log(value) + log_scale
+        for k in range(1, min(longest, n - t) + 1):
+            value, before, unigram = 0.0, pointer, lattice.unigram[t + k, k]
+            if unigram > 0.0 and mass > 0.0:
+                word = np.int64(lattice.word[t + k, k])
+                value, before = _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, best)
+            lattice.total[t + k, k, 0] = value
+            lattice.back[t + k, k, 0] = before
+    return 0.0
+
+
+@kernel_bare
+def _gather_trigram(words, lattice, t, best):
+    """For each length k of the last word at t: ``mass[k]``, what all contexts pass on (or the largest), and in row k of
+    ``contexts`` and ``weights`` those that have been followed by something, by the length of the word before; column
+    0 of ``contexts`` holds the length with the largest. Returns the sum."""
+    longest = lattice.word.shape[1] - 1
+    low, high = last_lengths(t, longest)
+    everything = 0.0
+    for k in range(low, high + 1):
+        node = np.int64(lattice.node[t, k])
+        first, last = last_lengths(t - k, longest)
+        mass, largest, pointer = 0.0, 0.0, 0
+        for j in range(first, last + 1):
+            weight, context = lattice.total[t, k, j], np.int64(NONE)
+            if weight > 0.0:
+                part = weight
+                if node >= 0 and lattice.word[t - k, j] >= 0:
+                    context = find_child(words, node, np.int64(lattice.word[t - k, j]))
+                    if context >= 0:
+                        part *= passed_on(words, context)
+                mass += part
+                if part > largest:
+                    largest, pointer = part, j
+            lattice.contexts[k, j + 1] = context
+        lattice.contexts[k, 0] = pointer
+        lattice.mass[k] = largest if best else mass
+        everything += lattice.mass[k]
+    return everything
+
+
+@kernel_bare
+def _next_trigram(words, lattice, t, k, word, unigram, best):
+    """As ``_next_bigram``, for beginnings that end with a word of length k."""
+    longest = lattice.word.shape[1] - 1
+    node, pointer = np.int64(lattice.node[t, k]), np.int64(lattice.contexts[k, 0])
+    entry = find_entry(words, node, word) if node >= 0 and word >= 0 else np.int64(NONE)
+    shorter = own_share(words, node, entry) + lattice.passed[t, k] * unigram
+    value = shorter * lattice.mass[k]
+    if entry >= 0:  # else no longer context has seen it
+        first, last = last_lengths(t - k, longest)
+        for j in range(first, last + 1):
+            context = np.int64(lattice.contexts[k, j + 1])
+            if context < 0:
+                continue
+            entry = find_entry(words, context, word)
+            if entry >= 0:
+                own, weight = own_share(words, context, entry), lattice.total[t, k, j]
+                rest = passed_on(words, context) * shorter
+                if not best:
+                    value += own * weight
+                elif (own + rest) * weight > value:
+                    value, pointer = (own + rest) * weight, np.int64(j)
+    return value, pointer
+
+
+@kernel_bare
+def _forward_trigram(words, lattice, n, best):
+    longest = lattice.word.shape[1] - 1
+    lattice.total[0, 0, 0] = 1.0
+    log_scale = 0.0
+    for t in range(n + 1):
+        mass = _gather_trigram(words, lattice, t, best)
+        if mass < _SMALL:
+            log_scale += _rescale(lattice, t, n)
+            mass = _gather_trigram(words, lattice, t, best)
+        low, high = last_lengths(t, longest)
+        if t == n:
+            unigram, total, largest = lattice.unigram[0, 0], 0.0, 0.0
+            for k in range(low, high + 1):
+                if lattice.mass[k] > 0.0:
+                    value, pointer = _next_trigram(words, lattice, t, k, BOUNDARY, unigram, best)
+                    total += value
+                    if value > largest:
+                        largest = value
+                        lattice.back[n, 0, 0] = k * (longest + 1) + pointer
+            return math.log(largest if best else total) + log_scale
+        for k in range(1, min(longest, n - t) + 1):
+            unigram, word = lattice.unigram[t + k, k], np.int64(lattice.word[t + k, k])
+            for j in range(longest + 1):
+                lattice.total[t + k, k, j] = 0.0
+            if unigram == 0.0 or mass == 0.0:
+                continue
+            for j in range(low, high + 1):
+                if lattice.mass[j] > 0.0:
+                    value, pointer = _next_trigram(words, lattice, t, j, word, unigram, best)
+                    lattice.total[t + k, k, j] = value
+                    lattice.back[t + k, k, j] = pointer
+    return 0.0
+
+
+@kernel_bare
+def forward(words, lattice, n, best):
+    """The log probability of a sentence of n letters (at least one), with its end: of all its segmentations together,
+    or of the best."""
+    if lattice.total.shape[2] > 1:
+        return _forward_trigram(words, lattice, n, best)
+    return _forward_bigram(words, lattice, n, best)
+
+
+# ---- and back
+
+
+@kernel_bare
+def _draw_before(words, lattice, t, k, word, unigram, stream):
+    """The length of the word before a word of length k that ends at t, given what follows (trigram)."""
+    first, last = last_lengths(t - k, lattice.word.shape[1] - 1)
+    total = 0.0
+    for j in range(first, last + 1):
+        weight = lattice.total[t, k, j]
+        if weight > 0.0:
+            weight *= after(words, lattice, t, k, j, word, unigram)
+        lattice.weights[0, j] = weight
+        total += weight
+    left = uniform(stream) * total
+    chosen = first
+    for j in range(first, last + 1):
+        if lattice.weights[0, j] > 0.0:
+            chosen = j
+            left -= lattice.weights[0, j]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@kernel_bare
+def _draw_last(words, lattice, t, word, unigram, stream):
+    """The length of the last word of a beginning that ends at t, given what follows."""
+    low, high = last_lengths(t, lattice.word.shape[1] - 1)
+    trigram = lattice.total.shape[2] > 1
+    total = 0.0
+    for k in range(low, high + 1):
+        weight = 0.0
+        first, last = (0, 0) if not trigram else last_lengths(t - k, lattice.word.shape[1] - 1)
+        for j in range(first, last + 1):
+            if lattice.total[t, k, j] > 0.0:
+                weight += lattice.total[t, k, j] * after(words, lattice, t, k, j, word, unigram)
+        lattice.mass[k] = weight
+        total += weight
+    left = uniform(stream) * total
+    chosen = low
+    for k in range(low, high + 1):
+        if lattice.mass[k] > 0.0:
+            chosen = k
+            left -= lattice.mass[k]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@kernel_bare
+def draw(words, lattice, n, cuts, first, stream):
+    """Draw a segmentation after ``forward``: ``cuts[first + i]`` := whether a word begins at letter i."""
+    trigram = lattice.total.shape[2] > 1
+    for i in range(n):
+        cuts[first + i] = 0
+    word, unigram, t = np.int64(BOUNDARY), lattice.unigram[0, 0], n
+    k = _draw_last(words, lattice, t, word, unigram, stream)
+    while True:
+        cuts[first + t - k] = 1
+        if t == k:
+            return
+        before = 0
+        if trigram:
+            before = _draw_before(words, lattice, t, k, word, unigram, stream)
+        word, unigram = np.int64(lattice.word[t, k]), lattice.unigram[t, k]
+        t -= k
+        k = before if trigram else _draw_last(words, lattice, t, word, unigram, stream)
+
+
+@kernel_bare
+def trace(lattice, n, cuts, first):
+    """The best segmentation, after ``forward`` with ``best``."""
+    trigram = lattice.total.shape[2] > 1
+    for i in range(n):
+        cuts[first + i] = 0
+    longest = lattice.word.shape[1] - 1
+    k, before, t = np.int64(lattice.back[n, 0, 0]), np.int64(0), n
+    if trigram:
+        k, before = k // (longest + 1), k % (longest + 1)
+    while True:
+        k = min(max(k, np.int64(1)), np.int64(t))
+        cuts[first + t - k] = 1
+        if t == k:
+            return
+        if trigram:
+            k, before, t = before, np.int64(lattice.back[t, k, before]), t - k
+        else:
+            k, t = np.int64(lattice.back[t, k, 0]), t - k

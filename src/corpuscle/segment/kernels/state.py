@@ -1,0 +1,393 @@
+"""What is asked about a whole nested model: its probability, its soundness, and its arrays.
+
+``to_arrays`` and ``from_arrays`` keep all of a running sampler, row by row. ``freeze_nested`` and ``thaw`` keep what
+prediction needs: the counts of both hierarchies and the spelling of the words, renumbered from 1 on by falling count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants import seating
+from corpuscle.engine.restaurants.contexts import Contexts, depths, freeze
+from corpuscle.engine.restaurants.pool import (
+    CELLS,
+    CHILDREN,
+    CUSTOMERS,
+    DISH,
+    ENTRIES,
+    FREE,
+    FREE_HEAD,
+    LAW,
+    NODE,
+    NODES,
+    NONE,
+    PARENT,
+    PASSES,
+    STOPS,
+    SYMBOL,
+    TABLES,
+    UP,
+    USED,
+    Restaurants,
+    find_child,
+    find_context,
+    find_entry,
+    indexed_anew,
+    new_pool,
+)
+from corpuscle.segment.kernels.gibbs import find_numbers, word_ends
+from corpuscle.segment.kernels.lengths import root_tables, word_types
+from corpuscle.segment.kernels.model import (
+    AFTER,
+    BEGIN,
+    BOUNDARY,
+    BOUNDARY_BASE,
+    EMPTY_HASH,
+    LAST_RECORD,
+    LENGTH,
+    LETTER_BASE,
+    OWNER,
+    RECORDS,
+    START,
+    WORDS,
+    Nested,
+    base_probability,
+    find_word,
+    hash_step,
+    indexed_words,
+    spell_out,
+)
+
+__all__ = ["base_logs", "freeze_nested", "from_arrays", "log_joint", "thaw", "to_arrays", "tree_of", "verify_nested"]
+
+_OWN = ("rows", "hashes", "records", "orders")
+
+
+def log_joint(nested: Nested) -> float:
+    """Natural log of the joint probability of the words, their spelling and both seatings."""
+    from scipy.special import betaln
+
+    words, tables = root_tables(nested)
+    factors = nested.factors[word_types(nested, words), nested.rows[words, LENGTH]]
+    boundaries = float(nested.words.nodes[0, TABLES]) - float(tables.sum())
+    nodes = nested.letters.nodes[: int(nested.letters.counters[NODES, USED])]
+    # Nobody chooses where a context begins with the beginning of the word, or is as long as they get.
+    nodes = nodes[(nodes[:, PARENT] != FREE) & (nodes[:, SYMBOL] != START)]
+    nodes = nodes[nodes[:, LAW] < len(nested.letters.discounts) - 1]
+    prior = nested.letters.stop_prior
+    stopping = betaln(nodes[:, STOPS] + prior[0], nodes[:, PASSES] + prior[1]) - betaln(*prior)
+    return float(
+        seating.log_seating(nested.words)
+        + seating.log_seating(nested.letters)
+        + stopping.sum()
+        + (tables * np.log(factors)).sum()
+        + boundaries * np.log(nested.bases[BOUNDARY_BASE])
+        + float(nested.letters.nodes[0, TABLES]) * np.log(nested.bases[LETTER_BASE])
+    )
+
+
+@kernel_bare
+def _base_logs(nested, words, out):
+    for i in range(len(words)):
+        out[i] = math.log(base_probability(nested, words[i]))
+
+
+def base_logs(nested: Nested, words: np.ndarray) -> np.ndarray:
+    """The log probabilities of some words, by number, in the base measure: float64 (n,)."""
+    out = np.zeros(len(words))
+    _base_logs(nested, np.ascontiguousarray(words, np.int64), out)
+    return out
+
+
+# ---- soundness
+
+
+def _claim(holds: bool, claim: str) -> None:
+    if not holds:
+        raise ValueError(f"an unsound model of words: {claim}")
+
+
+@kernel_bare
+def _check_words(nested, tables):
+    """Whether every word stands in the text, is found by its letters, and has a chain of as many records as tables."""
+    used = nested.counters[RECORDS, USED]
+    for word in range(1, nested.counters[WORDS, USED]):
+        begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+        if begin == FREE:
+            continue
+        if begin < 0 or length < 1 or length >= nested.factors.shape[1] or begin + length > len(nested.text):
+            return False
+        hash = EMPTY_HASH
+        for at in range(begin, begin + length):
+            hash = hash_step(hash, nested.text[at])
+        if hash != nested.hashes[word]:
+            return False
+        record = np.int64(nested.rows[word, LAST_RECORD])
+        for _ in range(tables[word]):
+            if record < 0 or record >= used or nested.records[record, OWNER] != word:
+                return False
+            record = np.int64(nested.records[record, AFTER])
+        if record != nested.rows[word, LAST_RECORD]:
+            return False
+    return True
+
+
+@kernel_bare
+def _find_all(nested):
+    """Whether the index finds every word."""
+    for word in range(1, nested.counters[WORDS, USED]):
+        if nested.rows[word, BEGIN] != FREE:
+            begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+            if find_word(nested, nested.text, begin, length, nested.hashes[word]) != word:
+                return False
+    return True
+
+
+@kernel_bare
+def _count_spellings(nested, counts):
+    """``counts`` := how many letters each entry of the letters has, by the records; False if one has no place."""
+    letters = nested.letters
+    deepest = len(letters.path) - 2
+    for record in range(nested.counters[RECORDS, USED]):
+        word = np.int64(nested.records[record, OWNER])
+        if word == FREE:
+            continue
+        length = np.int64(nested.rows[word, LENGTH])
+        spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
+        for i in range(1, length + 2):
+            order = np.int64(nested.orders[record, i - 1])
+            if order > min(i, deepest):
+                return False
+            node = find_context(letters, 0, nested.spelling, i, order)
+            entry = find_entry(letters, node, np.int64(nested.spelling[i]))
+            if letters.nodes[node, LAW] != order or entry < 0:
+                return False
+            counts[entry] += 1
+    return True
+
+
+@kernel_bare
+def _count_words(nested, starts, seated, cuts, ends, numbers, counts):
+    """``counts`` := how many words of the text each entry of the words has; False if one has no place."""
+    words = nested.words
+    order = len(words.discounts)
+    for sentence in range(len(starts) - 1):
+        first, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        if n == 0 or not seated[sentence]:
+            continue
+        if cuts[first] == 0:
+            return False
+        count = word_ends(cuts, first, n, ends)
+        find_numbers(nested, first, ends, count, numbers)
+        for i in range(count + 1):
+            word = np.int64(numbers[i]) if i < count else np.int64(BOUNDARY)
+            node = np.int64(0)
+            for back in range(1, order):
+                node = find_child(words, node, np.int64(numbers[i - back]) if i >= back else np.int64(BOUNDARY))
+                if node < 0:
+                    return False
+            entry = find_entry(words, node, word)
+            if word < 0 or entry < 0:
+                return False
+            counts[entry] += 1
+    return True
+
+
+def verify_nested(
+    nested: Nested, starts: np.ndarray, seated: np.ndarray, cuts: np.ndarray, spelled: bool = True
+) -> None:
+    """Check every count of a model against the segmented text that is in it; ``ValueError`` says what is wrong.
+
+    ``spelled=False``: a model that does not spell its words, see ``boundaries``.
+    """
+    direct_words = seating.verify(nested.words)
+    direct_letters = seating.verify(nested.letters, variable=True)
+    for pool in (nested.words, nested.letters):
+        parents = pool.nodes[: int(pool.counters[NODES, USED]), PARENT]
+        _claim(len(parents) > 0 and parents[0] == NONE and not (parents[1:] == NONE).any(), "more than one root")
+    for row, items in ((WORDS, nested.rows), (RECORDS, nested.records)):
+        seating.verify_free(items, nested.counters, row, "words and records")
+    used = int(nested.counters[WORDS, USED])
+    live = nested.rows[:used, BEGIN] != FREE
+    words, tables = root_tables(nested)
+    _claim(used > 0 and bool(live[0]) and bool((words < used).all()), "words without a number")
+    counts = np.zeros(used, np.int64)
+    counts[words] = tables
+    _claim(bool(((counts > 0) == live)[1:].all()), "numbers without a word")
+    owners = nested.records[: int(nested.counters[RECORDS, USED]), OWNER]
+    counts *= spelled
+    _claim(int((owners != FREE).sum()) == int(counts.sum()), "records without a table")
+    _claim(bool(((owners[owners != FREE] > 0) & (owners[owners != FREE] < used)).all()), "records without a word")
+    _claim(bool(_check_words(nested, counts)) and bool(_find_all(nested)), "words that do not stand in the text")
+    found = np.zeros(len(direct_letters), np.int64)
+    spelled = _count_spellings(nested, found)
+    _claim(bool(spelled) and np.array_equal(found, direct_letters), "other letters than those of its words")
+    found = np.zeros(len(direct_words), np.int64)
+    room = int(np.diff(starts).max(initial=0)) + 1
+    ends, numbers = np.zeros(room, np.int32), np.zeros(room, np.int32)
+    placed = _count_words(nested, starts, seated, cuts, ends, numbers, found)
+    _claim(bool(placed) and np.array_equal(found, direct_words), "other words than those of the text")
+
+
+# ---- keeping all of it
+
+
+def to_arrays(nested: Nested) -> dict[str, np.ndarray]:
+    """All that changes while a model is sampled."""
+    arrays = {f"{name}/{key}": array for name in ("words", "letters") for key, array in _pool(nested, name).items()}
+    used = nested.counters[:, USED].tolist()
+    for name in _OWN:
+        arrays[name] = getattr(nested, name)[: used[WORDS if name in ("rows", "hashes") else RECORDS]].copy()
+    return arrays | {"counters": nested.counters.copy(), "factors": nested.factors.copy()}
+
+
+def _pool(nested: Nested, name: str) -> dict[str, np.ndarray]:
+    return seating.to_arrays(getattr(nested, name))
+
+
+def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
+    """A model as it was, put into a fresh one of the same text and settings; ``verify_nested`` checks the rest."""
+    pools: dict[str, Any] = {}
+    for name in ("words", "letters"):
+        pool: Restaurants = getattr(fresh, name)
+        kept = {key: arrays[f"{name}/{key}"] for key in _pool(fresh, name)}
+        _claim(len(kept["discounts"]) == len(pool.discounts), "another order")
+        prior = (float(pool.stop_prior[0]), float(pool.stop_prior[1]))
+        pools[name] = seating.from_arrays(kept, stop_prior=prior, variable=name == "letters")
+        # from_arrays leaves little room, but ``grown`` relies on pools being large
+        pools[name] = _roomy_as(pools[name], pool)
+    _claim(arrays["orders"].shape[1:] == fresh.orders.shape[1:], "another length of words")
+    _claim(arrays["factors"].shape == fresh.factors.shape, "other types of words")
+    nested = fresh._replace(**pools)
+    for name in _OWN:
+        kept_rows, array = arrays[name], getattr(fresh, name)
+        longer = np.zeros((max(len(array), 2 * len(kept_rows)), *array.shape[1:]), array.dtype)
+        longer[: len(kept_rows)] = kept_rows
+        replaced: dict[str, Any] = {name: longer}
+        nested = nested._replace(**replaced)
+    used = [len(arrays["rows"]), len(arrays["records"])]
+    _claim(arrays["counters"][:, USED].tolist() == used and used[0] > 0, "counters that do not fit")
+    _claim(len(arrays["hashes"]) == used[0] and len(arrays["orders"]) == used[1], "counters that do not fit")
+    nested = nested._replace(counters=np.array(arrays["counters"]), factors=np.array(arrays["factors"]))
+    return indexed_words(nested)
+
+
+def _roomy_as(pool: Restaurants, fresh: Restaurants) -> Restaurants:
+    """The same pool with at least the room of another."""
+    longer = {}
+    for name in ("nodes", "entries", "cells"):
+        array = getattr(pool, name)
+        longer[name] = np.zeros((max(len(array), len(getattr(fresh, name))), array.shape[1]), array.dtype)
+        longer[name][: len(array)] = array
+    return indexed_anew(pool._replace(**longer))
+
+
+# ---- keeping what predicts
+
+
+def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:
+    """What prediction needs, in arrays for a file: the spelling of the words, most frequent first, in ``lexicon`` and
+    ``lexicon_starts``, how often each occurs in ``occurrences``, the counts of both hierarchies, the parameters."""
+    entries = nested.words.entries[: int(nested.words.counters[ENTRIES, USED])]
+    used = int(nested.counters[WORDS, USED])
+    full = (entries[:, NODE] >= 0) & (
+        nested.words.nodes[np.maximum(entries[:, NODE], 0), LAW] == len(nested.words.discounts) - 1
+    )
+    counts = np.bincount(entries[full, DISH], entries[full, CUSTOMERS], used).astype(np.int64)
+    live = 1 + np.flatnonzero(nested.rows[1:used, BEGIN] != FREE)
+    live = live[np.lexsort((nested.rows[live, BEGIN], -counts[live]))]
+    lengths = nested.rows[live, LENGTH].astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    source = np.repeat(nested.rows[live, BEGIN] - starts[:-1], lengths) + np.arange(starts[-1])
+    number = np.full(used, -1, np.int64)
+    number[BOUNDARY], number[live] = 0, 1 + np.arange(len(live))
+    renumbered = nested.words._replace(nodes=nested.words.nodes.copy(), entries=nested.words.entries.copy())
+    inner = np.flatnonzero(renumbered.nodes[:, PARENT] >= 0)
+    renumbered.nodes[inner, SYMBOL] = number[renumbered.nodes[inner, SYMBOL]]
+    renumbered.entries[: len(entries)][entries[:, NODE] >= 0, DISH] = number[entries[entries[:, NODE] >= 0, DISH]]
+    arrays = {
+        "lexicon": nested.text[source],
+        "lexicon_starts": starts,
+        "occurrences": np.concatenate([counts[:1], counts[live]]),
+        "factors": nested.factors.copy(),
+    }
+    for name, pool in (("words", renumbered), ("letters", nested.letters)):
+        arrays |= {f"{name}/{key}": array for key, array in freeze(pool, 0)._asdict().items()}
+        arrays |= {f"{name}/discounts": pool.discounts.copy(), f"{name}/strengths": pool.strengths.copy()}
+    for key in ("stops", "passes"):
+        del arrays[f"words/{key}"]
+    return arrays
+
+
+def _thawed(tree: Contexts, discounts: np.ndarray, strengths: np.ndarray, prior: tuple[float, float]) -> Restaurants:
+    """A pool that predicts as the one did whose counts these are; its tables have no sizes."""
+    nodes, entries = len(tree.symbols), len(tree.dishes)
+    pool = new_pool(len(discounts), nodes=nodes, entries=entries, cells=1, indexed=False, stop_prior=prior)
+    of = np.repeat(np.arange(nodes), np.diff(tree.first_entry))
+    pool.nodes[0, PARENT] = pool.nodes[0, SYMBOL] = NONE
+    pool.nodes[1:, PARENT] = np.repeat(np.arange(nodes), np.diff(tree.first_child))
+    pool.nodes[1:, SYMBOL] = tree.symbols[1:]
+    pool.nodes[:, LAW] = depths(tree)
+    pool.nodes[:, CUSTOMERS] = np.bincount(of, tree.customers, nodes)
+    pool.nodes[:, TABLES] = np.bincount(of, tree.tables, nodes)
+    pool.nodes[:, CHILDREN] = np.diff(tree.first_child)
+    pool.nodes[:, STOPS], pool.nodes[:, PASSES] = tree.stops, tree.passes
+    pool.entries[:, NODE], pool.entries[:, DISH] = of, tree.dishes
+    pool.entries[:, UP] = pool.entries[:, CELLS] = NONE
+    pool.entries[:, CUSTOMERS], pool.entries[:, TABLES] = tree.customers, tree.tables
+    pool.counters[NODES, USED], pool.counters[ENTRIES, USED] = nodes, entries
+    pool.discounts[:], pool.strengths[:] = discounts, strengths
+    return indexed_anew(pool)
+
+
+def tree_of(arrays: Mapping[str, np.ndarray], name: str) -> Contexts:
+    """The counts of one of the two hierarchies in a file."""
+    nothing = np.zeros(len(arrays[f"{name}/symbols"]), np.int32)
+    return Contexts(*(arrays.get(f"{name}/{field}", nothing) for field in Contexts._fields))
+
+
+def thaw(
+    arrays: Mapping[str, np.ndarray],
+    masks: np.ndarray,
+    kinds: np.ndarray,
+    letter_base: float,
+    boundary_base: float,
+    stop_prior: tuple[float, float],
+) -> Nested:
+    """A model that predicts as the frozen one did; nothing can be added to it."""
+    pools = [
+        _thawed(tree_of(arrays, name), arrays[f"{name}/discounts"], arrays[f"{name}/strengths"], stop_prior)
+        for name in ("words", "letters")
+    ]
+    starts = np.asarray(arrays["lexicon_starts"], np.int64)
+    rows = np.full((len(starts), 3), NONE, np.int32)
+    rows[BOUNDARY, :2] = 0
+    rows[1:, BEGIN], rows[1:, LENGTH] = starts[:-1], np.diff(starts)
+    counters = np.zeros((2, 3), np.int64)
+    counters[:, FREE_HEAD] = NONE
+    counters[WORDS, USED] = len(rows)
+    factors = np.array(arrays["factors"], np.float64)
+    longest = factors.shape[1] - 1
+    nested = Nested(
+        pools[0], pools[1], np.array(arrays["lexicon"], np.int32), np.ascontiguousarray(masks, np.uint16),
+        np.ascontiguousarray(kinds, np.uint8), rows, np.zeros(len(rows), np.uint64), np.zeros(1, np.int32),
+        np.zeros((1, 2), np.int32), np.zeros((1, longest + 1), np.uint8), counters, factors,
+        np.array([letter_base, boundary_base]), np.zeros(longest + 2, np.int32),
+    )  # fmt: skip
+    _hash_words(nested)
+    return indexed_words(nested)
+
+
+@kernel_bare
+def _hash_words(nested):
+    for word in range(1, len(nested.rows)):
+        hash = EMPTY_HASH
+        for at in range(nested.rows[word, BEGIN], nested.rows[word, BEGIN] + nested.rows[word, LENGTH]):
+            hash = hash_step(hash, nested.text[at])
+        nested.hashes[word] = hash

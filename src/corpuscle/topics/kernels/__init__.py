@@ -1,0 +1,6 @@
+"""Compiled code of topic models.
+
+- ``grams``: the n-grams of a text; ``seats``: restaurants of all topics over them; ``state``, ``check``: a sampler;
+- ``words``, ``blocks``, ``weights``: Gibbs sampling, word by word and block by block; ``prior``: of the topics;
+- ``lda``: latent Dirichlet allocation; ``rescaled``: unigram rescaling; ``frozen``, ``particles``: prediction.
+"""

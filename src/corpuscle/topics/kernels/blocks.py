@@ -1,0 +1,229 @@
+"""Block moves: a table and all that hangs on it changes its topic at once.
+
+Customers of a restaurant are the tables of its children (and words), so a table of n-grams "h w" stands for a set of
+words: those at the child tables that sit at it, and so on down. Which child tables these are is not recorded; given the
+sizes all ways are equally likely, so they are drawn when the table moves. The block leaves its topic, every topic is
+weighed as its new home (``weights``), and the same tables are set up there. Single words seldom
+leave a topic that holds their whole phrase; a block can.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.engine.restaurants.hierarchy import place_table, take_table
+from corpuscle.engine.restaurants.pool import DISH, NODE, OWN, TABLES, UP
+from corpuscle.random import below, uniform
+from corpuscle.topics.kernels.seats import (
+    ABOVE,
+    CONTEXT,
+    DEPTH,
+    DOCUMENT,
+    DOUBLY,
+    FIRST_CHILD,
+    FIRST_ENTRY,
+    FIRST_WORD,
+    NEXT_CHILD,
+    NEXT_ENTRY,
+    NEXT_WORD,
+    OF_TOPIC,
+    ROW,
+    SWITCHING,
+    TOPIC,
+    add_switch,
+    find_entry,
+    join_word,
+    leave,
+    link_child,
+    make_entry,
+    make_shadow,
+    note,
+    part_word,
+    remove_switch,
+    settle,
+    sit,
+)
+from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, TABLE_ENTRY, TABLE_ROW, TABLE_SIZE, weigh
+from corpuscle.topics.kernels.words import has_free
+
+__all__ = ["place_block", "sweep_tables", "take_block"]
+
+
+# ---- what the block is
+
+
+@kernel_inline
+def _gather(seats, block, entry):
+    """``objects`` := the customers of an entry, its children's tables and (as -2 - w) words: how many."""
+    n, child = 0, np.int64(seats.links[entry, FIRST_CHILD])
+    while child >= 0:
+        for _ in range(seats.pool.entries[child, TABLES]):
+            block.objects[n] = child
+            n += 1
+        child = np.int64(seats.links[child, NEXT_CHILD])
+    word = np.int64(seats.links[entry, FIRST_WORD])
+    while word >= 0:
+        block.objects[n] = -2 - word
+        n += 1
+        word = np.int64(seats.words[word, NEXT_WORD])
+    return n
+
+
+@kernel_inline
+def _collect(seats, block, entry, table_of, stream):
+    """Take a table of ``table_of`` (an entry or its shadow) out, and all that hangs on it."""
+    pool, numbers = seats.pool, block.numbers
+    block.tables[0, TABLE_ROW], block.tables[0, TABLE_ENTRY] = pool.entries[entry, DISH], entry
+    block.tables[0, TABLE_SIZE] = take_table(pool, table_of, stream)
+    numbers[N_TABLES], numbers[N_WORDS] = 1, 0
+    at = 0
+    while at < numbers[N_TABLES]:
+        of = np.int64(block.tables[at, TABLE_ENTRY])
+        n = _gather(seats, block, of)
+        for j in range(block.tables[at, TABLE_SIZE]):
+            pick = j + below(stream, n - j)
+            drawn = np.int64(block.objects[pick])
+            block.objects[pick] = block.objects[j]
+            if drawn >= 0:
+                table = numbers[N_TABLES]
+                block.tables[table, TABLE_ROW], block.tables[table, TABLE_ENTRY] = pool.entries[drawn, DISH], drawn
+                block.tables[table, TABLE_SIZE] = take_table(pool, drawn, stream)
+                numbers[N_TABLES] += 1
+            else:
+                word = -2 - drawn
+                part_word(seats, word, of)
+                block.words[numbers[N_WORDS]] = word
+                numbers[N_WORDS] += 1
+        at += 1
+    # From the deepest table up, an entry may be free for good; one that had several tables comes several times.
+    for at in range(numbers[N_TABLES] - 1, -1, -1):
+        of = np.int64(block.tables[at, TABLE_ENTRY])
+        if pool.entries[of, NODE] >= 0:
+            settle(seats, of)
+
+
+@kernel_inline
+def _remove_words(seats, block, topic, stream):
+    for i in range(block.numbers[N_WORDS]):
+        word = block.words[i]
+        document = seats.words[word, DOCUMENT]
+        seats.documents[document, topic] -= 1
+        if topic > 0:
+            seats.documents[document, len(seats.alpha)] -= 1
+        if seats.method == SWITCHING:
+            context = np.int64(seats.rows[seats.words[word, ROW], CONTEXT])
+            remove_switch(seats, context, np.int64(topic > 0), stream)
+
+
+# ---- the move
+
+
+@kernel_inline
+def place_block(seats, buffers, block, row, depth, topic, stream):
+    """Set the block up in a topic: first the customer of its top table, then its tables from the top down."""
+    pool, levels = seats.pool, buffers.levels
+    label = np.int64(1)
+    if seats.method == DOUBLY:
+        shorter = buffers.topical[depth] * levels[depth, topic]
+        longer = (1.0 - buffers.topical[depth]) * levels[depth + 1, 0]
+        label = np.int64(uniform(stream) * (longer + shorter) < shorter)
+        add_switch(seats, np.int64(seats.rows[row, CONTEXT]), label, stream)
+    if label == 0:
+        sit(seats, buffers, row, depth, np.int64(0), stream)
+    elif depth > 0:
+        sit(seats, buffers, np.int64(seats.rows[row, ABOVE]), depth - 1, topic, stream)
+    for i in range(block.numbers[N_TABLES]):
+        at, size = np.int64(block.tables[i, TABLE_ROW]), np.int64(block.tables[i, TABLE_SIZE])
+        entry = make_entry(seats, at, topic)
+        if i == 0 and label == 0:
+            place_table(pool, make_shadow(seats, entry), size)
+        else:
+            place_table(pool, entry, size)
+            if pool.entries[entry, UP] < 0 and seats.rows[at, ABOVE] >= 0:
+                link_child(seats, entry, find_entry(seats, np.int64(seats.rows[at, ABOVE]), topic))
+        note(seats, entry)
+    for i in range(block.numbers[N_WORDS]):
+        word = np.int64(block.words[i])
+        document, at = seats.words[word, DOCUMENT], np.int64(seats.words[word, ROW])
+        seats.words[word, TOPIC] = topic
+        seats.documents[document, topic] += 1
+        if topic > 0:
+            seats.documents[document, len(seats.alpha)] += 1
+        if seats.method == SWITCHING:
+            add_switch(seats, np.int64(seats.rows[at, CONTEXT]), np.int64(topic > 0), stream)
+        join_word(seats, word, find_entry(seats, at, topic))
+
+
+@kernel_inline
+def take_block(seats, block, row, entry, table_of, stream):
+    """Take a table of an entry (or of its shadow, ``table_of``) and all that hangs on it out of the restaurants."""
+    entries, topic = seats.pool.entries, np.int64(seats.links[entry, OF_TOPIC])
+    above = np.int64(entries[entry, UP]) if table_of == entry else find_entry(seats, row, np.int64(0))
+    _collect(seats, block, entry, table_of, stream)
+    if seats.method == DOUBLY:
+        remove_switch(seats, np.int64(seats.rows[row, CONTEXT]), np.int64(table_of == entry), stream)
+    if above >= 0:
+        leave(seats, above, stream)
+    _remove_words(seats, block, topic, stream)
+
+
+@kernel_inline
+def _tables_of(seats, row):
+    """How many tables of a row may move."""
+    total, entry = np.int64(0), np.int64(seats.rows[row, FIRST_ENTRY])
+    while entry >= 0:
+        if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
+            total += seats.pool.entries[entry, TABLES]
+            shadow = seats.pool.entries[entry, OWN]
+            if shadow >= 0:
+                total += seats.pool.entries[shadow, TABLES]
+        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+    return total
+
+
+@kernel_inline
+def _pick(seats, row, n_tables, stream):
+    """One of the tables of a row, each with the same probability: its entry, and the entry or shadow that it is of."""
+    entries = seats.pool.entries
+    left, entry = below(stream, n_tables), np.int64(seats.rows[row, FIRST_ENTRY])
+    while True:
+        if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
+            left -= entries[entry, TABLES]
+            if left < 0:
+                return entry, entry
+            shadow = np.int64(entries[entry, OWN])
+            if shadow >= 0:
+                left -= entries[shadow, TABLES]
+                if left < 0:
+                    return entry, shadow
+        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+
+
+@kernel_bare
+def sweep_tables(seats, buffers, block, first, last, done, stream):
+    """As many tables of each of the rows ``first`` to ``last`` as it has draw their topics anew, the first ``done`` of
+    the first row excepted, and rows that only one word has. Returns ``(last, 0)``, or row and number where there was no
+    more room."""
+    depths = len(seats.pool.discounts)
+    for row in range(first, last):
+        if block.counts[row] == 1:  # a block of one word, and words move by themselves
+            continue
+        n_tables = _tables_of(seats, row)
+        depth = np.int64(seats.contexts[seats.rows[row, CONTEXT], DEPTH])
+        need = np.int64(block.counts[row]) * (depths - depth) + 4 * len(buffers.levels)
+        while done < n_tables:
+            if not has_free(seats, need):
+                return row, done
+            entry, table_of = _pick(seats, row, n_tables, stream)
+            take_block(seats, block, row, entry, table_of, stream)
+            left = uniform(stream) * weigh(seats, buffers, block, row, depth)
+            topic = 0
+            left -= block.weights[0]
+            while left >= 0.0 and topic < len(block.weights) - 1:
+                topic += 1
+                left -= block.weights[topic]
+            place_block(seats, buffers, block, row, depth, np.int64(topic), stream)
+            done += 1
+        done = np.int64(0)
+    return last, done

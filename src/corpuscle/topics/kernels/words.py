@@ -1,0 +1,338 @@
+"""Gibbs sampling of the topics of words, one word at a time, over the restaurants of ``seats``.
+
+A word leaves, draws a topic (and, in models of variable order, how much of its context it uses) with weights that need
+its probability under every topic, and sits down there. Those probabilities are made depth by depth: a depth multiplies
+the vector of the depth before by what the restaurants pass on and adds what the entries of the row have, which are few
+where there is no dense table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.engine.restaurants.pool import (
+    CELL_ROWS,
+    CUSTOMERS,
+    ENTRIES,
+    FREE_COUNT,
+    NODE,
+    NODES,
+    OWN,
+    SYMBOL,
+    TABLES,
+    USED,
+)
+from corpuscle.random import uniform
+from corpuscle.topics.kernels.seats import (
+    ABOVE,
+    ALL_ALPHA,
+    AVAILABLE,
+    BASE,
+    CONTEXT,
+    DOCUMENT,
+    DOUBLY,
+    FIRST_ENTRY,
+    FIRST_NODE,
+    LONGEST,
+    NEXT_ENTRY,
+    NEXT_NODE,
+    OF_TOPIC,
+    PASS_PRIOR,
+    PASSED,
+    ROW,
+    SEPARATE,
+    SLOT,
+    STOP_PRIOR,
+    STOPPED,
+    SWITCH,
+    SWITCHING,
+    TOP,
+    TOPIC,
+    add_switch,
+    find_entry,
+    join_word,
+    leave,
+    make_entry,
+    part_word,
+    remove_switch,
+    sit,
+)
+
+__all__ = ["has_free", "remove_words", "sweep_words"]
+
+
+@kernel_inline
+def _has_free(pool, nodes, entries):
+    counters = pool.counters
+    return (
+        len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= nodes
+        and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= entries
+        and len(pool.cells) - counters[CELL_ROWS, USED] + counters[CELL_ROWS, FREE_COUNT] >= 2 * nodes
+    )
+
+
+@kernel_inline
+def has_free(seats, items):
+    """Whether there is room for so many new restaurants, entries and switches, and the tables that come with them."""
+    return _has_free(seats.pool, items, items) and _has_free(seats.switch, items, 0)
+
+
+# ---- probabilities
+
+
+@kernel_inline
+def fill_path(seats, buffers, row, depth):
+    """``path`` := the row of this depth and its ancestors, with their contexts; ``topical`` := their switches."""
+    row = np.int64(row)
+    for m in range(depth, -1, -1):
+        buffers.path[m, 0], buffers.path[m, 1] = row, seats.rows[row, CONTEXT]
+        row = np.int64(seats.rows[row, ABOVE])
+    if seats.method == SEPARATE:
+        return
+    here, known = seats.numbers[TOP], True
+    for m in range(depth + 1):
+        if known:  # a context without customers has no children with any
+            node = np.int64(seats.contexts[buffers.path[m, 1], SWITCH])
+            known = bool(node >= 0)
+            if known:
+                strength = seats.switch.strengths[m]
+                ones = seats.switch.entries[2 * node + 1, CUSTOMERS]
+                here = (ones + strength * here) / (ones + seats.switch.entries[2 * node, CUSTOMERS] + strength)
+        buffers.topical[m] = here
+
+
+@kernel_inline
+def _own(seats, entry, law):
+    """c - d t of an entry and its shadow."""
+    entries, discount = seats.pool.entries, seats.pool.discounts[law]
+    result = entries[entry, CUSTOMERS] - discount * entries[entry, TABLES]
+    shadow = entries[entry, OWN]
+    if shadow >= 0:
+        result += entries[shadow, CUSTOMERS] - discount * entries[shadow, TABLES]
+    return result
+
+
+@kernel_inline
+def _global(seats, levels, row, context, m):
+    """P_0 of a word at depth m."""
+    node, result = np.int64(-1), levels[m, 0]
+    entry = find_entry(seats, row, np.int64(0))
+    slot = seats.contexts[context, SLOT]
+    if slot >= 0:
+        result *= seats.shares[slot + 1, 0]
+        if entry >= 0:
+            result += _own(seats, entry, m) * seats.shares[slot, 0]
+        return result
+    node = np.int64(seats.contexts[context, FIRST_NODE])
+    while node >= 0:
+        if seats.pool.nodes[node, SYMBOL] == 0:
+            strength = seats.pool.strengths[m]
+            mass = strength + seats.pool.discounts[m] * seats.pool.nodes[node, TABLES]
+            if entry >= 0:
+                mass = mass * result + _own(seats, entry, m)
+            else:
+                mass *= result
+            return mass / (strength + seats.pool.nodes[node, CUSTOMERS])
+        node = np.int64(seats.pool.nodes[node, NEXT_NODE])
+    return result
+
+
+@kernel_inline
+def _level_in_slot(seats, levels, row, m, slot, here, topics):
+    """The rest of ``fill_level`` in a frequent context: ``levels[here]`` holds what is passed on to."""
+    shares, of_row = seats.shares, seats.rows[row, SLOT]
+    if of_row >= 0:
+        for k in range(topics):
+            levels[here, k] = shares[slot + 1, k] * levels[here, k] + shares[of_row, k] * shares[slot, k]
+        return
+    for k in range(topics):
+        levels[here, k] *= shares[slot + 1, k]
+    entry = np.int64(seats.rows[row, FIRST_ENTRY])
+    while entry >= 0:
+        k = seats.links[entry, OF_TOPIC]
+        levels[here, k] += _own(seats, entry, m) * shares[slot, k]
+        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+
+
+@kernel_inline
+def _level_of_lists(seats, levels, row, context, m, here):
+    """The same in a rare context."""
+    nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
+    node = np.int64(seats.contexts[context, FIRST_NODE])
+    while node >= 0:
+        mass = strength + discount * nodes[node, TABLES]
+        levels[here, nodes[node, SYMBOL]] *= mass / (strength + nodes[node, CUSTOMERS])
+        node = np.int64(nodes[node, NEXT_NODE])
+    entry = np.int64(seats.rows[row, FIRST_ENTRY])
+    while entry >= 0:
+        total = strength + nodes[seats.pool.entries[entry, NODE], CUSTOMERS]
+        levels[here, seats.links[entry, OF_TOPIC]] += _own(seats, entry, m) / total
+        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+
+
+@kernel_inline
+def fill_passed(seats, buffers, m):
+    """``levels[m + 1]`` := Q_k(w | h) at depth m, what the restaurants there pass on to, for all topics; for topic 0 of
+    DOUBLY P_0(w | h) itself."""
+    levels, topics = buffers.levels, len(seats.alpha)
+    if seats.method != DOUBLY:
+        for k in range(topics):
+            levels[m + 1, k] = levels[m, k]
+        return
+    topical = buffers.topical[m]
+    shared = _global(seats, levels, np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1]), m)
+    rest = (1.0 - topical) * shared
+    for k in range(topics):
+        levels[m + 1, k] = topical * levels[m, k] + rest
+    levels[m + 1, 0] = shared
+
+
+@kernel_inline
+def fill_level(seats, buffers, m):
+    """``levels[m + 1]`` := P_k(w | h) at depth m, for all topics, from ``levels[m]``."""
+    levels, topics = buffers.levels, len(seats.alpha)
+    row, context = np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1])
+    fill_passed(seats, buffers, m)
+    shared = levels[m + 1, 0]
+    slot = np.int64(seats.contexts[context, SLOT])
+    if slot >= 0:
+        _level_in_slot(seats, levels, row, m, slot, m + 1, topics)
+    else:
+        _level_of_lists(seats, levels, row, context, m, m + 1)
+    if seats.method == DOUBLY:
+        levels[m + 1, 0] = shared
+
+
+@kernel_inline
+def fill_levels(seats, buffers, depth):
+    """All levels along ``path`` up to a depth."""
+    for k in range(len(seats.alpha)):
+        buffers.levels[0, k] = seats.numbers[BASE]
+    for m in range(depth + 1):
+        fill_level(seats, buffers, m)
+
+
+# ---- one word
+
+
+@kernel_inline
+def count_depth(seats, context, change):
+    """A word uses just this context (or, with -1, no longer does)."""
+    contexts = seats.contexts
+    contexts[context, STOPPED] += change
+    context = np.int64(contexts[context, ABOVE])
+    while context >= 0:
+        contexts[context, PASSED] += change
+        context = np.int64(contexts[context, ABOVE])
+
+
+@kernel_inline
+def _remove(seats, word, stream):
+    words = seats.words
+    row, topic = np.int64(words[word, ROW]), np.int64(words[word, TOPIC])
+    context, document = np.int64(seats.rows[row, CONTEXT]), words[word, DOCUMENT]
+    seats.documents[document, topic] -= 1
+    if topic > 0:
+        seats.documents[document, len(seats.alpha)] -= 1
+    if seats.method == SWITCHING:
+        remove_switch(seats, context, np.int64(topic > 0), stream)
+    if not seats.fixed:
+        count_depth(seats, context, -1)
+    entry = find_entry(seats, row, topic)
+    part_word(seats, word, entry)
+    leave(seats, entry, stream)
+
+
+@kernel_inline
+def _weigh(seats, buffers, m, scale):
+    """``weights[m]`` := the weight of each topic at depth m, times ``scale``; returns their sum."""
+    levels, weights, mixture, topics = buffers.levels, buffers.weights, buffers.mixture, len(seats.alpha)
+    first = 0.0
+    if seats.method == SWITCHING:
+        first = scale * (1.0 - buffers.topical[m]) * levels[m + 1, 0]
+        scale *= buffers.topical[m]
+    for k in range(topics):
+        weights[m, k] = scale * mixture[k] * levels[m + 1, k]
+    weights[m, 0] = first
+    # Four sums at a time, which do not wait for one another.
+    a, b, c, d, k = 0.0, 0.0, 0.0, 0.0, 0
+    while k + 4 <= topics:
+        a += weights[m, k]
+        b += weights[m, k + 1]
+        c += weights[m, k + 2]
+        d += weights[m, k + 3]
+        k += 4
+    while k < topics:
+        a += weights[m, k]
+        k += 1
+    return a + b + c + d
+
+
+@kernel_inline
+def _add(seats, buffers, word, stream):
+    words, contexts = seats.words, seats.contexts
+    depth, document = np.int64(words[word, AVAILABLE]), np.int64(words[word, DOCUMENT])
+    fill_path(seats, buffers, words[word, LONGEST], depth)
+    fill_levels(seats, buffers, depth)
+    scale = 1.0
+    if seats.method == SWITCHING:
+        scale /= seats.documents[document, len(seats.alpha)] + seats.numbers[ALL_ALPHA]
+    for k in range(len(seats.alpha)):
+        buffers.mixture[k] = scale * (seats.documents[document, k] + seats.alpha[k])
+    if seats.fixed:
+        total = _weigh(seats, buffers, depth, 1.0)
+    else:
+        total, reach = 0.0, 1.0
+        for m in range(depth + 1):
+            stop = 1.0
+            if m < depth:
+                context = buffers.path[m, 1]
+                stops = contexts[context, STOPPED] + seats.numbers[STOP_PRIOR]
+                stop = stops / (stops + contexts[context, PASSED] + seats.numbers[PASS_PRIOR])
+            buffers.totals[m] = _weigh(seats, buffers, m, reach * stop)
+            total += buffers.totals[m]
+            reach *= 1.0 - stop
+        left, chosen = uniform(stream) * total, np.int64(0)
+        while chosen < depth and left >= buffers.totals[chosen]:
+            left -= buffers.totals[chosen]
+            chosen += 1
+        depth, total = chosen, buffers.totals[chosen]
+    left, topic, last = uniform(stream) * total, 0, len(seats.alpha) - 1
+    left -= buffers.weights[depth, 0]
+    while left >= 0.0 and topic < last:
+        topic += 1
+        left -= buffers.weights[depth, topic]
+    row, context = np.int64(buffers.path[depth, 0]), np.int64(buffers.path[depth, 1])
+    words[word, ROW], words[word, TOPIC] = row, topic
+    seats.documents[document, topic] += 1
+    if topic > 0:
+        seats.documents[document, len(seats.alpha)] += 1
+    sit(seats, buffers, row, depth, topic, stream)
+    if seats.method == SWITCHING:
+        add_switch(seats, context, np.int64(topic > 0), stream)
+    if not seats.fixed:
+        count_depth(seats, context, 1)
+    join_word(seats, word, make_entry(seats, row, np.int64(topic)))
+
+
+@kernel_bare
+def sweep_words(seats, buffers, visits, first, last, come, stream):
+    """Let the words ``visits[first:last]`` draw their topics anew, or (``come``) for the first time.
+
+    Returns ``last``, or where there was no more room.
+    """
+    for at in range(first, last):
+        if not has_free(seats, 4 * len(buffers.levels)):
+            return at
+        if not come:
+            _remove(seats, np.int64(visits[at]), stream)
+        _add(seats, buffers, np.int64(visits[at]), stream)
+    return last
+
+
+@kernel_bare
+def remove_words(seats, first, last, stream):
+    """Let the words ``first`` to ``last`` go for good."""
+    for word in range(first, last):
+        _remove(seats, np.int64(word), stream)

@@ -1,0 +1,188 @@
+"""Monotone many-to-many alignment: two sequences are cut side by side into units; EM learns how likely each unit is.
+
+A unit is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn et al. 2007). The probability of
+a pair is the sum over all ways to cut it of the product of its units' probabilities: one distribution over all units,
+so both directions are learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target)
+positions; the expectation step is the forward-backward algorithm on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel
+from corpuscle.transliterate.kernels.phrases import intern
+
+__all__ = ["SHAPES", "Grid", "expectation", "grid", "learn", "links"]
+
+SHAPES = np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)], np.int64)
+"""The units: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
+linked to its left neighbour's source afterwards."""
+
+
+class Grid(NamedTuple):
+    """The units of all pairs.
+
+    - ``starts``: int64 (n_pairs + 1,), where the cells of a pair begin; cell (i, j) has number i (m + 1) + j;
+    - ``units``: int32 (n_cells, n_shapes), the unit of each shape that ends in a cell, -1 where it does not fit;
+    - ``source_lengths``, ``target_lengths``: int64 (n_pairs,); ``n_units``.
+    """
+
+    starts: np.ndarray
+    units: np.ndarray
+    source_lengths: np.ndarray
+    target_lengths: np.ndarray
+    n_units: int
+
+
+@kernel
+def _spell(source, source_starts, target, target_starts, starts, shapes, spelled, fits):
+    """Write for each cell and shape the unit's symbols: source in the first two columns, target in the next three."""
+    for pair in range(len(source_starts) - 1):
+        n = source_starts[pair + 1] - source_starts[pair]
+        m = target_starts[pair + 1] - target_starts[pair]
+        for i in range(n + 1):
+            for j in range(m + 1):
+                cell = starts[pair] + i * (m + 1) + j
+                for shape in range(len(shapes)):
+                    a, b = shapes[shape, 0], shapes[shape, 1]
+                    fits[cell, shape] = i >= a and j >= b
+                    if i >= a and j >= b:
+                        for k in range(a):
+                            spelled[cell, shape, k] = source[source_starts[pair] + i - a + k]
+                        for k in range(b):
+                            spelled[cell, shape, 2 + k] = target[target_starts[pair] + j - b + k]
+
+
+def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, target_starts: np.ndarray) -> Grid:
+    """The grids of all pairs of sequences, each given by symbols (from 1 on) and starts."""
+    n, m = np.diff(source_starts), np.diff(target_starts)
+    starts = np.zeros(len(n) + 1, np.int64)
+    np.cumsum((n + 1) * (m + 1), out=starts[1:])
+    spelled = np.zeros((starts[-1], len(SHAPES), 5), np.int32)
+    fits = np.zeros((starts[-1], len(SHAPES)), bool)
+    _spell(
+        frozen(source, np.int32),
+        frozen(source_starts, np.int64),
+        frozen(target, np.int32),
+        frozen(target_starts, np.int64),
+        frozen(starts, np.int64),
+        frozen(SHAPES, np.int64),
+        spelled,
+        fits,
+    )
+    where = np.flatnonzero(fits)
+    ids, firsts = intern(spelled.ravel(), 5 * where, np.full(len(where), 5))
+    units = np.full(fits.shape, -1, np.int32)
+    units.ravel()[where] = ids
+    lengths = frozen(n, np.int64), frozen(m, np.int64)
+    return Grid(frozen(starts, np.int64), frozen(units, np.int32), *lengths, len(firsts))
+
+
+@kernel
+def _expectation(grid, shapes, probability, first, last, counts):
+    """Add the expected number of each unit to ``counts``; returns the log-likelihood of the pairs first..last-1."""
+    likelihood = 0.0
+    for pair in range(first, last):
+        n, m, base = grid.source_lengths[pair], grid.target_lengths[pair], grid.starts[pair]
+        width = m + 1
+        size = (n + 1) * width
+        forward, backward = np.zeros(size), np.zeros(size)
+        forward[0] = 1.0
+        for cell in range(1, size):
+            for shape in range(len(shapes)):
+                unit = grid.units[base + cell, shape]
+                if unit >= 0:
+                    before = cell - shapes[shape, 0] * width - shapes[shape, 1]
+                    forward[cell] += forward[before] * probability[unit]
+        total = forward[size - 1]
+        if not total > 0.0:
+            continue
+        likelihood += np.log(total)
+        backward[size - 1] = 1.0 / total
+        for cell in range(size - 1, 0, -1):
+            if backward[cell] == 0.0:
+                continue
+            for shape in range(len(shapes)):
+                unit = grid.units[base + cell, shape]
+                if unit >= 0:
+                    before = cell - shapes[shape, 0] * width - shapes[shape, 1]
+                    flow = probability[unit] * backward[cell]
+                    backward[before] += flow
+                    counts[unit] += forward[before] * flow
+    return likelihood
+
+
+@kernel
+def _best(grid, shapes, log_probability, first, last, out, out_starts):
+    """Write the links of the best way to cut each of the pairs first..last-1, from last to first."""
+    for pair in range(first, last):
+        n, m, base = grid.source_lengths[pair], grid.target_lengths[pair], grid.starts[pair]
+        width = m + 1
+        size = (n + 1) * width
+        best, choice = np.full(size, -np.inf), np.full(size, -1)
+        best[0] = 0.0
+        for cell in range(1, size):
+            for shape in range(len(shapes)):
+                unit = grid.units[base + cell, shape]
+                if unit >= 0:
+                    before = cell - shapes[shape, 0] * width - shapes[shape, 1]
+                    score = best[before] + log_probability[unit]
+                    if score > best[cell]:
+                        best[cell], choice[cell] = score, shape
+        at, cell = out_starts[pair], size - 1
+        while cell > 0 and choice[cell] >= 0:
+            i, j = cell // width, cell % width
+            a, b = shapes[choice[cell], 0], shapes[choice[cell], 1]
+            for x in range(a):
+                for y in range(b):
+                    out[at, 0], out[at, 1] = i - a + x, j - b + y
+                    at += 1
+            cell -= a * width + b
+        out_starts[pair + 1] = at
+
+
+def _chunks(grid: Grid, size: int = 1 << 20) -> list[tuple[int, int]]:
+    bounds = np.unique(np.searchsorted(grid.starts, np.arange(0, int(grid.starts[-1]) + size, size)))
+    bounds = np.append(bounds.clip(max=len(grid.source_lengths)), len(grid.source_lengths))
+    return [(a, b) for a, b in itertools.pairwise(np.unique(bounds).tolist()) if a < b]
+
+
+def expectation(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, float]:
+    """The expected number of each unit, float64 (n_units,), and the log-likelihood of all pairs."""
+    counts, likelihood = np.zeros(grid.n_units), 0.0
+    for first, last in _chunks(grid):
+        likelihood += _expectation(grid, SHAPES, probability, first, last, counts)
+    return counts, likelihood
+
+
+def learn(grid: Grid, iterations: int, shape_prior: np.ndarray) -> tuple[np.ndarray, list[float]]:
+    """Unit probabilities by EM, and the log-likelihood before each iteration. The start gives every unit of a shape the
+    same share of ``shape_prior``, float64 (n_shapes,): nothing else could tell it that symbols seldom vanish."""
+    shape = np.zeros(grid.n_units, np.int64)
+    for number in range(len(SHAPES)):
+        column = grid.units[:, number]
+        shape[column[column >= 0]] = number
+    probability = shape_prior[shape] / np.bincount(shape, minlength=len(SHAPES))[shape]
+    history = []
+    for _ in range(iterations):
+        counts, likelihood = expectation(grid, probability)
+        history.append(likelihood)
+        probability = counts / counts.sum()
+    return probability, history
+
+
+def links(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The links of the best way to cut every pair: int32 (n_links, 2), sorted by source and target; int64 starts."""
+    with np.errstate(divide="ignore"):
+        scores = np.log(probability)
+    out = np.empty((2 * int((grid.source_lengths + grid.target_lengths).sum()), 2), np.int32)
+    starts = np.zeros(len(grid.source_lengths) + 1, np.int64)
+    for first, last in _chunks(grid):
+        _best(grid, SHAPES, scores, first, last, out, starts)
+    out = out[: starts[-1]]
+    pairs = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return out[np.lexsort((out[:, 1], out[:, 0], pairs))], starts

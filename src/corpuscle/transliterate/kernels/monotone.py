@@ -1,0 +1,166 @@
+"""Monotone phrase decoding: the best, and the n best, ways to rewrite a sequence phrase by phrase from left to right.
+
+``stacks`` fills stacks of hypotheses. The best rewriting is read from them by following back pointers;
+hypotheses and the edges between them are a lattice, from which ``engine.dp.nbest`` takes the n best.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.engine.dp.nbest import search
+from corpuscle.transliterate.kernels.stacks import NO_ROOM, Limits, Models, Options, buffers, ending, forward, reread
+
+__all__ = ["Derivations", "Limits", "Models", "Options", "decode"]
+
+_EDGES = 20_000  # room in the beginning
+
+
+class Derivations(NamedTuple):
+    """The rewritings of many sequences, best first.
+
+    - ``starts``: int64 (n_sequences + 1,), the rewritings of sequence i are ``starts[i]`` to ``starts[i + 1]``;
+    - ``scores``: float64, the whole score; ``logs``: float64 (n_rewritings, 3), the log probabilities of the language
+      model, of the joint model and of pieces at their places in it;
+    - ``segment_starts``: int64 (n_rewritings + 1,), the phrases of a rewriting in ``segments``;
+    - ``segments``: int32 (n_segments, 2), option (or ``-1 - symbol`` for a copied symbol, -1 for a dropped one) and
+      number of source symbols.
+    """
+
+    starts: np.ndarray
+    scores: np.ndarray
+    logs: np.ndarray
+    segment_starts: np.ndarray
+    segments: np.ndarray
+
+
+@kernel_bare
+def _position(first, hypothesis):
+    """Which stack a hypothesis is in."""
+    q = 0
+    while hypothesis >= first[q + 1]:
+        q += 1
+    return q
+
+
+@kernel_bare
+def _write(options, models, limits, n, score, row, begin, end, work, out):
+    """Write what is said about a rewriting whose segments have been written."""
+    out.segment_starts[row + 1] = end
+    out.scores[row] = score
+    language, joint, places = reread(options, models, limits, n, out.segments, begin, end, work.places)
+    out.logs[row, 0], out.logs[row, 1], out.logs[row, 2] = language, joint, places
+
+
+@kernel_bare
+def _best(options, models, limits, tokens, starts, copies, first_name, last_name, work, out):
+    """Write the best rewriting of the sequences first_name..last_name-1; returns how many rewritings and segments."""
+    rows, at = np.int64(0), np.int64(0)
+    for name in range(first_name, last_name):
+        n = starts[name + 1] - starts[name]
+        forward(
+            options,
+            models,
+            tokens[starts[name] : starts[name + 1]],
+            copies[starts[name] : starts[name + 1]],
+            limits,
+            work,
+        )
+        best, top = -1, -np.inf
+        for h in range(work.first[n], work.first[n + 1]):
+            score = work.scores[h] + ending(models, work.states[h], limits)
+            if best < 0 or score > top:
+                best, top = h, score
+        if n > 0 and best >= 0:
+            begin, last = at, best
+            while last > 0:
+                at += 1
+                last = work.back[last]
+            last, q = best, n
+            for s in range(at - 1, begin - 1, -1):
+                p = _position(work.first, work.back[last])
+                out.segments[s, 0], out.segments[s, 1] = work.choice[last], q - p
+                last, q = work.back[last], p
+            _write(options, models, limits, n, top, rows, begin, at, work, out)
+            rows += 1
+        out.starts[name - first_name + 1] = rows
+    return rows, at
+
+
+@kernel
+def _several(options, models, limits, tokens, starts, copies, base, name, last_name, most_pops, rows, at, work, out):
+    """Write the n best rewritings of the sequences name..last_name-1 after what is there; returns the sequence before
+    which there was no room for edges (or last_name), and how many rewritings and segments there are."""
+    while name < last_name:
+        n = starts[name + 1] - starts[name]
+        source, own = tokens[starts[name] : starts[name + 1]], copies[starts[name] : starts[name + 1]]
+        n_edges = forward(options, models, source, own, limits, work)
+        if n_edges == NO_ROOM:
+            break
+        first = work.first
+        if n > 0 and first[n] < first[n + 1]:
+            endings = np.empty(first[n + 1] - first[n])
+            for h in range(first[n], first[n + 1]):
+                endings[h - first[n]] = ending(models, work.states[h], limits)
+            ranked, edge_of, next_of, after, done = search(
+                options, limits, first[: n + 2], endings, work.scores, work.edges[:, :n_edges], most_pops
+            )
+            for item in done:
+                begin, step_item, p = at, item, 0
+                while edge_of[step_item] >= 0:
+                    edge = edge_of[step_item]
+                    q = _position(first, np.int64(ranked[0, edge]))
+                    out.segments[at, 0], out.segments[at, 1] = np.int64(ranked[2, edge]), q - p
+                    p = q
+                    at += 1
+                    step_item = next_of[step_item]
+                _write(options, models, limits, n, after[item], rows, begin, at, work, out)
+                rows += 1
+        name += 1
+        out.starts[name - base] = rows
+    return name, rows, at
+
+
+def decode(
+    options: Options,
+    models: Models,
+    limits: Limits,
+    tokens: np.ndarray,
+    starts: np.ndarray,
+    copies: np.ndarray,
+    first: int,
+    last: int,
+    most_pops: int = 200_000,
+) -> Derivations:
+    """Rewrite the sequences first..last-1 of ``tokens`` (int32, CSR ``starts``).
+
+    ``copies``, int32 like ``tokens``, is the target symbol that stands for a source symbol the table does not cover, 0
+    to drop it. At most ``most_pops`` partial paths of the lattice are looked at for the n best of one sequence.
+    """
+    symbols, longest = int(starts[last] - starts[first]), int(np.diff(starts[first : last + 1]).max(initial=0))
+    rows = limits.n_best * (last - first)
+    out = Derivations(
+        np.zeros(last - first + 1, np.int64),
+        np.empty(rows),
+        np.empty((rows, 3)),
+        np.zeros(rows + 1, np.int64),
+        np.empty((limits.n_best * symbols, 2), np.int32),
+    )
+    text = (frozen(tokens, np.int32), frozen(starts, np.int64), frozen(copies, np.int32))
+    if limits.n_best == 1:
+        work = buffers(options, models, limits, longest, 0)
+        n_rows, n_segments = _best(options, models, limits, *text, first, last, work, out)
+    else:
+        room, name, n_rows, n_segments = _EDGES, first, 0, 0
+        while name < last:
+            work = buffers(options, models, limits, longest, room)
+            name, n_rows, n_segments = _several(
+                options, models, limits, *text, first, name, last, most_pops, n_rows, n_segments, work, out
+            )
+            room *= 4
+    return Derivations(
+        out.starts, out.scores[:n_rows], out.logs[:n_rows], out.segment_starts[: n_rows + 1], out.segments[:n_segments]
+    )

@@ -1,0 +1,315 @@
+"""The command line: quick to answer, one line for each mistake, the promised exit codes."""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corpuscle import __version__, model, progress
+from corpuscle.cli import main as cli
+from corpuscle.cli.common import check_model_output, check_output
+from corpuscle.cli.warm import WARMERS
+from corpuscle.errors import InputError, SettingError
+from corpuscle.model import VOCAB, Array, Kind
+from corpuscle.text.vocab import Vocab
+from tests.schemas import FRACTION, conforms, last_line_conforms
+
+HEAVY = ("numpy", "numba", "scipy", "rich", "dask")
+
+TOY = "from corpuscle.cli import main; main.TASKS['toy'] = ('tests.cli.toy_task', 'For tests.'); main.run()"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command line in this process: (exit code, stdout, stderr)."""
+    monkeypatch.setitem(cli.TASKS, "toy", ("tests.cli.toy_task", "For tests."))
+
+    def run(*arguments):
+        code = cli.main(list(map(str, arguments)))
+        progress.quiet(False)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def process(code, *arguments, **options):
+    """Run Python code in a fresh process, as the installed command would run."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, **options)
+
+
+def test_help_imports_nothing_heavy():
+    code = f"""
+import sys
+from corpuscle.cli import main
+try:
+    main.run()
+finally:
+    heavy = [name for name in {HEAVY} if name in sys.modules]
+    print(heavy, file=sys.stderr)
+"""
+    done = process(code, "--help")
+    assert done.returncode == 0 and done.stderr.strip() == b"[]"
+    for name, (_, help) in (cli.TASKS | cli.COMMANDS).items():
+        assert f"{name} " in done.stdout.decode() and help[:40] in done.stdout.decode()
+
+
+def test_completion_imports_nothing_heavy_and_offers_the_tasks():
+    code = f"""
+import sys
+from corpuscle.cli import main
+try:
+    main.run()
+finally:
+    assert not [name for name in {HEAVY} if name in sys.modules]
+"""
+    environment = {"_CORPUSCLE_COMPLETE": "complete_bash", "COMP_WORDS": "corpuscle ", "COMP_CWORD": "1"}
+    done = process(code, env=os.environ | environment)
+    assert set(done.stdout.decode().split()) >= cli.TASKS.keys() | cli.COMMANDS.keys(), done.stderr
+
+
+@pytest.mark.parametrize("name", [*cli.TASKS, *cli.COMMANDS])
+def test_every_command_explains_itself_without_importing_anything_heavy(name):
+    code = f"""
+import sys
+from corpuscle.cli import main
+code = main.main([{name!r}, '--help'])
+assert not [name for name in {HEAVY} if name in sys.modules], "heavy imports"
+sys.exit(code)
+"""
+    done = process(code)
+    assert done.returncode == 0, done.stderr.decode()
+    assert f"Usage: corpuscle {name}" in done.stdout.decode()
+
+
+def test_without_arguments_there_is_help(run):
+    for arguments in (), ("toy",):
+        code, out, err = run(*arguments)
+        assert code == 0 and out.startswith("Usage: corpuscle") and err == ""
+
+
+def test_the_version(run):
+    assert run("--version") == (0, f"corpuscle {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "line"),
+    [
+        ("input", 2, "error: a.txt:3: invalid UTF-8 \\x1b[2J"),
+        ("setting", 2, "error: order is 0, it must be at least 1"),
+        ("require", 2, "error: this needs no_such_module: pip install 'corpuscle[neural]'"),
+        ("memory", 2, "error: out of memory: cannot allocate 3 GB"),
+        ("interrupt", 130, "interrupted"),
+        ("interrupted", 130, "stopped after iteration 3; --resume goes on"),
+    ],
+)
+def test_mistakes_are_one_line_and_an_exit_code(run, how, code, line):
+    assert run("toy", "fail", how) == (code, "", line + "\n")
+
+
+@pytest.mark.parametrize("wanted, threads", [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_blas_gets_one_thread_unless_the_user_says_otherwise(wanted, threads):
+    code = "import os; from corpuscle.cli import main as m; m.main = lambda: print(os.environ['OPENBLAS_NUM_THREADS'])"
+    other = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", f"{code}; m.run()"]
+    done = subprocess.run(command, env=other | wanted, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{threads}\n")
+
+
+def test_bugs_exit_with_one_and_a_traceback(run):
+    code, out, err = run("toy", "fail", "bug")
+    assert code == 1 and out == ""
+    assert "Traceback" in err and err.splitlines()[-1].endswith("ZeroDivisionError: oh")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--no-such-option",),
+        ("toyy",),
+        ("toy", "feil"),
+        ("toy", "fail"),
+        ("toy", "fail", "input", "more"),
+        ("toy", "fail", "input", "--seed", "x"),
+        ("toy", "fail", "input", "--seed", "-1"),
+        ("toy", "fail", "input", "--workers", "0"),
+        ("toy", "fail", "input", "--seed"),
+        ("info",),
+        ("warm", "nonsense"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_two(run, arguments):
+    code, out, err = run(*arguments)
+    assert code == 2 and out == ""
+    assert err.startswith("error: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--seed", 2**63), ("--seed", -1), ("--workers", 0), ("--workers", 1025)]
+)
+def test_seeds_and_workers_beyond_reason_are_bad_usage(run, option, value):
+    code, out, err = run("classes", "train", "text", "-o", "model", option, value)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert option in err
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_before_any_work(tmp_path, monkeypatch):
+    check_output("-")
+    check_output(str(tmp_path / "new"))
+    check_model_output(str(tmp_path / "new"))
+    if os.path.exists("/dev/full"):
+        check_model_output("/dev/full")
+    for target, reason in [
+        (tmp_path, "is a directory"),
+        (tmp_path / "none" / "new", "no such folder: .*none"),
+        ("a\0b", "a NUL byte"),
+    ]:
+        with pytest.raises(InputError, match=reason):
+            check_output(str(target))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # as for a user who may not write here
+    with pytest.raises(InputError, match="permission denied"):
+        check_output(str(tmp_path / "new"))
+
+
+def test_a_model_does_not_go_to_stdout():
+    with pytest.raises(SettingError, match="stdout"):
+        check_model_output("-")
+
+
+def toy_process(*arguments, stdout=subprocess.PIPE, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", TOY, "toy", *arguments],
+        cwd=Path(__file__).parents[2],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=os.environ | environment,
+    )
+
+
+def test_a_broken_pipe_is_silent():
+    with toy_process("fail", "pipe") as done:
+        assert done.communicate() == (b"", b"") and done.wait() == 0
+    with toy_process("flood", LC_ALL="C", PYTHONIOENCODING="latin-1") as flood:
+        assert flood.stdout.readline().decode() == "ñandú 日本\n"  # UTF-8 whatever the locale says
+        flood.stdout.close()
+        assert flood.stderr.read() == b"" and flood.wait() == 0
+
+
+def test_a_full_disk_is_an_error():
+    with toy_process("fail", "disk") as done:
+        assert done.communicate() == (b"", b"error: big.model: no space left on device\n") and done.wait() == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_an_error():
+    with open("/dev/full", "wb") as full, toy_process("flood", stdout=full) as flood:
+        assert flood.stderr.read() == b"error: no space left on device\n" and flood.wait() == 2
+
+
+def test_ctrl_c_exits_with_130():
+    with toy_process("wait") as waiting:
+        waiting.stdout.readline()
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.communicate()[1] == b"interrupted\n" and waiting.wait() == 130
+
+
+def test_results_are_json_in_the_last_line_and_messages_go_to_stderr(run):
+    code, out, err = run("toy", "show", "--json")
+    assert code == 0
+    assert err == "warning: the text is short\nwarning: the text is short\nworking\n"
+    assert out == '{"rate": 0.25, "worst": null, "n": 3, "words": ["ñ", "日"]}\n'
+    assert last_line_conforms(out, {"rate": FRACTION, "worst": float | None, "n": int, "words": [str]})
+    assert run("toy", "show", "--quiet")[2].count("\n") == 2  # warnings stay
+    assert run("toy", "show")[1].splitlines()[0] == "rate: 0.25"
+
+
+def test_warnings_of_others_look_as_usual(run, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        cli._show_warning("strange", RuntimeWarning, "file.py", 3)
+    assert "RuntimeWarning: strange" in capsys.readouterr().err
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    kind = Kind("test.toy", 1, {**VOCAB, "weights": Array("float32", ("types", 2))})
+    arrays = {**Vocab.from_words(["a", "b"]).arrays(), "weights": np.zeros((2, 2), np.float32)}
+    model.save(
+        tmp_path / "m",
+        kind,
+        arrays,
+        settings={"order": (3, "given"), "discount": (0.75, "tuned")},
+        preprocessing={"nfc": True},
+        provenance={"seed": 1, "data": {"tokens": 12}},
+    )
+    return tmp_path / "m"
+
+
+def test_info_shows_the_header_of_a_model(run, model_file):
+    code, out, err = run("info", model_file)
+    assert code == 0 and err == ""
+    assert out.startswith("test.toy (version 1), ")
+    lines = [line.split() for line in out.splitlines()]
+    for line in "order 3 given", "discount 0.75 tuned", "data.tokens 12", "nfc True", "weights float32 2 x 2 16 bytes":
+        assert line.split() in lines
+
+
+def test_info_as_json_conforms_to_its_schema(run, model_file):
+    header = {
+        "kind": str,
+        "kind_version": int,
+        "container_version": int,
+        "checksum": str,
+        "settings": {str: [Any]},
+        "preprocessing": {str: Any},
+        "provenance": {str: Any},
+        "extra": {str: Any},
+        "components": {str: Any},
+        "bytes": int,
+        "arrays": {str: {"dtype": str, "shape": [int], "bytes": int}},
+    }
+    printed = last_line_conforms(run("info", model_file, "--json")[1], header)
+    assert printed["settings"]["discount"] == [0.75, "tuned"] and printed["bytes"] == model_file.stat().st_size
+
+
+def test_info_about_something_else_is_an_error(run, tmp_path):
+    (tmp_path / "text").write_text("not a model, just some text\n")
+    assert run("info", tmp_path / "text")[0::2] == (2, f"error: {tmp_path / 'text'}: not a model file\n")
+    assert run("info", tmp_path)[0::2] == (2, f"error: {tmp_path}: is a directory\n")
+    assert run("info", tmp_path / "none")[0::2] == (2, f"error: {tmp_path / 'none'}: no such file or directory\n")
+
+
+def test_warm_says_how_long_it_took(run):
+    assert all(hasattr(importlib.import_module(package), "warm") for package in WARMERS.values())
+    last_line_conforms(run("warm", "text", "--json")[1], {"seconds": {"text": float}})
+
+
+def test_the_schema_checker_notices():
+    for value, schema in [
+        (1.5, FRACTION),
+        ({"a": 1}, {"a": str}),
+        ({"a": 1, "b": 2}, {"a": int}),
+        ({}, {"a": int}),
+        ([1, "x"], [int]),
+        (True, int),
+        (None, float),
+    ]:
+        with pytest.raises(AssertionError):
+            conforms(value, schema)
+    conforms({"a": None, "c": 1}, {"a": float | None, "b?": str, "c": float})
+
+
+def test_closed_standard_streams_are_no_bug_of_ours():
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m corpuscle text stats - <&- >&-"
+    process = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True)
+    assert process.returncode == 0 and process.stderr == ""

@@ -1,0 +1,97 @@
+"""Latent Dirichlet allocation against an enumerated posterior, and on documents whose topics are known."""
+
+from collections import Counter
+from itertools import product
+from math import exp
+
+import numpy as np
+import pytest
+
+from corpuscle.topics.kernels.lda import Lda
+
+
+def run(lda, sweeps, first=0):
+    for sweep in range(first, first + sweeps):
+        for step in range(lda.steps):
+            lda.step(sweep, step)
+        lda.finish(sweep)
+    return lda
+
+
+def test_the_chain_has_the_enumerated_posterior():
+    lda = Lda(np.array([0, 1, 0, 2, 2, 1], np.int32), np.array([0, 3, 6]), 3, 2, prior=0.5)
+    lda.state.alpha[:2] = 0.3, 0.6
+    weights = {}
+    for topics in product(range(2), repeat=6):
+        lda.restore(np.array(topics, np.int32), lda.alpha.copy(), 1, 0)
+        weights[topics] = exp(lda.log_joint())
+    total = sum(weights.values())
+    seen = Counter()
+    for sweep in range(1, 20_001):
+        lda.step(sweep, 0)
+        seen[tuple(lda.state.topics.tolist())] += 1
+    distance = sum(abs(seen[topics] / 20_000 - weight / total) for topics, weight in weights.items()) / 2
+    assert distance < 0.03
+
+
+def sampled(seed=1, documents=60, length=80, types=50, topics=4):
+    """Documents of known topics: tokens, bounds, the topic of every word."""
+    random = np.random.default_rng(seed)
+    phi = random.dirichlet(np.full(types, 0.05), topics)
+    theta = random.dirichlet(np.full(topics, 0.1), documents)
+    z = np.array([random.choice(topics, length, p=row) for row in theta])
+    tokens = np.array([random.choice(types, p=phi[k]) for k in z.ravel()], np.int32)
+    return tokens, np.arange(documents + 1) * length, z.ravel()
+
+
+def test_the_topics_of_generated_documents_are_found():
+    tokens, bounds, truth = sampled()
+    lda = run(Lda(tokens, bounds, 50, 4), 60)
+    agreement = np.zeros((4, 4), int)
+    np.add.at(agreement, (truth, lda.state.topics), 1)
+    assert agreement.max(1).sum() / len(truth) > 0.85
+    assert len(set(agreement.argmax(1).tolist())) == 4
+
+
+@pytest.mark.parametrize("topics", [1, 3, 8, 20])
+def test_counts_are_those_of_the_topics(topics):
+    tokens, bounds, _ = sampled(documents=20)
+    lda = run(Lda(tokens, bounds, 50, topics), 5)
+    assert lda.state.topics.max() < topics
+    state = lda.state
+    kept = [array.copy() for array in (state.documents, state.types, state.totals)]
+    assert kept[0].sum() == kept[1].sum() == kept[2].sum() == len(tokens)
+    lda.restore(state.topics.copy(), lda.alpha.copy(), 5, 0)
+    for before, after in zip(kept, (state.documents, state.types, state.totals), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize(("sweep", "step"), [(0, 0), (0, 2), (3, 1), (4, 0)])
+def test_a_chain_goes_on_from_its_topics_exactly(monkeypatch, sweep, step):
+    monkeypatch.setattr("corpuscle.topics.kernels.lda._SLICE", 8 * 400)
+    tokens, bounds, _ = sampled(documents=20)
+    whole, stopped = (Lda(tokens, bounds, 50, 3, seed=2) for _ in range(2))
+    assert whole.steps == 4
+    run(whole, 6)
+    run(stopped, sweep)
+    for number in range(step):
+        stopped.step(sweep, number)
+    again = Lda(tokens, bounds, 50, 3, seed=2)
+    again.restore(stopped.state.topics, stopped.alpha, sweep, step)
+    for number in range(step, again.steps):
+        again.step(sweep, number)
+    again.finish(sweep)
+    run(again, 5 - sweep, sweep + 1)
+    np.testing.assert_array_equal(again.state.topics, whole.state.topics)
+    np.testing.assert_array_equal(again.alpha, whole.alpha)
+
+
+def test_the_probability_of_words_and_topics_rises():
+    tokens, bounds, _ = sampled()
+    lda = Lda(tokens, bounds, 50, 4)
+    history = []
+    for sweep in range(30):
+        for step in range(lda.steps):
+            lda.step(sweep, step)
+        history.append(lda.finish(sweep))
+    assert np.mean(history[-5:]) > history[0]
