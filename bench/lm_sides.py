@@ -60,7 +60,7 @@ def score_corpus(timer, model: str, text: str) -> dict[str, float]:
     from corpuscle.text import read_text
 
     ours = corpuscle.load(model)
-    corpus = read_text(text, vocab=ours.vocab_, unk=ours.unk)
+    corpus = read_text(text, vocab=ours.vocab_, unk_token=ours.unk_token)
     ours.events(corpus[:10])
     with timer:
         events = ours.events(corpus)
@@ -102,7 +102,7 @@ def agreement(timer, model: str, arpa: str, text: str) -> dict[str, float]:
     from corpuscle.text import read_text
 
     ours, theirs = corpuscle.load(model), kenlm.Model(arpa)
-    events = ours.events(read_text(text, vocab=ours.vocab_, unk=ours.unk))
+    events = ours.events(read_text(text, vocab=ours.vocab_, unk_token=ours.unk_token))
     lines = _lines(text, r"\<unk>")
     with timer:
         words = [score for line in lines for score, _, _ in theirs.full_scores(line)]

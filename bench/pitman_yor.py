@@ -60,9 +60,9 @@ def _texts(train: str, test: str):
 
     from corpuscle.text import read_text
 
-    corpus = read_text(train, unk="literal")
+    corpus = read_text(train, unk_token="literal")
     if train != test:
-        return corpus, read_text(test, unk="literal")
+        return corpus, read_text(test, unk_token="literal")
     held_out = np.arange(len(corpus)) % 10 == 9
     return corpus.select(~held_out), corpus.select(held_out)
 
@@ -74,7 +74,7 @@ def counted(timer, train: str, test: str, order: int) -> dict[str, float]:
     warm()
     corpus, other = _texts(train, test)
     with timer:
-        model = NgramModel("mkn", order, min_count=1, unk="literal", workers=1).fit(corpus)
+        model = NgramModel(method="mkn", order=order, min_count=1, unk_token="literal", workers=1).fit(corpus)
     return {"perplexity": float(model.perplexity(other, draws=1)["perplexity"])}
 
 
@@ -86,11 +86,11 @@ def sampled(timer, train: str, test: str, order: int | str) -> dict[str, float]:
 
     warm()
     corpus, other = _texts(train, test)
-    settings: dict[str, Any] = {"min_count": 1, "unk": "literal", "workers": 1}
+    settings: dict[str, Any] = {"min_count": 1, "unk_token": "literal", "workers": 1}
     with timer:
-        model = HpyModel(order, iterations=SWEEPS, samples=SAMPLES, **settings).fit(corpus)
+        model = HpyModel(order=order, iterations=SWEEPS, samples=SAMPLES, **settings).fit(corpus)
     averaged = float(model.perplexity(other, draws=1)["perplexity"])
-    last = HpyModel(order, iterations=1, samples=1, **settings)
+    last = HpyModel(order=order, iterations=1, samples=1, **settings)
     last.vocab_, last.ngrams_, last.samples_ = model.vocab_, model.ngrams_, model.samples_[-1:]
     sampler = last._sampler(corpus)
     spent = []

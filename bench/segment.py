@@ -220,7 +220,7 @@ def _texts(train: str, test: str, given: str = ""):
 
     from corpuscle.text import Corpus, read_text
 
-    first, last = read_text(train, unk="literal"), read_text(test, unk="literal")
+    first, last = read_text(train, unk_token="literal"), read_text(test, unk_token="literal")
     if train == test:
         return first, None, last
     if given == "gold":
@@ -283,7 +283,7 @@ def trivial(timer, train: str, test: str, method: str, max_word: int | None = No
     from corpuscle.segment import TrivialSegmenter
     from corpuscle.text import read_text
 
-    development = read_text(test, unk="literal")
+    development = read_text(test, unk_token="literal")
     with timer:
         found = TrivialSegmenter(method).segment(development, spaces="remove")
     return _scores(development, found)

@@ -307,10 +307,10 @@ def test_no_room_on_the_disk_leaves_the_old_model_alone(texts, model, tmp_path):
 
 def kinds_of_models():
     corpus = Corpus.from_sentences([["a", "b", "a", "c"], ["b", "c"], ["a"], ["c", "a", "b"]] * 3)
-    plain = NgramModel("mkn", 3, min_count=1).fit(corpus)
-    classes = ClassModel({"a": 0, "b": 1, "c": 1}, "kn", 2).fit(corpus)
+    plain = NgramModel(method="mkn", order=3, min_count=1).fit(corpus)
+    classes = ClassModel({"a": 0, "b": 1, "c": 1}, NgramModel(method="kn", order=2, min_count=1)).fit(corpus)
     yield "counts", plain
-    yield "pruned", NgramModel("mkn", 3, min_count=1, prune=(0, 3)).fit(corpus)
+    yield "pruned", NgramModel(method="mkn", order=3, min_count=1, prune=(0, 3)).fit(corpus)
     yield "classes", classes
     yield "mixture", Mixture([plain, classes]).fit(corpus)
 
@@ -340,7 +340,7 @@ def test_damaged_models_are_refused_or_harmless_many_times(tmp_path):
 
 def arpa_bytes(tmp_path):
     corpus = Corpus.from_sentences([["a", "b", "a", "c"], ["b", "ç"], ["a"]])
-    write_arpa(NgramModel("mkn", 3, min_count=1, discounts=[0.5, 1, 1.5]).fit(corpus), tmp_path / "m.arpa")
+    write_arpa(NgramModel(method="mkn", order=3, min_count=1, discounts=[0.5, 1, 1.5]).fit(corpus), tmp_path / "m.arpa")
     return (tmp_path / "m.arpa").read_bytes()
 
 

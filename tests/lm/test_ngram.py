@@ -22,6 +22,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarni
 BOUNDARIES = ("single", "pad", "none")
 
 
+
+def class_ngram(**settings):
+    """The model of class sequences inside a class n-gram."""
+    return NgramModel(min_count=1, **settings)
+
+
 def zipf_corpus(seed=3, sentences=300, types=30, longest=12):
     """Sentences from a random bigram process with few frequent and many rare words."""
     random = np.random.default_rng(seed)
@@ -125,7 +131,7 @@ def histories(model, corpus, order):
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 def test_every_model_sums_to_one_after_every_history(method, boundary, order):
     corpus = zipf_corpus()
-    model = NgramModel(method, order, min_count=2, boundary=boundary).fit(corpus)
+    model = NgramModel(method=method, order=order, min_count=2, boundary=boundary).fit(corpus)
     for history in histories(model, corpus, min(order, 3)):
         assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-12)
         assert model.distribution(history)[1] == 0.0, "the start symbol is never predicted"
@@ -136,7 +142,7 @@ def test_every_model_sums_to_one_after_every_history(method, boundary, order):
 def test_probabilities_equal_the_formulas_over_dictionaries(method, boundary):
     corpus = zipf_corpus(sentences=60, types=8)
     order = 3
-    model = NgramModel(method, order, min_count=1, boundary=boundary).fit(corpus)
+    model = NgramModel(method=method, order=order, min_count=1, boundary=boundary).fit(corpus)
     plain = PlainModel(list(corpus), method, order, boundary)
     np.testing.assert_allclose(model.discounts_, [plain.discount[m] for m in (1, 2, 3)], atol=1e-15)
     words = corpus.vocab.strings[3:]
@@ -159,14 +165,14 @@ def test_models_without_discounted_unigrams_sum_to_one(method):
         (Corpus.from_sentences([["a", "a"]]), "single"),
         (Corpus.from_sentences([["a"]]), "none"),
     ):
-        model = NgramModel(method, 2, min_count=1, unigram="types", boundary=boundary).fit(corpus)
+        model = NgramModel(method=method, order=2, min_count=1, unigram="types", boundary=boundary).fit(corpus)
         for history in ([], [corpus.vocab.word(3)], ["<s>"], ["never"]):
             assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_unigrams_may_be_left_undiscounted():
     corpus = zipf_corpus(types=6)
-    model = NgramModel("kn", 2, min_count=1, unigram="types").fit(corpus)
+    model = NgramModel(method="kn", order=2, min_count=1, unigram="types").fit(corpus)
     plain = PlainModel(list(corpus), "kn", 2, "single", unigram="types")
     assert model.distribution([])[0] == 0.0
     for word in corpus.vocab.strings[3:]:
@@ -177,7 +183,7 @@ def marginal_error(method):
     """max_w |sum_h a(h) P(w|h) - c(w)| / N over all events of the corpus."""
     corpus = zipf_corpus(sentences=80, types=10)
     order = 3
-    model = NgramModel(method, order, min_count=1, boundary="pad", unigram="types").fit(corpus)
+    model = NgramModel(method=method, order=order, min_count=1, boundary="pad", unigram="types").fit(corpus)
     expected, observed = np.zeros(len(model.vocab_)), np.zeros(len(model.vocab_))
     for sentence in corpus:
         padded = ["<s>"] * (order - 1) + sentence + ["</s>"]
@@ -200,27 +206,27 @@ def test_absolute_discounting_breaks_the_marginals():
 def test_discounts_fall_back_with_a_warning_or_fail_when_strict():
     tiny = Corpus.from_sentences([["a", "b"], ["a"]])
     with pytest.warns(CorpuscleWarning, match="order 1, 2"):
-        model = NgramModel("mkn", 2, min_count=1).fit(tiny)
+        model = NgramModel(method="mkn", order=2, min_count=1).fit(tiny)
     assert model.discounts_[:, 1:].tolist() == [[0.5, 1.0, 1.5]] * 2
     with pytest.raises(SettingError, match="order 1, 2"):
-        NgramModel("mkn", 2, min_count=1, strict=True).fit(tiny)
+        NgramModel(method="mkn", order=2, min_count=1, strict=True).fit(tiny)
 
 
 def test_given_discounts_are_used_and_checked():
     corpus = zipf_corpus()
-    assert NgramModel("kn", 2, discounts=0.7).fit(corpus).discounts_.tolist() == [[0, 0.7, 0.7, 0.7]] * 2
-    three = NgramModel("mkn", 2, discounts=[[0.5, 1, 1.5], [0.6, 1.1, 1.6]]).fit(corpus)
+    assert NgramModel(method="kn", order=2, discounts=0.7).fit(corpus).discounts_.tolist() == [[0, 0.7, 0.7, 0.7]] * 2
+    three = NgramModel(method="mkn", order=2, discounts=[[0.5, 1, 1.5], [0.6, 1.1, 1.6]]).fit(corpus)
     assert three.discounts_[1].tolist() == [0, 0.6, 1.1, 1.6]
     for method, bad in (("kn", 0.0), ("kn", 1.2), ("mkn", [0.5, 2.1, 1.0]), ("mkn", 0.5), ("kn", [0.1, 0.2, 0.3])):
         with pytest.raises(SettingError, match="discount"):
-            NgramModel(method, 2, discounts=bad).fit(corpus)
+            NgramModel(method=method, order=2, discounts=bad).fit(corpus)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_tuned_discounts_make_the_development_text_likelier(method):
     corpus, dev = zipf_corpus(seed=3), zipf_corpus(seed=3, sentences=500)[300:]
-    plain = NgramModel(method, 3, min_count=1).fit(corpus)
-    tuned = NgramModel(method, 3, min_count=1).fit(corpus, dev)
+    plain = NgramModel(method=method, order=3, min_count=1).fit(corpus)
+    tuned = NgramModel(method=method, order=3, min_count=1).fit(corpus, dev)
     assert tuned.perplexity(dev)["perplexity"] < plain.perplexity(dev)["perplexity"] + 1e-9
     assert tuned.settings()["order"] == (3, "default") and tuned.origins["discounts"] == "tuned"
 
@@ -230,7 +236,7 @@ def test_the_gradient_of_the_tuning_objective_is_the_finite_difference():
     from corpuscle.lm.tuning import interpolated_objective
 
     corpus, dev = zipf_corpus(sentences=50, types=9), zipf_corpus(seed=8, sentences=30, types=9)
-    model = NgramModel("mkn", 3, min_count=1).fit(corpus)
+    model = NgramModel(method="mkn", order=3, min_count=1).fit(corpus)
     ngrams = count_ngrams(model._symbols(corpus), len(corpus.vocab), 3, end=2)
     objective = interpolated_objective(
         ngrams, model._adjusted(ngrams), model._predictable, model._symbols(dev.recode(corpus.vocab)), 2
@@ -248,12 +254,12 @@ def test_the_gradient_of_the_tuning_objective_is_the_finite_difference():
 
 def test_order_auto_takes_the_best_order_on_the_development_text():
     corpus, dev = zipf_corpus(seed=3), zipf_corpus(seed=3, sentences=400)[300:]
-    auto = NgramModel("mkn", "auto", min_count=1).fit(corpus, dev)
-    scores = [NgramModel("mkn", n, min_count=1).fit(corpus).perplexity(dev)["perplexity"]
+    auto = NgramModel(method="mkn", order="auto", min_count=1).fit(corpus, dev)
+    scores = [NgramModel(method="mkn", order=n, min_count=1).fit(corpus).perplexity(dev)["perplexity"]
               for n in range(1, AUTO_ORDERS + 1)]  # fmt: skip
     assert auto.order == int(np.argmin(scores)) + 1
     with pytest.raises(SettingError, match="auto"):
-        NgramModel("mkn", "auto").fit(corpus)
+        NgramModel(method="mkn", order="auto").fit(corpus)
 
 
 def circle(sentences):
@@ -263,14 +269,14 @@ def circle(sentences):
 
 def test_words_without_a_probability_do_not_decide_the_order():
     dev = Corpus.from_sentences([*circle(8), ["never"]])
-    assert NgramModel("mkn", "auto", unigram="types", min_count=1).fit(circle(80), dev).order > 1
+    assert NgramModel(method="mkn", order="auto", unigram="types", min_count=1).fit(circle(80), dev).order > 1
 
 
 @pytest.mark.parametrize("discounts", [0.999, [[0.999]] * AUTO_ORDERS])
 def test_orders_are_compared_with_the_discounts_that_are_given(discounts):
     text, dev = zipf_corpus(sentences=60), zipf_corpus(8, sentences=60)
-    model = NgramModel("kn", "auto", discounts=discounts).fit(text, dev)
-    tried = [NgramModel("kn", order, discounts=0.999).fit(text) for order in range(1, AUTO_ORDERS + 1)]
+    model = NgramModel(method="kn", order="auto", discounts=discounts).fit(text, dev)
+    tried = [NgramModel(method="kn", order=order, discounts=0.999).fit(text) for order in range(1, AUTO_ORDERS + 1)]
     best = min(tried, key=lambda one: one.perplexity(dev, draws=1)["perplexity"])
     assert model.order == best.order and (model.discounts_[:, 1:] == 0.999).all()
 
@@ -279,8 +285,8 @@ def test_a_development_text_without_any_probability_is_refused():
     text, dev = circle(20), Corpus.from_sentences([["never"]])
     for settings_ in ({"order": "auto"}, {"order": 2}):
         with pytest.raises(SettingError, match="nothing in the development text has a probability"):
-            NgramModel("mkn", unigram="types", boundary="none", min_count=1, **settings_).fit(text, dev)
-    part = NgramModel("mkn", 1, unigram="types", boundary="none", min_count=1).fit(text)
+            NgramModel(method="mkn", unigram="types", boundary="none", min_count=1, **settings_).fit(text, dev)
+    part = NgramModel(method="mkn", order=1, unigram="types", boundary="none", min_count=1).fit(text)
     with pytest.raises(InputError, match="no model gives anything in the development text a probability"):
         Mixture([part, part]).fit(dev)
 
@@ -288,9 +294,9 @@ def test_a_development_text_without_any_probability_is_refused():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_lower_order_from_the_same_counts_is_that_order_trained_anew(method):
     corpus = zipf_corpus()
-    high = NgramModel(method, 4).fit(corpus)
+    high = NgramModel(method=method, order=4).fit(corpus)
     for order in (1, 2, 3):
-        lower, fresh = high.at_order(order), NgramModel(method, order).fit(corpus)
+        lower, fresh = high.at_order(order), NgramModel(method=method, order=order).fit(corpus)
         np.testing.assert_array_equal(lower.events(corpus).log_probability, fresh.events(corpus).log_probability)
     assert high.order == 4
 
@@ -300,7 +306,7 @@ def test_a_lower_order_from_the_same_counts_is_that_order_trained_anew(method):
 
 def test_perplexity_is_that_of_the_events_one_by_one():
     corpus = zipf_corpus()
-    model = NgramModel("mkn", 3).fit(corpus)
+    model = NgramModel(method="mkn", order=3).fit(corpus)
     dev = Corpus.from_sentences([["w1", "w2"], [], ["never", "w3"]])
     logs, known = [], []
     for sentence in dev:
@@ -323,15 +329,15 @@ def test_perplexity_is_that_of_the_events_one_by_one():
 
 def test_workers_and_chunks_do_not_change_scores():
     corpus = zipf_corpus(sentences=8000)
-    one = NgramModel("mkn", 3, workers=1).fit(corpus)
-    two = NgramModel("mkn", 3, workers=2).fit(corpus)
+    one = NgramModel(method="mkn", order=3, workers=1).fit(corpus)
+    two = NgramModel(method="mkn", order=3, workers=2).fit(corpus)
     np.testing.assert_array_equal(one.events(corpus).log_probability, two.events(corpus).log_probability)
 
 
 def test_a_better_model_wins_the_paired_comparison():
     corpus = zipf_corpus(sentences=1500)
     train, test = corpus[:1000], corpus[1000:]
-    good, poor = NgramModel("mkn", 2).fit(train), NgramModel("mkn", 1).fit(train)
+    good, poor = NgramModel(method="mkn", order=2).fit(train), NgramModel(method="mkn", order=1).fit(train)
     result = compare(good, poor, test, test)
     assert result.difference < 0 and result.high < 0 and result.p_value < 0.01
 
@@ -349,7 +355,7 @@ def test_next_words_are_the_largest_of_the_distribution(extra):
 
 def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
     corpus = zipf_corpus(sentences=400, types=6)
-    model = NgramModel("mkn", 1, min_count=1).fit(corpus)
+    model = NgramModel(method="mkn", order=1, min_count=1).fit(corpus)
     drawn = list(model.sample(600, seed=4))
     assert drawn[:20] == list(model.sample(20, seed=4)) != list(model.sample(20, seed=5))
     tokens = [word for sentence in drawn for word in sentence]
@@ -359,7 +365,7 @@ def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
         assert tokens.count(word) / len(tokens) == pytest.approx(expected[model.vocab_.id(word)] / share, abs=0.03)
 
 
-@pytest.mark.parametrize("make", [NgramModel, lambda **settings: HpyModel(2, iterations=2, samples=1, **settings)])
+@pytest.mark.parametrize("make", [NgramModel, lambda **settings: HpyModel(order=2, iterations=2, samples=1, **settings)])
 @pytest.mark.parametrize("min_count", [1, 2])
 def test_a_part_of_a_text_is_a_text_of_its_own(make, min_count):
     whole = zipf_corpus(sentences=60)
@@ -382,27 +388,31 @@ def test_words_with_a_count_of_zero_stay_if_the_counts_are_those_of_the_text():
 def test_a_first_start_symbol_is_the_beginning_of_a_sentence_even_if_it_is_a_word_too():
     corpus = Corpus.from_sentences([["a", "<s>", "b"], ["a", "b"], ["a", "<s>", "b", "b"]])
     settings_ = {"min_count": 1, "allow_markup": True}
-    word_model = NgramModel("kn", 2, **settings_).fit(corpus)
+    word_model = NgramModel(method="kn", order=2, **settings_).fit(corpus)
     sampled = {"iterations": 2, "samples": 1, **settings_}
     for model in (
         word_model,
-        ClassModel({"a": 1, "b": 2, "<s>": 3}, "kn", 2, allow_markup=True).fit(corpus),
-        HpyModel(2, **sampled).fit(corpus),
-        HpyModel("infinite", **sampled).fit(corpus),
+        ClassModel({"a": 1, "b": 2, "<s>": 3}, class_ngram(method="kn", order=2, allow_markup=True)).fit(corpus),
+        HpyModel(order=2, **sampled).fit(corpus),
+        HpyModel(order="infinite", **sampled).fit(corpus),
         Mixture([word_model, word_model]),
     ):
         first, after_word = model.distribution(["<s>"]), model.distribution(["<s>", "<s>"])
         events = model.events(Corpus.from_sentences([["a", "<s>", "b"]])).log_probability
         assert np.log(first[model.vocab_.id("a")]) == pytest.approx(events[0])
         assert np.log(after_word[model.vocab_.id("b")]) != pytest.approx(np.log(first[model.vocab_.id("b")]))
-    stream = NgramModel("kn", 2, boundary="none", **settings_).fit(corpus)
+    stream = NgramModel(method="kn", order=2, boundary="none", **settings_).fit(corpus)
     np.testing.assert_array_equal(stream.distribution(["<s>"]), stream.distribution(["a", "<s>"]))
 
 
 def test_models_that_learn_again_forget_what_they_had_learned():
     first, second, dev = zipf_corpus(sentences=60), zipf_corpus(4, 40, types=12), zipf_corpus(5, 20)
     classes = {f"w{i}": i % 3 for i in range(30)}
-    for make in (lambda: NgramModel("mkn", 2), lambda: NgramModel("kn", 2, prune=(0, 1)), lambda: ClassModel(classes)):
+    for make in (
+        lambda: NgramModel(method="mkn", order=2),
+        lambda: NgramModel(method="kn", order=2, prune=(0, 1)),
+        lambda: ClassModel(classes, class_ngram()),
+    ):
         model, fresh = make().fit(first, dev), make().fit(second)
         model.events(dev), model.next_words(["w1"])
         model.fit(second)
@@ -410,7 +420,7 @@ def test_models_that_learn_again_forget_what_they_had_learned():
         assert model.next_words(["w1"]) == fresh.next_words(["w1"])
         assert len(model.tuning_items_) == 0
         assert model.part().settings == fresh.part().settings
-    parts = [NgramModel("mkn", order).fit(first) for order in (1, 2)]
+    parts = [NgramModel(method="mkn", order=order).fit(first) for order in (1, 2)]
     mixture, fresh = Mixture(parts).fit(first).fit(dev), Mixture(parts).fit(dev)
     np.testing.assert_array_equal(mixture.weights_, fresh.weights_)
     np.testing.assert_array_equal(mixture.tuning_items_, fresh.tuning_items_)
@@ -423,8 +433,8 @@ def test_models_that_learn_again_forget_what_they_had_learned():
 @pytest.mark.parametrize("method", ["mkn", "backoff-kn"])
 def test_pruned_models_are_smaller_and_still_sum_to_one(method, settings_):
     corpus = zipf_corpus()
-    full = NgramModel(method, 3).fit(corpus)
-    model = NgramModel(method, 3, **settings_).fit(corpus)
+    full = NgramModel(method=method, order=3).fit(corpus)
+    model = NgramModel(method=method, order=3, **settings_).fit(corpus)
     assert len(model.tables_.words) < len(full.tables_.words)
     for history in histories(model, corpus, 3):
         assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-9)
@@ -434,7 +444,7 @@ def test_entropy_pruning_removes_what_changes_the_model_least():
     from corpuscle.engine.ngrams.smoothing import relative_entropy
 
     corpus = zipf_corpus(sentences=60, types=6)
-    model = NgramModel("mkn", 2, min_count=1).fit(corpus)
+    model = NgramModel(method="mkn", order=2, min_count=1).fit(corpus)
     tables = model.tables_
     divergence = relative_entropy(tables, 1, 2)
     for row in range(int(tables.levels[1]), int(tables.levels[1]) + 12):
@@ -459,7 +469,7 @@ def test_entropy_pruning_gives_the_beginnings_of_padded_sentences_a_weight():
     from corpuscle.engine.ngrams.smoothing import relative_entropy
     from corpuscle.engine.ngrams.trie import find_ngram
 
-    model = NgramModel("mkn", 3, min_count=1, boundary="pad").fit(zipf_corpus(sentences=60, types=6))
+    model = NgramModel(method="mkn", order=3, min_count=1, boundary="pad").fit(zipf_corpus(sentences=60, types=6))
     tables = model.tables_
     context = find_ngram(tables.words, tables.first_child, np.array([1, 1]))
     assert (relative_entropy(tables, 1, 2)[tables.first_child[context] : tables.first_child[context + 1]] > 0).all()
@@ -476,7 +486,7 @@ def tables_word(model, context):
 def test_a_saved_model_scores_the_same(tmp_path, boundary):
     corpus = zipf_corpus()
     for name, extra in (("counts", {}), ("pruned", {"prune": (0, 1)})):
-        model = NgramModel("mkn", 3, boundary=boundary, **extra).fit(corpus)
+        model = NgramModel(method="mkn", order=3, boundary=boundary, **extra).fit(corpus)
         model.save(tmp_path / name)
         loaded = corpuscle.load(tmp_path / name)
         np.testing.assert_array_equal(
@@ -490,7 +500,7 @@ def test_a_saved_model_scores_the_same(tmp_path, boundary):
 @pytest.mark.parametrize("suffix", [".arpa", ".arpa.gz"])
 def test_arpa_round_trip_is_exact_to_text_rounding(tmp_path, method, suffix):
     corpus = zipf_corpus()
-    model = NgramModel(method, 4).fit(corpus)
+    model = NgramModel(method=method, order=4).fit(corpus)
     write_arpa(model, tmp_path / f"m{suffix}")
     again = read_arpa(tmp_path / f"m{suffix}")
     test = Corpus.from_sentences([["w1", "w2", "never", "w3"], [], ["w29", "w1"], *list(corpus)[:50]])
@@ -506,7 +516,7 @@ traps = st.sampled_from(["<unk>", "<s>", "</s>", "\\<s>", "\\\\<unk>", "<UNK>", 
 @given(st.lists(st.lists(words_with_traps | traps, max_size=5), min_size=1, max_size=6).filter(any))
 def test_any_word_survives_an_arpa_file(tmp_path_factory, sentences):
     corpus = Corpus.from_sentences(sentences)
-    model = NgramModel("kn", 2, min_count=1, allow_markup=True, unk="literal").fit(corpus)
+    model = NgramModel(method="kn", order=2, min_count=1, allow_markup=True, unk_token="literal").fit(corpus)
     path = tmp_path_factory.mktemp("arpa") / "m.arpa"
     write_arpa(model, path)
     again = read_arpa(path)
@@ -543,7 +553,7 @@ def test_kenlm_reads_our_arpa_files_and_agrees(tmp_path):
     kenlm = pytest.importorskip("kenlm")
     corpus = zipf_corpus()
     for method in METHODS:
-        model = NgramModel(method, 4).fit(corpus)
+        model = NgramModel(method=method, order=4).fit(corpus)
         write_arpa(model, tmp_path / "m.arpa")
         theirs = kenlm.Model(str(tmp_path / "m.arpa"))
         sentences = [["w1", "w2", "never", "w3"], [], ["w29", "w1", "w1"], *list(corpus)[:40]]
@@ -559,7 +569,7 @@ def test_lmplz_estimates_the_same_model(tmp_path):
     command = ["lmplz", "-o", "3", "-S", "100M", "-T", str(tmp_path), "--discount_fallback"]
     command += ["--arpa", str(tmp_path / "theirs.arpa")]
     subprocess.run(command, input=text, text=True, check=True, capture_output=True)
-    theirs, ours = read_arpa(tmp_path / "theirs.arpa"), NgramModel("mkn", 3, min_count=1).fit(corpus)
+    theirs, ours = read_arpa(tmp_path / "theirs.arpa"), NgramModel(method="mkn", order=3, min_count=1).fit(corpus)
     test = Corpus.from_sentences([["w1", "never", "w2"], [], *list(zipf_corpus(seed=9, types=400))])
     np.testing.assert_allclose(
         theirs.events(test).log_probability / math.log(10), ours.events(test).log_probability / math.log(10), atol=1e-4
@@ -598,7 +608,7 @@ def test_malformed_arpa_files_are_named_by_line(tmp_path, text, line, reason):
 def test_a_class_model_sums_to_one_and_equals_its_factors(tmp_path):
     corpus = zipf_corpus(types=12)
     classes = {f"w{i}": i % 4 for i in range(12)}
-    model = ClassModel(classes, "kn", 3).fit(corpus)
+    model = ClassModel(classes, class_ngram(method="kn")).fit(corpus)
     for history in [[], ["w1"], ["<s>", "w2", "w3"], ["never"]]:
         assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-12)
     counts = np.bincount(corpus.tokens, minlength=len(corpus.vocab))
@@ -616,8 +626,8 @@ def test_a_class_model_sums_to_one_and_equals_its_factors(tmp_path):
 
 def test_a_mixture_sums_to_one_over_the_union_and_beats_its_parts(tmp_path):
     corpus = zipf_corpus(sentences=900)
-    first = NgramModel("mkn", 3, min_count=1).fit(corpus[:200])
-    second = NgramModel("mkn", 1, min_count=3).fit(corpus[200:700])
+    first = NgramModel(method="mkn", order=3, min_count=1).fit(corpus[:200])
+    second = NgramModel(method="mkn", order=1, min_count=3).fit(corpus[200:700])
     dev = corpus[700:]
     mixture = Mixture([first, second]).fit(dev)
     assert mixture.weights_.sum() == pytest.approx(1.0)
@@ -638,7 +648,7 @@ def test_a_mixture_sums_to_one_over_the_union_and_beats_its_parts(tmp_path):
 
 def test_em_finds_the_weight_that_a_grid_finds():
     corpus = zipf_corpus(sentences=900)
-    parts = [NgramModel("mkn", 2, min_count=1).fit(corpus[:100]), NgramModel("mkn", 1, min_count=1).fit(corpus[:600])]
+    parts = [NgramModel(method="mkn", order=2, min_count=1).fit(corpus[:100]), NgramModel(method="mkn", order=1, min_count=1).fit(corpus[:600])]
     mixture = Mixture(parts).fit(corpus[600:])
     best = mixture.perplexity(corpus[600:])["perplexity"]
     for weight in np.linspace(0.02, 0.98, 25):
@@ -652,15 +662,15 @@ def test_em_finds_the_weight_that_a_grid_finds():
 def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path):
     distributed = pytest.importorskip("distributed")
     corpus = zipf_corpus(sentences=2000)
-    NgramModel("mkn", 4, workers=2).fit(corpus).save(tmp_path / "threads")
+    NgramModel(method="mkn", order=4, workers=2).fit(corpus).save(tmp_path / "threads")
     with (
         pytest.MonkeyPatch.context() as patch,
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
     ):
         patch.setattr("corpuscle.lm.ngram.CLUSTER_CHUNK", 2000)
-        NgramModel("mkn", 4, cluster=cluster.scheduler_address).fit(corpus).save(tmp_path / "cluster")
+        NgramModel(method="mkn", order=4, cluster=cluster.scheduler_address).fit(corpus).save(tmp_path / "cluster")
         with pytest.raises(SettingError, match="boundaries"):
-            NgramModel("mkn", 4, boundary="none", cluster=cluster.scheduler_address).fit(corpus)
+            NgramModel(method="mkn", order=4, boundary="none", cluster=cluster.scheduler_address).fit(corpus)
     assert (tmp_path / "cluster").read_bytes() == (tmp_path / "threads").read_bytes()
 
 
@@ -675,7 +685,7 @@ def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path):
 )
 def test_degenerate_texts_give_proper_models(method, sentences):
     for order in (1, 2, 9):
-        model = NgramModel(method, order, min_count=1).fit(Corpus.from_sentences(sentences))
+        model = NgramModel(method=method, order=order, min_count=1).fit(Corpus.from_sentences(sentences))
         for history in ([], ["a"], ["<s>"], ["<s>", "a"], ["b", "a"]):
             assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-12)
 
@@ -694,7 +704,7 @@ def test_empty_texts_and_bad_settings_are_refused():
         NgramModel().fit(Corpus.from_sentences([["a", "</s>"]]))
     for bad in ({"method": "x"}, {"order": 0}, {"order": "many"}, {"order": 10**9}, {"min_count": 0},
                 {"boundary": "x"}, {"prune": (1,)}, {"prune": (0, 2, 1)}, {"entropy": -1.0}, {"entropy": math.nan},
-                {"unk": "x"}, {"unigram": "x"}, {"units": "x"}):  # fmt: skip
+                {"unk_token": "x"}, {"unigram": "x"}, {"units": "x"}):  # fmt: skip
         with pytest.raises(SettingError):
             NgramModel(**bad)
 
@@ -705,14 +715,14 @@ def test_empty_texts_and_bad_settings_are_refused():
     st.sampled_from(list(METHODS)), st.sampled_from(BOUNDARIES), st.integers(1, 4), st.integers(1, 3),
 )  # fmt: skip
 def test_any_small_text_gives_a_distribution(sentences, method, boundary, order, min_count):
-    model = NgramModel(method, order, min_count=min_count, boundary=boundary).fit(Corpus.from_sentences(sentences))
+    model = NgramModel(method=method, order=order, min_count=min_count, boundary=boundary).fit(Corpus.from_sentences(sentences))
     for history in ([], ["a"], ["a", "b"], ["b", "a", "z"]):
         assert model.distribution(history).sum() == pytest.approx(1.0, abs=1e-11)
 
 
 def test_strings_are_scored_like_the_corpus_that_they_make():
     corpus = zipf_corpus(sentences=3000)
-    model = NgramModel("mkn", 3, workers=2).fit(corpus)
+    model = NgramModel(method="mkn", order=3, workers=2).fit(corpus)
     lines = [*(" ".join(sentence) for sentence in corpus), "never w1", "", "  w2  "]
     together = model.score(lines)
     for column, expected in zip(together, model.events(Corpus.from_sentences(

@@ -74,7 +74,7 @@ def test_distributions_sum_to_one_and_are_what_events_say(settings):
 
 def test_one_table_an_n_gram_and_no_strength_is_interpolated_kneser_ney():
     corpus, discounts = text(), np.array([0.5, 0.6, 0.7])
-    counted = NgramModel("kn", 3, min_count=1, discounts=[[d] for d in discounts]).fit(corpus)
+    counted = NgramModel(method="kn", order=3, min_count=1, discounts=[[d] for d in discounts]).fit(corpus)
     ngrams = counted.ngrams_
     direct = gibbs.direct_counts(ngrams, START)
     tables = np.ones(len(ngrams.words), np.int32)
@@ -101,7 +101,7 @@ def test_a_unigram_model_without_discount_is_a_dirichlet_mean():
 @pytest.mark.parametrize("boundary", ["single", "pad", "none"])
 def test_every_word_sits_once_at_its_longest_context(boundary):
     corpus = text()
-    model = HpyModel(3, min_count=1, boundary=boundary)
+    model = HpyModel(order=3, min_count=1, boundary=boundary)
     model.vocab_ = corpus.vocab
     sampler = model._sampler(corpus)
     assert isinstance(sampler, FixedSampler)
@@ -119,7 +119,7 @@ def test_every_word_sits_once_at_its_longest_context(boundary):
 
 def test_the_sweeps_of_infinite_order_keep_every_count_sound():
     corpus = text()
-    model = HpyModel("infinite", min_count=1)
+    model = HpyModel(order="infinite", min_count=1)
     model.vocab_ = corpus.vocab
     sampler = model._sampler(corpus)
     assert isinstance(sampler, VariableSampler)
@@ -221,8 +221,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     monkeypatch.setattr(module, "Checkpoint", StopAt)
     corpus, path = text(3), tmp_path / "m"
     settings = {"iterations": 12, "samples": 3, "min_count": 1}
-    HpyModel(order, **settings).fit(corpus).save(tmp_path / "whole")
-    learner = HpyModel(order, **settings)
+    HpyModel(order=order, **settings).fit(corpus).save(tmp_path / "whole")
+    learner = HpyModel(order=order, **settings)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = stop_at
         learner.fit(corpus, checkpoint=checkpoint)
@@ -230,10 +230,10 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
         learner.checkpoint(corpus[1:], path, resume=True)
     with pytest.raises(InputError, match="lowercase was False and is True now"):
         spelled = Preprocessing(lowercase=True)
-        HpyModel(order, **settings, preprocessing=spelled).checkpoint(corpus, path, resume=True)
+        HpyModel(order=order, **settings, preprocessing=spelled).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="iterations was 12"):
-        HpyModel(order, **settings | {"iterations": 13}).checkpoint(corpus, path, resume=True)
-    again = HpyModel(order, **settings)
+        HpyModel(order=order, **settings | {"iterations": 13}).checkpoint(corpus, path, resume=True)
+    again = HpyModel(order=order, **settings)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
@@ -244,7 +244,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
 def test_damaged_partial_files_are_refused_or_harmless(tmp_path, monkeypatch, order):
     monkeypatch.setattr(module, "Checkpoint", StopAt)
     corpus, path = text(3, 30), tmp_path / "m"
-    learner = HpyModel(order, iterations=4, samples=2, min_count=1)
+    learner = HpyModel(order=order, iterations=4, samples=2, min_count=1)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = 8
         learner.fit(corpus, checkpoint=checkpoint)
@@ -252,7 +252,7 @@ def test_damaged_partial_files_are_refused_or_harmless(tmp_path, monkeypatch, or
 
     def resume(partial):
         (tmp_path / "x.partial").write_bytes(partial.read_bytes())
-        again = HpyModel(order, iterations=4, samples=2, min_count=1)
+        again = HpyModel(order=order, iterations=4, samples=2, min_count=1)
         with again.checkpoint(corpus, tmp_path / "x", resume=True) as kept:
             again.fit(corpus, checkpoint=kept)
 
@@ -276,7 +276,7 @@ def test_damaged_models_are_refused_or_harmless(tmp_path, settings):
 
 def test_it_mixes_with_other_models(tmp_path):
     corpus = text()
-    mixture = Mixture([trained(corpus, order=2), NgramModel("kn", 2, min_count=1, discounts=0.5).fit(corpus)])
+    mixture = Mixture([trained(corpus, order=2), NgramModel(method="kn", order=2, min_count=1, discounts=0.5).fit(corpus)])
     mixture.fit(text(4))
     mixture.save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")

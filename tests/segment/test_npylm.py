@@ -52,7 +52,7 @@ def model():
 
 
 def test_letters_know_where_white_space_and_joiners_stood():
-    corpus = read_strings(["ab c", "", "d", "e+f \u2581g"], unk="literal")
+    corpus = read_strings(["ab c", "", "d", "e+f \u2581g"], unk_token="literal")
     letters = letters_of(corpus, joiner="+")
     assert [letters.vocab.word(i) for i in letters.tokens] == list("abcdef\u2581g")
     assert letters.starts.tolist() == [0, 3, 3, 4, 8]
@@ -69,8 +69,8 @@ def test_phrases_are_words_with_marks_between_them():
 
 
 def test_reserved_symbols_are_text_like_any_other():
-    for unk in ("unknown", "literal"):
-        letters = letters_of(read_strings(["ab <unk> </s>"], unk=unk))
+    for unk_token in ("unknown", "literal"):
+        letters = letters_of(read_strings(["ab <unk> </s>"], unk_token=unk_token))
         assert segmented_bytes(letters, (letters.gaps == FORCED).astype(np.uint8), "characters") == b"ab <unk> </s>\n"
     phrase = letters_of(read_strings(["new york <unk> is"]), "words")
     assert segmented_bytes(phrase, np.zeros(4, np.uint8), "words") == b"new_york_<unk>_is\n"
@@ -104,7 +104,7 @@ def test_punctuation_stands_alone_but_for_numbers():
 
 def test_punctuation_that_is_part_of_given_words_is_a_letter():
     names = ["ジョン・スミス", "ポール・スミス", "ジョン・レノン"]
-    gold = read_strings([f"{name} は 来た 。" for name in names] * 4, unk="literal")
+    gold = read_strings([f"{name} は 来た 。" for name in names] * 4, unk_token="literal")
     model = NestedSegmenter(iterations=5, max_word=8).fit(gold=gold)
     assert model.types and model.inner_marks_ == ["・"]
     assert segmentation_scores(gold, model.segment(gold, spaces="remove"), draws=1)["f1"] == 1.0
@@ -538,7 +538,7 @@ def test_apply_survives_damaged_text(files):
     def use(path):
         from corpuscle.text import iter_text
 
-        for block in loaded.segment_lines(iter_text(path, unk="literal", lines_per_chunk=3)):
+        for block in loaded.segment_lines(iter_text(path, unk_token="literal", lines_per_chunk=3)):
             assert block.endswith(b"\n")
 
     survives(use, (files / "raw.txt").read_bytes()[:400], 100, 1)

@@ -130,7 +130,7 @@ def test_the_unknown_symbol_in_text(tmp_path):
     (tmp_path / "a").write_text("a <unk> b <UNK> <unk>")
     corpus = read_text(tmp_path / "a")
     assert corpus.tokens.tolist() == [3, UNKNOWN, 4, 5, UNKNOWN] and corpus.vocab.counts.tolist() == [2, 0, 0, 1, 1, 1]
-    assert read_text(tmp_path / "a", unk="literal").tokens.tolist() == [3, 4, 5, 6, 4]
+    assert read_text(tmp_path / "a", unk_token="literal").tokens.tolist() == [3, 4, 5, 6, 4]
     lower = read_text(tmp_path / "a", preprocessing=Preprocessing(lowercase=True))
     assert lower.tokens.tolist() == [3, UNKNOWN, 4, UNKNOWN, UNKNOWN]
 
@@ -140,7 +140,7 @@ def test_a_given_vocabulary_gives_the_ids(tmp_path):
     vocab = Vocab.from_words(["a", "b"])
     assert read_text(tmp_path / "a", vocab=vocab).tokens.tolist() == [4, 0, 3, 0, 0]
     vocab = Vocab.from_words(["<unk>"])
-    assert read_text(tmp_path / "a", vocab=vocab, unk="literal").tokens.tolist() == [0, 0, 0, 0, 3]
+    assert read_text(tmp_path / "a", vocab=vocab, unk_token="literal").tokens.tolist() == [0, 0, 0, 0, 3]
 
 
 def test_a_large_vocabulary_makes_no_python_strings(tmp_path):
@@ -161,7 +161,7 @@ def test_text_is_the_same_after_writing_and_reading(tmp_path_factory, sentences)
         sentences[0][0] = sentences[0][0].lstrip("\ufeff") or "x"
     corpus = Corpus.from_sentences(sentences)
     write_text(corpus, path)
-    again = read_text(path, preprocessing=RAW, unk="literal")
+    again = read_text(path, preprocessing=RAW, unk_token="literal")
     assert list(again) == sentences and again.vocab == corpus.vocab
 
 
@@ -241,7 +241,7 @@ def test_a_wrong_document_index_is_an_error(tmp_path, index, message):
 
 
 def test_settings_that_make_no_sense_are_refused(tmp_path):
-    for wrong in ({"units": "syllables"}, {"blank": "x"}, {"unk": "x"}):
+    for wrong in ({"units": "syllables"}, {"blank": "x"}, {"unk_token": "x"}):
         with pytest.raises(SettingError):
             read_text(tmp_path, **wrong)
     with pytest.raises(SettingError):
@@ -249,21 +249,21 @@ def test_settings_that_make_no_sense_are_refused(tmp_path):
     with pytest.raises(SettingError):
         Preprocessing(tokenise="clever")
     with pytest.raises(SettingError, match="stem"):
-        Preprocessing.from_dict({"stem": True})
+        Preprocessing(stem=True)
 
 
 @given(spaced, st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["none", "simple"]))
 @example("Cafe\u0301 CAFÉ 1,984 x.", True, True, True, "simple")
 def test_preprocessing_types_is_preprocessing_lines(tmp_path_factory, text, nfc, lower, digits, tokenise):
     steps = Preprocessing(nfc, lower, digits, tokenise)
-    assert Preprocessing.from_dict(steps.to_dict()) == steps
+    assert Preprocessing(**steps.settings) == steps
     path = tmp_path_factory.getbasetemp() / "pre"
     path.write_bytes(text.encode())
-    corpus = read_text(path, preprocessing=steps, unk="literal")
+    corpus = read_text(path, preprocessing=steps, unk_token="literal")
     words = [[w.decode() for w in line] for line in lines_of(text.encode())]
     assert list(corpus) == [[w for token in line for w in steps.words(token)] for line in words]
     assert np.array_equal(np.bincount(corpus.tokens, minlength=len(corpus.vocab)), corpus.vocab.counts)
-    again = read_text(path, preprocessing=steps, unk="literal", vocab=corpus.vocab)
+    again = read_text(path, preprocessing=steps, unk_token="literal", vocab=corpus.vocab)
     assert np.array_equal(again.tokens, corpus.tokens)
 
 
@@ -279,7 +279,7 @@ def test_characters_join_to_the_same_text(tmp_path_factory, sentences, units):
     path, back = tmp_path_factory.getbasetemp() / "chars", tmp_path_factory.getbasetemp() / "back"
     text = "".join(" ".join(words) + "\n" for words in sentences).lstrip("\ufeff")
     path.write_bytes(text.encode())
-    corpus = read_text(path, units=units, preprocessing=RAW, unk="literal")
+    corpus = read_text(path, units=units, preprocessing=RAW, unk_token="literal")
     assert np.array_equal(np.bincount(corpus.tokens, minlength=len(corpus.vocab)), corpus.vocab.counts)
     write_text(corpus, back, units=units)
     words = [[w.decode() for w in line] for line in lines_of(text.encode())]

@@ -58,7 +58,7 @@ def test_a_prepared_file_reads_as_the_prepared_corpus(tmp_path_factory, text):
     corpus = prepared.corpus()
     if prepared.tokens[:1] and prepared.tokens[0].startswith("\ufeff"):
         raise AssertionError("a BOM is a gap")
-    read = read_text(path, blank="document", unk="literal")
+    read = read_text(path, blank="document", unk_token="literal")
     assert len(read) == len(corpus) and np.array_equal(read.document_starts, corpus.document_starts)
     assert np.array_equal(corpus.offsets, prepared.offsets)
     assert [text[begin:end] for begin, end in corpus.offsets] == prepared.tokens

@@ -316,7 +316,7 @@ class Aligner(ABC):
             self.KIND,
             arrays,
             settings=self.settings_,
-            preprocessing=self.preprocessing_.to_dict(),
+            preprocessing=self.preprocessing_.settings,
             provenance=self.provenance_,
         )
 
@@ -356,7 +356,7 @@ class Aligner(ABC):
         model.strengths_, model.jumps_ = arrays["strengths"], arrays["jumps"]
         model.history_ = arrays["history"]
         model.take_more(arrays)
-        model.preprocessing_ = Preprocessing.from_dict(container.preprocessing)
+        model.preprocessing_ = Preprocessing(**container.preprocessing)
         model.provenance_ = container.provenance
         return model
 

@@ -435,7 +435,7 @@ class LogLinear(Stored):
             self.KIND,
             self.arrays(),
             settings=settings,
-            preprocessing=self.preprocessing_.to_dict(),
+            preprocessing=self.preprocessing_.settings,
             provenance=self.provenance_,
             extra=extra,
         )

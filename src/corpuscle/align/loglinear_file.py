@@ -211,6 +211,6 @@ class Stored(Aligner):
             weights.append(dense)
         self.weights_ = weights[0], weights[1]
         self.history_ = arrays["history"]
-        self.preprocessing_ = Preprocessing.from_dict(container.preprocessing)
+        self.preprocessing_ = Preprocessing(**container.preprocessing)
         self.provenance_ = container.provenance
         self.missing_ = [f"a {name} of your own" for name in ("function", "romaniser") if container.extra[name]]

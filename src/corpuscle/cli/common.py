@@ -1,93 +1,34 @@
-"""What the commands share: options that mean the same everywhere, and how results are shown.
-
-A command declares ``seed: Seed = 1, workers: Workers = None, quiet: Quiet = False, as_json: Json = False`` and so
-on; the help texts and the spelling of the options live here only.
-"""
+"""What commands share besides their options: outputs that are checked first, inputs, models, and errors with a file's
+name."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from corpuscle import progress
 from corpuscle.atomic import is_special
-from corpuscle.errors import InputError, SettingError
+from corpuscle.cli.command import work_of
+from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
 __all__ = [
-    "Cluster",
-    "Digits",
-    "Input",
-    "Inputs",
-    "Json",
-    "Lowercase",
-    "ModelFile",
-    "Output",
-    "Quiet",
-    "Raw",
-    "Resume",
-    "Seed",
-    "Tokenise",
-    "Units",
-    "UnkToken",
-    "Workers",
     "check_model_output",
     "check_output",
     "check_second_output",
-    "emit",
-    "given",
+    "load",
     "naming",
     "one_line",
     "place_of",
-    "plain",
     "read_input",
+    "refuse_markup",
+    "warn_of_overlap",
     "write_table",
 ]
-
-
-def _set_quiet(on: bool) -> bool:
-    progress.quiet(on)
-    return on
-
-
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed of every random choice.")]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, max=1024, show_default="one for each core", help="How many workers share the work."
-    ),
-]
-Cluster = Annotated[
-    str | None, typer.Option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster at this address.")
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", callback=_set_quiet, is_eager=True, help="Results only: no progress, no messages."),
-]
-"""Takes effect by itself; a command only has to declare it."""
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
-Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")]
-Raw = Annotated[
-    bool, typer.Option("--raw", help="The input is running text: split it into sentences and tokens.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the .partial file of an interrupted run.")]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Lower-case all words.")]
-Digits = Annotated[bool, typer.Option("--digits", help="Write every digit as 0.")]
-Tokenise = Annotated[str, typer.Option("--tokenise", help="none, or simple: split punctuation off the words.")]
-Units = Annotated[str, typer.Option("--units", help="What a token is: words, characters or graphemes.")]
-UnkToken = Annotated[str, typer.Option("--unk-token", help="<unk> in a text: the unknown word, or a literal one.")]
-Input = Annotated[str, typer.Argument(metavar="INPUT", help="A file; - is stdin.")]
-Inputs = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files; - is stdin.")]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
 
 
 def one_line(message: object) -> str:
@@ -134,7 +75,7 @@ def check_second_output(path: str | None, output: str) -> None:
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Errors about a text carry the name of its file."""
+    """Errors about a text that has no name yet carry the name of its file."""
     try:
         yield
     except InputError as error:
@@ -173,13 +114,36 @@ def place_of(line: int, paths: Sequence[str], n_lines: int) -> tuple[str, int]:
     return files[at], line
 
 
-def given(context: typer.Context) -> set[str]:
-    """The names of the parameters that the user gave on the command line, whatever their values."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+def load(path: str, task: str, kinds: Sequence[str] | None = None) -> Any:
+    """A model of a task (``kinds``: of some of its kinds), and of no other; it shares its work as the user asked."""
+    from corpuscle.catalogue import TASKS, find
+    from corpuscle.model import read
+
+    kinds = kinds or tuple(TASKS[task].kinds)
+    loaded = read(path)
+    if loaded.kind not in kinds:
+        raise InputError(path, None, f"a model of kind {loaded.kind}, where {' or '.join(kinds)} is needed")
+    model = find(TASKS[task].kinds[loaded.kind]).from_container(loaded)
+    for name, value in work_of().items():
+        setattr(model, name, value)
+    return model
 
 
-def read_input(paths: Sequence[str], raw: bool, **settings: Any) -> Corpus:
+def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
+    """How much of a text a model has seen before; a warning if that is more than a little."""
+    from corpuscle.text.overlap import overlap
+
+    shares = {
+        "overlap_training": overlap(model.items_, corpus),
+        "overlap_tuning": overlap(model.tuning_items_, corpus),
+    }
+    for key, share in shares.items():
+        if share > 0.05:
+            warn(f"{share:.0%} of these sentences were in the {key[8:]} text of {name}")
+    return shares
+
+
+def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
     """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
     from corpuscle.text import read_strings, read_text
     from corpuscle.text.running import prepare, read_raw
@@ -189,26 +153,12 @@ def read_input(paths: Sequence[str], raw: bool, **settings: Any) -> Corpus:
     return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: NumPy's numbers and arrays become Python's, not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:
+    """Complain about a literal ``<s>`` or ``</s>`` where it stands."""
+    from corpuscle.lm import find_markup
 
-
-def emit(values: Mapping[str, Any], as_json: bool = False, text: str | None = None) -> None:
-    """Show a result: one JSON object on one line, or ``text`` for people (default: ``name: value`` lines)."""
-    if as_json:
-        print(json.dumps(plain(values), ensure_ascii=False, allow_nan=False))
-    elif text is not None:
-        print(text)
-    else:
-        for name, value in values.items():
-            shown = f"{value:.6g}" if isinstance(value, float) else value
-            print(f"{name.replace('_', ' ')}: {shown}")
+    found = find_markup(corpus)
+    if found is not None:
+        line, symbol = found
+        reason = f"a literal {symbol} in a sentence; --allow-markup accepts it as a word"
+        raise InputError(*place_of(line + 1, paths, len(corpus)), reason)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import typer
+import click
 
-from corpuscle.cli.common import Json, ModelFile, Quiet, emit, one_line
+from corpuscle.cli.command import Figures, argument, command
+from corpuscle.cli.common import one_line
 
-__all__ = ["app"]
+__all__ = ["group"]
 
-app = typer.Typer()
+group = click.Group("info")
 
 
 def _size(count: float) -> str:
@@ -38,8 +39,9 @@ def _section(title: str, rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["", title, *("  " + one_line(line) for line in lines)] if rows else []
 
 
-@app.command()
-def info(model: ModelFile, as_json: Json = False, quiet: Quiet = False) -> None:
+@command(group)
+@argument("model")
+def info(model: str) -> Figures:
     """Show what is in a model file: kind, settings and where they come from, training data, arrays."""
     from corpuscle.model import read_header
 
@@ -52,4 +54,4 @@ def info(model: ModelFile, as_json: Json = False, quiet: Quiet = False) -> None:
     shapes = {name: " x ".join(map(str, entry.shape)) for name, entry in entries.items()}
     lines += _section("arrays", [(name, e.dtype.name, shapes[name], _size(e.size)) for name, e in entries.items()])
     arrays = {name: {"dtype": e.dtype.name, "shape": e.shape, "bytes": e.size} for name, e in entries.items()}
-    emit({**header, "bytes": size, "arrays": arrays}, as_json, "\n".join(lines))
+    return Figures({**header, "bytes": size, "arrays": arrays}, "\n".join(lines))

@@ -1,99 +1,72 @@
 """``corpuscle TASK ACTION ...``: finds the task, runs it, turns whatever goes wrong into one line and an exit code.
 
-A task's module is imported only when the task is used, so that ``corpuscle --help`` and shell completion answer at
-once and cost neither NumPy nor Numba. Exit codes: 0; 2 for bad input, bad usage or a missing extra; 1 for our bugs;
-130 for interrupts.
+The tasks follow from the catalogue. A task's module is imported only when the task is used, so that help and shell
+completion answer at once and cost neither NumPy nor Numba. Exit codes: 0; 2 for bad input, bad usage or a missing
+extra; 1 for our bugs; 130 for interrupts.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import os
 import sys
 import traceback
 import warnings
-from typing import Annotated, Any, TextIO
+from typing import TextIO
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command, get_group
+import click
 
 from corpuscle import __version__
+from corpuscle.catalogue import COMMANDS, TASKS, find
+from corpuscle.cli.command import CONTEXT
 from corpuscle.cli.common import one_line
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
 
-__all__ = ["COMMANDS", "TASKS", "main", "run"]
-
-TASKS = {
-    "text": ("corpuscle.cli.text", "Prepare running text: sentences, tokens, formats."),
-    "lm": ("corpuscle.cli.lm", "Language models: how likely is a sentence, what comes next."),
-    "segment": ("corpuscle.cli.segment", "Word segmentation: where the words are in text without spaces."),
-    "classes": ("corpuscle.cli.classes", "Word classes: which words behave alike."),
-    "align": ("corpuscle.cli.align", "Word alignment: which words translate which."),
-    "transliterate": ("corpuscle.cli.transliterate", "Transliteration: write names in another script."),
-    "topics": ("corpuscle.cli.topics", "Topics: language models that adapt to the document at hand."),
-    "samples": ("corpuscle.cli.samples", "A made-up language whose truth is known, to try things on."),
-}
-"""Task -> (module with its Typer ``app``, one line of help)."""
-
-COMMANDS = {
-    "learn": ("corpuscle.cli.learn", "Learn everything that a folder of files allows."),
-    "info": ("corpuscle.cli.info", "Show what is in a model file."),
-    "warm": ("corpuscle.cli.warm", "Compile the kernels of a task now instead of at its first use."),
-}
-"""Commands without actions -> (module whose ``app`` has one command of that name, one line of help)."""
-
-# Typer has its own copy of click in some versions and imports click in others; either way this is the base class
-# of every complaint about usage.
-ClickException: type[Exception] = typer.BadParameter.__mro__[2]
-
-app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+__all__ = ["main", "run"]
 
 
-def _show_version(wanted: bool) -> None:
+class _Root(click.Group):
+    """All tasks and commands of the catalogue, each imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the catalogue, in its order."""
+        return [*TASKS, *COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The group of a task, or a command."""
+        if cmd_name in TASKS:
+            return find(f"{TASKS[cmd_name].commands}:group")
+        if cmd_name in COMMANDS:
+            return find(f"{COMMANDS[cmd_name].commands}:group").commands[cmd_name]
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of the catalogue, without importing anything."""
+        with formatter.section("Tasks"):
+            formatter.write_dl([(name, task.help) for name, task in TASKS.items()])
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+
+
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         print(f"corpuscle {__version__}")
-        raise typer.Exit
+        context.exit()
 
 
-@app.callback()
-def corpuscle(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
-    ] = False,
-) -> None:
-    """Learn language technology from small corpora. Begin with: corpuscle learn."""
-
-
-class _Lazy(TyperGroup):
-    """Stands for a task or command until it is used: only then its module is imported."""
-
-    def __init__(self, name: str, module: str, help: str, is_task: bool):
-        super().__init__(name=name, help=help, rich_markup_mode=None)
-        self.module, self.is_task = module, is_task
-
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Parse the arguments with the real command, which takes over from here."""
-        task = importlib.import_module(self.module).app
-        task.rich_markup_mode = None
-        group = get_group(task)
-        if not self.is_task:
-            return group.commands[self.name or ""].make_context(info_name, args, parent=parent, **extra)
-        if not args and not extra.get("resilient_parsing"):
-            args = ["--help"]
-        return group.make_context(info_name, args, parent=parent, **extra)
-
-
-def _root() -> Any:
-    """The whole command tree, tasks still asleep."""
-    root: Any = get_command(app)
-    for table, is_task in (TASKS, True), (COMMANDS, False):
-        for name, (module, help) in table.items():
-            root.add_command(_Lazy(name, module, help, is_task), name)
-    return root
+def _root() -> click.Group:
+    """The whole command tree."""
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        callback=_show_version,
+        is_eager=True,
+        expose_value=False,
+        help="Show the version and exit.",
+    )
+    about = "Learn language technology from small corpora. Begin with: corpuscle learn."
+    return _Root("corpuscle", params=[version], help=about, context_settings=CONTEXT)
 
 
 def _complain(message: object) -> None:
@@ -111,9 +84,7 @@ def _show_warning(
     if issubclass(category, CorpuscleWarning):
         print(f"warning: {one_line(message)}", file=file or sys.stderr, flush=True)
     else:
-        print(
-            warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end=""
-        )
+        print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")
 
 
 def _reason(error: OSError) -> str:
@@ -122,7 +93,7 @@ def _reason(error: OSError) -> str:
     return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
 
 
-def _usage(error: Any) -> str:
+def _usage(error: click.ClickException) -> str:
     """A complaint about usage, and where to look."""
     message = error.format_message().rstrip(".")
     message = message[:1].lower() + message[1:]
@@ -132,9 +103,7 @@ def _usage(error: Any) -> str:
 
 def _abandon_stdout() -> None:
     """Nobody reads on: let the interpreter's last flush go nowhere instead of complaining."""
-    with contextlib.suppress(
-        OSError, ValueError, AttributeError
-    ):  # where stdout is not a file there is no flush
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # where stdout is not a file there is no flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -155,12 +124,15 @@ def main(args: list[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             return _execute(sys.argv[1:] if args is None else args)
-        except typer.Exit as exit:
+        except click.exceptions.NoArgsIsHelpError as error:
+            print(error.format_message())
+            return 0
+        except click.exceptions.Exit as exit:
             return exit.exit_code
-        except ClickException as error:
+        except click.ClickException as error:
             _complain(_usage(error))
             return 2
-        except (KeyboardInterrupt, typer.Abort):
+        except (KeyboardInterrupt, click.Abort):
             print("interrupted", file=sys.stderr)
             return 130
         except Interrupted as stop:

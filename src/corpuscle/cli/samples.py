@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
-from corpuscle.cli.common import Json, Quiet, Seed, emit
+from corpuscle.cli.command import Figures, argument, command, option, task_group
 
-app = typer.Typer(no_args_is_help=True, help="A made-up language whose truth is known, to try things on.")
+__all__ = ["group"]
 
-
-@app.callback()
-def samples() -> None:
-    """A made-up language whose truth is known, to try things on."""
+group = task_group("samples")
 
 
-@app.command()
-def write(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write; an old sample there is replaced.")],
-    sentences: Annotated[int, typer.Option("--sentences", min=1, help="Sentences of the main text.")] = 6000,
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="Sentences with a translation.")] = 1500,
-    names: Annotated[int, typer.Option("--names", min=1, help="Names in two scripts.")] = 1200,
-    notes: Annotated[int, typer.Option("--notes", min=1, help="Sentences with entities.")] = 400,
-    messages: Annotated[int, typer.Option("--messages", min=1, help="Noisy messages.")] = 800,
-    seed: Seed = 1,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Write a kit for `corpuscle learn`: texts of a made-up language, and the truth about them in gold/."""
+def _count(name: str, help: str, default: int) -> Any:
+    return option(name, help, type=click.IntRange(min=1), metavar="N", default=default)
+
+
+@command(group, seed=True)
+@argument("folder")
+@_count("sentences", "Sentences of the main text.", 6000)
+@_count("pairs", "Sentences with a translation.", 1500)
+@_count("names", "Names in two scripts.", 1200)
+@_count("notes", "Sentences with entities.", 400)
+@_count("messages", "Noisy messages.", 800)
+def write(folder: str, seed: int, **sizes: int) -> Figures:
+    """Write a kit for `corpuscle learn` to FOLDER (an old sample there is replaced): texts of a made-up language, and
+    the truth about them in gold/."""
     from corpuscle.samples import generate, write_language
 
-    language = generate(seed, sentences, pairs, names, notes, messages)
+    language = generate(seed, **sizes)
     files = write_language(language, folder)
     corpus = language.corpus()
-    result = {
+    figures = {
         "folder": folder,
         "seed": seed,
         "files": len(files),
@@ -42,14 +40,14 @@ def write(
         "sentences": len(corpus),
         "words": corpus.n_tokens,
         "types": len(corpus.vocab) - 3,
-        "pairs": pairs,
-        "names": names,
-        "entity_sentences": notes,
-        "messages": messages,
+        "pairs": sizes["pairs"],
+        "names": sizes["names"],
+        "entity_sentences": sizes["notes"],
+        "messages": sizes["messages"],
     }
     text = (
-        f"{folder}: {len(files)} files, {result['documents']} documents, {len(corpus):,} sentences, "
+        f"{folder}: {len(files)} files, {figures['documents']} documents, {len(corpus):,} sentences, "
         f"{corpus.n_tokens:,} words. README.txt says what is in them.\n"
         f"{language.documents[0].sentences[0]}"
     )
-    emit(result, as_json, text)
+    return Figures(figures, text)

@@ -68,13 +68,13 @@ def _load_any(path: str, workers: int | None) -> NestedSegmenter | TrivialSegmen
 
 
 def _read(path: str, raw: bool = False) -> Corpus:
-    return read_input([path], raw, unk="literal")
+    return read_input([path], raw, unk_token="literal")
 
 
 def _training_text(model: NestedSegmenter, files: list[str] | None) -> Corpus | None:
     if not files:
         return None
-    corpus = read_input(files, False, unk="literal", preprocessing=model.preprocessing)
+    corpus = read_input(files, False, unk_token="literal", preprocessing=model.preprocessing)
     if corpus.n_tokens == 0:
         raise InputError(files[0], None, "the training text is empty")
     return corpus
@@ -230,7 +230,7 @@ def apply(
     from corpuscle.text.files import write_atomically
 
     loaded = _load_any(model, workers)
-    corpora = iter([_read(text, raw)]) if raw else iter_text(text, unk="literal", lines_per_chunk=5000)
+    corpora = iter([_read(text, raw)]) if raw else iter_text(text, unk_token="literal", lines_per_chunk=5000)
     with naming(text), write_atomically(output, "wb") as out:
         for block in loaded.segment_lines(corpora, spaces=spaces):
             out.write(block)
@@ -266,7 +266,7 @@ def evaluate(
             warn(f"{shares['overlap_training']:.0%} of these lines were in the training text, perhaps segmented")
     else:
         assert found is not None
-        right, guess = read_text(gold, unk="literal"), read_text(found, unk="literal")
+        right, guess = read_text(gold, unk_token="literal"), read_text(found, unk_token="literal")
     if right.n_tokens == 0:
         raise InputError(gold, None, "there are no words to score")
     try:

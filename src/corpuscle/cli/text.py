@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
+from corpuscle.cli.command import Figures, argument, command, option, output, task_group
+from corpuscle.cli.common import check_output, check_second_output
 
-from corpuscle.cli.common import Input, Inputs, Json, Output, Quiet, check_output, check_second_output, emit
+__all__ = ["group"]
 
-app = typer.Typer(help="Prepare running text: sentences, tokens, formats.", no_args_is_help=True)
-
-OffsetsOut = Annotated[
-    str | None,
-    typer.Option("--offsets", metavar="FILE", help="Also write where each token stands, and what is between (TSV)."),
-]
-OffsetsIn = Annotated[str, typer.Option("--offsets", metavar="FILE", help="The offsets that prepare has written.")]
-Abbreviations = Annotated[
-    str | None,
-    typer.Option("--abbreviations", metavar="FILE", help="Words whose full stop ends no sentence, one a line."),
-]
-LineBreaks = Annotated[
-    str, typer.Option("--line-breaks", help="A single line end is white space: space; or ends a sentence: sentence.")
-]
-Against = Annotated[
-    str | None, typer.Option("--against", metavar="TEXT", help="Count what this other text does not have (OOV).")
-]
+group = task_group("text")
 
 
-@app.command("prepare")
-def prepare_command(
-    raw: Input,
-    output: Output = "-",
-    offsets: OffsetsOut = None,
-    abbreviations: Abbreviations = None,
-    line_breaks: LineBreaks = "space",
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+@command(group)
+@argument("raw")
+@output("-")
+@option("offsets", "Also write where each token stands, and what is between (TSV).", metavar="FILE")
+@option("abbreviations", "Words whose full stop ends no sentence, one a line.", metavar="FILE")
+@option(
+    "line_breaks",
+    "A single line end is white space (space), or ends a sentence.",
+    type=click.Choice(("space", "sentence")),
+    default="space",
+)
+def prepare(raw: str, output: str, offsets: str | None, abbreviations: str | None, line_breaks: str) -> Figures | None:
     """Split running text into sentences, one a line, and tokens; blank lines stay between documents."""
     check_output(output)
     check_second_output(offsets, output)
@@ -48,20 +35,20 @@ def prepare_command(
     prepared.write(output)
     if offsets is not None:
         write_gaps(prepared, offsets)
-    if as_json:
-        emit(
-            {
-                "characters": len(prepared.text),
-                "words": len(prepared.offsets),
-                "sentences": len(prepared),
-                "documents": len(prepared.document_starts) - 1,
-            },
-            as_json=True,
-        )
+    figures = {
+        "characters": len(prepared.text),
+        "words": len(prepared.offsets),
+        "sentences": len(prepared),
+        "documents": len(prepared.document_starts) - 1,
+    }
+    return Figures(figures, "")
 
 
-@app.command("restore")
-def restore_command(text: Input, offsets: OffsetsIn, output: Output = "-", quiet: Quiet = False) -> None:
+@command(group, figures=False)
+@argument("text")
+@option("offsets", "The offsets that prepare has written.", metavar="FILE", required=True)
+@output("-")
+def restore(text: str, offsets: str, output: str) -> None:
     """Give back the running text that TEXT was prepared from, character by character."""
     check_output(output)
     from corpuscle.text.files import write_atomically
@@ -72,10 +59,12 @@ def restore_command(text: Input, offsets: OffsetsIn, output: Output = "-", quiet
         file.write(raw.encode())
 
 
-@app.command("stats")
-def stats_command(texts: Inputs, against: Against = None, quiet: Quiet = False, as_json: Json = False) -> None:
+@command(group)
+@argument("text", many=True)
+@option("against", "Count what this other text does not have (OOV).", metavar="TEXT")
+def stats(text: tuple[str, ...], against: str | None) -> Figures:
     """Count words, types, sentences and characters of a text, and what another text does not have of it."""
     from corpuscle.text import read_text
     from corpuscle.text.stats import text_stats
 
-    emit(text_stats(read_text(*texts), None if against is None else read_text(against)), as_json)
+    return Figures(text_stats(read_text(*text), None if against is None else read_text(against)))

@@ -70,7 +70,7 @@ _NOTHING_KNOWN = "no word of the text is known to the model"
 def _read(docs: list[str], index: str | None, model: TopicModel) -> Corpus:
     from corpuscle.topics import read_documents
 
-    return read_documents(*docs, documents=index, unk=model.unk, preprocessing=model.preprocessing)
+    return read_documents(*docs, documents=index, unk_token=model.unk_token, preprocessing=model.preprocessing)
 
 
 def _load(path: str) -> Any:
@@ -107,7 +107,7 @@ def _model(context: typer.Context, method: str, order: str, **settings: Any) -> 
     else:
         model = NgramTopicModel(method, order=order if order == "infinite" else int(order), **settings)
     for name in model.settings():
-        if ("unk_token" if name == "unk" else name) in chosen:
+        if ("unk_token" if name == "unk_token" else name) in chosen:
             model.origins[name] = "given"
     return model
 
@@ -165,7 +165,7 @@ def train(
     model = _model(
         context, method, order, topics=topics, iterations=iterations, sampler=sampler, samples=samples,
         max_order=max_order, min_count=min_count, exponent=exponent, prior=prior, word_iterations=word_iterations,
-        unk=unk_token, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), seed=seed, workers=workers,
+        unk_token=unk_token, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), seed=seed, workers=workers,
     )  # fmt: skip
     corpus = _read(docs, documents, model)
     seconds: dict[int, float] = {}

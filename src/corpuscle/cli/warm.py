@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import time
-from typing import Annotated
 
-import typer
+import click
 
-from corpuscle.cli.common import Json, Quiet, emit
+from corpuscle.catalogue import TASKS, find
+from corpuscle.cli.command import Figures, argument, command
 from corpuscle.errors import SettingError
 
-__all__ = ["WARMERS", "app"]
+__all__ = ["group"]
 
-WARMERS = {
-    "text": "corpuscle.text",
-    "lm": "corpuscle.lm",
-    "segment": "corpuscle.segment",
-    "classes": "corpuscle.words",
-    "align": "corpuscle.align",
-    "transliterate": "corpuscle.transliterate",
-    "topics": "corpuscle.topics",
-}
-"""Task -> the package whose ``warm()`` runs each of its kernels once."""
-
-app = typer.Typer()
+group = click.Group("warm")
 
 
-@app.command()
-def warm(
-    task: Annotated[str | None, typer.Argument(show_default="all tasks", help=", ".join(WARMERS))] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Compile the kernels of a task now instead of at its first use."""
-    if task is not None and task not in WARMERS:
-        raise SettingError(f"nothing to warm for {task!r}; tasks with kernels: {', '.join(WARMERS)}")
+@command(group)
+@argument("task", required=False)
+def warm(task: str | None) -> Figures:
+    """Compile the kernels of a task (default: of all tasks) now instead of at its first use."""
+    tasks = [name for name, each in TASKS.items() if each.kernels]
+    if task is not None and task not in tasks:
+        raise SettingError(f"nothing to warm for {task!r}; tasks with kernels: {', '.join(tasks)}")
     seconds = {}
-    for name in WARMERS if task is None else [task]:
+    for name in tasks if task is None else [task]:
         begin = time.perf_counter()
-        importlib.import_module(WARMERS[name]).warm()
+        find(f"{TASKS[name].package}:warm")()
         seconds[name] = round(time.perf_counter() - begin, 3)
-    emit(
-        {"seconds": seconds}, as_json, "\n".join(f"{name}: {value:.1f} s" for name, value in seconds.items())
-    )
+    return Figures({"seconds": seconds}, "\n".join(f"{name}: {value:.1f} s" for name, value in seconds.items()))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.mixture import Mixture
-    from corpuscle.lm.ngram import BOUNDARIES, METHODS, NgramModel, find_markup
+    from corpuscle.lm.ngram import NgramModel, find_markup
     from corpuscle.lm.pitman_yor import HpyModel
     from corpuscle.lm.warming import warm
 
@@ -29,7 +29,7 @@ __all__, __getattr__ = contents(
         "base": "Events LanguageModel SentenceScores compare compare_events",
         "classes": "ClassModel",
         "mixture": "Mixture",
-        "ngram": "BOUNDARIES METHODS NgramModel find_markup",
+        "ngram": "NgramModel find_markup",
         "pitman_yor": "HpyModel",
         "warming": "warm",
     },

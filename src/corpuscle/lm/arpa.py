@@ -72,16 +72,16 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
             pieces.append(out[:used].tobytes())
         return pieces
 
-    with write_atomically(path) as file, ThreadPoolExecutor(model.workers) as pool:
+    with write_atomically(path) as file, ThreadPoolExecutor(model.threads) as pool:
         counts = "".join(f"ngram {m}={levels[m] - levels[m - 1]}\n" for m in range(1, tables.order + 1))
         file.write(f"\\data\\\n{counts}".encode())
         for m in range(1, tables.order + 1):
             file.write(f"\n\\{m}-grams:\n".encode())
             starts = list(range(levels[m - 1], levels[m], _ROWS))
-            for group in range(0, len(starts), 8 * model.workers):
+            for group in range(0, len(starts), 8 * model.threads):
                 jobs = [
                     pool.submit(lines, first, min(first + _ROWS, levels[m]), m)
-                    for first in starts[group : group + 8 * model.workers]
+                    for first in starts[group : group + 8 * model.threads]
                 ]
                 for job in jobs:
                     file.writelines(job.result())
@@ -262,5 +262,5 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         frozen(log_probability, np.float64),
         frozen(np.concatenate([*weights[:-1], []]), np.float64),
     )
-    unk = "literal" if MARKUP[UNKNOWN] in vocab else "unknown"
-    return NgramModel.from_tables(tables, vocab, method=IMPORTED, min_count=1, unk=unk)
+    unk_token = "literal" if MARKUP[UNKNOWN] in vocab else "unknown"
+    return NgramModel.from_tables(tables, vocab, method=IMPORTED, min_count=1, unk_token=unk_token)

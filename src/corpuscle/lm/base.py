@@ -9,20 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.engine.ngrams.counting import add_boundaries
 from corpuscle.errors import SettingError
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
-from corpuscle.model import Part, save_part
+from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.plain import read_strings
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
 
 _CHARACTERS = 1 << 18
@@ -77,24 +76,21 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     return mask
 
 
-class LanguageModel(ABC):
+class LanguageModel(Model, ABC):
     """A distribution over sentences of a vocabulary, one word after the other.
 
-    ``vocab_`` are the words that it knows, ``order`` how many words it looks at (the predicted one included),
-    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``); ``unk``, ``units`` and
-    ``preprocessing`` say how its texts are read; ``items_`` and ``tuning_items_`` are hashes of the sentences that it
-    has learned from.
+    ``vocab_`` are the words that it knows, ``order_`` how many words it looks at (the predicted one included),
+    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``).
     """
 
-    order: int
-    boundary: str
-    unk: str
-    units: str
-    preprocessing: Preprocessing
-    vocab_: Vocab
-    items_: np.ndarray
-    tuning_items_: np.ndarray
-    workers: int
+    boundary: str = learned()
+    order_: int = learned()
+    vocab_: Vocab = learned()
+
+    @property
+    @abstractmethod
+    def reading(self) -> dict[str, Any]:
+        """How its texts are read: arguments of ``read_text`` and its kin."""
 
     @abstractmethod
     def events(self, corpus: Corpus, workers: int | None = None) -> Events:
@@ -107,19 +103,11 @@ class LanguageModel(ABC):
         The context may begin with ``"<s>"``, the beginning of a sentence.
         """
 
-    @abstractmethod
-    def part(self) -> Part:
-        """The model as it goes into a file, alone or inside another model."""
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file."""
-        save_part(path, self.part())
-
     def _symbols(self, corpus: Corpus) -> np.ndarray:
         """A text as one stream with its boundary symbols, int32."""
         if self.boundary == "none":
             return corpus.tokens
-        left = 1 if self.boundary == "single" else self.order - 1
+        left = 1 if self.boundary == "single" else self.order_ - 1
         return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
 
     @property
@@ -151,10 +139,7 @@ class LanguageModel(ABC):
         pieces = list(pairwise(chunks_of(sizes, _CHARACTERS).tolist()))
 
         def score(bounds: tuple[int, int]) -> SentenceScores:
-            corpus = read_strings(
-                sentences[bounds[0] : bounds[1]], self.vocab_, units=self.units, unk=self.unk,
-                preprocessing=self.preprocessing,
-            )  # fmt: skip
+            corpus = read_strings(sentences[bounds[0] : bounds[1]], self.vocab_, **self.reading)
             return self.events(corpus, workers=1).by_sentence()
 
         parts = [self.events(read_strings([], self.vocab_)).by_sentence()]  # what is computed once, is computed here

@@ -8,7 +8,7 @@ sequence is modelled by any method of the Kneser-Ney family. Brown et al. (1992)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,10 +28,10 @@ class ClassModel(LanguageModel):
     """A class n-gram over given word classes.
 
     ``classes``: the class of each word, such as ``WordClasses.as_dict()``; training words without a class become the
-    unknown word, which is a class of its own. The other settings are those of the ``NgramModel`` over classes.
+    unknown word, which is a class of its own. ``ngram``: the model of the class sequences, whose settings say how texts
+    are read.
 
-    Learned: ``vocab_``, ``ngram_`` (the model of class sequences), ``class_of_`` int32 (n_types,), ``log_emission_``
-    float64 (n_types,): log P(word | its class).
+    Learned: ``vocab_``, ``class_of_`` int32 (n_types,), ``log_emission_`` float64 (n_types,): log P(word | its class).
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -47,19 +47,19 @@ class ClassModel(LanguageModel):
         check=lambda loaded: _check(loaded),
     )
 
-    def __init__(
-        self, classes: dict[str, int], method: str = "mkn", order: int | str = 3, **settings: Any
-    ):
+    def __init__(self, classes: Mapping[str, Any], ngram: NgramModel):
         if not classes:
             raise SettingError("a class n-gram needs word classes")
-        self.classes = classes
-        self.ngram_ = NgramModel(method, order, min_count=1, **settings)
-        self._describe()
-        self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
+        if ngram.min_count != 1:
+            raise SettingError("a class n-gram knows the words that have a class: min_count is 1 for its n-grams")
+        super().__init__(workers=ngram.workers, cluster=ngram.cluster)
+        self.classes, self.ngram = classes, ngram
+        self.boundary, self.order_ = ngram.boundary, ngram.order_
 
-    def _describe(self) -> None:
-        for name in ("order", "boundary", "unk", "units", "preprocessing", "workers"):
-            setattr(self, name, getattr(self.ngram_, name))
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How its texts are read."""
+        return self.ngram.reading
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
         """Learn from a text; a development text chooses order and discounts of the class sequence."""
@@ -86,14 +86,14 @@ class ClassModel(LanguageModel):
         if dev is not None:
             self.tuning_items_ = item_hashes(dev)
             dev = dev.recode(self.vocab_).map_tokens(self.class_of_, class_vocab)
-        self.ngram_.fit(sequences, dev)
-        self._describe()
+        self.ngram.fit(sequences, dev)
+        self.order_, self.provenance_ = self.ngram.order_, self.ngram.provenance_
         return self
 
     def events(self, corpus: Corpus, workers: int | None = None) -> Events:
         """The probability of every token and sentence end."""
         corpus = corpus.recode(self.vocab_)
-        events = self.ngram_.events(corpus.map_tokens(self.class_of_, self.ngram_.vocab_), workers or self.workers)
+        events = self.ngram.events(corpus.map_tokens(self.class_of_, self.ngram.vocab_), workers or self.threads)
         log_probability = events.log_probability.copy()
         where = np.arange(len(corpus.tokens))
         if self.boundary != "none":
@@ -105,45 +105,27 @@ class ClassModel(LanguageModel):
         """P(next word | context), float64 (n_types,)."""
         begins = self._begins(context)
         ids = self.vocab_.encode(context[1:] if begins else context)
-        classes = self.ngram_.vocab_.decode(self.class_of_[ids])
-        inner = self.ngram_.distribution([MARKUP[START], *classes] if begins else classes)
+        classes = self.ngram.vocab_.decode(self.class_of_[ids])
+        inner = self.ngram.distribution([MARKUP[START], *classes] if begins else classes)
         return inner[self.class_of_] * np.exp(self.log_emission_)
 
-    def part(self) -> container.Part:
-        """The model as it goes into a file."""
-        return container.Part(
-            self.KIND,
-            {
-                **self.vocab_.arrays(),
-                "class_of": self.class_of_,
-                "log_emission": self.log_emission_,
-                "items/training": self.items_,
-                "items/tuning": self.tuning_items_,
-            },
-            settings=self.ngram_.settings(),
-            preprocessing=self.preprocessing.to_dict(),
-            provenance=self.ngram_.provenance,
-            components={"ngram": self.ngram_.part()},
-        )
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**self.vocab_.arrays(), "class_of": self.class_of_, "log_emission": self.log_emission_}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {"ngram": self.ngram.part()}
 
     @classmethod
-    def from_container(cls, loaded: container.Container) -> ClassModel:
-        """The model of a file that has been read and validated."""
-        self = cls.__new__(cls)
-        self.ngram_ = NgramModel.from_container(loaded.component("ngram"))
-        self._describe()
-        arrays = loaded.arrays
-        self.vocab_ = Vocab.from_arrays(arrays)
-        self.class_of_, self.log_emission_ = arrays["class_of"], arrays["log_emission"]
-        self.items_, self.tuning_items_ = (
-            arrays.get(f"items/{name}", np.empty(0, np.uint64)) for name in ("training", "tuning")
-        )
-        strings = self.ngram_.vocab_.strings
-        self.classes = {
-            word: strings[id]
-            for word, id in zip(self.vocab_.strings[FIRST:], self.class_of_[FIRST:].tolist(), strict=True)
-        }
-        return self
+    def restored_from(cls, loaded: container.Container) -> ClassModel:
+        """An unfitted model over the classes of a file."""
+        ngram = NgramModel.from_container(loaded.component("ngram"))
+        words, strings = Vocab.from_arrays(loaded.arrays).strings[FIRST:], ngram.vocab_.strings
+        numbers = loaded.arrays["class_of"][FIRST:].tolist()
+        return cls({word: strings[number] for word, number in zip(words, numbers, strict=True)}, ngram)
+
+    def _restore(self, loaded: container.Container) -> None:
+        self.vocab_ = Vocab.from_arrays(loaded.arrays)
+        self.class_of_, self.log_emission_ = loaded.arrays["class_of"], loaded.arrays["log_emission"]
 
 
 def _check(loaded: container.Container) -> None:

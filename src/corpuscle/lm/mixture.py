@@ -22,6 +22,7 @@ from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
+from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
 __all__ = ["Mixture"]
@@ -54,15 +55,16 @@ class Mixture(LanguageModel):
     def __init__(self, models: Sequence[LanguageModel], *, iterations: int = 1000, tolerance: float = 1e-8):
         if not 2 <= len(models) <= _MAX_MODELS:
             raise SettingError(f"a mixture has 2 to {_MAX_MODELS} models, not {len(models)}")
-        for name in ("boundary", "preprocessing", "unk", "units"):
-            if any(getattr(model, name) != getattr(models[0], name) for model in models):
+        first = models[0]
+        if any(model.boundary != first.boundary for model in models):
+            raise SettingError("the models of a mixture must have the same boundary")
+        for name, value in first.reading.items():
+            if any(model.reading[name] != value for model in models):
                 raise SettingError(f"the models of a mixture must have the same {name}")
-        self.models = list(models)
-        self.iterations, self.tolerance = iterations, tolerance
-        self.order = max(model.order for model in models)
-        for name in ("boundary", "preprocessing", "unk", "units"):
-            setattr(self, name, getattr(models[0], name))
-        self.workers = models[0].workers
+        super().__init__(workers=first.workers, cluster=first.cluster)
+        self.models, self.iterations, self.tolerance = list(models), iterations, tolerance
+        self.order_ = max(model.order_ for model in models)
+        self.boundary = first.boundary
         self.vocab_ = _union(models)
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
@@ -70,6 +72,11 @@ class Mixture(LanguageModel):
         # Words of the mixture that a model lacks, and the share of its unknown word that each of them gets.
         self._foreign = [model.vocab_.mapping_from(self.vocab_) == UNKNOWN for model in models]
         self._share = [1.0 / np.count_nonzero(foreign) for foreign in self._foreign]
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How its texts are read."""
+        return self.models[0].reading
 
     def fit(self, dev: Corpus) -> Mixture:
         """Find the weights under which a development text is most likely."""
@@ -95,7 +102,7 @@ class Mixture(LanguageModel):
         """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
         logs, events = [], None
         for model, foreign, share in zip(self.models, self._foreign, self._share, strict=True):
-            events = model.events(corpus, workers or self.workers)
+            events = model.events(corpus, workers or self.threads)
             lacking = foreign[corpus.tokens]
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
@@ -122,26 +129,24 @@ class Mixture(LanguageModel):
             total += weight * here
         return total
 
-    def part(self) -> container.Part:
-        """The mixture as it goes into a file."""
-        return container.Part(
-            self.KIND,
-            {"weights": self.weights_, "items/training": self.items_, "items/tuning": self.tuning_items_},
-            settings={"iterations": (self.iterations, "default"), "weights": (self.weights_.tolist(), "tuned")},
-            preprocessing=self.preprocessing.to_dict(),
-            extra={"models": len(self.models)},
-            components={str(i): model.part() for i, model in enumerate(self.models)},
-        )
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"weights": self.weights_}
+
+    def _extra(self) -> dict[str, int]:
+        return {"models": len(self.models)}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {str(i): model.part() for i, model in enumerate(self.models)}
 
     @classmethod
-    def from_container(cls, loaded: container.Container) -> Mixture:
-        """The mixture of a file that has been read and validated."""
+    def restored_from(cls, loaded: container.Container) -> Mixture:
+        """A mixture of the models of a file, without their weights."""
         homes: dict[str, Any] = {kind.KIND.name: kind for kind in _HOMES}
         parts = [loaded.component(str(i)) for i in range(loaded.extra["models"])]
-        self = cls([homes[part.kind].from_container(part) for part in parts])
+        return cls([homes[part.kind].from_container(part) for part in parts])
+
+    def _restore(self, loaded: container.Container) -> None:
         self.weights_ = np.array(loaded.arrays["weights"])
-        self.tuning_items_ = loaded.arrays.get("items/tuning", self.tuning_items_)
-        return self
 
 
 def _size(extra: Any) -> int:
@@ -155,9 +160,6 @@ def _check(loaded: container.Container) -> None:
     if abs(float(loaded.arrays["weights"].sum()) - 1.0) > 1e-6:
         raise ValueError("the weights of a mixture must sum to one")
     settings = [header["settings"] for header in loaded.header["components"].values()]
-    processing = [header["preprocessing"] for header in loaded.header["components"].values()]
-    for name in ("boundary", "unk", "units"):
+    for name in ("boundary", *ReadingSettings.SETTINGS):
         if any(setting.get(name, [None])[0] != settings[0].get(name, [None])[0] for setting in settings):
             raise ValueError(f"the models of a mixture must have the same {name}")
-    if any(other != processing[0] for other in processing):
-        raise ValueError("the models of a mixture must have the same preprocessing")

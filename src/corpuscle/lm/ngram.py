@@ -6,8 +6,7 @@ first needed. A pruned or imported model has probabilities and back-off weights 
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -36,24 +35,19 @@ from corpuscle.engine.ngrams.trie import (
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import check_rows
+from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
 
-__all__ = ["BOUNDARIES", "METHODS", "Method", "NgramModel", "find_markup"]
+__all__ = ["Method", "NgramModel", "find_markup"]
 
-BOUNDARIES = ("single", "pad", "none")
-UNIGRAMS = ("uniform", "types")
-MAX_ORDER = 100
 AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
 CLUSTER_CHUNK = 1 << 20
 """About how many tokens a worker of a cluster counts at a time; the result does not depend on it."""
-IMPORTED = "imported"
-"""The method of a model whose probabilities come from elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class Method:
     modified: bool
 
 
-METHODS = {
+FAMILY = {
     "absolute": Method(raw=True, interpolated=True, modified=False),
     "backoff-kn": Method(raw=False, interpolated=False, modified=False),
     "kn": Method(raw=False, interpolated=True, modified=False),
@@ -86,21 +80,8 @@ def find_markup(corpus: Corpus) -> tuple[int, str] | None:
     return sentence, corpus.vocab.word(int(corpus.tokens[where[0]]))
 
 
-class NgramModel(LanguageModel):
+class NgramModel(NgramSettings, LanguageModel):
     """Absolute discounting and Kneser-Ney models: interpolated or back-off, plain or modified.
-
-    - ``method``: one of ``METHODS``; ``order``: how many words, or ``"auto"`` (needs a development text);
-    - ``min_count``: rarer training words become the unknown word; ``boundary``: one ``<s>``, order - 1 of them
-      (``pad``) or no boundaries at all (``none``);
-    - ``unigram``: give the mass that discounting frees to all words alike (``uniform``), or leave the unigrams as they
-      are (``types``);
-    - ``discounts``: one number (plain) or three (modified) for all orders, or a list with one entry an order; None
-      estimates them, or tunes them if there is a development text; ``strict``: failing to estimate is an error;
-    - ``prune``: n-grams of order m that occur at most ``prune[m - 1]`` times are left out (the last number serves
-      the higher orders); ``entropy``: so are n-grams whose loss changes the model by less than this, relative to its
-      perplexity;
-    - ``unk``, ``units``, ``preprocessing``: how texts are read, see ``read_text``; kept with the model;
-    - ``workers``, ``cluster``: threads, or a Dask cluster (address or client) that counts pieces of the text.
 
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
     """
@@ -123,81 +104,40 @@ class NgramModel(LanguageModel):
         check=lambda loaded: _check_loaded(loaded),
     )
 
-    def __init__(
-        self,
-        method: str = "mkn",
-        order: int | str = 3,
-        *,
-        min_count: int = 2,
-        boundary: str = "single",
-        unigram: str = "uniform",
-        discounts: Sequence[Any] | float | None = None,
-        strict: bool = False,
-        prune: Sequence[int] = (),
-        entropy: float = 0.0,
-        unk: str = "unknown",
-        units: str = "words",
-        allow_markup: bool = False,
-        preprocessing: Preprocessing | None = None,
-        workers: int | None = None,
-        cluster: Any = None,
-        seed: int = 1,
-    ):
-        if method != IMPORTED:
-            _one_of("method", method, METHODS)
-        _one_of("boundary", boundary, BOUNDARIES)
-        _one_of("unigram", unigram, UNIGRAMS)
-        _one_of("unk", unk, ("unknown", "literal"))
-        _one_of("units", units, ("words", "characters", "graphemes"))
-        if order != "auto" and not (isinstance(order, int) and 1 <= order <= MAX_ORDER):
-            raise SettingError(f"order is a number from 1 to {MAX_ORDER}, or auto; not {order!r}")
-        if min_count < 1:
-            raise SettingError(f"min_count is at least 1, not {min_count}")
-        if not 0 <= entropy < np.inf:
-            raise SettingError(f"entropy is a positive threshold such as 1e-8, not {entropy}")
-        if list(prune) != sorted(prune) or any(prune[:1]):
-            raise SettingError(f"prune is a rising list of counts that begins with 0, such as 0,0,1; not {prune!r}")
-        self.method, self.requested_order, self.min_count = method, order, min_count
-        self.boundary, self.unigram, self.discounts, self.strict = boundary, unigram, discounts, strict
-        self.prune, self.entropy, self.unk, self.allow_markup = tuple(prune), entropy, unk, allow_markup
-        self.units = units
-        self.preprocessing = preprocessing or Preprocessing()
-        self.workers, self.cluster, self.seed = workers or scale.default_workers(), cluster, seed
-        self.order = order if isinstance(order, int) else 0
-        self.origins: dict[str, str] = {}
-        self.provenance: dict[str, Any] = {}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.order_ = self.order if isinstance(self.order, int) else 0
         self.ngrams_: Ngrams | None = None
         self._tables: Tables | None = None
-        self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
 
     # ---- learning
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> NgramModel:
         """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it."""
         if self.method == IMPORTED:
-            raise SettingError("an imported model cannot learn; choose one of " + ", ".join(METHODS))
+            raise SettingError("an imported model cannot learn; choose one of " + ", ".join(FAMILY))
         if corpus.n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
-        if self.requested_order == "auto" and dev is None:
+        if self.order == "auto" and dev is None:
             raise SettingError("order auto needs a development text to choose on")
         self._forget()
         corpus = corpus.counted()
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
-        self.provenance = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
+        self.provenance_ = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
         self.vocab_, mapping = corpus.vocab, None
         if self.min_count > 1:
             self.vocab_, mapping = corpus.vocab.cut(self.min_count)
             corpus = corpus.map_tokens(mapping, self.vocab_)
-        self.order = AUTO_ORDERS if self.requested_order == "auto" else int(self.requested_order)
+        self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
         ngrams = self._count(corpus)
         if dev is not None:
             dev = self._development(dev)
-        if self.requested_order == "auto":
+        if self.order == "auto":
             assert dev is not None
             ngrams = truncate(ngrams, self._best_order(ngrams, dev))
-        self.order = ngrams.order
+        self.order_ = ngrams.order
         self._set_counts(ngrams, dev)
         if self.prune or self.entropy:
             self._prune()
@@ -208,13 +148,13 @@ class NgramModel(LanguageModel):
         for name in ("automaton_", "_ranked"):
             self.__dict__.pop(name, None)
         self._tables = None
-        self.origins = {name: origin for name, origin in self.origins.items() if origin != "tuned"}
+        self.chosen_ = {}
 
     def _development(self, dev: Corpus) -> Corpus | None:
         """The development text in our words, or None if there is nothing left to choose on it."""
         if dev.n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
-        if self.requested_order != "auto" and self.discounts is not None:
+        if self.order != "auto" and self.discounts is not None:
             warn("order and discounts are given: there is nothing to choose on the development text")
             return None
         self.tuning_items_ = item_hashes(dev)
@@ -223,28 +163,28 @@ class NgramModel(LanguageModel):
     def _count(self, corpus: Corpus) -> Ngrams:
         end = END if self.boundary != "none" else -1
         if self.cluster is None:
-            return count_ngrams(self._symbols(corpus), len(self.vocab_), self.order, end, self.workers)
+            return count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, end, self.threads)
         if self.boundary == "none":
             raise SettingError("a text without sentence boundaries is counted in one piece, not on a cluster")
         bounds = chunks_of(corpus.lengths + 1, CLUSTER_CHUNK).tolist()
         pieces = [self._symbols(corpus[first:last]) for first, last in pairwise(bounds)]
         with scale.workers(cluster=self.cluster) as pool:
-            count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order, end=end)
+            count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
             return pool.scatter(pieces).map_reduce(count, merge_ngrams)
 
     def at_order(self, order: int) -> NgramModel:
         """The model of a lower order with the same words, from the same counts, with discounts of its own."""
-        if self.ngrams_ is None or not 1 <= order <= self.order:
-            raise SettingError(f"a model with counts has orders from 1 to {self.order}, not {order}")
-        other = copy.copy(self)
-        other._forget()
-        other.order = other.requested_order = order
+        if self.ngrams_ is None or not 1 <= order <= self.order_:
+            raise SettingError(f"a model with counts has orders from 1 to {self.order_}, not {order}")
+        other = self.replace(order=order)
+        other.vocab_, other.order_, other.provenance_ = self.vocab_, order, self.provenance_
+        other.items_, other.tuning_items_ = self.items_, self.tuning_items_
         other._set_counts(truncate(self.ngrams_, order), None)
         return other
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
         return smoothing.adjusted_counts(
-            ngrams, START, keep_start=self.boundary == "single", raw=METHODS[self.method].raw
+            ngrams, START, keep_start=self.boundary == "single", raw=FAMILY[self.method].raw
         )
 
     def _estimate(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray) -> Tables:
@@ -252,14 +192,14 @@ class NgramModel(LanguageModel):
             ngrams,
             adjusted,
             discounts,
-            interpolated=METHODS[self.method].interpolated,
+            interpolated=FAMILY[self.method].interpolated,
             predictable=self._predictable,
             uniform=self.unigram == "uniform",
         )
 
     def _best_order(self, ngrams: Ngrams, dev: Corpus) -> int:
         """The order at which the development text is most likely, with the given or else estimated discounts."""
-        modified = METHODS[self.method].modified
+        modified = FAMILY[self.method].modified
         likelihoods = []
         for order in range(1, ngrams.order + 1):
             shorter = truncate(ngrams, order)
@@ -270,13 +210,13 @@ class NgramModel(LanguageModel):
                 counts = smoothing.count_of_counts(shorter, adjusted)
                 discounts = smoothing.good_turing_discounts(counts, modified).values
             likelihoods.append(self._likelihood(shorter, adjusted, discounts, dev))
-        self.origins["order"] = "tuned"
-        return int(np.argmax(likelihoods)) + 1
+        self.chosen_["order"] = int(np.argmax(likelihoods)) + 1
+        return self.chosen_["order"]
 
     def _given_discounts(self, order: int) -> np.ndarray:
         assert self.discounts is not None
-        orders = AUTO_ORDERS if self.requested_order == "auto" else order
-        return given_discounts(self.discounts, orders, METHODS[self.method].modified)[:order]
+        orders = AUTO_ORDERS if self.order == "auto" else order
+        return given_discounts(self.discounts, orders, FAMILY[self.method].modified)[:order]
 
     def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
         """Mean log probability of the events of a development text that have a probability at all."""
@@ -289,10 +229,9 @@ class NgramModel(LanguageModel):
     def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
         self.ngrams_ = ngrams
         adjusted = self._adjusted(ngrams)
-        modified = METHODS[self.method].modified
+        modified = FAMILY[self.method].modified
         if self.discounts is not None:
-            self.discounts_ = self._given_discounts(self.order)
-            self.origins["discounts"] = "given"
+            self.discounts_ = self._given_discounts(self.order_)
             return
         estimated = smoothing.good_turing_discounts(smoothing.count_of_counts(ngrams, adjusted), modified)
         self.discounts_ = estimated.values
@@ -306,7 +245,7 @@ class NgramModel(LanguageModel):
             warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
 
     def _tune_discounts(self, ngrams: Ngrams, adjusted: np.ndarray, dev: Corpus) -> None:
-        method = METHODS[self.method]
+        method = FAMILY[self.method]
         if method.interpolated and self.unigram == "uniform":
             end = END if self.boundary != "none" else -1
             objective = interpolated_objective(ngrams, adjusted, self._predictable, self._symbols(dev), end)
@@ -316,7 +255,7 @@ class NgramModel(LanguageModel):
                 return -self._likelihood(ngrams, adjusted, discounts, dev), None
 
         self.discounts_ = tune(self.discounts_, method.modified, objective)
-        self.origins["discounts"] = "tuned"
+        self.chosen_["discounts"] = self.discounts_[:, 1 : 4 if method.modified else 2].tolist()
 
     def _prune(self) -> None:
         assert self.ngrams_ is not None
@@ -324,7 +263,7 @@ class NgramModel(LanguageModel):
         if self.prune:
             keep = np.ones(len(counts), bool)
             levels = tables.levels.tolist()
-            for m in range(2, self.order + 1):
+            for m in range(2, self.order_ + 1):
                 threshold = self.prune[min(m, len(self.prune)) - 1]
                 keep[levels[m - 1] : levels[m]] = counts[levels[m - 1] : levels[m]] > threshold
             tables = smoothing.prune_rows(tables, keep)
@@ -335,7 +274,7 @@ class NgramModel(LanguageModel):
         self._set_tables(tables)
 
     def _set_tables(self, tables: Tables) -> None:
-        self.order = tables.order
+        self.order_ = tables.order
         self.discounts_ = np.zeros((0, 4)) if self.ngrams_ is None else self.discounts_
         self._tables = tables
 
@@ -371,14 +310,14 @@ class NgramModel(LanguageModel):
         return self._initial(self.automaton_)
 
     def _initial(self, model: Automaton) -> int:
-        left = {"single": 1, "pad": self.order - 1, "none": 0}[self.boundary]
+        left = {"single": 1, "pad": self.order_ - 1, "none": 0}[self.boundary]
         return int(state_of(model, np.full(left, START, np.int32)))
 
     def _score(self, model: Automaton, corpus: Corpus, workers: int | None = None) -> np.ndarray:
         if self.boundary == "none":
             return score_stream(model, corpus.tokens)
         return score_sentences(
-            model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers or self.workers
+            model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers or self.threads
         )
 
     def events(self, corpus: Corpus, workers: int | None = None) -> Events:
@@ -397,7 +336,7 @@ class NgramModel(LanguageModel):
     def _state_after(self, context: Sequence[str]) -> int:
         ids = self.vocab_.encode(context)
         if self._begins(context):
-            left = 1 if self.boundary == "single" else max(1, self.order - 1)
+            left = 1 if self.boundary == "single" else max(1, self.order_ - 1)
             ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
         return int(state_of(self.automaton_, ids))
 
@@ -417,69 +356,21 @@ class NgramModel(LanguageModel):
 
     # ---- keeping
 
-    def settings(self) -> dict[str, tuple[Any, str]]:
-        """Every setting with its origin: given, default or tuned."""
-        values = {
-            "method": self.method,
-            "order": self.order,
-            "min_count": self.min_count,
-            "boundary": self.boundary,
-            "unigram": self.unigram,
-            "prune": list(self.prune),
-            "entropy": self.entropy,
-            "unk": self.unk,
-            "units": self.units,
-            "seed": self.seed,
-        }
-        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
-
-    def part(self) -> container.Part:
-        """The model as it goes into a file, alone or inside another model."""
+    def _arrays(self) -> dict[str, np.ndarray]:
         core = self.ngrams_ if self.ngrams_ is not None else self.tables_
-        items = {"items/training": self.items_, "items/tuning": self.tuning_items_}
-        return container.Part(
-            self.KIND,
-            {**self.vocab_.arrays(), **core._asdict(), "discounts": self.discounts_, **items},
-            settings=self.settings(),
-            preprocessing=self.preprocessing.to_dict(),
-            provenance=self.provenance,
-        )
+        return {**self.vocab_.arrays(), **core._asdict(), "discounts": self.discounts_}
 
-    @classmethod
-    def from_container(cls, loaded: container.Container) -> NgramModel:
-        """The model of a file that has been read and validated."""
-        self = cls._from_settings(loaded)
+    def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
-        self.provenance = dict(loaded.provenance)
         self.vocab_, self.discounts_ = Vocab.from_arrays(arrays), arrays["discounts"]
-        self.items_, self.tuning_items_ = (
-            arrays.get(f"items/{name}", np.empty(0, np.uint64)) for name in ("training", "tuning")
-        )
         levels, words = frozen(arrays["levels"], np.int64), frozen(arrays["words"], np.int32)
         first_child, suffix = frozen(arrays["first_child"], np.int32), frozen(arrays["suffix"], np.int32)
+        self.order_ = len(levels) - 1
         if "counts" in arrays:
             self.ngrams_ = Ngrams(levels, words, first_child, suffix, frozen(arrays["counts"], np.int32))
         else:
             probability, backoff = (frozen(arrays[name], np.float64) for name in ("log_probability", "backoff"))
             self._set_tables(Tables(levels, words, first_child, suffix, probability, backoff))
-        return self
-
-    @classmethod
-    def _from_settings(cls, loaded: container.Container) -> NgramModel:
-        names = ("method", "min_count", "boundary", "unigram", "entropy", "unk", "units", "seed")
-        self = cls(
-            **{name: loaded.settings[name] for name in names},
-            order=len(loaded.arrays["levels"]) - 1,
-            prune=tuple(loaded.settings["prune"]),
-            preprocessing=Preprocessing.from_dict(loaded.preprocessing),
-        )
-        self.origins = loaded.origins
-        return self
-
-
-def _one_of(name: str, value: str, allowed: Sequence[str] | Mapping[str, Any]) -> None:
-    if value not in allowed:
-        raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
 
 
 def _check_loaded(loaded: container.Container) -> None:
@@ -489,7 +380,7 @@ def _check_loaded(loaded: container.Container) -> None:
     if has_counts == has_tables:
         raise ValueError("an n-gram model has either counts or probabilities with back-off weights")
     check_rows(loaded)
-    NgramModel._from_settings(loaded)
+    NgramModel.restored(loaded.described)
     order = len(loaded.arrays["levels"]) - 1
     if has_counts:
         discounts = loaded.arrays["discounts"]

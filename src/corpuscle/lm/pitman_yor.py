@@ -19,14 +19,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle import scale
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.ngram import BOUNDARIES, IMPORTED, MAX_ORDER, NgramModel, find_markup
+from corpuscle.lm.ngram import NgramModel, find_markup
 from corpuscle.lm.rows import check_rows
 from corpuscle.lm.sampling import (
     STOP_PRIOR,
@@ -37,16 +36,16 @@ from corpuscle.lm.sampling import (
     sample_arrays,
     state_arrays,
 )
+from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
 from corpuscle.model import Checkpoint
 from corpuscle.progress import bar
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-__all__ = ["INFINITE", "PARTIAL", "HpyModel"]
+__all__ = ["PARTIAL", "HpyModel"]
 
-INFINITE = "infinite"
 _MOST_SAMPLES = 1000
 
 PARTIAL = container.Kind("lm.hpy.partial", 1, lambda extra: _partial_arrays(extra))
@@ -83,15 +82,10 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
     return arrays
 
 
-class HpyModel(LanguageModel):
+class HpyModel(HpySettings, LanguageModel):
     """A hierarchical Pitman-Yor language model.
 
-    - ``order``: how many words, or ``"infinite"``; ``max_order``: of an infinite model, at most so many;
-    - ``iterations``: Gibbs sweeps over the text; ``samples``: how many of them are kept and averaged, the last one and
-      others before it, spread over the second half of the run;
-    - ``min_count``, ``boundary``, ``unk``, ``units``, ``allow_markup``, ``preprocessing``: as in ``NgramModel``; a
-      model of infinite order has no use for the boundary ``pad``;
-    - ``seed``: of every random choice. ``workers``: threads for reading text; sampling uses one.
+    ``workers`` are for reading text; sampling uses one.
 
     Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``ngrams_`` (fixed order), ``history_`` float64
     (iterations + 1,): the log probability of text and seating after each sweep.
@@ -99,62 +93,22 @@ class HpyModel(LanguageModel):
 
     KIND: ClassVar[container.Kind] = container.Kind("lm.hpy", 1, _arrays, check=lambda loaded: _check(loaded))
 
-    def __init__(
-        self,
-        order: int | str = 3,
-        *,
-        iterations: int = 100,
-        samples: int = 5,
-        max_order: int = 8,
-        min_count: int = 2,
-        boundary: str = "single",
-        unk: str = "unknown",
-        units: str = "words",
-        allow_markup: bool = False,
-        preprocessing: Preprocessing | None = None,
-        workers: int | None = None,
-        seed: int = 1,
-    ):
-        if order != INFINITE and not (type(order) is int and 1 <= order <= MAX_ORDER):
-            raise SettingError(f"order is a number from 1 to {MAX_ORDER}, or {INFINITE}; not {order!r}")
-        for name, value, allowed in (
-            ("boundary", boundary, BOUNDARIES if order != INFINITE else ("single", "none")),
-            ("unk", unk, ("unknown", "literal")),
-            ("units", units, ("words", "characters", "graphemes")),
-        ):
-            if value not in allowed:
-                raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
-        for name, number, least, most in (
-            ("iterations", iterations, 1, 10**9),
-            ("samples", samples, 1, min(_MOST_SAMPLES, iterations)),
-            ("max_order", max_order, 1, 250),
-            ("min_count", min_count, 1, 10**9),
-        ):
-            if type(number) is not int or not least <= number <= most:
-                raise SettingError(f"{name} is a number from {least} to {most}, not {number!r}")
-        self.requested_order, self.max_order = order, max_order
-        self.order = max_order if isinstance(order, str) else order
-        self.iterations, self.samples, self.min_count = iterations, samples, min_count
-        self.boundary, self.unk, self.units, self.allow_markup = boundary, unk, units, allow_markup
-        self.preprocessing = preprocessing or Preprocessing()
-        self.workers, self.seed = workers or scale.default_workers(), seed
-        self.origins: dict[str, str] = {}
-        self.provenance: dict[str, Any] = {}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.order_ = self.max_order if isinstance(self.order, str) else self.order
         self.ngrams_: Ngrams | None = None
         self.samples_: list[dict[str, np.ndarray]] = []
-        self.items_ = self.tuning_items_ = np.empty(0, np.uint64)
 
     @property
     def infinite(self) -> bool:
         """Whether every word chooses its own order."""
-        return self.requested_order == INFINITE
+        return self.order == INFINITE
 
     # ---- learning
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
-        return Checkpoint(path, PARTIAL, settings, corpus.signature(), resume=resume)
+        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:
         """Learn from a text; ``checkpoint`` keeps unfinished work."""
@@ -164,7 +118,7 @@ class HpyModel(LanguageModel):
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
         corpus = corpus.counted()
         self.items_ = item_hashes(corpus)
-        self.provenance = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
+        self.provenance_ = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
         with ExitStack() as stack:
             if checkpoint is None:
                 checkpoint = stack.enter_context(self.checkpoint(corpus, None))
@@ -180,9 +134,9 @@ class HpyModel(LanguageModel):
     def _sampler(self, corpus: Corpus) -> Sampler:
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
-            return VariableSampler(self._symbols(corpus), self.order - 1, base, self.seed)
+            return VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
         end = END if self.boundary != "none" else -1
-        self.ngrams_ = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order, end, self.workers)
+        self.ngrams_ = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, end, self.threads)
         return FixedSampler(self.ngrams_, base, self.seed)
 
     def _run(self, sampler: Sampler, checkpoint: Checkpoint) -> None:
@@ -193,7 +147,7 @@ class HpyModel(LanguageModel):
         self.samples_ = []
         sweep, step = checkpoint.iteration, checkpoint.position
         if checkpoint.state is not None:
-            history = self._restore(sampler, checkpoint, sum(number < sweep for number in kept))
+            history = self._resume(sampler, checkpoint, sum(number < sweep for number in kept))
 
         def state() -> dict[str, np.ndarray]:
             samples = {f"sample/{i}/{name}": a for i, s in enumerate(self.samples_) for name, a in s.items()}
@@ -219,7 +173,7 @@ class HpyModel(LanguageModel):
                 keep(sweep, step)
         self.history_ = np.array(history)
 
-    def _restore(self, sampler: Sampler, checkpoint: Checkpoint, kept: int) -> list[float]:
+    def _resume(self, sampler: Sampler, checkpoint: Checkpoint, kept: int) -> list[float]:
         assert checkpoint.state is not None
         arrays, extra = checkpoint.state.arrays, checkpoint.state.extra
         sweep, step = checkpoint.iteration, checkpoint.position
@@ -251,8 +205,8 @@ class HpyModel(LanguageModel):
             )
             models.append(
                 NgramModel.from_tables(
-                    tables, self.vocab_, method=IMPORTED, boundary=self.boundary, unk=self.unk, units=self.units,
-                    preprocessing=self.preprocessing, workers=self.workers,
+                    tables, self.vocab_, method=IMPORTED, boundary=self.boundary, workers=self.workers,
+                    **{name: getattr(self, name) for name in ReadingSettings.SETTINGS},
                 )
             )  # fmt: skip
         return models
@@ -282,10 +236,10 @@ class HpyModel(LanguageModel):
             with np.errstate(divide="ignore"):
                 return several[0]._replace(log_probability=np.log(np.exp(logs).mean(0)))
         symbols = self._symbols(corpus)
-        available = gibbs.available_context(symbols, START, self.order - 1)
+        available = gibbs.available_context(symbols, START, self.order_ - 1)
         total, base = np.zeros(len(symbols)), 1.0 / int(self._predictable.sum())
         for predictor in self._predictors:
-            contexts.score(predictor, symbols, available, START, base, total, workers or self.workers)
+            contexts.score(predictor, symbols, available, START, base, total, workers or self.threads)
         predicted = symbols != START
         with np.errstate(divide="ignore"):
             log_probability = np.log(total[predicted] / len(self._predictors))
@@ -301,46 +255,24 @@ class HpyModel(LanguageModel):
         ids = self.vocab_.encode(context)
         if self._begins(context):
             ids[0] = START
-        ids = ids[max(0, len(ids) - self.order + 1) :]
+        ids = ids[max(0, len(ids) - self.order_ + 1) :]
         base = self._predictable / self._predictable.sum()
         return np.mean([contexts.distribution(predictor, ids, base) for predictor in self._predictors], axis=0)
 
     # ---- keeping
 
-    def settings(self) -> dict[str, tuple[Any, str]]:
-        """Every setting with its origin."""
-        values: dict[str, Any] = {"method": "hpy", "order": self.requested_order}
-        names = ("iterations", "samples", "max_order", "min_count", "boundary", "unk", "units", "seed")
-        values |= {name: getattr(self, name) for name in names if self.infinite or name != "max_order"}
-        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
-
-    def part(self) -> container.Part:
-        """The model as it goes into a file."""
+    def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {f"sample/{i}/{name}": a for i, sample in enumerate(self.samples_) for name, a in sample.items()}
         if self.ngrams_ is not None:
             arrays |= self.ngrams_._asdict()
-        items = {"items/training": self.items_, "items/tuning": self.tuning_items_}
-        return container.Part(
-            self.KIND,
-            {**self.vocab_.arrays(), **items, **arrays, "history": self.history_},
-            settings=self.settings(),
-            preprocessing=self.preprocessing.to_dict(),
-            provenance=self.provenance,
-            extra={"infinite": self.infinite, "samples": len(self.samples_)},
-        )
+        return {**self.vocab_.arrays(), **arrays, "history": self.history_}
 
-    @classmethod
-    def from_container(cls, loaded: container.Container) -> HpyModel:
-        """The model of a file that has been read and validated."""
-        self = cls._from_settings(loaded)
-        arrays = loaded.arrays
-        self.provenance, self.history_ = dict(loaded.provenance), arrays["history"]
-        self.vocab_ = Vocab.from_arrays(arrays)
-        self.items_, self.tuning_items_ = (
-            arrays.get(f"items/{name}", np.empty(0, np.uint64)) for name in ("training", "tuning")
-        )
+    def _extra(self) -> dict[str, Any]:
+        return {"infinite": self.infinite, "samples": len(self.samples_)}
+
+    def _restore(self, loaded: container.Container) -> None:
+        self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]
         self._take_samples(loaded)
-        return self
 
     def _take_samples(self, loaded: container.Container) -> None:
         if not self.infinite:
@@ -348,17 +280,6 @@ class HpyModel(LanguageModel):
                 *(frozen(loaded.arrays[name], np.int64 if name == "levels" else np.int32) for name in Ngrams._fields)
             )
         self.samples_ = [_sample_of(loaded.arrays, number) for number in range(loaded.extra["samples"])]
-
-    @classmethod
-    def _from_settings(cls, loaded: container.Container) -> HpyModel:
-        values = loaded.settings
-        names = ("order", "iterations", "samples", "min_count", "boundary", "unk", "units", "seed")
-        settings = {name: values[name] for name in names}
-        if values["order"] == INFINITE:
-            settings["max_order"] = values["max_order"]
-        self = cls(**settings, preprocessing=Preprocessing.from_dict(loaded.preprocessing))
-        self.origins = loaded.origins
-        return self
 
 
 def _sample_of(arrays: Any, number: int) -> dict[str, np.ndarray]:
@@ -368,7 +289,7 @@ def _sample_of(arrays: Any, number: int) -> dict[str, np.ndarray]:
 
 def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
     """Whether a sample from a file can be one of the model's; ``ValueError``."""
-    if len(sample["discounts"]) != model.order:
+    if len(sample["discounts"]) != model.order_:
         raise ValueError("a sample has a discount and a strength for every order")
     if not model.infinite:
         assert model.ngrams_ is not None
@@ -378,18 +299,18 @@ def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
         return
     tree = contexts_of(sample)
     contexts.check_contexts(tree)
-    if contexts.depths(tree).max() >= model.order:
+    if contexts.depths(tree).max() >= model.order_:
         raise ValueError("a context is longer than the model looks back")
 
 
 def _check(loaded: container.Container) -> None:
     """Validate what a file claims to be before any kernel sees it."""
-    model = HpyModel._from_settings(loaded)
+    model = HpyModel.restored(loaded.described)
     if model.infinite != loaded.extra["infinite"] or model.samples != loaded.extra["samples"]:
         raise ValueError("its settings do not fit its samples")
     if not model.infinite:
         check_rows(loaded)
-        if len(loaded.arrays["levels"]) - 1 != model.order:
+        if len(loaded.arrays["levels"]) - 1 != model.order_:
             raise ValueError("its n-grams do not fit its order")
     model._take_samples(loaded)
     for sample in model.samples_:

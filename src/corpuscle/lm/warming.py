@@ -37,7 +37,7 @@ def warm() -> None:
             loaded.next_words(["a"])
         NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
         for order in (2, "infinite"):
-            sampled = HpyModel(order, iterations=2, samples=1, min_count=1).fit(corpus)
+            sampled = HpyModel(order=order, iterations=2, samples=1, min_count=1).fit(corpus)
             sampled.perplexity(corpus, draws=10)
             sampled.next_words(["a"])
             with sampled.checkpoint(corpus, path) as checkpoint:

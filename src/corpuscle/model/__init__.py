@@ -1,5 +1,6 @@
 """Model files: one file a model, safe to load, the same bytes for the same model.
 
+- ``Model`` is the base of all learners;
 - ``Kind`` and ``Array`` declare what a kind of model consists of; every array is checked before a kernel sees it;
 - ``save``, ``read`` and ``load`` write and read models, ``read_header`` only looks;
 - ``Checkpoint`` keeps the state of an iterative learner in ``MODEL.partial``.
@@ -8,13 +9,13 @@ A model file is a safetensors file. Its metadata has one string, ``corpuscle``: 
 model, versions, settings with their origin, preprocessing, provenance and a checksum of the whole file.
 """
 
+from corpuscle.model.base import Model
 from corpuscle.model.checkpoint import Checkpoint
 from corpuscle.model.container import Entry
 from corpuscle.model.kinds import ITEMS, VOCAB, Array, Kind, vocab_arrays
-from corpuscle.model.store import HOMES, Container, Part, load, read, read_header, save, save_part, source_date
+from corpuscle.model.store import Container, Part, load, read, read_header, save, save_part, source_date
 
 __all__ = [
-    "HOMES",
     "ITEMS",
     "VOCAB",
     "Array",
@@ -22,6 +23,7 @@ __all__ = [
     "Container",
     "Entry",
     "Kind",
+    "Model",
     "Part",
     "load",
     "read",

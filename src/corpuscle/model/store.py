@@ -8,7 +8,6 @@ origin being given, default or tuned), ``preprocessing``, ``provenance``, ``extr
 from __future__ import annotations
 
 import datetime
-import importlib
 import json
 import os
 from collections.abc import Mapping
@@ -20,33 +19,16 @@ from typing import Any
 import numpy as np
 
 from corpuscle import __version__
+from corpuscle.catalogue import KINDS, find
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
 
-__all__ = ["HOMES", "Container", "Part", "load", "read", "read_header", "save", "save_part", "source_date"]
+__all__ = ["Container", "Part", "load", "read", "read_header", "save", "save_part", "source_date"]
 
 CONTAINER_VERSION = 1
 ORIGINS = ("given", "default", "tuned")
 NEWER = "written by a newer version of Corpuscle"
-
-HOMES = {
-    "align.loglinear": "corpuscle.align.loglinear:LogLinear",
-    "align.matrix": "corpuscle.align.matrices:MatrixFile",
-    "align.model": "corpuscle.align:Aligner",
-    "lm.class": "corpuscle.lm:ClassModel",
-    "lm.hpy": "corpuscle.lm:HpyModel",
-    "lm.mixture": "corpuscle.lm:Mixture",
-    "lm.ngram": "corpuscle.lm:NgramModel",
-    "topics.ngram": "corpuscle.topics:NgramTopicModel",
-    "topics.rescaling": "corpuscle.topics:RescalingModel",
-    "segment.dirichlet": "corpuscle.segment:DirichletSegmenter",
-    "segment.npylm": "corpuscle.segment:NestedSegmenter",
-    "segment.trivial": "corpuscle.segment:TrivialSegmenter",
-    "transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator",
-    "words.classes": "corpuscle.words:WordClasses",
-}
-"""Kind of model -> where its class lives, imported when such a file is loaded."""
 
 Settings = Mapping[str, tuple[Any, str]]
 
@@ -84,6 +66,11 @@ class Container:
     def origins(self) -> dict[str, str]:
         """Where every setting comes from: given, default or tuned."""
         return {name: origin for name, (_, origin) in self.header["settings"].items()}
+
+    @property
+    def described(self) -> dict[str, tuple[Any, str]]:
+        """Every setting with its value and origin."""
+        return {name: (value, origin) for name, (value, origin) in self.header["settings"].items()}
 
     @property
     def kind(self) -> str:
@@ -269,10 +256,9 @@ def _check(kind: Kind, content: Container) -> Container:
 
 def _home(path: str | PathLike[str], name: str) -> Any:
     """The class of a kind of model."""
-    if name not in HOMES:
+    if name not in KINDS:
         raise InputError(path, None, f"a model of unknown kind {name!r}, perhaps {NEWER}")
-    module, _, class_name = HOMES[name].partition(":")
-    return getattr(importlib.import_module(module), class_name)
+    return find(KINDS[name])
 
 
 def _finish(path: str | PathLike[str], kind: Kind, layout: container.Layout, header: dict[str, Any]) -> Container:

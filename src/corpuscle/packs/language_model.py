@@ -45,7 +45,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
     def learned(order: int, corpus: Corpus) -> NgramModel:
         model = NgramModel(
-            settings["method"], order, min_count=settings["min_count"], workers=job.workers, seed=job.seed
+            method=settings["method"], order=order, min_count=settings["min_count"], workers=job.workers, seed=job.seed
         )
         return model.fit(corpus)
 
@@ -61,8 +61,8 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
                 best = model
             progress.advance(note=f"order {order}: {result['perplexity']:.1f}")
         assert best is not None
-        final = learned(best.order, text)
-        final.origins |= {"order": "tuned", "min_count": "given"}
+        final = learned(best.order_, text)
+        final.chosen_["order"] = best.order_
         final.save(job.pack / FILE)
         progress.advance()
     recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
@@ -81,7 +81,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
             "repeated_words": int(held_out.lengths[repeated].sum()),
         },
         "orders": figures,
-        "order": best.order,
+        "order": best.order_,
         "coverage": _coverage(train, recoded, job.seed),
         "frequencies": _frequencies(text),
         **_surprises(best, held_out),

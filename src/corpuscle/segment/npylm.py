@@ -191,7 +191,7 @@ class NestedSegmenter:
         self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str] | None, resume: bool = False
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from these texts."""
-        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
+        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
         signature = "+".join("none" if corpus is None else corpus.signature() for corpus in (text, gold))
         return Checkpoint(path, PARTIAL, settings, signature, resume=resume)
 
@@ -431,7 +431,7 @@ class NestedSegmenter:
             self.KIND,
             {**self.vocab_.arrays(), "items/training": self.items_, **arrays, "history": self.history_},
             settings=self.settings(),
-            preprocessing=self.preprocessing.to_dict(),
+            preprocessing=self.preprocessing.settings,
             provenance=self.provenance,
             extra={"samples": len(self.samples_), "chains": self.chains, "inner_marks": self.inner_marks_},
         )
@@ -445,7 +445,7 @@ class NestedSegmenter:
         """The model of a file that has been read and validated."""
         self = cls(
             **{name: loaded.settings[name] for name in cls.NAMES},
-            preprocessing=Preprocessing.from_dict(loaded.preprocessing),
+            preprocessing=Preprocessing(**loaded.preprocessing),
         )
         self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
         self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]

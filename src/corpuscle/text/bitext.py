@@ -74,7 +74,7 @@ def read_bitext(
     separator: str = BARS,
     source_vocab: Vocab | None = None,
     target_vocab: Vocab | None = None,
-    unk: str = "unknown",
+    unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Bitext:
     """Read two files, or one file with both sides on a line and ``separator`` (``BARS`` or ``TAB``) between them.
@@ -84,8 +84,8 @@ def read_bitext(
     if separator not in (BARS, TAB):
         raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
     if target is not None:
-        left = read_text(source, vocab=source_vocab, unk=unk, preprocessing=preprocessing)
-        right = read_text(target, vocab=target_vocab, unk=unk, preprocessing=preprocessing)
+        left = read_text(source, vocab=source_vocab, unk_token=unk_token, preprocessing=preprocessing)
+        right = read_text(target, vocab=target_vocab, unk_token=unk_token, preprocessing=preprocessing)
         if len(left) != len(right):
             raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
         return Bitext(left, right)
@@ -97,7 +97,7 @@ def read_bitext(
         sides = _split(decode(open_bytes(source), source), source, separator)
     corpora = []
     for side, vocab in zip(sides, (source_vocab, target_vocab), strict=True):
-        corpora.append(read_strings(side, vocab, unk=unk, preprocessing=preprocessing))
+        corpora.append(read_strings(side, vocab, unk_token=unk_token, preprocessing=preprocessing))
     return Bitext(*corpora)
 
 

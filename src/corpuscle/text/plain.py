@@ -29,11 +29,11 @@ _MOST_LINES = 1 << 48
 """More than any text has, and small enough to add up."""
 
 
-def _check(units: str, blank: str, unk: str) -> None:
+def _check(units: str, blank: str, unk_token: str) -> None:
     for name, value, allowed in (
         ("units", units, ("words", "characters", "graphemes")),
         ("blank", blank, ("sentence", "document")),
-        ("unk", unk, ("unknown", "literal")),
+        ("unk_token", unk_token, ("unknown", "literal")),
     ):
         if value not in allowed:
             raise SettingError(f"{name} is one of {', '.join(map(repr, allowed))}, not {value!r}")
@@ -44,7 +44,7 @@ def read_text(
     vocab: Vocab | None = None,
     units: str = "words",
     blank: str = "sentence",
-    unk: str = "unknown",
+    unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
     documents: AnyPath | None = None,
 ) -> Corpus:
@@ -55,13 +55,13 @@ def read_text(
     - ``units``: tokens are ``words``, ``characters`` or ``graphemes``, the latter two with ``SPACE`` between words;
     - ``blank``: a white-space-only line is an empty ``sentence`` or the end of a ``document``; in the latter case a
       document also ends with its file, and a file of a folder is one document whatever blank lines it has;
-    - ``unk``: a literal ``<unk>`` is the ``unknown`` symbol or a ``literal`` word;
+    - ``unk_token``: a literal ``<unk>`` is the ``unknown`` symbol or a ``literal`` word;
     - ``preprocessing``: what is done to the words; by default Unicode NFC and nothing else;
     - ``documents``: a TSV file that says which lines make up which document, see ``read_document_index``.
     """
     from corpuscle.text.scan import Scanner
 
-    _check(units, blank, unk)
+    _check(units, blank, unk_token)
     if not paths:
         raise SettingError("no text to read")
     scanner = Scanner()
@@ -72,7 +72,7 @@ def read_text(
             scanner.feed(open_bytes(file), file)
             files.append((file, scanner.n_lines, in_folder))
     tokens, starts, found = scanner.finish()
-    corpus = _finish(Corpus(tokens, starts, found), vocab, units, unk, preprocessing or Preprocessing())
+    corpus = _finish(Corpus(tokens, starts, found), vocab, units, unk_token, preprocessing or Preprocessing())
     if documents is not None:
         return _by_index(corpus, documents, blank)
     return _by_blank_lines(corpus, files) if blank == "document" else corpus
@@ -83,7 +83,7 @@ def read_strings(
     vocab: Vocab | None = None,
     *,
     units: str = "words",
-    unk: str = "unknown",
+    unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Corpus:
     """The same for sentences that are in memory already, one string each, without line ends.
@@ -93,22 +93,22 @@ def read_strings(
     """
     from corpuscle.text.scan import Scanner
 
-    _check(units, "sentence", unk)
+    _check(units, "sentence", unk_token)
     lines = list(lines)
     scanner = Scanner()
     if lines:
         scanner.feed(("\n".join(lines) + "\n").encode(), None)
     if scanner.n_lines != len(lines):
         raise ValueError("a sentence has a line end in it")
-    return _finish(Corpus(*scanner.finish()), vocab, units, unk, preprocessing or Preprocessing())
+    return _finish(Corpus(*scanner.finish()), vocab, units, unk_token, preprocessing or Preprocessing())
 
 
-def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk: str, preprocessing: Preprocessing) -> Corpus:
+def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk_token: str, preprocessing: Preprocessing) -> Corpus:
     """From the words as they stand in the text to the units and ids that were asked for."""
-    if unk == "unknown":
+    if unk_token == "unknown":
         corpus = _without_markup(corpus)
     corpus = preprocessing.apply(corpus)
-    if unk == "unknown":
+    if unk_token == "unknown":
         corpus = _without_markup(corpus)  # lower-casing makes <unk> of <UNK>
     if units != "words":
         corpus = spell_out(corpus, units)
@@ -234,7 +234,7 @@ def iter_text(
     lines_per_chunk: int = 10_000,
     *,
     units: str = "words",
-    unk: str = "unknown",
+    unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Iterator[Corpus]:
     """Read a text of any length as one Corpus for every so many lines; only one of them is in memory at a time.
@@ -243,7 +243,7 @@ def iter_text(
     """
     from corpuscle.text.scan import Scanner
 
-    _check(units, "sentence", unk)
+    _check(units, "sentence", unk_token)
     if lines_per_chunk < 1:
         raise SettingError(f"lines_per_chunk is at least 1, not {lines_per_chunk}")
     first_line = 1
@@ -252,7 +252,7 @@ def iter_text(
         scanner.feed(data, path, first_line)
         first_line += scanner.n_lines
         tokens, starts, found = scanner.finish()
-        yield _finish(Corpus(tokens, starts, found), vocab, units, unk, preprocessing or Preprocessing())
+        yield _finish(Corpus(tokens, starts, found), vocab, units, unk_token, preprocessing or Preprocessing())
 
 
 def _blocks_of_lines(path: AnyPath, lines: int) -> Iterator[bytes]:

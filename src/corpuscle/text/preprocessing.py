@@ -7,58 +7,31 @@ merges types that have become equal and splits those that have become several wo
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from corpuscle.errors import SettingError
 from corpuscle.text.corpus import Corpus, renumbered, starts_of
+from corpuscle.text.settings import PreprocessingSettings
 from corpuscle.text.vocab import FIRST, Vocab
 
 __all__ = ["Preprocessing", "respell"]
 
 
-@dataclass(frozen=True)
-class Preprocessing:
+class Preprocessing(PreprocessingSettings):
     """What is done to the words of a text; saved in a model and applied again to whatever the model is used on.
-
-    - ``nfc``: bring characters to their composed form (Unicode NFC), so that two encodings of é are one letter;
-    - ``lowercase``: lower-case;
-    - ``digits``: write every decimal digit, of any script, as 0 (``1,984`` becomes ``0,000``);
-    - ``tokenise``: ``none``, or ``simple`` to split punctuation off the words.
 
     >>> Preprocessing(lowercase=True, digits=True, tokenise="simple").words("In 1984, Élan!")
     ['in', '0000', ',', 'élan', '!']
     """
 
-    nfc: bool = True
-    lowercase: bool = False
-    digits: bool = False
-    tokenise: str = "none"
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Preprocessing) and self.settings == other.settings
 
-    def __post_init__(self) -> None:
-        for field in ("nfc", "lowercase", "digits"):
-            if not isinstance(getattr(self, field), bool):
-                raise SettingError(f"{field} is true or false, not {getattr(self, field)!r}")
-        if self.tokenise not in ("none", "simple"):
-            raise SettingError(f"tokenise is 'none' or 'simple', not {self.tokenise!r}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """For the header of a model file."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Preprocessing:
-        """From the header of a model file; unknown steps are an error, since leaving them out would change results."""
-        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
-            raise SettingError(f"unknown preprocessing: {', '.join(map(repr, unknown))}")
-        return cls(**values)
+    def __hash__(self) -> int:
+        return hash(tuple(self.settings.values()))
 
     def spell(self, text: str) -> str:
         """Text after all steps; line breaks stay where they are."""
@@ -80,7 +53,7 @@ class Preprocessing:
 
     def apply(self, corpus: Corpus) -> Corpus:
         """The corpus after all steps; itself if they change nothing."""
-        nothing_to_do = Preprocessing(nfc=False) == dataclasses.replace(self, nfc=False)
+        nothing_to_do = Preprocessing(nfc=False) == self.replace(nfc=False)
         if nothing_to_do and (not self.nfc or bool((corpus.vocab.bytes < 128).all())):
             return corpus
         return respell(corpus, self.spell)

@@ -27,7 +27,7 @@ class TopicModel(ABC):
     """A distribution over documents, one word after the other; sentences begin anew, but their ends are not predicted.
 
     ``vocab_`` are the words that it knows, ``topics`` how many topics it has, ``order`` how many words it looks at (the
-    predicted one included); words that occur less than ``min_count`` times are unknown, ``unk`` and ``preprocessing``
+    predicted one included); words that occur less than ``min_count`` times are unknown, ``unk_token`` and ``preprocessing``
     say how its texts are read; ``items_`` are hashes of the sentences that it has learned from, ``history_`` the log
     probability of text and state after each sweep.
     """
@@ -35,7 +35,7 @@ class TopicModel(ABC):
     topics: int
     order: int
     min_count: int
-    unk: str
+    unk_token: str
     preprocessing: Preprocessing
     vocab_: Vocab
     items_: np.ndarray

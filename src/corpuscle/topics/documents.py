@@ -34,7 +34,7 @@ def read_documents(
     *paths: AnyPath,
     documents: AnyPath | None = None,
     vocab: Vocab | None = None,
-    unk: str = "unknown",
+    unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Corpus:
     """Read documents: tokens between spaces, a sentence a line.
@@ -42,11 +42,11 @@ def read_documents(
     - ``paths``: texts with blank lines between documents (``-``: stdin), folders whose files are documents, or JSON
       lines (``.jsonl``) with ``text``, a string of lines, or ``sentences``, a list of strings, and perhaps an ``id``;
     - ``documents``: the TSV file with ``first_line`` and ``lines`` of every document, for one text;
-    - ``vocab``, ``unk``, ``preprocessing``: as in ``read_text``.
+    - ``vocab``, ``unk_token``, ``preprocessing``: as in ``read_text``.
 
     Documents without words are left out, with a warning. It is an error if there are no words at all.
     """
-    settings: dict[str, Any] = {"vocab": vocab, "unk": unk, "preprocessing": preprocessing}
+    settings: dict[str, Any] = {"vocab": vocab, "unk_token": unk_token, "preprocessing": preprocessing}
     packed = [os.fspath(path).endswith(_JSON) for path in paths]
     if any(packed):
         if not all(packed) or documents is not None:

@@ -103,7 +103,7 @@ class NgramTopicModel(TopicModel):
     - ``iterations``: Gibbs sweeps (default: 500, ``hpylm`` 100); ``sampler``: ``token`` moves words one by one,
       ``table`` also whole tables with all that hangs on them;
     - ``samples``: how many states are kept, the last one and others before it, ten sweeps apart where there are enough;
-    - ``min_count``: rarer words are unknown; ``unk``, ``preprocessing``: how texts are read;
+    - ``min_count``: rarer words are unknown; ``unk_token``, ``preprocessing``: how texts are read;
     - ``seed``: of every random choice. ``workers``: threads that read new documents; sampling uses one.
 
     Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``uses_`` (how often words had topics), ``history_``
@@ -131,7 +131,7 @@ class NgramTopicModel(TopicModel):
         samples: int = 1,
         max_order: int = 8,
         min_count: int = 4,
-        unk: str = "unknown",
+        unk_token: str = "unknown",
         preprocessing: Preprocessing | None = None,
         workers: int | None = None,
         seed: int = 1,
@@ -139,7 +139,7 @@ class NgramTopicModel(TopicModel):
         for name, value, allowed in (
             ("method", method, (*SAMPLED,)),
             ("sampler", sampler, ("token", "table")),
-            ("unk", unk, ("unknown", "literal")),
+            ("unk_token", unk_token, ("unknown", "literal")),
         ):
             if value not in allowed:
                 raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
@@ -161,7 +161,7 @@ class NgramTopicModel(TopicModel):
         self.method, self.topics, self.sampler, self.requested_order = method, topics, sampler, order
         self.order = max_order if isinstance(order, str) else order
         self.iterations, self.samples, self.max_order, self.min_count = iterations, samples, max_order, min_count
-        self.unk, self.preprocessing = unk, preprocessing or Preprocessing()
+        self.unk_token, self.preprocessing = unk_token, preprocessing or Preprocessing()
         self.workers, self.seed = workers or default_workers(), seed
         self.origins: dict[str, str] = {}
         self.provenance: dict[str, Any] = {}
@@ -177,7 +177,7 @@ class NgramTopicModel(TopicModel):
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
+        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
         digest = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
         return Checkpoint(path, PARTIAL, settings, f"{corpus.signature()}-{digest}", resume=resume)
 
@@ -326,7 +326,7 @@ class NgramTopicModel(TopicModel):
 
     def settings(self) -> dict[str, tuple[Any, str]]:
         """Every setting with its origin."""
-        names = ["method", "topics", "iterations", "sampler", "samples", "min_count", "unk", "seed"]
+        names = ["method", "topics", "iterations", "sampler", "samples", "min_count", "unk_token", "seed"]
         values = {name: getattr(self, name) for name in names} | {"order": self.requested_order}
         if self.infinite:
             values["max_order"] = self.max_order
@@ -345,7 +345,7 @@ class NgramTopicModel(TopicModel):
                 "items/training": self.items_,
             },
             settings=self.settings(),
-            preprocessing=self.preprocessing.to_dict(),
+            preprocessing=self.preprocessing.settings,
             provenance=self.provenance,
             extra={"samples": len(self.samples_), "n_topics": self.topics},
         )  # fmt: skip
@@ -353,7 +353,7 @@ class NgramTopicModel(TopicModel):
     @classmethod
     def from_container(cls, loaded: container.Container) -> NgramTopicModel:
         """The model of a file that has been read and validated."""
-        self = cls(**loaded.settings, preprocessing=Preprocessing.from_dict(loaded.preprocessing))
+        self = cls(**loaded.settings, preprocessing=Preprocessing(**loaded.preprocessing))
         self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
         arrays = loaded.arrays
         self.vocab_, self.history_ = Vocab.from_arrays(arrays), arrays["history"]

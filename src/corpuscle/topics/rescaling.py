@@ -104,7 +104,7 @@ class RescalingModel(TopicModel):
     - ``topics``: how many; ``order``: of the n-grams; ``exponent``: how far probabilities are bent;
     - ``iterations``: sweeps of the topics; ``word_iterations``, ``samples``: sweeps of the language model, and how many
       of its samples are averaged; ``prior``: of every word in every topic;
-    - ``min_count``: rarer words are unknown; ``unk``, ``preprocessing``: how texts are read; ``seed``.
+    - ``min_count``: rarer words are unknown; ``unk_token``, ``preprocessing``: how texts are read; ``seed``.
 
     Learned: ``vocab_``, ``words_`` (the language model), ``types_`` int32 (types, topics), how often a word has a
     topic, ``alpha_`` float64 (topics,), ``history_`` float64 (iterations + 1,), log probabilities.
@@ -134,7 +134,7 @@ class RescalingModel(TopicModel):
         exponent: float = 0.7,
         prior: float = 0.01,
         min_count: int = 4,
-        unk: str = "unknown",
+        unk_token: str = "unknown",
         preprocessing: Preprocessing | None = None,
         workers: int | None = None,
         seed: int = 1,
@@ -147,10 +147,10 @@ class RescalingModel(TopicModel):
                 raise SettingError(f"{name} is a number from {least:g} on, not {amount!r}")
         self.topics, self.order, self.iterations = topics, order, iterations
         self.exponent, self.prior, self.min_count = float(exponent), float(prior), min_count
-        self.unk, self.preprocessing = unk, preprocessing or Preprocessing()
+        self.unk_token, self.preprocessing = unk_token, preprocessing or Preprocessing()
         self.seed, self.workers = seed, workers or default_workers()
         self.words_ = WordModel(
-            order, iterations=word_iterations, samples=samples, min_count=min_count, unk=unk,
+            order, iterations=word_iterations, samples=samples, min_count=min_count, unk_token=unk_token,
             preprocessing=self.preprocessing, allow_markup=True, workers=workers, seed=seed,
         )  # fmt: skip
         self.origins: dict[str, str] = {}
@@ -161,7 +161,7 @@ class RescalingModel(TopicModel):
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.to_dict()
+        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
         documents = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
         return Checkpoint(path, PARTIAL, settings, f"{corpus.signature()}-{documents}", resume=resume)
 
@@ -311,7 +311,7 @@ class RescalingModel(TopicModel):
 
     def settings(self) -> dict[str, tuple[Any, str]]:
         """Every setting with its origin."""
-        names = ("topics", "order", "iterations", "exponent", "prior", "min_count", "unk", "seed")
+        names = ("topics", "order", "iterations", "exponent", "prior", "min_count", "unk_token", "seed")
         values: dict[str, Any] = {"method": "rescaling"} | {name: getattr(self, name) for name in names}
         values |= {"word_iterations": self.words_.iterations, "samples": self.words_.samples}
         return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
@@ -322,7 +322,7 @@ class RescalingModel(TopicModel):
             self.KIND,
             {"types": self.types_, "alpha": self.alpha_, "history": self.history_, "items/training": self.items_},
             settings=self.settings(),
-            preprocessing=self.preprocessing.to_dict(),
+            preprocessing=self.preprocessing.settings,
             provenance=self.provenance,
             components={"words": self.words_.part()},
         )
@@ -332,7 +332,7 @@ class RescalingModel(TopicModel):
         """The model of a file that has been read and validated."""
         values = dict(loaded.settings)
         values.pop("method")
-        self = cls(**values, preprocessing=Preprocessing.from_dict(loaded.preprocessing))
+        self = cls(**values, preprocessing=Preprocessing(**loaded.preprocessing))
         self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
         self.words_ = cast(WordModel, WordModel.from_container(loaded.component("words")))
         self.vocab_ = self.words_.vocab_

@@ -12,18 +12,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.model import VOCAB, Array, Container, Kind, save
+from corpuscle.model import VOCAB, Array, Container, Model
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["Pass", "WordClasses"]
+__all__ = ["CLASSES", "Pass", "WordClasses", "check_classes"]
 
 
 class Pass(NamedTuple):
@@ -53,21 +53,24 @@ def history_from(arrays: Mapping[str, np.ndarray]) -> list[Pass]:
     return [Pass(*step) for step in both]
 
 
-def _check(container: Container) -> None:
+def check_classes(loaded: Container) -> None:
     """What the declarations of the arrays cannot say."""
-    classes = container.arrays["classes"]
+    classes = loaded.arrays["classes"]
     if classes[START] != -1 or classes[END] != -1 or (np.delete(classes, [START, END]) < 0).any():
         raise ValueError("every word has a class, and sentence boundaries have none")
-    if type(container.extra.get("classes")) is not int or type(container.settings.get("method")) is not str:
-        raise ValueError("it does not say how many classes there are, or how they were learned")
-    if len(container.arrays["history/moved"]) == 0:
+    if type(loaded.extra.get("classes")) is not int:
+        raise ValueError("it does not say how many classes there are")
+    if len(loaded.arrays["history/moved"]) == 0:
         raise ValueError("it has no history")
 
 
-class WordClasses:
+CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY}
+"""The arrays of a model."""
+
+
+class WordClasses(Model):
     """One class for each word.
 
-    - ``method``: how the classes were learned;
     - ``vocab_``: the words, with their counts in the training text; words below the cut-offs count as ``UNKNOWN``;
     - ``classes_`` int32 (len(vocab_),): the class of each id, -1 for the boundaries of sentences. Where the training
       text had unknown words their class was learned; else they get the class that has most of the rarest words;
@@ -75,21 +78,10 @@ class WordClasses:
       ``history_``, a list of ``Pass``.
     """
 
-    KIND = Kind(
-        "words.classes",
-        1,
-        {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY},
-        check=_check,
-    )
-
-    method: str
-    vocab_: Vocab
-    classes_: np.ndarray
-    n_classes_: int
-    history_: list[Pass]
-    preprocessing_: Preprocessing
-    settings_: Mapping[str, tuple[Any, str]]
-    provenance_: Mapping[str, Any]
+    vocab_: Vocab = learned()
+    classes_: np.ndarray = learned()
+    n_classes_: int = learned()
+    history_: list[Pass] = learned()
 
     @property
     def mutual_information_(self) -> float:
@@ -162,33 +154,15 @@ class WordClasses:
         with write_atomically(os.fspath(path), "w") as file:
             file.writelines(line + "\n" for line in self.lines(format))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a model file."""
-        save(
-            path,
-            self.KIND,
-            {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_)},
-            settings=self.settings_,
-            preprocessing=self.preprocessing_.to_dict(),
-            provenance=self.provenance_,
-            extra={"classes": self.n_classes_},
-        )
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_)}
 
-    @classmethod
-    def from_container(cls, container: Container) -> WordClasses:
-        """The model of a file."""
-        model = WordClasses()
-        model.method = container.settings["method"]
-        model.vocab_ = Vocab.from_arrays(container.arrays)
-        model.classes_ = container.arrays["classes"]
-        model.n_classes_ = container.extra["classes"]
-        model.history_ = history_from(container.arrays)
-        model.preprocessing_ = Preprocessing.from_dict(container.preprocessing)
-        model.settings_ = {
-            name: (value, container.origins[name]) for name, value in container.settings.items()
-        }
-        model.provenance_ = container.provenance
-        return model
+    def _extra(self) -> dict[str, int]:
+        return {"classes": self.n_classes_}
+
+    def _restore(self, loaded: Container) -> None:
+        self.vocab_, self.classes_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["classes"]
+        self.n_classes_, self.history_ = loaded.extra["classes"], history_from(loaded.arrays)
 
     def _number(self, vocab: Vocab, ids: np.ndarray, classes: np.ndarray, n_classes: int) -> None:
         """Take over a learned assignment of the words ``ids``: number the classes, give the rest of the ids theirs."""

@@ -11,30 +11,26 @@ both starts are tried for three passes, and the better one goes on.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.model import Checkpoint
+from corpuscle.model import Checkpoint, Kind
 from corpuscle.progress import bar
 from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
-from corpuscle.words.classes import WordClasses
+from corpuscle.words.classes import CLASSES, WordClasses, check_classes
 from corpuscle.words.kernels import exchange
 from corpuscle.words.search import PARTIAL, Search
+from corpuscle.words.settings import ExchangeSettings
 
-__all__ = ["STARTS", "ExchangeClasses", "previous_tokens"]
-
-STARTS = ("best", "frequent", "cyclic", "random")
+__all__ = ["ExchangeClasses", "previous_tokens"]
 
 TRIAL = 3
 """For how many passes the two starts are tried before one of them is chosen."""
@@ -49,50 +45,20 @@ def previous_tokens(corpus: Corpus) -> np.ndarray:
     return before
 
 
-@dataclass(eq=False)
-class ExchangeClasses(WordClasses):
+class ExchangeClasses(ExchangeSettings, WordClasses):
     """Learns one class for each word by the exchange algorithm.
 
-    - ``classes``: how many;
-    - ``passes``: stop after so many passes over the words, or earlier when nothing moves any more;
-    - ``min_count``, ``max_types``: rarer words share one type, the unknown word, which has a class like any other;
-    - ``start``: ``frequent`` gives each of the most frequent words a class of its own and all others the last one;
-      ``cyclic`` puts the i-th most frequent word into class i mod C; ``best`` tries both; ``random`` deals the words
-      out by the seed, equally many to each class;
-    - ``seed``: only a random start depends on it;
-    - ``workers``: threads (default: one for each core); the result is the same for any number.
+    The start ``frequent`` gives each of the most frequent words a class of its own and all others the last one;
+    ``cyclic`` puts the i-th most frequent word into class i mod C; ``best`` tries both; ``random`` deals the words out
+    by the seed, equally many to each class. Words below the cut-offs share one type, the unknown word, which has a
+    class like any other. The result is the same for any number of workers.
     """
 
-    method = "exchange"
+    KIND: ClassVar[Kind] = Kind("words.exchange", 1, CLASSES, check=check_classes)
 
-    classes: int = 100
-    passes: int = 15
-    min_count: int = 1
-    max_types: int | None = None
-    start: str = "best"
-    seed: int = 1
-    workers: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, least in ("classes", 1), ("passes", 0), ("min_count", 1), ("max_types", 1), ("workers", 1):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise SettingError(f"{name} must be at least {least}, not {value}")
-        if self.start not in STARTS:
-            raise SettingError(f"start is one of {', '.join(STARTS)}, not {self.start!r}")
-
-    def fit(
-        self,
-        corpus: Corpus,
-        *,
-        preprocessing: Preprocessing | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> Self:
-        """Learn from running text: the parent of a token is its left neighbour.
-
-        ``preprocessing`` says what was done to the text, for the model's record; ``checkpoint`` keeps unfinished work.
-        """
-        self.preprocessing_ = preprocessing or Preprocessing()
+    def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
+        """Learn from running text, where the parent of a token is its left neighbour; ``checkpoint`` keeps unfinished
+        work."""
         signature = corpus.signature() if checkpoint is None else checkpoint.signature
         parents = previous_tokens(corpus)
         return self._fit(parents, corpus.tokens, corpus.vocab, len(corpus), signature, checkpoint)
@@ -107,26 +73,12 @@ class ExchangeClasses(WordClasses):
         signature = hashlib.blake2b(digest_size=16)
         for ids in parents, children, vocab.bytes, vocab.offsets:
             signature.update(np.ascontiguousarray(ids).tobytes())
-        self.preprocessing_ = Preprocessing()
         roots = int((parents == START).sum())
         return self._fit(parents, children, vocab, roots, signature.hexdigest(), checkpoint)
 
-    def checkpoint(
-        self,
-        corpus: Corpus,
-        path: str | PathLike[str],
-        resume: bool = False,
-        *,
-        preprocessing: Preprocessing | None = None,
-    ) -> Checkpoint:
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = self._settings() | (preprocessing or Preprocessing()).to_dict()
-        return Checkpoint(path, PARTIAL, settings, corpus.signature(), resume=resume)
-
-    def _settings(self) -> dict[str, Any]:
-        """What the result depends on."""
-        fields = [field.name for field in dataclasses.fields(self) if field.name != "workers"]
-        return {"method": self.method} | {name: getattr(self, name) for name in fields}
+        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def _fit(
         self,
@@ -151,18 +103,13 @@ class ExchangeClasses(WordClasses):
         near = exchange.neighbours(rank[mapping[parents]], rank[mapping[children]], len(ids))
         with ExitStack() as stack:
             if checkpoint is None:
-                checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self._settings(), signature))
+                checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self.settings, signature))
             count = self.workers or default_workers()
             pool = stack.enter_context(ThreadPoolExecutor(count)) if count > 1 else None
             progress = stack.enter_context(bar("exchange", len(ids) * self._most_passes()))
             search = Search(near, self.classes, checkpoint, progress, pool, count)
             classes, self.history_ = search.climb(self._stages(), self.seed)
         self._number(vocab, ids, classes, self.classes)
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        self.settings_ = {
-            name: (value, "default" if defaults.get(name) == value else "given")
-            for name, value in self._settings().items()
-        }
         self.provenance_ = {
             "sentences": sentences,
             "words": len(children),

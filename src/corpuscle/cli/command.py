@@ -1,0 +1,314 @@
+"""How a command is made: the options that mean the same everywhere, and those that follow from the settings of a class.
+
+    group = task_group("lm")
+
+    @command(group, work=True)
+    @argument("text")
+    def perplexity(model: str, text: str) -> Figures: ...
+
+    @trainer(group)
+    @argument("text", many=True)
+    def train(model: LanguageModel, text: tuple[str, ...], output: str) -> Figures: ...
+
+A command returns its figures, which are shown as text or as one JSON object; ``--json`` and ``--quiet`` are nobody
+else's business. ``trainer`` adds ``--method`` and the settings of all methods of the task from the catalogue, and hands
+the command a new learner of the chosen method with the settings that were given. Nothing here imports NumPy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+from corpuscle import progress
+from corpuscle.catalogue import TASKS, Method, find
+from corpuscle.errors import SettingError
+from corpuscle.settings import Parallel, Seeded, Setting, option_of
+
+__all__ = [
+    "Figures",
+    "argument",
+    "command",
+    "option",
+    "output",
+    "plain",
+    "raw",
+    "resume",
+    "task_group",
+    "trainer",
+    "work_of",
+]
+
+Function = Callable[..., Any]
+
+
+class Figures(NamedTuple):
+    """What a command has to say: plain data for ``--json``, and the text for people (default: ``name: value`` lines;
+    empty: nothing)."""
+
+    values: Mapping[str, Any]
+    text: str | None = None
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: NumPy's numbers and arrays become Python's, not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _show(figures: Figures, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(plain(figures.values), ensure_ascii=False, allow_nan=False))
+    elif figures.text:
+        print(figures.text)
+    elif figures.text is None:
+        for name, value in figures.values.items():
+            print(f"{name.replace('_', ' ')}: {f'{value:.6g}' if isinstance(value, float) else value}")
+
+
+# ---- parameters
+
+
+def argument(name: str, *, many: bool = False, required: bool = True, default: str | None = None) -> Function:
+    """A positional argument: a file, or several."""
+    metavar, required = name.upper() + ("..." if many else ""), required and default is None
+    facts: dict[str, Any] = {"nargs": -1} if many else {"default": default}
+    return click.argument(name, metavar=metavar if required else f"[{metavar}]", required=required, **facts)
+
+
+def option(name: str, help: str, *flags: str, **facts: Any) -> Function:
+    """An option of one command; ``name`` is that of the parameter."""
+    facts.setdefault("show_default", facts.get("default") not in (None, False) and not facts.get("required"))
+    return click.option(*(flags or (option_of(name),)), name, help=help, **facts)
+
+
+def output(default: str | None = None, help: str = "Where to write; - is stdout.", metavar: str = "FILE") -> Function:
+    """``-o``: the output of a command."""
+    return option(
+        "output", help, "-o", "--output", metavar=metavar, default=default, required=default is None, show_default=False
+    )
+
+
+resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)
+raw = option("raw", "The input is running text: split it into sentences and tokens.", is_flag=True)
+
+
+def _switch(name: str, help: str, *flags: str) -> click.Option:
+    return click.Option([*flags, name], is_flag=True, help=help)
+
+
+def _declared(declared: Setting) -> click.Option:
+    """An option for a setting that is not of a learner."""
+    return SettingOption(declared, {})
+
+
+class SettingOption(click.Option):
+    """The option of a setting; ``declared``: method -> its declaration, where methods have different ones."""
+
+    def __init__(self, setting: Setting, declared: Mapping[str, Setting]):
+        self.setting, self.declared = setting, declared
+        flag = option_of(setting.name)
+        facts: dict[str, Any] = {"help": setting.help, "default": None}
+        if setting.type is bool:
+            off = f"/{option_of('no_' + setting.name)}" if setting.default is not False else ""
+            super().__init__([flag + off, setting.name], is_flag=True, **facts)
+        else:
+            super().__init__([flag, setting.name], metavar=setting.value_text(), **facts)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The choices and words that begin like this."""
+        records = self.declared.values() or [self.setting]
+        words = dict.fromkeys(str(word) for record in records for word in (*record.choices, *record.words))
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+    def value(self, given: Any, setting: Setting) -> Any:
+        """What the user gave, as a value of the setting."""
+        return setting.checked(given if setting.type is bool else setting.parsed(given))
+
+
+def _row(setting: Setting) -> tuple[str, str]:
+    """A line of help about a setting."""
+    name = option_of(setting.name)
+    if setting.type is bool and setting.default is not False:
+        name += f"/{option_of('no_' + setting.name)}"
+    default = setting.default_text()
+    return f"{name} {setting.value_text()}".rstrip(), setting.help + (f"  [default: {default}]" if default else "")
+
+
+# ---- commands
+
+
+class Command(click.Command):
+    """A command whose help has sections, and whose settings are checked before anything heavy is imported."""
+
+    sections: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options: of the command and of all its methods first, then those of some methods under their names."""
+        hidden = {param.name for param in self.get_params(ctx) if getattr(param, "declared", None)}
+        rows = [
+            _row(param.setting) if isinstance(param, SettingOption) else param.get_help_record(ctx)
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option) and param.name not in hidden
+        ]
+        for title, section in (("Options", [row for row in rows if row]), *self.sections):
+            if section:
+                with formatter.section(title):
+                    formatter.write_dl(list(section))
+
+
+def task_group(name: str) -> click.Group:
+    """The group of commands of a task."""
+    return click.Group(name, help=TASKS[name].help, no_args_is_help=True, context_settings=CONTEXT)
+
+
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+_QUIET = ("quiet", "Results only: no progress, no messages.", "-q", "--quiet")
+_JSON = ("as_json", "Print one JSON object as the last line.", "--json")
+
+
+def _run(function: Function, **parameters: Any) -> None:
+    """Call a command and show what it returns."""
+    progress.quiet(parameters.pop("quiet"))
+    as_json = parameters.pop("as_json", False)
+    result = function(**parameters)
+    if result is not None:
+        _show(result, as_json)
+
+
+def work_of(context: click.Context | None = None) -> dict[str, Any]:
+    """``workers`` and ``cluster`` as the user gave them to the running command, for what is not a learner."""
+    context = context or click.get_current_context()
+    return {name: value for name, value in context.meta.get("corpuscle.work", {}).items() if value is not None}
+
+
+def _take_shared(context: click.Context, parameters: dict[str, Any]) -> None:
+    """Check the values of shared settings, and keep those of the work with the context."""
+    for param in context.command.params:
+        if isinstance(param, SettingOption) and not param.declared and param.name in parameters:
+            given = parameters[param.name]
+            parameters[param.name] = param.setting.default if given is None else param.value(given, param.setting)
+    context.meta["corpuscle.work"] = {name: parameters.pop(name) for name in Parallel.SETTINGS if name in parameters}
+
+
+def _make(
+    group: click.Group,
+    name: str,
+    function: Function,
+    callback: Function,
+    settings: Iterable[click.Option],
+    as_json: bool,
+) -> Command:
+    params = list(reversed(getattr(function, "__click_params__", [])))
+    params += [*settings, *([_switch(*_JSON)] if as_json else []), _switch(*_QUIET)]
+    made = Command(name, params=params, callback=callback, help=function.__doc__, context_settings=CONTEXT)
+    group.add_command(made)
+    return made
+
+
+def command(
+    group: click.Group, name: str = "", *, work: bool = False, seed: bool = False, figures: bool = True
+) -> Function:
+    """Make a function a command: ``work``: it shares its work (``--workers``, ``--cluster``); ``seed``: it makes random
+    choices; ``figures``: it returns figures (``--json``)."""
+
+    def decorate(function: Function) -> Function:
+        shared = [*(Seeded.SETTINGS.values() if seed else ()), *(Parallel.SETTINGS.values() if work else ())]
+
+        @click.pass_context
+        def callback(context: click.Context, **parameters: Any) -> None:
+            _take_shared(context, parameters)
+            _run(function, **parameters)
+
+        label = name or function.__name__.rstrip("_").replace("_", "-")
+        _make(group, label, function, callback, map(_declared, shared), figures)
+        return function
+
+    return decorate
+
+
+# ---- training
+
+
+def trainer(group: click.Group, choose: Callable[[Mapping[str, str]], str] | None = None) -> Function:
+    """Make a function the ``train`` command of a task: it gets a new learner (``model``) and its own parameters.
+
+    ``choose``: given settings (as texts) -> the method, where ``--method`` is not given and they decide it.
+    """
+    methods = TASKS[group.name or ""].methods
+
+    def decorate(function: Function) -> Function:
+        options, sections = _options(methods)
+        method = click.Option(
+            ["--method", "method"],
+            type=click.Choice(list(methods)),
+            help="How to learn; " + "; ".join(f"{name}: {each.help}" for name, each in methods.items()) + ".",
+            metavar="|".join(methods),
+            default=next(iter(methods)),
+            show_default=True,
+        )
+
+        @click.pass_context
+        def callback(context: click.Context, method: str, **parameters: Any) -> None:
+            given = {
+                each.name: (each, parameters.pop(each.name))
+                for each in options
+                if each.name and context.get_parameter_source(each.name) is click.core.ParameterSource.COMMANDLINE
+            }
+            for each in options:
+                parameters.pop(each.name or "", None)
+            if choose is not None and context.get_parameter_source("method") is click.core.ParameterSource.DEFAULT:
+                method = choose({name: value for name, (_, value) in given.items()}) or method
+            _run(partial(function, _learner(methods, method, given)), **parameters)
+
+        made = _make(group, "train", function, callback, [method, *options], True)
+        made.sections = sections
+        return function
+
+    return decorate
+
+
+def _options(methods: Mapping[str, Method]) -> tuple[list[SettingOption], list[tuple[str, list[tuple[str, str]]]]]:
+    """An option for each setting of the methods, and the sections of help with those that not all methods share."""
+    declared: dict[str, dict[str, Setting]] = {}
+    for method, each in methods.items():
+        for name, setting in find(each.settings).SETTINGS.items():
+            if name != "method":
+                declared.setdefault(name, {})[method] = setting
+    options: list[SettingOption] = []
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for by_method in declared.values():
+        setting = next(iter(by_method.values()))
+        common = len(by_method) == len(methods) and len(set(by_method.values())) == 1
+        options.append(SettingOption(setting, {} if common else by_method))
+        if not common:
+            for record in dict.fromkeys(by_method.values()):
+                names = ", ".join(method for method, other in by_method.items() if other == record)
+                sections.setdefault(f"Only with --method {names}", []).append(_row(record))
+    return options, list(sections.items())
+
+
+def _learner(methods: Mapping[str, Method], method: str, given: Mapping[str, tuple[SettingOption, Any]]) -> Any:
+    """A new learner of a method with the settings that were given."""
+    light = find(methods[method].settings)
+    values = {"method": method} if "method" in light.SETTINGS else {}
+    for name, (option, text) in given.items():
+        if name not in light.SETTINGS:
+            known = ", ".join(option.declared)
+            raise SettingError(f"{option_of(name)} means nothing with --method {method}; it is for {known}")
+        values[name] = option.value(text, light.SETTINGS[name])
+    light(**values)  # complains before anything heavy is imported
+    return find(methods[method].learner)(**values)

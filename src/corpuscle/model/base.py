@@ -1,0 +1,97 @@
+"""What all learners have in common: settings in the constructor, arrays in a file, and who taught them.
+
+A class says what its file holds (``KIND``), which arrays and facts it writes (``_arrays``, ``_extra``, ``_components``)
+and how it takes them back (``_restore``). Everything else about files stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from corpuscle.model.kinds import ITEMS, Kind
+from corpuscle.model.store import Container, Part, save_part
+from corpuscle.scale import default_workers
+from corpuscle.settings import Parallel, learned
+
+__all__ = ["Model"]
+
+_NONE = np.empty(0, np.uint64)
+_ITEMS = {"items/training": "items_", "items/tuning": "tuning_items_"}
+
+
+class Model(Parallel):
+    """A learner, and what it has learned.
+
+    - ``provenance_``: sizes and signature of the training data;
+    - ``items_``, ``tuning_items_``: hashes of the items that it was trained and tuned on, see ``text.overlap``; saved
+      where the kind has ``ITEMS``.
+    """
+
+    KIND: ClassVar[Kind]
+
+    provenance_: dict[str, Any] = learned()
+    items_: np.ndarray = learned()
+    tuning_items_: np.ndarray = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.provenance_ = {}
+        self.items_ = self.tuning_items_ = _NONE
+
+    @property
+    def threads(self) -> int:
+        """How many threads share the work."""
+        return self.workers or default_workers()
+
+    def _arrays(self) -> Mapping[str, np.ndarray]:
+        """What has been learned."""
+        raise TypeError(f"{type(self).__name__} does not say what it has learned")
+
+    def _extra(self) -> Mapping[str, Any]:
+        """Small facts for the header."""
+        return {}
+
+    def _components(self) -> Mapping[str, Part]:
+        """Models inside this one, by prefix."""
+        return {}
+
+    def _restore(self, loaded: Container) -> None:
+        """Take back what ``_arrays``, ``_extra`` and ``_components`` gave, already validated."""
+        raise TypeError(f"{type(self).__name__} does not say what it has learned")
+
+    def part(self) -> Part:
+        """The model as it goes into a file, alone or inside another model."""
+        arrays = dict(self._arrays())
+        if ITEMS.keys() <= self.KIND.arrays_for(self._extra()).keys():
+            arrays |= {name: getattr(self, attribute) for name, attribute in _ITEMS.items()}
+        return Part(
+            self.KIND,
+            arrays,
+            settings=self.described(),
+            provenance=self.provenance_,
+            extra=self._extra(),
+            components=self._components(),
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file."""
+        save_part(path, self.part())
+
+    @classmethod
+    def restored_from(cls, loaded: Container) -> Self:
+        """An unfitted learner with the settings of a file."""
+        return cls.restored(loaded.described)
+
+    @classmethod
+    def from_container(cls, loaded: Container) -> Self:
+        """The model of a file that has been read and validated."""
+        self = cls.restored_from(loaded)
+        self.provenance_ = dict(loaded.provenance)
+        for name, attribute in _ITEMS.items():
+            setattr(self, attribute, loaded.arrays.get(name, _NONE))
+        self._restore(loaded)
+        return self
