@@ -264,8 +264,8 @@ class Settings:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).SETTINGS if name in self._origins)
-        return f"{type(self).__name__}({given})"
+        given = [name for name in type(self).SETTINGS if self._origins.get(name, "default") != "default"]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in given)})"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -181,9 +181,9 @@ def test_models_are_compared_and_mixed(capsys, texts, model, tmp_path):
 def test_class_n_grams_from_the_command_line(capsys, texts, tmp_path):
     train = texts / "train.txt"
     assert run(capsys, "classes", "train", train, "-o", tmp_path / "c", "--classes", 3, "--quiet")[0] == 0
-    assert run(capsys, "lm", "train", train, "-o", tmp_path / "m", "--classes", tmp_path / "c")[0] == 0
+    assert run(capsys, "lm", "train", train, "-o", tmp_path / "m", "--class-model", tmp_path / "c")[0] == 0
     for option in (["--min-count", 2], ["--lowercase"]):
-        assert run(capsys, "lm", "train", train, "-o", tmp_path / "x", "--classes", tmp_path / "c", *option)[0] == 2
+        assert run(capsys, "lm", "train", train, "-o", tmp_path / "x", "--class-model", tmp_path / "c", *option)[0] == 2
     assert run_json(capsys, PERPLEXITY, "lm", "perplexity", tmp_path / "m", texts / "test.txt")["oov"] == 1
 
 
@@ -264,13 +264,13 @@ def test_bad_arguments_are_one_line(capsys, texts, model, tmp_path):
         (["lm", "train", texts, "-o", tmp_path / "no" / "m"], "no such folder"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--order", "0"], "order"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--order", "auto"], "auto"),
-        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "magic"], "mkn, hpy; not"),
-        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "imported"], "mkn, hpy; not"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "magic"], "is not one of 'mkn', 'kn'"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", "imported"], "is not one of"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--arpa", tmp_path / "." / "m"], "be one file"),
         (["text", "prepare", texts / "train.txt", "-o", tmp_path / "m", "--offsets", tmp_path / "m"], "be one file"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--discounts", "x"], "discounts"),
         (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--prune", "1,x"], "prune"),
-        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--classes", model], "words.classes"),
+        (["lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--class-model", model], "words.exchange"),
         (["lm", "perplexity", texts / "train.txt", texts / "train.txt"], "not a"),
         (["lm", "perplexity", model, tmp_path], "no "),
         (["lm", "sample", model, "--temperature", "0"], "temperature"),

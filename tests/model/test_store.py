@@ -1,6 +1,5 @@
 """Model files: what goes in comes out, the same model is the same bytes, and nothing hostile gets through."""
 
-import importlib
 import json
 import os
 import signal
@@ -17,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 import corpuscle
 from corpuscle import model
+from corpuscle.catalogue import KINDS, find
 from corpuscle.compiled import frozen, kernel
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import VOCAB, Array, Checkpoint, Container, Kind, Part
@@ -271,10 +271,9 @@ def test_newer_and_unknown_and_wrong_kinds_say_so(toy):
     refused(toy, r"written by a newer version of Corpuscle \(container version 2, known: 1\)")
 
 
-@pytest.mark.parametrize(("kind", "home"), model.HOMES.items())
+@pytest.mark.parametrize(("kind", "home"), KINDS.items())
 def test_every_kind_of_model_has_a_class_that_knows_it(kind, home):
-    module, name = home.split(":")
-    assert getattr(importlib.import_module(module), name).KIND.name == kind
+    assert find(home).KIND.name == kind
 
 
 def test_an_older_version_is_migrated_before_it_is_checked(toy):

@@ -255,7 +255,7 @@ def test_settings_that_make_no_sense_are_refused(tmp_path):
 @given(spaced, st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["none", "simple"]))
 @example("Cafe\u0301 CAFÉ 1,984 x.", True, True, True, "simple")
 def test_preprocessing_types_is_preprocessing_lines(tmp_path_factory, text, nfc, lower, digits, tokenise):
-    steps = Preprocessing(nfc, lower, digits, tokenise)
+    steps = Preprocessing(nfc=nfc, lowercase=lower, digits=digits, tokenise=tokenise)
     assert Preprocessing(**steps.settings) == steps
     path = tmp_path_factory.getbasetemp() / "pre"
     path.write_bytes(text.encode())

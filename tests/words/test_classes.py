@@ -14,11 +14,12 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import Checkpoint, read
 from corpuscle.random import Random
-from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Preprocessing, Vocab
+from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Vocab
 from corpuscle.words import ExchangeClasses, WordClasses
-from corpuscle.words.exchange import STARTS, previous_tokens
+from corpuscle.words.exchange import previous_tokens
 from corpuscle.words.kernels import exchange
 from corpuscle.words.search import PARTIAL
+from corpuscle.words.settings import STARTS
 
 
 def random_pairs(seed: int, words: int = 12, pairs: int = 300, tree: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -315,7 +316,7 @@ def test_a_model_file_gives_back_the_model(tmp_path) -> None:
     path = tmp_path / "m"
     model.save(path)
     loaded = corpuscle.load(path)
-    assert type(loaded) is WordClasses and loaded.method == "exchange"
+    assert type(loaded) is ExchangeClasses and loaded.settings == model.settings and loaded.origins == model.origins
     np.testing.assert_array_equal(loaded.classes_, model.classes_)
     assert loaded.vocab_ == model.vocab_ and loaded.history_ == model.history_
     assert loaded.likelihood_ == model.likelihood_ and loaded.words_of(0) == model.words_of(0)
@@ -361,7 +362,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     with pytest.raises(InputError, match="passes was 15"):
         ExchangeClasses(classes=8, passes=3).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="lowercase was False"):
-        learner.checkpoint(corpus, path, resume=True, preprocessing=Preprocessing(lowercase=True))
+        ExchangeClasses(classes=8, lowercase=True).checkpoint(corpus, path, resume=True)
     again = ExchangeClasses(classes=8, workers=3)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
@@ -372,11 +373,11 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     "settings, reason",
     [
-        ({"classes": 0}, "classes must be at least 1, not 0"),
-        ({"passes": -1}, "passes must be at least 0"),
-        ({"min_count": 0}, "min_count must be at least 1"),
-        ({"max_types": 0}, "max_types must be at least 1"),
-        ({"workers": 0}, "workers must be at least 1"),
+        ({"classes": 0}, "classes is a whole number from 1 on; not 0"),
+        ({"passes": -1}, "passes is a whole number from 0 on"),
+        ({"min_count": 0}, "min_count is a whole number from 1 on"),
+        ({"max_types": 0}, "max_types is a whole number from 1 on"),
+        ({"workers": 0}, "workers is a whole number from 1 to 1,024"),
         ({"start": "here"}, "start is one of"),
     ],
 )
@@ -482,11 +483,11 @@ def test_lower_casing_is_kept_in_the_model_and_applied_again(tmp_path, capsys) -
 @pytest.mark.parametrize(
     "content, arguments, reason",
     [
-        ("a b\n", ["--classes", "0"], "classes must be at least 1, not 0"),
+        ("a b\n", ["--classes", "0"], "classes is a whole number from 1 on; not 0"),
         ("a b\n", ["--classes", "3"], "3 classes are too many for 2 different words"),
         ("", ["--classes", "1"], "an empty text"),
         ("\n \n", ["--classes", "1"], "an empty text"),
-        ("a b\n", ["--method", "magic"], "the method is one of exchange, not 'magic'"),
+        ("a b\n", ["--method", "magic"], "'magic' is not 'exchange'"),
         ("a b\n", ["--classes", "1", "--resume"], "nothing to resume"),
     ],
 )

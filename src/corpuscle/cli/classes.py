@@ -69,7 +69,11 @@ def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
     lines = [
         f"{number:>4} {counts[number]:>9,}  {' '.join(word for word, _ in words)}" for number, words in members.items()
     ]
-    figures = {"kind": loaded.KIND.name, "mutual_information": loaded.mutual_information_, "classes": rows}
+    figures = {
+        "method": loaded.KIND.name.rpartition(".")[2],
+        "mutual_information": loaded.mutual_information_,
+        "classes": rows,
+    }
     return Figures(figures, "\n".join(lines))
 
 

@@ -229,7 +229,7 @@ def command(
         shared = [*(Seeded.SETTINGS.values() if seed else ()), *(Parallel.SETTINGS.values() if work else ())]
 
         @click.pass_context
-        def callback(context: click.Context, **parameters: Any) -> None:
+        def callback(context: click.Context, /, **parameters: Any) -> None:
             _take_shared(context, parameters)
             _run(function, **parameters)
 
@@ -262,7 +262,7 @@ def trainer(group: click.Group, choose: Callable[[Mapping[str, str]], str] | Non
         )
 
         @click.pass_context
-        def callback(context: click.Context, method: str, **parameters: Any) -> None:
+        def callback(context: click.Context, /, method: str, **parameters: Any) -> None:
             given = {
                 each.name: (each, parameters.pop(each.name))
                 for each in options

@@ -109,6 +109,10 @@ class ClassModel(LanguageModel):
         inner = self.ngram.distribution([MARKUP[START], *classes] if begins else classes)
         return inner[self.class_of_] * np.exp(self.log_emission_)
 
+    def described(self) -> dict[str, tuple[Any, str]]:
+        """The settings of the model of class sequences."""
+        return self.ngram.described()
+
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**self.vocab_.arrays(), "class_of": self.class_of_, "log_emission": self.log_emission_}
 
