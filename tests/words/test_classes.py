@@ -12,7 +12,8 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.model import Checkpoint, read
+from corpuscle.learning import Checkpoint
+from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Preprocessing, Vocab
 from corpuscle.words import ExchangeClasses, WordClasses
