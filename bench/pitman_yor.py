@@ -82,6 +82,7 @@ def sampled(timer, train: str, test: str, order: int | str) -> dict[str, float]:
     """A Pitman-Yor model; one more run of a sampler alone for its speed and size."""
     import time
 
+    from corpuscle.learning import sweep
     from corpuscle.lm import HpyModel, warm
 
     warm()
@@ -94,11 +95,9 @@ def sampled(timer, train: str, test: str, order: int | str) -> dict[str, float]:
     last.vocab_, last.ngrams_, last.samples_ = model.vocab_, model.ngrams_, model.samples_[-1:]
     sampler = last._sampler(corpus)
     spent = []
-    for sweep in range(4):
+    for number in range(4):
         begin = time.process_time()
-        for step in range(sampler.steps):
-            sampler.step(sweep, step)
-        sampler.finish(sweep)
+        sweep(sampler, number)
         spent.append(time.process_time() - begin)
     words = corpus.n_tokens + len(corpus)
     return {

@@ -299,26 +299,21 @@ def _chain(text, **settings: Any):
     return model._chains(given.material)[0], given.letters
 
 
-def _sweep(chain, number: int) -> None:
-    for step in range(chain.steps):
-        chain.step(number, step)
-    chain.finish(number)
-
-
 def sweeps(timer, train: str, test: str, share: int = 1, count: int = 8, **settings: Any) -> dict[str, float]:
     """Sweeps of the sampler over a share of the text, once it has settled a little."""
+    from corpuscle.learning import sweep
     from corpuscle.segment import warm
 
     warm()
     text = _texts(train, test)[0]
     chain, letters = _chain(text[: len(text) // share], iterations=count + 4, **settings)
     for number in range(5):
-        _sweep(chain, number)
+        sweep(chain, number)
     spent = []
     for number in range(5, 5 + count):
         with timer:
             begin = time.process_time()
-            _sweep(chain, number)
+            sweep(chain, number)
             spent.append(time.process_time() - begin)
     middle = sorted(spent)[len(spent) // 2]
     return {"CPU s a sweep": middle, "letters": len(letters.tokens), "letters a CPU s": len(letters.tokens) / middle}
@@ -335,6 +330,7 @@ def curve(timer, train: str, test: str, iterations: int, **settings: Any) -> dic
     """F1 of the sample on the development text, and the log probability, after each iteration."""
     import numpy as np
 
+    from corpuscle.learning import sweep
     from corpuscle.measure import segmentation_counts
     from corpuscle.segment import word_corpus
 
@@ -343,9 +339,7 @@ def curve(timer, train: str, test: str, iterations: int, **settings: Any) -> dic
     shown, f1, logs = [], [], []
     for number in range(iterations + 1):
         with timer:
-            for step in range(chain.steps):
-                chain.step(number, step)
-            row = chain.finish(number)
+            row = sweep(chain, number)
         if number <= 20 or number % 10 == 0:
             found = word_corpus(letters, np.asarray(chain.cuts), "characters")
             right, words, gold = segmentation_counts(development, found[len(found) - len(development) :])[0].sum(0)

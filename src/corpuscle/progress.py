@@ -37,7 +37,7 @@ class Bar:
     def __init__(self, display: Any = None, task: Any = None):
         self._display, self._task = display, task
 
-    def advance(self, items: int = 1, note: str = "") -> None:
+    def advance(self, items: float = 1, note: str = "") -> None:
         """Some more items are done; ``note`` stands beside the bar (a likelihood, say)."""
         if self._display is not None:
             self._display.update(self._task, advance=items, note=note)
@@ -52,7 +52,7 @@ def bar(description: str, total: int | None = None) -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}/{task.total:,}")]
+    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,}")]
     if total is None:
         columns = columns[:2]
     columns += [TimeRemainingColumn(), TextColumn("{task.fields[note]}")]

@@ -11,10 +11,11 @@ from corpuscle.engine.ngrams import smoothing
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.engine.restaurants.seating import verify
 from corpuscle.errors import InputError, Interrupted, SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.learning import sweep as one_sweep
 from corpuscle.lm import HpyModel, Mixture, NgramModel, read_arpa, write_arpa
 from corpuscle.lm import pitman_yor as module
 from corpuscle.lm.sampling import FixedSampler, VariableSampler
-from corpuscle.model import Checkpoint
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
 from corpuscle.topics.kernels.seats import SEPARATE
@@ -107,13 +108,11 @@ def test_every_word_sits_once_at_its_longest_context(boundary):
     assert isinstance(sampler, FixedSampler)
     events = corpus.n_tokens + (len(corpus) if boundary != "none" else 0)
     assert sampler.direct.sum() == events
-    for step in range(sampler.steps):
+    for step in range(sampler.steps(0)):
         sampler.step(0, step)
     np.testing.assert_array_equal(verify(sampler.pool, empty=True), sampler.direct)
     for sweep in range(1, 4):
-        for step in range(sampler.steps):
-            sampler.step(sweep, step)
-        sampler.finish(sweep)
+        one_sweep(sampler, sweep)
         np.testing.assert_array_equal(verify(sampler.pool, empty=True), sampler.direct)
 
 
@@ -124,9 +123,7 @@ def test_the_sweeps_of_infinite_order_keep_every_count_sound():
     sampler = model._sampler(corpus)
     assert isinstance(sampler, VariableSampler)
     for sweep in range(4):
-        for step in range(sampler.steps):
-            sampler.step(sweep, step)
-        sampler.finish(sweep)
+        one_sweep(sampler, sweep)
         assert verify(sampler.pool, variable=True).sum() == corpus.n_tokens + len(corpus)
 
 
@@ -275,7 +272,9 @@ def test_damaged_models_are_refused_or_harmless(tmp_path, settings):
 
 def test_it_mixes_with_other_models(tmp_path):
     corpus = text()
-    mixture = Mixture([trained(corpus, order=2), NgramModel(method="kn", order=2, min_count=1, discounts=0.5).fit(corpus)])
+    mixture = Mixture(
+        [trained(corpus, order=2), NgramModel(method="kn", order=2, min_count=1, discounts=0.5).fit(corpus)]
+    )
     mixture.fit(text(4))
     mixture.save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")

@@ -18,8 +18,8 @@ import corpuscle
 from corpuscle import model
 from corpuscle.catalogue import KINDS, find
 from corpuscle.compiled import frozen, kernel
-from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.model import VOCAB, Array, Checkpoint, Container, Kind, Part
+from corpuscle.errors import InputError, SettingError
+from corpuscle.model import VOCAB, Array, Container, Kind, Part
 from corpuscle.text.vocab import Vocab
 from tests.hostile import _build, _parse, reseal, survives_hostile_edits
 
@@ -378,67 +378,6 @@ def test_a_full_disk_is_an_input_error(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert list(tmp_path.iterdir()) == []
-
-
-STATE = Kind("test.state", 1, {"sum": Array("float64", (1,), finite=True)})
-
-
-def learn(path, settings, signature="abc", *, resume=False, every=1e9, stop_at=None, steps=10):
-    """A learner whose result depends on every step; ``stop_at`` presses Ctrl-C there."""
-    with Checkpoint(path, STATE, settings, signature, resume=resume, every=every) as checkpoint:
-        first, total = 0, np.zeros(1)
-        if checkpoint.state is not None:
-            first, total = checkpoint.iteration + 1, checkpoint.state.arrays["sum"].copy()
-        for step in range(first, steps):
-            total += np.sin(step * settings["scale"])
-            if step == stop_at:
-                signal.raise_signal(signal.SIGINT)
-            checkpoint.after(step, lambda: {"sum": total})  # noqa: B023
-        return total.tobytes()
-
-
-def test_ctrl_c_keeps_the_state_and_resume_goes_on_to_the_identical_result(tmp_path):
-    path, partial = tmp_path / "m", tmp_path / "m.partial"
-    whole = learn(path, {"scale": 0.1})
-    with pytest.raises(Interrupted, match=r"stopped after iteration 4.*--resume"):
-        learn(path, {"scale": 0.1}, stop_at=4)
-    assert partial.exists()
-    for other, reason in [
-        ({"settings": {"scale": 0.2}}, "cannot resume: scale was 0.1 and is 0.2 now"),
-        ({"settings": {"scale": 0.1}, "signature": "xyz"}, "cannot resume: it was learning from other data"),
-    ]:
-        with pytest.raises(InputError, match=reason):
-            learn(path, **other, resume=True)
-    assert learn(path, {"scale": 0.1}, resume=True) == whole
-    assert not partial.exists()
-    with pytest.raises(InputError, match="nothing to resume"):
-        learn(path, {"scale": 0.1}, resume=True)
-
-
-def test_the_state_is_kept_now_and_then_and_survives_an_error(tmp_path, capsys):
-    path = tmp_path / "m"
-    with pytest.raises(ZeroDivisionError), Checkpoint(path, STATE, {}, "abc", every=0) as checkpoint:
-        checkpoint.after(3, lambda: {"sum": np.ones(1)}, position=17)
-        raise ZeroDivisionError
-    resumed = Checkpoint(path, STATE, {}, "abc", resume=True)
-    assert (resumed.iteration, resumed.position) == (3, 17)
-    Checkpoint(path, STATE, {}, "abc")
-    assert "--resume would go on" in capsys.readouterr().err
-
-
-def test_without_a_path_ctrl_c_only_stops(tmp_path):
-    with pytest.raises(Interrupted, match="stopped after iteration 2"):
-        learn(None, {"scale": 1}, stop_at=2)
-
-
-def test_ctrl_c_after_the_last_item_is_not_lost(tmp_path):
-    path = tmp_path / "m"
-    with pytest.raises(Interrupted, match="m is complete"), Checkpoint(path, STATE, {}, "abc", every=0) as checkpoint:
-        checkpoint.after(0, lambda: {"sum": np.ones(1)})
-        signal.raise_signal(signal.SIGINT)
-    assert not (tmp_path / "m.partial").exists()
-    with pytest.raises(Interrupted, match="stopped"), Checkpoint(None, STATE, {}, "abc"):
-        signal.raise_signal(signal.SIGINT)
 
 
 def test_reading_a_header_costs_no_numba(toy):

@@ -8,8 +8,9 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
+from corpuscle.learning import Checkpoint
 from corpuscle.measure import segmentation_scores
-from corpuscle.model import Checkpoint, read
+from corpuscle.model import read
 from corpuscle.segment import NestedSegmenter, letters_of, word_corpus
 from corpuscle.segment.letters import (
     FORBIDDEN,

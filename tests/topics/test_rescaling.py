@@ -6,7 +6,7 @@ import pytest
 import corpuscle
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.model import Checkpoint
+from corpuscle.learning import Checkpoint
 from corpuscle.text import Corpus, Preprocessing
 from corpuscle.text.vocab import END, START
 from corpuscle.topics import DocumentReader, rescaling

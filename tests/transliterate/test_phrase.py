@@ -7,8 +7,8 @@ import pytest
 
 import corpuscle
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
+from corpuscle.learning import Checkpoint
 from corpuscle.measure import news_measures, news_statistics
-from corpuscle.model import Checkpoint
 from corpuscle.random import Random
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext

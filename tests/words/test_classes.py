@@ -12,10 +12,11 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.model import Checkpoint, read
+from corpuscle.learning import Checkpoint
+from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Vocab
-from corpuscle.words import ExchangeClasses, WordClasses
+from corpuscle.words import ExchangeClasses
 from corpuscle.words.exchange import previous_tokens
 from corpuscle.words.kernels import exchange
 from corpuscle.words.search import PARTIAL

@@ -26,7 +26,8 @@ from corpuscle.align.kernels.fertility import MOST
 from corpuscle.align.symmetrise import check_symmetrisation, symmetrise
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
-from corpuscle.model import Array, Checkpoint, Container, Kind, save, vocab_arrays
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Array, Container, Kind, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
 from corpuscle.text.bitext import Bitext

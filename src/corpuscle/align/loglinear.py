@@ -42,7 +42,8 @@ from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
 from corpuscle.compiled import frozen
 from corpuscle.engine.optim.online import reader_of
 from corpuscle.errors import SettingError, warn
-from corpuscle.model import Checkpoint, Container, save
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Container, save
 from corpuscle.progress import bar
 from corpuscle.scale import chunks_of
 from corpuscle.scale import workers as some_workers

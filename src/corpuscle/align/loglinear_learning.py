@@ -19,7 +19,8 @@ from corpuscle.align.loglinear_agreement import guided
 from corpuscle.align.loglinear_data import Ready
 from corpuscle.engine.optim import online
 from corpuscle.errors import SettingError
-from corpuscle.model import Array, Checkpoint, Kind
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Array, Kind
 from corpuscle.random import Random, shuffle
 from corpuscle.scale import Workers, chunks_of
 

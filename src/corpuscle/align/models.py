@@ -34,7 +34,8 @@ from corpuscle.align.pieces import Text
 from corpuscle.align.update import counts_of, extended
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.model import Array, Checkpoint, Container, Kind
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Array, Container, Kind
 from corpuscle.progress import bar
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.scale import workers as some_workers

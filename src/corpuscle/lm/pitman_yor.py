@@ -11,19 +11,20 @@ with a number the model is that of Teh (2006), and one sample of it is a back-of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import NgramModel, find_markup
 from corpuscle.lm.rows import check_rows
@@ -37,8 +38,6 @@ from corpuscle.lm.sampling import (
     state_arrays,
 )
 from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
-from corpuscle.model import Checkpoint
-from corpuscle.progress import bar
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
@@ -48,26 +47,16 @@ __all__ = ["PARTIAL", "HpyModel"]
 
 _MOST_SAMPLES = 1000
 
-PARTIAL = container.Kind("lm.hpy.partial", 1, lambda extra: _partial_arrays(extra))
+PARTIAL = learning.partial(
+    "lm.hpy", state_arrays, sample=lambda extra, number: sample_arrays(bool(extra["infinite"]), number)
+)
 """An unfinished run."""
 
 
-def _counted(extra: Any, name: str, least: int) -> int:
-    number = extra[name]
-    if type(number) is not int or not least <= number <= _MOST_SAMPLES:
-        raise ValueError(f"{name} is {number!r}")
-    return number
-
-
-def _partial_arrays(extra: Any) -> dict[str, container.Array]:
-    _counted(extra, "kept", 0)
-    return state_arrays(extra)
-
-
 def _arrays(extra: Any) -> dict[str, container.Array]:
-    infinite = extra["infinite"]
-    if type(infinite) is not bool:
-        raise ValueError("it does not say whether its order is infinite")
+    infinite, samples = extra["infinite"], extra["samples"]
+    if type(infinite) is not bool or type(samples) is not int or not 1 <= samples <= _MOST_SAMPLES:
+        raise ValueError("it does not say whether its order is infinite, or how many samples it has")
     arrays = {**container.VOCAB, **container.ITEMS, "history": container.Array("float64", ("history",))}
     if not infinite:
         arrays |= {
@@ -77,7 +66,7 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
             "suffix": container.Array("int32", ("rows",), low=-1),
             "counts": container.Array("int32", ("rows",), low=0),
         }
-    for number in range(_counted(extra, "samples", 1)):
+    for number in range(samples):
         arrays |= sample_arrays(infinite, number)
     return arrays
 
@@ -106,7 +95,7 @@ class HpyModel(HpySettings, LanguageModel):
 
     # ---- learning
 
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
         return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
@@ -119,14 +108,11 @@ class HpyModel(HpySettings, LanguageModel):
         corpus = corpus.counted()
         self.items_ = item_hashes(corpus)
         self.provenance_ = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
-        with ExitStack() as stack:
-            if checkpoint is None:
-                checkpoint = stack.enter_context(self.checkpoint(corpus, None))
-            self.vocab_ = corpus.vocab
-            if self.min_count > 1:
-                self.vocab_, mapping = corpus.vocab.cut(self.min_count)
-                corpus = corpus.map_tokens(mapping, self.vocab_)
-            self._run(self._sampler(corpus), checkpoint)
+        self.vocab_ = corpus.vocab
+        if self.min_count > 1:
+            self.vocab_, mapping = corpus.vocab.cut(self.min_count)
+            corpus = corpus.map_tokens(mapping, self.vocab_)
+        self._run(self._sampler(corpus), checkpoint or Checkpoint())
         for name in ("_ngram_models", "_predictors"):
             self.__dict__.pop(name, None)
         return self
@@ -141,54 +127,14 @@ class HpyModel(HpySettings, LanguageModel):
 
     def _run(self, sampler: Sampler, checkpoint: Checkpoint) -> None:
         """All sweeps, from where the checkpoint stands."""
-        gap = max(1, self.iterations // (2 * self.samples))
-        kept = {self.iterations - gap * i for i in range(self.samples)}
-        history: list[float] = []
-        self.samples_ = []
-        sweep, step = checkpoint.iteration, checkpoint.position
-        if checkpoint.state is not None:
-            history = self._resume(sampler, checkpoint, sum(number < sweep for number in kept))
-
-        def state() -> dict[str, np.ndarray]:
-            samples = {f"sample/{i}/{name}": a for i, s in enumerate(self.samples_) for name, a in s.items()}
-            return {**sampler.state(), **samples, "history": np.array(history, np.float64)}
-
-        def keep(sweep: int, step: int) -> None:
-            extra = {"infinite": self.infinite, "kept": len(self.samples_), "types": len(self.vocab_) - 3}
-            checkpoint.after(sweep, state, position=step, extra=extra)
-
-        with bar("sweeps", (self.iterations + 1) * sampler.steps) as progress:
-            progress.advance(sweep * sampler.steps + step)
-            while sweep <= self.iterations:
-                note = f"log P {history[-1]:.4g}" if history else ""
-                while step < sampler.steps:
-                    sampler.step(sweep, step)
-                    progress.advance(1, note)
-                    step += 1
-                    keep(sweep, step)
-                history.append(sampler.finish(sweep))
-                if sweep in kept:
-                    self.samples_.append(sampler.sample())
-                sweep, step = sweep + 1, 0
-                keep(sweep, step)
-        self.history_ = np.array(history)
-
-    def _resume(self, sampler: Sampler, checkpoint: Checkpoint, kept: int) -> list[float]:
-        assert checkpoint.state is not None
-        arrays, extra = checkpoint.state.arrays, checkpoint.state.extra
-        sweep, step = checkpoint.iteration, checkpoint.position
-        try:
-            if (extra["infinite"], extra["kept"], extra["types"]) != (self.infinite, kept, len(self.vocab_) - 3):
-                raise ValueError("it is another run")
-            if sweep > self.iterations + 1 or step > sampler.steps or len(arrays["history"]) != sweep:
-                raise ValueError("it does not fit the text")
-            sampler.restore(arrays, sweep, step)
-            for number in range(kept):
-                self.samples_.append(_sample_of(arrays, number))
-                _check_sample(self, self.samples_[-1])
-        except (ValueError, KeyError) as error:
-            raise InputError(checkpoint.path, None, f"a damaged file: {error}") from None
-        return arrays["history"].tolist()
+        after = learning.spread(self.iterations, self.samples)
+        history, self.samples_ = checkpoint.run(
+            sampler,
+            self.iterations + 1,
+            samples=learning.Samples(after, sampler.sample, lambda sample: _check_sample(self, sample)),
+            facts={"infinite": self.infinite, "types": len(self.vocab_) - 3},
+        )
+        self.history_ = history[:, 0]
 
     # ---- predicting
 
@@ -262,7 +208,7 @@ class HpyModel(HpySettings, LanguageModel):
     # ---- keeping
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {f"sample/{i}/{name}": a for i, sample in enumerate(self.samples_) for name, a in sample.items()}
+        arrays = container.numbered("sample", self.samples_)
         if self.ngrams_ is not None:
             arrays |= self.ngrams_._asdict()
         return {**self.vocab_.arrays(), **arrays, "history": self.history_}
@@ -279,12 +225,7 @@ class HpyModel(HpySettings, LanguageModel):
             self.ngrams_ = Ngrams(
                 *(frozen(loaded.arrays[name], np.int64 if name == "levels" else np.int32) for name in Ngrams._fields)
             )
-        self.samples_ = [_sample_of(loaded.arrays, number) for number in range(loaded.extra["samples"])]
-
-
-def _sample_of(arrays: Any, number: int) -> dict[str, np.ndarray]:
-    prefix = f"sample/{number}/"
-    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+        self.samples_ = container.separated("sample", loaded.arrays, loaded.extra["samples"])
 
 
 def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:

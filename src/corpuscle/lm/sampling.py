@@ -19,7 +19,7 @@ from corpuscle.engine.restaurants.contexts import Contexts, freeze
 from corpuscle.engine.restaurants.hierarchy import Restaurants, grown, new_pool, new_root
 from corpuscle.engine.restaurants.pool import DISH, LAW, NODE, PARENT, PASSES, STOPS, SYMBOL, TABLES, UP
 from corpuscle.engine.restaurants.seating import from_arrays, log_seating, sample_parameters, to_arrays, verify
-from corpuscle.model import Array
+from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.text.vocab import START
 
@@ -64,13 +64,9 @@ def sample_arrays(infinite: bool, number: int) -> dict[str, Array]:
 
 
 def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
-    """The arrays of an unfinished run: the pool, where every word stopped, the samples kept so far, the history."""
-    arrays = {f"pool/{name}": array for name, array in _POOL.items()} | {"history": Array("float64", ("history",))}
-    if extra["infinite"]:
-        arrays["depths"] = Array("uint8", ("positions",))
-    for number in range(int(extra["kept"])):
-        arrays |= sample_arrays(bool(extra["infinite"]), number)
-    return arrays
+    """The arrays of a sampler's state: the pool, and where every word stopped."""
+    depths = {"depths": Array("uint8", ("positions",))} if extra["infinite"] else {}
+    return prefixed("pool/", _POOL) | depths
 
 
 class Sampler(ABC):
@@ -79,7 +75,11 @@ class Sampler(ABC):
     pool: Restaurants
     base: float
     seed: int
-    steps: int
+    n_steps: int
+
+    def steps(self, sweep: int) -> int:
+        """How many steps a sweep has."""
+        return self.n_steps
 
     @abstractmethod
     def step(self, sweep: int, number: int) -> None:
@@ -110,7 +110,7 @@ class Sampler(ABC):
         return {"discounts": self.pool.discounts.copy(), "strengths": self.pool.strengths.copy()}
 
     def _pool_arrays(self) -> dict[str, np.ndarray]:
-        return {f"pool/{name}": array for name, array in to_arrays(self.pool).items()}
+        return prefixed("pool/", to_arrays(self.pool))
 
 
 class FixedSampler(Sampler):
@@ -121,7 +121,7 @@ class FixedSampler(Sampler):
         self.direct = gibbs.direct_counts(ngrams, START)
         self.pool = gibbs.static_pool(ngrams, START)
         self.bounds = chunk_bounds(np.concatenate([[0], np.cumsum(self.direct, dtype=np.int64)]), _STEP).tolist()
-        self.steps = len(self.bounds) - 1
+        self.n_steps = len(self.bounds) - 1
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()
@@ -139,7 +139,7 @@ class FixedSampler(Sampler):
         return self._pool_arrays()
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        kept = {name: arrays[f"pool/{name}"] for name in _POOL}
+        kept = stripped("pool/", arrays)
         same = all(
             len(kept[name]) == len(fresh) and np.array_equal(kept[name][:, columns], fresh[:, columns])
             for name, fresh, columns in (
@@ -169,7 +169,7 @@ class VariableSampler(Sampler):
         room = len(symbols) // 2 + 1024
         self.pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
         self.root = int(new_root(self.pool, 0))
-        self.steps = -(-len(symbols) // _VARIABLE_STEP)
+        self.n_steps = -(-len(symbols) // _VARIABLE_STEP)
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()
@@ -200,7 +200,7 @@ class VariableSampler(Sampler):
         return {**self._pool_arrays(), "depths": self.depths.copy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        kept, deepest = {name: arrays[f"pool/{name}"] for name in _POOL}, len(self.pool.discounts) - 1
+        kept, deepest = stripped("pool/", arrays), len(self.pool.discounts) - 1
         if len(kept["discounts"]) != deepest + 1 or len(arrays["depths"]) != len(self.symbols):
             raise ValueError("it does not fit the text")
         self.pool = from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)

@@ -3,33 +3,48 @@
 - ``Model`` is the base of all learners;
 - ``Kind`` and ``Array`` declare what a kind of model consists of; every array is checked before a kernel sees it;
 - ``save``, ``read`` and ``load`` write and read models, ``read_header`` only looks;
-- ``Checkpoint`` keeps the state of an iterative learner in ``MODEL.partial``.
+- ``prefixed`` and ``numbered`` put arrays under prefixes, ``stripped`` and ``separated`` take them from there.
 
 A model file is a safetensors file. Its metadata has one string, ``corpuscle``: a small JSON header with the kind of
 model, versions, settings with their origin, preprocessing, provenance and a checksum of the whole file.
 """
 
 from corpuscle.model.base import Model
-from corpuscle.model.checkpoint import Checkpoint
 from corpuscle.model.container import Entry
 from corpuscle.model.kinds import ITEMS, VOCAB, Array, Kind, vocab_arrays
-from corpuscle.model.store import Container, Part, load, read, read_header, save, save_part, source_date
+from corpuscle.model.store import (
+    Container,
+    Part,
+    load,
+    numbered,
+    prefixed,
+    read,
+    read_header,
+    save,
+    save_part,
+    separated,
+    source_date,
+    stripped,
+)
 
 __all__ = [
     "ITEMS",
     "VOCAB",
     "Array",
-    "Checkpoint",
     "Container",
     "Entry",
     "Kind",
     "Model",
     "Part",
     "load",
+    "numbered",
+    "prefixed",
     "read",
     "read_header",
     "save",
     "save_part",
+    "separated",
     "source_date",
+    "stripped",
     "vocab_arrays",
 ]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,12 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
 
-__all__ = ["Container", "Part", "load", "read", "read_header", "save", "save_part", "source_date"]
+__all__ = [
+    "Container", "Part", "load", "numbered", "prefixed", "read", "read_header", "save", "save_part",
+    "separated", "source_date", "stripped",
+]  # fmt: skip
+
+_T = TypeVar("_T")
 
 CONTAINER_VERSION = 1
 ORIGINS = ("given", "default", "tuned")
@@ -94,8 +99,27 @@ class Container:
 
     def component(self, prefix: str) -> Container:
         """A model within this model."""
-        inside = {name[len(prefix) + 1 :]: a for name, a in self.arrays.items() if name.startswith(prefix + "/")}
-        return Container(self.path, self.header["components"][prefix], inside)
+        return Container(self.path, self.header["components"][prefix], stripped(prefix + "/", self.arrays))
+
+
+def prefixed(prefix: str, items: Mapping[str, _T]) -> dict[str, _T]:
+    """Arrays or their declarations, with a prefix before every name."""
+    return {prefix + name: item for name, item in items.items()}
+
+
+def numbered(name: str, several: Iterable[Mapping[str, _T]]) -> dict[str, _T]:
+    """The arrays of several things in one: those of the first under ``NAME/0/``, and so on."""
+    return {key: item for i, items in enumerate(several) for key, item in prefixed(f"{name}/{i}/", items).items()}
+
+
+def separated(name: str, items: Mapping[str, _T], count: int) -> list[dict[str, _T]]:
+    """The inverse of ``numbered``: what stands under ``NAME/0/`` .. ``NAME/COUNT-1/``."""
+    return [stripped(f"{name}/{i}/", items) for i in range(count)]
+
+
+def stripped(prefix: str, items: Mapping[str, _T]) -> dict[str, _T]:
+    """The arrays whose names have a prefix, without it."""
+    return {name[len(prefix) :]: item for name, item in items.items() if name.startswith(prefix)}
 
 
 def _python(value: Any) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle.errors import InputError
-from corpuscle.model import Checkpoint
+from corpuscle.learning import Checkpoint
 from corpuscle.packs.heldout import Split, split
 from corpuscle.packs.kit import Kit
 from corpuscle.text import read_text

@@ -50,7 +50,7 @@ class BoundaryChain(Chain):
         pool = self.nested.words
         pool.discounts[:], pool.strengths[:] = 0.0, settings["strengths"]
         n = len(material.text)
-        self.steps = max(1, -(-n // _STEP))
+        self.n_steps = max(1, -(-n // _STEP))
         self.seated[:] = 1
         self.names = np.zeros(n + 1, np.int32)
         # Where the words of a sentence are given, all of its gaps are.
@@ -111,9 +111,9 @@ class BoundaryChain(Chain):
         distinct = len(self.nested.rows[: self.nested.counters[0, 0]]) - 1 - int(self.nested.counters[0, 2])
         return [joint, float("nan"), words, distinct, len(self.cuts) / max(1, words)]
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
-        super().restore(arrays)
+        super().restore(arrays, sweep, number)
         self._begin(self.cuts)
         boundaries.name(self.nested, self._begins, self.names)
 

@@ -122,7 +122,7 @@ class Chain:
         self.sums = np.zeros(1)
         self._buffers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
         self._undo = np.zeros(room, np.uint8), new_notes(room)
-        self.steps = max(1, -(-len(material.text) // _STEP))
+        self.n_steps = max(1, -(-len(material.text) // _STEP))
         self._order: tuple[int, np.ndarray, np.ndarray] | None = None
         self._set_lengths(0, 0)
 
@@ -152,9 +152,13 @@ class Chain:
             if sweep == 0:
                 order = order[np.argsort(self.material.given[order] == 0, kind="stable")]
             ends = np.cumsum(np.diff(self.material.starts)[order])
-            bounds = np.searchsorted(ends, np.arange(1, self.steps) * (ends[-1] / self.steps))
+            bounds = np.searchsorted(ends, np.arange(1, self.n_steps) * (ends[-1] / self.n_steps))
             self._order = sweep, order, np.concatenate([[0], bounds, [len(order)]])
         return self._order[1:]
+
+    def steps(self, sweep: int) -> int:
+        """How many steps a sweep has."""
+        return self.n_steps
 
     def step(self, sweep: int, number: int) -> None:
         """One piece of a sweep."""
@@ -213,7 +217,7 @@ class Chain:
         own = {"cuts": self.cuts.copy(), "seated": self.seated.copy(), "means": self.means.copy()}
         return {**state.to_arrays(self.nested), **own, "sums": self.sums.copy()}
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
         if len(arrays["cuts"]) != len(self.cuts) or len(arrays["seated"]) != len(self.seated):
             raise ValueError("it does not fit the text")

@@ -13,26 +13,19 @@ from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.segment.chain import sample_arrays
 from corpuscle.segment.kernels.state import tree_of
 
-__all__ = ["check_model", "model_arrays", "sample_of"]
+__all__ = ["check_model", "model_arrays"]
 
 
-def model_arrays(extra: Mapping[str, Any], samples_only: bool = False) -> dict[str, container.Array]:
+def model_arrays(extra: Mapping[str, Any]) -> dict[str, container.Array]:
     """The arrays of a model."""
     samples = extra["samples"]
-    if type(samples) is not int or not 0 <= samples <= 10**5 or (samples == 0 and not samples_only):
+    if type(samples) is not int or not 1 <= samples <= 10**5:
         raise ValueError("it does not say how many samples it has")
-    arrays: dict[str, container.Array] = {}
-    if not samples_only:
-        arrays |= {**container.VOCAB, **container.ITEMS}
-        arrays["history"] = container.Array("float64", ("chains", "sweeps", "columns"))
+    arrays = {**container.VOCAB, **container.ITEMS}
+    arrays["history"] = container.Array("float64", ("chains", "sweeps", "columns"))
     for number in range(samples):
         arrays |= sample_arrays(f"sample/{number}/")
     return arrays
-
-
-def sample_of(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The arrays with a prefix, without it."""
-    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def check_sample(sample: Mapping[str, np.ndarray], order: int, max_context: int, max_word: int) -> None:

@@ -7,25 +7,22 @@ a lexicon, a language model over any words whatever, and the words of any text, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from corpuscle import learning, scale
 from corpuscle import model as container
-from corpuscle import scale
 from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
 from corpuscle.measure.likelihood import perplexity
 from corpuscle.measure.result import Result
-from corpuscle.model import Checkpoint
-from corpuscle.progress import bar
 from corpuscle.random import Random
-from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base
-from corpuscle.segment.files import check_model, model_arrays, sample_of
+from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base, sample_arrays
+from corpuscle.segment.files import check_model, model_arrays
 from corpuscle.segment.kernels import apply as applied
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import Nested
@@ -79,17 +76,18 @@ class LexiconEntry(NamedTuple):
     surprisal: float
 
 
-def _partial_arrays(extra: Any) -> dict[str, container.Array]:
-    chains, kept = extra["chains"], extra["kept"]
-    if not (type(chains) is int and 1 <= chains <= 100 and type(kept) is int and 0 <= kept <= 1000):
-        raise ValueError("it does not say how many chains and samples it has")
-    arrays = {"history": container.Array("float64", (chains, "rows", "columns"))}
-    for chain in range(chains):
-        arrays |= chain_arrays(f"chain/{chain}/")
-    return arrays | model_arrays({"samples": chains * kept}, samples_only=True)
+def _of_chains(extra: Mapping[str, Any], prefix: str, arrays: Callable[[str], Any]) -> dict[str, container.Array]:
+    chains = extra["chains"]
+    if type(chains) is not int or not 1 <= chains <= 100:
+        raise ValueError("it does not say how many chains it has")
+    return {name: a for chain in range(chains) for name, a in arrays(f"{prefix}chain/{chain}/").items()}
 
 
-PARTIAL = container.Kind("segment.npylm.partial", 1, _partial_arrays)
+PARTIAL = learning.partial(
+    "segment.npylm",
+    lambda extra: _of_chains(extra, "", chain_arrays),
+    sample=lambda extra, number: _of_chains(extra, f"sample/{number}/", sample_arrays),
+)
 """An unfinished run."""
 
 
@@ -188,7 +186,7 @@ class NestedSegmenter:
     # ---- learning
 
     def checkpoint(
-        self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str] | None, resume: bool = False
+        self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str], resume: bool = False
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from these texts."""
         settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
@@ -200,16 +198,13 @@ class NestedSegmenter:
     ) -> NestedSegmenter:
         """Learn from a text and from segmented lines, both corpora of what stands between white space; either may be
         missing. ``checkpoint`` keeps unfinished work."""
-        with ExitStack() as stack:
-            if checkpoint is None:
-                checkpoint = stack.enter_context(self.checkpoint(text, gold, None))
-            given = prepare(text, gold, self)
-            self.vocab_, self.max_word, self.types = given.letters.vocab, given.max_word, given.types
-            self.inner_marks_ = given.inner_marks
-            self.items_ = item_hashes(given.letters.as_corpus())
-            self.provenance = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
-            self.provenance["given_sentences"] = 0 if gold is None else len(gold)
-            self._run(given, checkpoint)
+        given = prepare(text, gold, self)
+        self.vocab_, self.max_word, self.types = given.letters.vocab, given.max_word, given.types
+        self.inner_marks_ = given.inner_marks
+        self.items_ = item_hashes(given.letters.as_corpus())
+        self.provenance = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
+        self.provenance["given_sentences"] = 0 if gold is None else len(gold)
+        self._run(given, checkpoint or Checkpoint())
         return self
 
     def _chains(self, material: Material) -> list[Chain]:
@@ -219,72 +214,20 @@ class NestedSegmenter:
 
     def _run(self, given: Given, checkpoint: Checkpoint) -> None:
         """All sweeps of all chains, from where the checkpoint stands."""
-        chains = self._chains(given.material)
-        gap = max(1, self.iterations // (2 * self.samples))
-        keep = {self.iterations - gap * i for i in range(self.samples)}
-        history: list[list[list[float]]] = []  # by sweep, by chain
-        kept: list[list[dict[str, np.ndarray]]] = []  # by sample, by chain
-        sweep, step = checkpoint.iteration, checkpoint.position
-        if checkpoint.state is not None:
-            history, kept = self._restore(chains, checkpoint, sum(number < sweep for number in keep))
-
-        def state() -> dict[str, np.ndarray]:
-            arrays = {f"chain/{c}/{name}": a for c, chain in enumerate(chains) for name, a in chain.state().items()}
-            for number, sample in enumerate(sample for several in kept for sample in several):
-                arrays |= {f"sample/{number}/{name}": array for name, array in sample.items()}
-            return {**arrays, "history": self._by_chain(history)}
-
-        def note(sweep: int, step: int) -> None:
-            extra = {"chains": len(chains), "kept": len(kept), "types": len(self.vocab_) - FIRST}
-            checkpoint.after(sweep, state, position=step, extra=extra)
-
-        steps = chains[0].steps
-        with (
-            bar("sweeps", (self.iterations + 1) * steps) as progress,
-            ThreadPoolExecutor(max(1, min(self.workers, len(chains)))) as threads,
-        ):
-            progress.advance(sweep * steps + step)
-            while sweep <= self.iterations:
-                said = f"log P {history[-1][0][0]:.5g}, {history[-1][0][3]:,.0f} words" if history else ""
-                while step < steps:
-                    list(threads.map(lambda chain: chain.step(sweep, step), chains))  # noqa: B023
-                    step += 1
-                    progress.advance(1, said)
-                    note(sweep, step)
-                history.append(list(threads.map(lambda chain: chain.finish(sweep), chains)))  # noqa: B023
-                if sweep in keep:
-                    kept.append([chain.sample() for chain in chains])
-                sweep, step = sweep + 1, 0
-                note(sweep, step)
-        self.history_ = self._by_chain(history)
+        with scale.workers(min(self.workers, self.chains)) as pool:
+            chains, columns = learning.Chains(self._chains(given.material), pool), len(self.history_columns())
+            history, kept = checkpoint.run(
+                chains,
+                self.iterations + 1,
+                columns=self.chains * columns,
+                samples=learning.Samples(learning.spread(self.iterations, self.samples), chains.sample),
+                facts={"chains": self.chains, "types": len(self.vocab_) - FIRST},
+                note="log P {0:.5g}, {3:,.0f} words",
+            )
+        self.history_ = history.reshape(-1, self.chains, columns).transpose(1, 0, 2).copy()
         ranking = np.argsort(-self.history_[:, -1, 0], kind="stable").tolist()
-        self.samples_ = [several[chain] for several in kept[::-1] for chain in ranking]
+        self.samples_ = [container.stripped(f"chain/{chain}/", several) for several in kept[::-1] for chain in ranking]
         self.__dict__.pop("_models", None)
-
-    def _by_chain(self, history: Sequence[Sequence[Sequence[float]]]) -> np.ndarray:
-        """float64 (chains, sweeps, columns) from rows by sweep and chain."""
-        rows = np.array(history, np.float64).reshape(len(history), self.chains, len(self.history_columns()))
-        return rows.transpose(1, 0, 2).copy()
-
-    def _restore(
-        self, chains: list[Chain], checkpoint: Checkpoint, kept: int
-    ) -> tuple[list[list[list[float]]], list[list[dict[str, np.ndarray]]]]:
-        assert checkpoint.state is not None
-        arrays, extra = checkpoint.state.arrays, checkpoint.state.extra
-        try:
-            if (extra["chains"], extra["kept"]) != (len(chains), kept):
-                raise ValueError("it is another run")
-            sweep, step = checkpoint.iteration, checkpoint.position
-            fits = arrays["history"].shape[1:] == (sweep, len(self.history_columns()))
-            if sweep > self.iterations + 1 or step > chains[0].steps or not fits:
-                raise ValueError("it does not fit the text")
-            for number, chain in enumerate(chains):
-                chain.restore(sample_of(arrays, f"chain/{number}/"))
-        except (ValueError, KeyError, IndexError) as error:
-            raise InputError(checkpoint.path, None, f"a damaged file: {error}") from None
-        samples = [sample_of(arrays, f"sample/{number}/") for number in range(kept * len(chains))]
-        grouped = [samples[i : i + len(chains)] for i in range(0, len(samples), len(chains))]
-        return arrays["history"].transpose(1, 0, 2).tolist(), grouped
 
     # ---- applying
 
@@ -426,7 +369,7 @@ class NestedSegmenter:
 
     def part(self) -> container.Part:
         """The model as it goes into a file."""
-        arrays = {f"sample/{i}/{name}": a for i, sample in enumerate(self.samples_) for name, a in sample.items()}
+        arrays = container.numbered("sample", self.samples_)
         return container.Part(
             self.KIND,
             {**self.vocab_.arrays(), "items/training": self.items_, **arrays, "history": self.history_},
@@ -451,6 +394,6 @@ class NestedSegmenter:
         self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]
         self.items_ = loaded.arrays.get("items/training", np.empty(0, np.uint64))
         self.inner_marks_ = loaded.extra.get("inner_marks", [])
-        self.samples_ = [sample_of(loaded.arrays, f"sample/{number}/") for number in range(loaded.extra["samples"])]
+        self.samples_ = container.separated("sample", loaded.arrays, loaded.extra["samples"])
         return self
 

@@ -25,7 +25,8 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError
-from corpuscle.model import Array, Checkpoint
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Array
 from corpuscle.progress import bar
 from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus

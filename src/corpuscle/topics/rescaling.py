@@ -26,9 +26,10 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
 from corpuscle.lm import HpyModel
 from corpuscle.lm.sampling import FixedSampler, Sampler, state_arrays
-from corpuscle.model import Array, Checkpoint
+from corpuscle.model import Array
 from corpuscle.progress import bar
 from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus

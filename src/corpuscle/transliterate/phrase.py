@@ -23,8 +23,9 @@ from typing import Any, Self
 import numpy as np
 
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
+from corpuscle.learning import Checkpoint
 from corpuscle.lm import NgramModel
-from corpuscle.model import Checkpoint, Container, save
+from corpuscle.model import Container, save
 from corpuscle.random import Random
 from corpuscle.scale import default_workers
 from corpuscle.text.bitext import Bitext

@@ -20,7 +20,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.model import Checkpoint, Kind
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Kind
 from corpuscle.progress import bar
 from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus

@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from corpuscle.errors import InputError
-from corpuscle.model import Array, Checkpoint, Kind
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Array, Kind
 from corpuscle.progress import Bar
 from corpuscle.random import Random, shuffle
 from corpuscle.words.classes import HISTORY, Pass, history_arrays, history_from
