@@ -26,7 +26,7 @@ import numpy as np
 
 from corpuscle.errors import SettingError, require
 
-__all__ = ["Pieces", "Workers", "chunks_of", "default_workers", "workers"]
+__all__ = ["Pieces", "Workers", "chunks_of", "default_workers", "each", "workers"]
 
 CONNECT_SECONDS = 20
 
@@ -77,6 +77,12 @@ def chunks_of(weights: np.ndarray, target: int) -> np.ndarray:
     chunk = before // target
     first = np.flatnonzero(np.diff(chunk, prepend=-1))
     return np.append(first, len(weights)).astype(np.int64)
+
+
+def each(function: Callable[[Any], Any], items: Sequence[Any], count: int | None = None) -> list[Any]:
+    """``function(item)`` of every item in order, on ``count`` threads of this process, which share its memory."""
+    with workers(min(count or default_workers(), max(1, len(items)))) as pool:
+        return list(pool.scatter(items).map(function))
 
 
 def _tree(results: Iterable[Any], combine: Callable[[Any, Any], Any]) -> Any:

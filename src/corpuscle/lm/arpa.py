@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from corpuscle.engine.ngrams.trie import Tables
 from corpuscle.errors import InputError
 from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, get_lines, place, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
+from corpuscle.scale import workers
 from corpuscle.text.files import open_bytes, write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
@@ -57,7 +57,8 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
         weights = np.maximum(tables.backoff / _LN10, _NOTHING)
     longest = int(np.diff(offsets).max())
 
-    def lines(first: int, last: int, m: int) -> list[bytes]:
+    def lines(first: int, m: int) -> list[bytes]:
+        last = min(first + _ROWS, levels[m])
         ancestors = np.zeros(tables.order, np.int64)
         ancestors[m - 1] = first
         for k in range(m - 2, -1, -1):
@@ -72,19 +73,14 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
             pieces.append(out[:used].tobytes())
         return pieces
 
-    with write_atomically(path) as file, ThreadPoolExecutor(model.threads) as pool:
+    with write_atomically(path) as file, workers(model.threads) as pool:
         counts = "".join(f"ngram {m}={levels[m] - levels[m - 1]}\n" for m in range(1, tables.order + 1))
         file.write(f"\\data\\\n{counts}".encode())
         for m in range(1, tables.order + 1):
             file.write(f"\n\\{m}-grams:\n".encode())
             starts = list(range(levels[m - 1], levels[m], _ROWS))
-            for group in range(0, len(starts), 8 * model.threads):
-                jobs = [
-                    pool.submit(lines, first, min(first + _ROWS, levels[m]), m)
-                    for first in starts[group : group + 8 * model.threads]
-                ]
-                for job in jobs:
-                    file.writelines(job.result())
+            for pieces in pool.scatter(starts).map(lines, broadcast=m):
+                file.writelines(pieces)
         file.write(b"\n\\end\\\n")
 
 

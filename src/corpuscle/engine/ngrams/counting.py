@@ -7,11 +7,11 @@ of different rows are independent, so chunks of them go to threads.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 
+from corpuscle import scale
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds
 from corpuscle.errors import SettingError
@@ -168,7 +168,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
         "suffix": [np.full(n_types, ROOT, np.int32)],
         "first_child": [],
     }
-    with ThreadPoolExecutor(max(1, workers)) as pool:
+    with scale.workers(workers) as pool:
         for depth in range(1, order):
             new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
             children = np.empty(len(words), np.int32)
@@ -180,7 +180,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 return _extend(symbols, n_types, end, depth, words, starts, positions, row_of, chunk[0], chunk[1],
                                new, new_positions, children)  # fmt: skip
 
-            sizes = list(pool.map(extend, chunks))
+            sizes = list(pool.scatter(chunks).map(extend))
             origins = [int(starts[first]) for first, _ in chunks]
             pieces = list(zip(origins, sizes, strict=True))
             words, counts, suffix = (
@@ -196,12 +196,11 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
             starts = _starts(counts)
             if depth + 1 < order:
                 numbers = np.empty(len(symbols), np.int32)
-                bounds = chunk_bounds(starts).tolist()
-                for future in [
-                    pool.submit(_number_positions, positions, starts, first, last, levels[-1], numbers)
-                    for first, last in pairwise(bounds)
-                ]:
-                    future.result()
+
+                def number(chunk, positions=positions, starts=starts, first=levels[-1], numbers=numbers):
+                    _number_positions(positions, starts, chunk[0], chunk[1], first, numbers)
+
+                list(pool.scatter(list(pairwise(chunk_bounds(starts).tolist()))).map(number))
                 row_of = frozen(numbers, np.int32)
             levels.append(levels[-1] + len(words))
     if levels[-1] >= 2**31:

@@ -8,13 +8,13 @@ is a single integer. Unigram rows are the symbol ids themselves; the empty conte
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
+from corpuscle.scale import each
 
 __all__ = [
     "ROOT",
@@ -321,16 +321,11 @@ def score_sentences(
     tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
     out = np.empty(len(tokens) + len(starts) - 1)
     bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 4).tolist()
-    if len(bounds) <= 2 or workers == 1:
-        for first, last in pairwise(bounds):
-            _score_sentences(model, tokens, starts, first, last, initial, end, out)
-        return out
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        for future in [
-            pool.submit(_score_sentences, model, tokens, starts, first, last, initial, end, out)
-            for first, last in pairwise(bounds)
-        ]:
-            future.result()
+
+    def score(chunk: tuple[int, int]) -> None:
+        _score_sentences(model, tokens, starts, chunk[0], chunk[1], initial, end, out)
+
+    each(score, list(pairwise(bounds)), workers)
     return out
 
 

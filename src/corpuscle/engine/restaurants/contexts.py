@@ -6,7 +6,6 @@ as a model file keeps them; ``predictor`` turns these and the parameters into th
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from corpuscle.engine.restaurants.pool import (
     USED,
     Restaurants,
 )
+from corpuscle.scale import each
 
 __all__ = ["Contexts", "Predictor", "check_contexts", "distribution", "freeze", "predictor", "score"]
 
@@ -203,12 +203,11 @@ def score(
     symbol before anything is known; ``workers``: threads.
     """
     symbols, available = frozen(symbols, np.int32), frozen(available, np.uint8)
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        for done in [
-            pool.submit(_score, model, symbols, available, start, base, first, min(first + _CHUNK, len(symbols)), out)
-            for first in range(0, len(symbols), _CHUNK)
-        ]:
-            done.result()
+
+    def score(first: int) -> None:
+        _score(model, symbols, available, start, base, first, min(first + _CHUNK, len(symbols)), out)
+
+    each(score, range(0, len(symbols), _CHUNK), workers)
 
 
 def distribution(model: Predictor, context: np.ndarray, base: np.ndarray) -> np.ndarray:

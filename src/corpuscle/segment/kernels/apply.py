@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
+from corpuscle.scale import each
 from corpuscle.segment.kernels.lattice import FORBIDDEN, fill, new_lattice
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.paths import draw, forward, trace
@@ -80,12 +80,7 @@ def _in_threads(
             work(lattice, *chunk)
 
     workers = max(1, min(workers, len(chunks)))
-    if workers == 1:
-        share(chunks)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(share, chunks[i::workers]) for i in range(workers)]:
-            done.result()
+    each(share, [chunks[i::workers] for i in range(workers)], workers)
 
 
 def best_cuts(
