@@ -1,23 +1,20 @@
-"""``python -m bench NAME``: run a benchmark, cell by cell, and write its section of RESULTS.md."""
+"""``python -m bench NAME``: run a benchmark, cell by cell, write its section of ``results/`` and the summary."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import os
-import time
 from pathlib import Path
 
 from bench import harness
 
-BENCHES = ("align", "align_loglinear", "classes", "lm", "pitman_yor", "segment", "topics", "transliterate")
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("bench", choices=BENCHES)
+    parser.add_argument("bench", choices=harness.benches())
     parser.add_argument("--repeats", type=int, default=5, help="how often each side runs (default 5)")
-    parser.add_argument("--only", metavar="NAME", help="only cells whose name contains this; RESULTS.md is left alone")
+    parser.add_argument("--only", metavar="NAME", help="only cells whose name contains this; no page is written")
     parser.add_argument("--stored", action="store_true", help="run nothing: write the section from what is stored")
     parser.add_argument("--fresh", action="store_true", help="measure again what is stored")
     given = parser.parse_args()
@@ -37,18 +34,19 @@ def main() -> None:
         return
     claims = harness.claims_table(bench.claims(results))
     print(claims)
-    harness.write_section(harness.HERE / "RESULTS.md", given.bench, report(bench, claims, results))
+    harness.write_section(harness.page_of(given.bench), given.bench, report(bench, claims, results))
+    (harness.HERE / "RESULTS.md").write_text(harness.summary())
 
 
 def report(bench, claims: str, results: dict) -> str:
     """The section of a benchmark: what it must show, where it ran, every cell, notes."""
     here, versions = harness.machine(), harness.versions()
+    dates = sorted({result["date"] for result in results.values()})
     where = f"{here['processor']}, {here['cores']} cores, {here['memory']}, {here['system']}"
+    what = ", ".join(f"{name} {version}" for name, version in versions.items())
     parts = [
         f"## {bench.__name__.rpartition('.')[2]}",
-        f"{time.strftime('%Y-%m-%d')} on {where}. Versions: "
-        + ", ".join(f"{name} {version}" for name, version in versions.items())
-        + ".",
+        f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {where}. Versions: {what}." if dates else "",
         claims,
         *(bench.tables(results) if hasattr(bench, "tables") else map(harness.table, results.values())),
         bench.notes(results),

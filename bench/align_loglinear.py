@@ -14,27 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.align import FILES, SETS
+from bench.align import FILES, SETS, SOURCES
 from bench.harness import Call, Cell, Claim, typical
 from corpuscle.align.features import FAMILIES
 
 MOST = 6_000
 """Training sentence pairs of each set."""
-
-SOURCES = tuple(
-    f"corpuscle/{part}.py"
-    for part in (
-        "align/features*",
-        "align/loglinear*",
-        "align/neighbourhood",
-        "engine/chains",
-        "engine/jumps",
-        "engine/loglinear*",
-        "engine/online",
-        "engine/translation",
-    )
-)
-"""Figures are stored as long as these do not change."""
 
 SIDES = {
     "ibm1": {"method": "ibm1", "bayes": False},

@@ -53,8 +53,11 @@ def cells(data: Path) -> Iterator[Cell]:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What these figures must show."""
+    text = f"Brown corpus: 1 million tokens, {CLASSES} classes"
+    if "brown" not in results:
+        return [Claim(text, "10 s")]
     seconds = typical(results["brown"], "best start, 2 workers")
-    return [Claim(f"1 million tokens, {CLASSES} classes", "10 s", f"{seconds:.1f} s", seconds <= 10)]
+    return [Claim(text, "10 s", f"{seconds:.1f} s", seconds <= 10)]
 
 
 def notes(results: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 CELLS = HERE / "cells"
+RESULTS = HERE / "results"
+CORPUSCLE = str(Path(sys.executable).with_name("corpuscle"))
 BUSY = 0.1
 """A machine is called busy when other processes take more than this share of its cores during a run."""
 
@@ -90,12 +93,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that a benchmark must show, and whether it does."""
+    """Something that a benchmark must show, and whether it does; None where chance does not let us say."""
 
     text: str
     target: str
-    measured: str
-    holds: bool
+    measured: str = "not measured"
+    holds: bool | None = None
 
 
 class Timer:
@@ -234,14 +237,14 @@ def table(result: dict[str, Any]) -> str:
     peer = result["peer"]
     figures = list(dict.fromkeys(key for side in result["runs"].values() for key in side[0]["figures"]))
     head = ["", "wall s", "CPU s", "peak MB"] + ([f"times {peer} (min to max)"] if peer else []) + figures
-    lines = [f"### {result['title']}", "", _row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
+    lines = [f"### {result['title']}", "", row(head), row(["---"] + ["---:"] * (len(head) - 1))]
     for side, runs in result["runs"].items():
         cells = [side] + [_number(typical(result, side, what)) for what in ("wall", "cpu", "peak")]
         if peer:
             shares = ratios(result, side)
             cells.append("1" if side == peer else f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})")
         cells += [_number(typical(result, side, key), 6) if key in runs[0]["figures"] else "" for key in figures]
-        lines.append(_row(cells))
+        lines.append(row(cells))
     repeats = len(next(iter(result["runs"].values())))
     busy = f"load {result['load']:.1f}, {result['others']:.0%} of the cores taken by others"
     lines += ["", f"Median of {repeats} ({result['date']}, {busy}).", ""]
@@ -250,20 +253,59 @@ def table(result: dict[str, Any]) -> str:
 
 def claims_table(claims: Iterable[Claim]) -> str:
     """What must be shown, as a Markdown table."""
-    lines = [_row(["claim", "target", "measured", "holds"]), _row(["---", "---:", "---:", "---"])]
-    return "\n".join(
-        [*lines, *(_row([c.text, c.target, c.measured, "yes" if c.holds else "**no**"]) for c in claims), ""]
-    )
+    lines = [row(["claim", "target", "measured", "holds"]), row(["---", "---:", "---:", "---"])]
+    for claim in claims:
+        holds = "yes" if claim.holds else "**no**" if claim.holds is False else "not told apart"
+        shown = "" if claim.measured == Claim.measured else holds
+        lines.append(row([claim.text, claim.target, claim.measured, shown]))
+    return "\n".join([*lines, ""])
+
+
+def benches() -> list[str]:
+    """The names of all benchmarks: the modules here that have a function ``cells``."""
+    return sorted(path.stem for path in HERE.glob("*.py") if "\ndef cells(" in path.read_text())
+
+
+def page_of(bench: str) -> Path:
+    """The page of results that a benchmark shares with the others of its task: ``lm_pitman_yor`` is one of ``lm``."""
+    return RESULTS / f"{bench.partition('_')[0]}.md"
 
 
 def write_section(path: Path, bench: str, text: str) -> None:
     """Put ``text`` between the marks of this benchmark in a Markdown file, after its last line if they are new."""
     begin, end = f"<!-- {bench}: begin -->", f"<!-- {bench}: end -->"
-    old = path.read_text() if path.exists() else ""
+    old = path.read_text() if path.exists() else f"# Results: {path.stem}\n"
     if begin not in old:
         old += f"\n{begin}\n{end}\n"
     before, _, rest = old.partition(begin)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{rest.partition(end)[2]}")
+
+
+def summary(folder: Path = RESULTS) -> str:
+    """The page of all claims: one table for each page of results, with the date of its section beside each claim."""
+    parts = []
+    for page in sorted(folder.glob("*.md")):
+        lines = [row(["claim", "target", "measured", "holds", "date"]), row(["---", "---:", "---:", "---", "---"])]
+        for section in re.findall(r"<!-- \w+: begin -->\n(.*?)<!-- \w+: end -->", page.read_text(), re.S):
+            date = re.search(r"^(\d{4}-\d\d-\d\d(?: to [\d-]+)?) on ", section, re.M)
+            table = re.search(r"^\| claim \|.*\n\| ---.*\n((?:\|.*\n)*)", section, re.M)
+            for claim in table[1].splitlines() if table else ():
+                lines.append(f"{claim} {date[1] if date and Claim.measured not in claim else ''} |")
+        verdicts = [line.split(" | ")[-2].strip() for line in lines[2:]]
+        told = {"hold": "yes", "do not": "**no**", "not told apart": "not told apart", "not measured": ""}
+        counts = ", ".join(f"{verdicts.count(v)} {name}" for name, v in told.items() if v in verdicts)
+        head = f"## {page.stem}\n\n{len(verdicts)} claims: {counts}. [Details]({folder.name}/{page.name})\n\n"
+        parts.append(head + "\n".join(lines))
+    return "\n\n".join([_SUMMARY, *parts]) + "\n"
+
+
+_SUMMARY = """# Results
+
+All claims, task by task, with their targets; the pages behind the links have every table with its machine, versions and
+commands. Written by `python -m bench NAME`; [README.md](README.md) says how. *Not told apart*: the 95 % interval of the
+difference contains 0. Each table says how much of the machine other processes took meanwhile: ratios of a busy machine
+are worth less."""
 
 
 def digest(path: Path) -> str:
@@ -275,7 +317,10 @@ def digest(path: Path) -> str:
 def source_digest(patterns: Iterable[str] = ("**/*.py",)) -> str:
     """A hash of our own source, or of some files of it: results of another source are other results."""
     whole = hashlib.blake2b(digest_size=8)
-    for path in sorted({path for pattern in patterns for path in (HERE.parent / "src").glob(pattern)}):
+    found = {pattern: list((HERE.parent / "src").glob(pattern)) for pattern in patterns}
+    if missing := [pattern for pattern, paths in found.items() if not paths]:
+        raise ValueError(f"no source matches {', '.join(missing)}")
+    for path in sorted({path for paths in found.values() for path in paths}):
         whole.update(path.read_bytes())
     return whole.hexdigest()
 
@@ -354,7 +399,8 @@ def _shown(word: str) -> str:
     return Path(word).name if os.sep in word else word
 
 
-def _row(cells: Iterable[str]) -> str:
+def row(cells: Iterable[str]) -> str:
+    """A row of a Markdown table."""
     return "| " + " | ".join(cells) + " |"
 
 

@@ -1,4 +1,4 @@
-"""The language models beside KenLM: training, perplexity, agreement, scoring, growth, start-up, sizes.
+"""The language models beside KenLM: training, perplexity, agreement, scoring, growth, sizes.
 
 KenLM's ``lmplz``, ``query`` and ``build_binary`` take part when they are on PATH, its Python module when it is
 installed. ``lmplz`` refuses a literal ``<unk>``, so it reads a copy of the text in which that word has another name;
@@ -12,17 +12,16 @@ import hashlib
 import importlib.util
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, Commands, ratios, source_digest, typical
+from bench.harness import CELLS, CORPUSCLE, Call, Cell, Claim, Commands, ratios, source_digest, typical
 
 FILES = CELLS / "files"
-CORPUSCLE = str(Path(sys.executable).with_name("corpuscle"))
 ORDERS = (3, 5)
 MILLIONS = (1, 2, 4, 8)
 TARGETS = {3: 242.325, 5: 234.862}
@@ -46,21 +45,6 @@ GROWTH = (
 def cells(data: Path) -> Iterator[Cell]:
     """All comparisons, cheap ones first."""
     train, valid = data / "wikitext2" / "train.txt", data / "wikitext2" / "valid.txt"
-    yield Cell(
-        "start-up",
-        "Start-up",
-        (Commands("corpuscle --help", ((CORPUSCLE, "--help"),)), Commands("python", ((sys.executable, "-c", ""),))),
-    )
-    yield Cell(
-        "encode",
-        "Reading WikiText-2 into integers",
-        (
-            Call("read_text", "bench.lm_sides:encode", {"text": str(train)}),
-            Call("str.split and a dict", "bench.lm_sides:encode_with_dict", {"text": str(train)}),
-        ),
-        peer="str.split and a dict",
-        inputs=(train,),
-    )
     for order in ORDERS:
         yield training(order, train)
     for order in ORDERS:
@@ -92,13 +76,6 @@ def cells(data: Path) -> Iterator[Cell]:
         (Call("sizes", "bench.lm_sides:sizes", {"files": _sized_files()}),),
         inputs=(train,),
         prepare=partial(make_sized_files, train),
-        repeats=1,
-        warm_up=False,
-    )
-    yield Cell(
-        "compile",
-        "Cold compilation, seconds a file",
-        (Call("warm", "bench.lm_sides:compile_cold"),),
         repeats=1,
         warm_up=False,
     )
@@ -204,13 +181,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         error = abs(value / target - 1)
         text = f"perplexity of WikiText-2 valid, order {order}"
         found.append(Claim(text, f"{target} to 0.01 %", f"{value:.3f}", error < 1e-4))
+    agreement: tuple[str, bool] | tuple[()] = ()
     if "agreement" in results:
         worst = typical(results["agreement"], "difference", "largest of a word")
-        found.append(Claim("log10 of a word beside KenLM with our ARPA file", "1e-5", f"{worst:.1e}", worst < 1e-5))
+        agreement = (f"{worst:.1e}", worst < 1e-5)
+    found.append(Claim("log10 of a word beside KenLM with our ARPA file", "1e-5", *agreement))
     trained = results["train-5"]
-    if trained["peer"]:
-        share = 1 / typical_ratio(trained, "corpuscle")
-        found.append(Claim("training order 5, times faster than lmplz", "2", f"{share:.2f}", share >= 2))
+    found.append(Claim("training order 5, times faster than lmplz", "2", *twice_as_fast(trained, "corpuscle")))
     peak = typical(trained, "corpuscle", "peak")
     found.append(Claim("training order 5, peak memory", "600 MB", f"{peak:.0f} MB", peak < 600))
     for small, large in pairwise(MILLIONS):
@@ -222,25 +199,17 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         speed = typical(scored, "encoded corpus", "tokens") / typical(scored, "encoded corpus") / 1e6
         text = f"million tokens a second on an encoded corpus ({name})"
         found.append(Claim(text, "5", f"{speed:.1f}", speed >= 5))
-        if scored["peer"]:
-            share = 1 / typical_ratio(scored, "strings")
-            text = f"scoring strings, times faster than the kenlm module ({name})"
-            found.append(Claim(text, "2", f"{share:.2f}", share >= 2))
-    seconds = typical(results["start-up"], "corpuscle --help")
-    found.append(Claim("corpuscle --help", "0.5 s", f"{seconds:.2f} s", seconds < 0.5))
-    encoded = results["encode"]
-    speed = typical(encoded, "read_text", "tokens") / typical(encoded, "read_text") / 1e6
-    found.append(Claim("million tokens a second from text to integers", "10", f"{speed:.1f}", speed >= 10))
-    slowest = max(results["compile"]["runs"]["warm"][0]["figures"].items(), key=lambda item: item[1])
-    found.append(Claim(f"slowest file to compile ({slowest[0]})", "10 s", f"{slowest[1]:.1f} s", slowest[1] <= 10))
+        text = f"scoring strings, times faster than the kenlm module ({name})"
+        found.append(Claim(text, "2", *twice_as_fast(scored, "strings")))
     return found
 
 
-def typical_ratio(result: dict[str, Any], side: str) -> float:
-    """The median over repeats of this side's time over the peer's."""
-    ordered = sorted(ratios(result, side))
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+def twice_as_fast(result: dict[str, Any], side: str) -> tuple[str, bool] | tuple[()]:
+    """How many times as fast as the peer a side is (median over repeats), and whether twice; nothing without a peer."""
+    if not result["peer"]:
+        return ()
+    times = 1 / median(ratios(result, side))
+    return f"{times:.2f}", times >= 2
 
 
 def notes(results: dict[str, Any]) -> str:

@@ -5,15 +5,10 @@ Imports stay inside the functions: the harness itself must remain small (see the
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import tempfile
-import time
 from pathlib import Path
 
 LN_10 = 2.302585092994046
-
 
 
 def read_json(output: str) -> dict[str, float]:
@@ -26,32 +21,6 @@ def read_query(output: str) -> dict[str, float]:
     """Figures from KenLM's summary."""
     lines = dict(line.split(":", 1) for line in output.splitlines() if ":" in line)
     return {"perplexity": float(lines["Perplexity including OOVs"]), "tokens": int(lines["Tokens"])}
-
-
-def encode(timer, text: str) -> dict[str, float]:
-    """The compiled scanner, warm."""
-    from corpuscle.text import read_text
-
-    read_text(text)
-    with timer:
-        corpus = read_text(text)
-    return {"tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
-
-
-def encode_with_dict(timer, text: str) -> dict[str, float]:
-    """What one would write in plain Python."""
-    import numpy as np
-
-    with timer:
-        ids: dict[str, int] = {}
-        tokens, lengths = [], []
-        with open(text, encoding="utf-8") as file:
-            for line in file:
-                words = line.split()
-                tokens += [ids.setdefault(word, len(ids)) for word in words]
-                lengths.append(len(words))
-        np.array(tokens, np.int32)
-    return {"tokens": len(tokens), "types": len(ids)}
 
 
 def score_corpus(timer, model: str, text: str) -> dict[str, float]:
@@ -126,7 +95,7 @@ def load(timer, model: str) -> dict[str, float]:
 
 
 def load_with_kenlm(timer, path: str) -> dict[str, float]:
-    """The same with KenLM's module."""
+    """From file to first score with KenLM's module."""
     import kenlm
 
     with timer:
@@ -137,40 +106,6 @@ def load_with_kenlm(timer, path: str) -> dict[str, float]:
 def sizes(timer, files: dict[str, str]) -> dict[str, float]:
     """Sizes in MB."""
     return {name: Path(path).stat().st_size / 1e6 for name, path in files.items()}
-
-
-def compile_cold(timer) -> dict[str, float]:
-    """Seconds spent compiling, by file, with an empty cache; a kernel's own time, without that of our kernels which it
-    calls, but with what it needs of Numba itself."""
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["CORPUSCLE_CACHE"] = cache
-        from numba.core import event
-
-        import corpuscle
-        from corpuscle.cli.warm import WARMERS
-
-        home = Path(corpuscle.__file__).parent
-        seconds: dict[str, float] = {}
-        running: list[list[float]] = [[0.0, 0.0]]
-
-        class Clock(event.Listener):
-            def on_start(self, event):
-                running.append([time.perf_counter(), 0.0])
-
-            def on_end(self, event):
-                begun, counted = running.pop()
-                path = Path(event.data["dispatcher"].py_func.__code__.co_filename)
-                if path.is_relative_to(home):
-                    spent = time.perf_counter() - begun
-                    name = str(path.relative_to(home))
-                    seconds[name] = seconds.get(name, 0.0) + spent - counted
-                    counted = spent
-                running[-1][1] += counted
-
-        with event.install_listener("numba:compile", Clock()), timer:
-            for package in WARMERS.values():
-                importlib.import_module(package).warm()
-    return dict(sorted(seconds.items()))
 
 
 def _lines(text: str, unknown: str) -> list[str]:

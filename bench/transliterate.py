@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, typical
+from bench.harness import Call, Cell, Claim, row, typical
 
 SETS = {
     "en-hi": ("translit-en-hi/train.tsv", "translit-en-hi/dev.tsv"),
@@ -31,11 +31,11 @@ SETS = {
 BEAMS = (5, 20, 100)
 PHONETISAURUS, SEQUITUR = shutil.which("phonetisaurus"), shutil.which("g2p.py")
 SEQUITUR_ORDERS = 6
-ENGINE = ("joint", "likelihood", "monotone", "nbest", "phrases", "stacks", "windows")
-TASK = ("context", "decoding", "links", "phrase", "preparation", "table", "tuning")
-SOURCES = tuple(
-    f"corpuscle/{floor}/{part}.py" for floor, parts in (("engine", ENGINE), ("transliterate", TASK)) for part in parts
+SOURCES = (
+    "corpuscle/transliterate/**/*.py",
+    *(f"corpuscle/engine/{chapter}/*.py" for chapter in ("dp", "ngrams", "optim")),
 )
+"""What the figures depend on."""
 
 PLAIN = {
     "aligner": "hmm", "joint_order": 0, "context": 0, "metric": "bleu",
@@ -209,10 +209,6 @@ def sequitur(timer, train: str, dev: str, program: str) -> dict[str, float]:
 # ---- the report
 
 
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
 def _interval(figures: dict[str, float], name: str) -> str:
     return f"{figures[name]:.3f} ({figures[f'{name}_low']:.3f} to {figures[f'{name}_high']:.3f})"
 
@@ -221,22 +217,22 @@ def tables(results: dict[str, Any]) -> list[str]:
     """Accuracy of everything; speed and accuracy by beam."""
     rates = ("acc", "f_score", "mrr", "map_ref")
     head = ["", "pairs", "names", "ACC (95 % interval)", "mean F", "MRR", "MAP_ref", "CPU s of training", "peak MB"]
-    lines = ["### Accuracy on unseen names", "", _row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
+    lines = ["### Accuracy on unseen names", "", row(head), row(["---"] + ["---:"] * (len(head) - 1))]
     for name, result in results.items():
         for side, (run, *_) in result["runs"].items():
             figures = run["figures"]
             counts = [f"{figures[what]:,.0f}" if what in figures else "" for what in ("pairs", "names")]
             measures = [_interval(figures, rate) for rate in rates]
             times = [f"{run['cpu']:.1f}", f"{run['peak']:,.0f}"]
-            lines.append(_row([f"{name}: {side}", *counts, *measures, *times]))
+            lines.append(row([f"{name}: {side}", *counts, *measures, *times]))
     beams = sorted({*BEAMS, 10})
     head = ["", *(f"names a CPU second, beam {beam}" for beam in beams), *(f"ACC, beam {beam}" for beam in beams)]
-    speed = ["### By beam, one thread, best candidate", "", _row(head), _row(["---"] + ["---:"] * (len(head) - 1))]
+    speed = ["### By beam, one thread, best candidate", "", row(head), row(["---"] + ["---:"] * (len(head) - 1))]
     for name, result in results.items():
         figures = result["runs"].get("corpuscle", [{"figures": {}}])[0]["figures"]
         if figures:
             rate = [f"{figures[f'names a CPU second, beam {beam}']:,.0f}" for beam in beams]
-            speed.append(_row([name, *rate, *(f"{figures[f'acc, beam {beam}']:.3f}" for beam in beams)]))
+            speed.append(row([name, *rate, *(f"{figures[f'acc, beam {beam}']:.3f}" for beam in beams)]))
     return ["\n".join(lines), "\n".join(speed)]
 
 

@@ -15,7 +15,7 @@ import corpuscle
 from corpuscle.cli.main import COMMANDS, TASKS, main
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")])
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(corpuscle.__path__, "corpuscle.")

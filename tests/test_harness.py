@@ -1,5 +1,6 @@
 """The benchmark harness: sides take turns, finished cells are kept, memory and figures are read correctly."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bench import harness
-from bench.harness import Call, Cell, Commands
+from bench.harness import Call, Cell, Claim, Commands
 
 PYTHON = sys.executable
 
@@ -126,11 +127,48 @@ def test_tables_show_medians_ratios_and_commands_without_folders():
 
 
 def test_a_section_is_replaced_in_place(tmp_path):
-    page = tmp_path / "RESULTS.md"
-    page.write_text("# Results\n")
+    page = tmp_path / "results" / "lm.md"
     harness.write_section(page, "lm", "old")
-    harness.write_section(page, "other", "kept")
+    harness.write_section(page, "lm_other", "kept")
     harness.write_section(page, "lm", "new")
     text = page.read_text()
     assert "old" not in text and text.count("lm: begin") == 1
-    assert text.index("new") < text.index("kept")
+    assert text.index("# Results: lm") < text.index("new") < text.index("kept")
+
+
+def test_the_summary_has_every_claim_with_its_date_and_counts_what_holds(tmp_path):
+    claims = [Claim("a", "1", "2", True), Claim("b", "1", "0", False), Claim("c", "1", "1"), Claim("d", "1")]
+    section = "## lm\n\n2024-01-01 to 2024-01-02 on a machine.\n\n" + harness.claims_table(claims)
+    harness.write_section(tmp_path / "lm.md", "lm", section)
+    text = harness.summary(tmp_path)
+    assert "4 claims: 1 hold, 1 do not, 1 not told apart, 1 not measured." in text
+    for line in ("a | 1 | 2 | yes", "b | 1 | 0 | **no**", "c | 1 | 1 | not told apart"):
+        assert f"| {line} | 2024-01-01 to 2024-01-02 |\n" in text
+    assert "| d | 1 | not measured |  |  |\n" in text
+
+
+def test_the_page_of_all_claims_is_what_the_pages_of_results_say():
+    assert (harness.HERE / "RESULTS.md").read_text() == harness.summary()
+
+
+def test_every_benchmark_belongs_to_a_package_and_has_a_section():
+    packages = {"classes": "words"}
+    for bench in harness.benches():
+        task = bench.partition("_")[0]
+        assert (harness.HERE.parent / "src" / "corpuscle" / packages.get(task, task)).is_dir(), bench
+        assert f"<!-- {bench}: begin -->" in harness.page_of(bench).read_text(), bench
+
+
+@pytest.mark.parametrize("bench", harness.benches())
+def test_the_sources_and_functions_that_cells_name_exist(bench):
+    module = importlib.import_module(f"bench.{bench}")
+    for cell in module.cells(harness.HERE / "no-data"):
+        assert harness.source_digest(cell.sources)
+        for side in cell.sides:
+            name = side.function if isinstance(side, Call) else side.read
+            assert not name or callable(harness._function(name)), cell.name
+
+
+def test_a_pattern_without_sources_is_an_error():
+    with pytest.raises(ValueError, match="no source matches"):
+        harness.source_digest(("corpuscle/no-such-file.py",))

@@ -22,10 +22,10 @@ def cells(data: Path) -> Iterator[Cell]:
     brown = (data / "brown" / "brown.txt",)
     for name, title, inputs in (("brown", "Brown corpus", brown), ("wikitext2", "WikiText-2", wikitext)):
         texts = {"train": str(inputs[0]), "test": str(inputs[-1])}
-        sides = [Call(f"mkn, order {order}", "bench.pitman_yor:counted", {**texts, "order": order}) for order in ORDERS]
-        sides += [
-            Call(f"hpy, order {order}", "bench.pitman_yor:sampled", {**texts, "order": order})
-            for order in (*ORDERS, "infinite")
+        sides = [
+            Call(f"{method}, order {order}", f"bench.lm_pitman_yor:{function}", {**texts, "order": order})
+            for method, function, orders in (("mkn", "counted", ORDERS), ("hpy", "sampled", (*ORDERS, "infinite")))
+            for order in orders
         ]
         yield Cell(name, title, tuple(sides), inputs=inputs, repeats=1, warm_up=False)
 
