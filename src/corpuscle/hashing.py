@@ -1,4 +1,8 @@
-"""Hashes of strings that are stored as bytes and offsets: one compiled pass, no Python objects."""
+"""Hashes of strings that are stored as bytes and offsets: one compiled pass, no Python objects.
+
+FNV-1a (Fowler, Noll, Vo and Eastlake, "The FNV non-cryptographic hash algorithm", 2012), then the mixer of
+``corpuscle.random``.
+"""
 
 from __future__ import annotations
 

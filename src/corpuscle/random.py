@@ -2,12 +2,15 @@
 
 A stream is a key and a counter. The key is mixed from (seed, purpose, iteration, item), the n-th number of a stream is
 ``mix(key + n * step)``, so any number of any stream can be had without drawing the ones before it, and work can be
-split over workers in any way without changing a single draw. The mixer is the finaliser of SplitMix64 (Steele, Lea
-and Flood 2014).
+split over workers in any way without changing a single draw. The mixer is the finaliser of SplitMix64.
 
 In kernels a stream is a ``uint64`` array of shape (2,), made by ``stream(seed, purpose, iteration, item)``, drawn from
 by ``uniform(stream)`` and its friends, all of which advance the counter. ``Random`` gives the same numbers in plain
 Python.
+
+Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014; Salmon, Moraes, Dror and Shaw, "Parallel
+random numbers: as easy as 1, 2, 3", 2011, for counters as state; Marsaglia and Tsang, "A simple method for generating
+gamma variables", 2000.
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@ once, so that an iteration of a learner is gathers and scatters without any sear
 share couples and cells: p(t | s) and p(s | t) are two arrays over the same couples.
 
 A sentence pair of m source and n target tokens has m n cells, row by row (source-major).
+
+The pairs of types that can get a count at all are those of Brown, Della Pietra, Della Pietra and Mercer, "The
+mathematics of statistical machine translation: parameter estimation", 1993, section 4.1; the layout is compressed
+sparse rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fertility: drawing the links of a text with jumps and with how many outputs a word has (Östling and Tiedemann 2016).
+"""Fertility: drawing the links of a text with jumps and with how many outputs a word has.
 
 One direction: every output is linked to a state or to nothing. A chain of draws goes through the outputs and links each
 of them anew, given all other links:
@@ -15,6 +15,10 @@ are linked to, plus a Dirichlet prior of ``alpha`` for each couple:
 
 The laws of jumps and fertilities stand still during a sweep. A couple with one cell only (a *single*) is never linked
 elsewhere: what is counted for it does not matter, and is not counted.
+
+Östling and Tiedemann, "Efficient word alignment with Markov chain Monte Carlo", 2016; fertilities are those of Brown,
+Della Pietra, Della Pietra and Mercer, "The mathematics of statistical machine translation: parameter estimation",
+1993, section 4.4.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Jumps: the hidden Markov model of word alignment (Vogel, Ney and Tillmann 1996) without any m by m matrix.
+"""Jumps: the hidden Markov model of word alignment without any m by m matrix.
 
 States are the positions 1..m of the generating side and, for each of them and for the start 0, a null copy, which
 emits with the null word's table and remembers where the last word came from. From position i' or its null copy:
@@ -11,6 +11,9 @@ of the rows it reads ``jumps`` along its diagonals and nothing else. Forward val
 output.
 
 ``jumps`` is float64 (2 width + 1,): c of the distances -width..width, with width at least the longest sentence.
+
+Vogel, Ney and Tillmann, "HMM-based word alignment in statistical translation", 1996; the null copies are those of Och
+and Ney, "A systematic comparison of various statistical alignment models", 2003.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A globally normalised log-linear model of one sentence pair (Dyer, Clark, Lavie and Smith 2011).
+"""A globally normalised log-linear model of one sentence pair.
 
 Each output t_j comes from a position a_j of the other side, 0 being the null word, and from nowhere else:
 
@@ -18,6 +18,10 @@ each position of a word. Where the word can be copied, that is, its neighbourhoo
 two: one that emits the copy, one that emits the rest, so that a feature can see a copy follow another translation.
 
 Distances are seen in bins by their logarithm. A place is a position from 1, ``NULL``, ``BEGIN`` or ``STOP``.
+
+Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011: the model is that of section
+2, the neighbourhood that of section 3.3, the features of a path are those of section 4. Their a_j, s, t, n, H and
+theta are ours; their Omega_s is the neighbourhood of s.
 """
 
 from __future__ import annotations

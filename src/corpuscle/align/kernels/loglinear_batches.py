@@ -2,6 +2,9 @@
 
 A batch of sentence pairs is scored with the same weights, so the couples of each word in it are scored once for the
 batch, and the free expectations of a word, which all its positions share, are handed to its couples once for the batch.
+
+Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.1, equation 1 (the
+gradient).
 """
 
 from __future__ import annotations

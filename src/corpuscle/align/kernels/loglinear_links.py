@@ -1,4 +1,9 @@
-"""Links from the log-linear model of ``loglinear``: probabilities, and the best alignments."""
+"""Links from the log-linear model of ``loglinear``: probabilities, and the best alignments.
+
+Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.2; the best path
+is found by the Viterbi algorithm (Rabiner, "A tutorial on hidden Markov models and selected applications in speech
+recognition", 1989, section III.B).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 A sum is over the alignments of the outputs that are there (``CLAMPED``) or over those of all outputs that the
 neighbourhood allows (``FREE``).
+
+Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.2: ``FREE`` sums
+over the discriminative neighbourhood, ``CLAMPED`` over its paths that spell the target sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Neighbourhoods: in how many sentence pairs two types meet, and which words no allowed link would reach."""
+"""Neighbourhoods: in how many sentence pairs two types meet, and which words no allowed link would reach.
+
+Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.3 (shrinking the
+discriminative neighbourhood).
+"""
 
 from __future__ import annotations
 

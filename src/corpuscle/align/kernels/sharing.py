@@ -7,6 +7,8 @@ into buckets of a few couples by a scrambled number of the target type, so that 
 look at one bucket.
 
 A cell is the number of a shared couple, or the number of shared couples plus that of a single.
+
+Hashing with buckets: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section 6.4.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""Symmetry: one alignment from those of the two directions (Och and Ney 2003; Koehn, Och and Marcu 2003).
+"""Symmetry: one alignment from those of the two directions.
 
 Both inputs are links (source, target) of the same sentence pairs in CSR form. ``grow`` starts from the links that both
 have and adds neighbours of what it has from the links that either has, if their row or their column is still free;
 ``final`` then adds links of the first, then of the second input whose row or column (``final-and``: row and column) is
 free. The order of all this is part of the definition.
+
+Och and Ney, "A systematic comparison of various statistical alignment models", 2003; Koehn, Och and Marcu,
+"Statistical phrase-based translation", 2003.
 """
 
 from __future__ import annotations

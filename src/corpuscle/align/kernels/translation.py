@@ -6,9 +6,14 @@ of every link under either model; learners add these up as expected counts of co
 counts into tables again (``normalise``), by maximum likelihood or by variational Bayes with a symmetric Dirichlet
 prior, T = exp(psi(c + alpha) - psi(sum of c + alpha)), whose rows sum to less than one.
 
-The diagonal prior (Dyer, Chahuneau and Smith 2013): an output j of n comes from the null word with probability p0, else
-from state i of m in proportion to exp(lambda h), h = -|i/m - j/n|, positions counted from 1. To both sides of the
-diagonal the weights are geometric series, so sums over i have closed forms.
+The diagonal prior: an output j of n comes from the null word with probability p0, else from state i of m in proportion
+to exp(lambda h), h = -|i/m - j/n|, positions counted from 1. To both sides of the diagonal the weights are geometric
+series, so sums over i have closed forms.
+
+Brown, Della Pietra, Della Pietra and Mercer, "The mathematics of statistical machine translation: parameter
+estimation", 1993, sections 4.1 and 4.2; Dyer, Chahuneau and Smith, "A simple, fast, and effective reparameterization
+of IBM Model 2", 2013 (lambda and h are theirs); Riley and Gildea, "Improving the IBM alignment models using
+variational Bayes", 2012.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A path has a state at every position. Its weight is the product of ``first`` (of its first state), ``emission`` (of each
 position and state), ``steps`` (of each two states that follow each other) and ``last`` (of its last state). Shapes, for
 n positions and s states: first and last (s,), emission (n, s), steps (s, s) from row to column. Buffers may be larger.
+
+Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition", 1989, sections III
+(forward, backward, Viterbi) and V.A (scaling): his pi, a and b are first, steps and emission.
 """
 
 from __future__ import annotations

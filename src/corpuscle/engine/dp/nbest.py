@@ -5,6 +5,9 @@ of the best path from the beginning that ends with it. So the priority of a part
 exact, and complete paths come out in order. Two partial paths that begin in the same hypothesis and spell the same
 output differ in nothing that matters, and the second one is dropped: there are exponentially many ways to cut a word,
 but few outputs.
+
+Soong and Huang, "A tree-trellis based fast search for finding the N best sentence hypotheses in continuous speech
+recognition", 1991.
 """
 
 from __future__ import annotations

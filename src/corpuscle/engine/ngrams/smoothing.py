@@ -7,7 +7,8 @@ freed mass, back-off models only the unseen ones:
     interpolated  P(w|h) = (a(h w) - D(a(h w)) + b(h) P(w|h')) / a(h),     b(h) = the sum of all discounts in h
     back-off      P(w|h) = (a(h w) - D(a(h w))) / a(h) if seen, else beta(h) P(w|h')
 
-Kneser and Ney (1995); Chen and Goodman (1999) for the modified discounts and the interpolated form.
+Kneser and Ney, "Improved backing-off for m-gram language modeling", 1995; Chen and Goodman, "An empirical study of
+smoothing techniques for language modeling", 1999, for the modified discounts and the interpolated form.
 """
 
 from __future__ import annotations

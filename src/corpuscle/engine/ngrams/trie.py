@@ -4,6 +4,9 @@ The one idea: rows. The m-grams of a text, in lexicographic order, are numbered 
 an m-gram's context is the row of an (m-1)-gram. So the words that follow a context are a contiguous, sorted range of
 rows (``first_child``), dropping the oldest word is one array access (``suffix``), and a decoder's language-model state
 is a single integer. Unigram rows are the symbol ids themselves; the empty context is the state ``ROOT``.
+
+Back-off: Katz, "Estimation of probabilities from sparse data for the language model component of a speech recognizer",
+1987; tries of n-grams: Heafield, "KenLM: faster and smaller language model queries", 2011.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Every item has a pool of candidates with features h; the probability of one is proportional to exp(w.h). The figure is
 the mean log probability of being right, over the items that have a right candidate. It is smooth, so that a few dozen
 gradient steps find its maximum (L-BFGS), and the weights have a scale: the probabilities mean what they say.
+
+Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002; Liu and
+Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Minimum error rate training (Och 2003): the weights under which the best candidates score best, by exact line search.
+"""Minimum error rate training: the weights under which the best candidates score best, by exact line search.
 
 Every item has a pool of candidates, each with features h (so its score is w.h) and additive statistics of its quality.
 Along a line w + x d a candidate's score is a straight line in x, so the winner of a pool changes only at the corners of
 the upper envelope of its lines. All corners of all pools, sorted, cut the line into intervals in which nothing changes:
 one sweep over them, adding what changes, finds the best point on the whole line.
+
+Och, "Minimum error rate training in statistical machine translation", 2003.
 """
 
 from __future__ import annotations

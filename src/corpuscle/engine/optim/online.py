@@ -1,17 +1,21 @@
 """Online learning of sparse weights: stochastic gradient ascent with an L1 penalty, by one of two rules.
 
-``CUMULATIVE`` (Tsuruoka, Tsujii and Ananiadou 2009): every step may take up to ``rate * penalty`` from the size of
-every weight. The total that each weight could have paid by now is kept in one number, ``owed``, and what each has paid
-so far in ``paid``. Weights that cannot pay become zero, and stay so until a gradient is strong enough.
+``CUMULATIVE``: every step may take up to ``rate * penalty`` from the size of every weight. The total that each weight
+could have paid by now is kept in one number, ``owed``, and what each has paid so far in ``paid``. Weights that cannot
+pay become zero, and stay so until a gradient is strong enough.
 
-``ADAPTIVE`` (Duchi, Hazan and Singer 2011): the rate of each weight is divided by the root of its squared gradients so
-far, so that rare features learn as fast as frequent ones; the penalty shrinks weights at the same rates.
+``ADAPTIVE``: the rate of each weight is divided by the root of its squared gradients so far, so that rare features
+learn as fast as frequent ones; the penalty shrinks weights at the same rates.
 
 A step touches only the features that are active in it. Under both rules a feature settles what it owes when it is next
 read, and the result is the same as if all of them had been charged after every step.
 
 A learner is used in turns: ``weight`` reads (and makes active), ``gradient`` is added to, ``step`` moves all active
 weights and begins the next turn. A learner whose clock is negative only reads.
+
+Tsuruoka, Tsujii and Ananiadou, "Stochastic gradient descent training for L1-regularized log-linear models with
+cumulative penalty", 2009 (``owed`` and ``paid`` are their u and q); Duchi, Hazan and Singer, "Adaptive subgradient
+methods for online learning and stochastic optimization", 2011.
 """
 
 from __future__ import annotations

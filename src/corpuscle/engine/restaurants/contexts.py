@@ -2,6 +2,9 @@
 
 ``freeze`` turns one hierarchy of ``engine.restaurants.variable`` into ``Contexts``, the counts in breadth-first order,
 as a model file keeps them; ``predictor`` turns these and the parameters into the numbers that prediction needs.
+
+Mochihashi and Sumita, "The infinite Markov model", 2007, for models of variable depth; Teh, "A hierarchical Bayesian
+language model based on Pitman-Yor processes", 2006, for the prediction at each depth.
 """
 
 from __future__ import annotations

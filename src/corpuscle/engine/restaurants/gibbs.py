@@ -7,6 +7,9 @@ text is the number of tables of every n-gram: its customers are the words whose 
 the n-grams that extend it to the left.
 
 Variable order. A sweep goes through the text; every word leaves, chooses the depth of its context and comes back.
+
+Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 2006, for the fixed order; Mochihashi and
+Sumita, "The infinite Markov model", 2007, for the variable order.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Everything is rows of integers, so that a restaurant and its totals share a cache line. Items are found by open
 addressing with linear probing; an item that goes leaves no tombstone. Free rows are chained and taken first.
+
+Open addressing with linear probing and deletion: Knuth, "The art of computer programming, vol. 3: sorting and
+searching", 1973, section 6.4, algorithms L and R.
 """
 
 from __future__ import annotations

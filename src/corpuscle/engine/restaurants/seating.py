@@ -1,11 +1,13 @@
 """What is asked about a whole pool of restaurants: its parameters, its probability, its soundness, its arrays.
 
-Discounts and strengths are sampled by auxiliary variables (Teh 2006), separately for each law. Priors: a discount is
-uniform, a strength Gamma(1, 1). For every restaurant with two or more customers x ~ Beta(s + 1, c - 1); for its i-th
-table from the second on y ~ Bernoulli(s / (s + d i)); for the j-th customer of a table from the second on
-z ~ Bernoulli((j - 1) / (j - d)); then
+Discounts and strengths are sampled by auxiliary variables, separately for each law. Priors: a discount is uniform, a
+strength Gamma(1, 1). For every restaurant with two or more customers x ~ Beta(s + 1, c - 1); for its i-th table from
+the second on y ~ Bernoulli(s / (s + d i)); for the j-th customer of a table from the second on z ~ Bernoulli((j - 1) /
+(j - d)); then
 
     d ~ Beta(1 + sum (1 - y), 1 + sum (1 - z)),     s ~ Gamma(1 + sum y, rate 1 - sum log x)
+
+Teh, "A Bayesian interpretation of interpolated Kneser-Ney", 2006, has the auxiliary variables.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ depth of the tree follows the data.
 
 The context of ``symbols[position]`` are the symbols before it, at most ``longest`` of them.
 
-Mochihashi and Sumita (2007).
+Mochihashi and Sumita, "The infinite Markov model", 2007.
 """
 
 from __future__ import annotations

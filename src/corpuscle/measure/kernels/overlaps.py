@@ -1,4 +1,8 @@
-"""What two short sequences have in common: matching n-grams (BLEU), and the longest common subsequence."""
+"""What two short sequences have in common: matching n-grams (BLEU), and the longest common subsequence.
+
+Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation", 2002, section 2.1;
+Wagner and Fischer, "The string-to-string correction problem", 1974.
+"""
 
 from __future__ import annotations
 

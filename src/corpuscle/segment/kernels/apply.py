@@ -2,6 +2,9 @@
 the model, so threads may share it.
 
 A sentence that the model cannot make at all (only a damaged file does that) is cut at every letter that allows it.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 4.2, with the best word in place of a drawn one (Viterbi).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ of at most three words) are enumerated, and one is drawn with its exact weight, 
 exactly the distribution that the model gives them. With ``heat`` below 1 the two hypotheses are drawn with their
 probabilities to that power: annealing.
 
-Goldwater, Griffiths and Johnson (2009).
+Goldwater, Griffiths and Johnson, "A Bayesian framework for word segmentation: exploring the effects of context", 2009.
 """
 
 from __future__ import annotations

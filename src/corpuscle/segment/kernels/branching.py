@@ -1,10 +1,12 @@
-"""First words for text without spaces, from how freely it goes on: branching entropy (Magistry and Sagot 2012).
+"""First words for text without spaces, from how freely it goes on: branching entropy.
 
 Inside a word the next letter is easy to guess, and the more so the more of the word has been read; at its end anything
 may follow. So for each string of the text we take the entropy of the letter after it, less the entropy of the letter
 after the string without its last letter; the same to the left; and compare both with what is usual for strings of that
 length. The sum is the *autonomy* of the string. The first words are those with the greatest sum of autonomies, each
 counted once a letter.
+
+Magistry and Sagot, "Unsupervized word segmentation: the case for Mandarin Chinese", 2012.
 """
 
 from __future__ import annotations

@@ -9,6 +9,10 @@ noted, from which it can be taken back table by table.
 Notes are a stack of integers, ``notes[0]`` of them used: for every customer how many tables it opened (or closed) on
 its way up, and the size of the table that it joined (or left) then, 0 if it got past the root; a letter's depth before
 these; and after all notes of a word whether it was spelled.
+
+Hastings, "Monte Carlo sampling methods using Markov chains and their applications", 1970; Johnson, Griffiths and
+Goldwater, "Bayesian inference for PCFGs via Markov chain Monte Carlo", 2007, correct a sampler of whole sentences in
+this way.
 """
 
 from __future__ import annotations

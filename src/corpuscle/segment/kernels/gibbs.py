@@ -1,4 +1,8 @@
-"""Blocked Gibbs sampling of a nested model: a sentence goes, is cut anew with all its words at once, and comes back."""
+"""Blocked Gibbs sampling of a nested model: a sentence goes, is cut anew with all its words at once, and comes back.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 4.1.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,9 @@ word: so one walk down the tree of contexts serves all words that end behind a l
     P(w | v) = own share of w after v + g(v) P(w),     so     sum_v P(w | v) A(v) = P(w) sum_v g(v) A(v) + a few terms
 
 where the few terms are those contexts v that have seen w. The best instead of the sum works in the same way.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 4.2, equations 7-12: their alpha[t][k] is ``total``.
 """
 
 from __future__ import annotations

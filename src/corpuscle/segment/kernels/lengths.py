@@ -10,8 +10,9 @@ which sums to one. J is estimated by letters that never end their word: a path o
 step with probability 1 - P(END), and adds what does not survive to the law. A share of one in a hundred of the law of
 all types together keeps every P(k | type) above zero.
 
-Mochihashi, Yamada and Ueda (2009), whose printed form (``paper``) divides by the law of all types together and does
-not cut the Poisson law off.
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 4.3, equations 13-17, whose printed form (``paper``) divides by the law of all types together and does not cut
+the Poisson law off.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ A word is a stretch of ``text``, found by hashing its letters; number 0 is the s
 that nobody has in use are given to new ones. Letters are numbered as in ``corpuscle.text.vocab``: START begins a word,
 END ends it.
 
-Mochihashi, Yamada and Ueda (2009).
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 3, equations 5 and 6: their G0 is base, their c_1 .. c_k are the letters of w.
 """
 
 from __future__ import annotations

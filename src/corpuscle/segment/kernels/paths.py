@@ -5,6 +5,9 @@
 written of those behind it are multiplied; ``forward`` returns the logarithm of the total.
 
 ``words`` is the pool of the words; whether a model is a bigram or a trigram model shows in the shape of ``total``.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 4.2, equations 7-12.
 """
 
 from __future__ import annotations

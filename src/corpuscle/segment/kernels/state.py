@@ -2,6 +2,9 @@
 
 ``to_arrays`` and ``from_arrays`` keep all of a running sampler, row by row. ``freeze_nested`` and ``thaw`` keep what
 prediction needs: the counts of both hierarchies and the spelling of the words, renumbered from 1 on by falling count.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+section 3.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ words: those at the child tables that sit at it, and so on down. Which child tab
 sizes all ways are equally likely, so they are drawn when the table moves. The block leaves its topic, every topic is
 weighed as its new home (``weights``), and the same tables are set up there. Single words seldom
 leave a topic that holds their whole phrase; a block can.
+
+Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4.2, algorithm 1 (the
+table-based sampler).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Whether the state of a topic sampler is sound: every count, every list, every table, whatever its arrays hold."""
+"""Whether the state of a topic sampler is sound: every count, every list, every table, whatever its arrays hold.
+
+What must hold of restaurants and their tables: Teh, "A hierarchical Bayesian language model based on Pitman-Yor
+processes", 2006; of those of topics: Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models",
+2013, section 4.
+"""
 
 from __future__ import annotations
 

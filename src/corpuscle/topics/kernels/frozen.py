@@ -2,6 +2,9 @@
 
 ``freeze`` keeps the counts of a state that prediction needs, as a model file holds them; ``predictor`` turns these and
 the parameters into numbers; ``likelihoods`` gives the probability of words under every topic.
+
+Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, equations 2 and 4: their a and b
+are discount and strength, their lambda_h is the switch of a context.
 """
 
 from __future__ import annotations

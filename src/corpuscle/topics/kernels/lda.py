@@ -9,7 +9,7 @@ cheaply: one multiplication each, in a loop without branches that processors run
 of the formula that does not depend on the word and is mended where a word leaves or comes; sums of eight weights are
 searched instead of single ones. Topics are padded to a multiple of eight, with a prior of zero.
 
-Blei, Ng and Jordan (2003); Griffiths and Steyvers (2004).
+Blei, Ng and Jordan, "Latent Dirichlet allocation", 2003; Griffiths and Steyvers, "Finding scientific topics", 2004.
 """
 
 from __future__ import annotations

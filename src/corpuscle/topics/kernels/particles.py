@@ -8,8 +8,11 @@ probability that the next word is topical and G that of the word if it is not, a
 
 The answer is the mean of p_r by the weights of the particles. Then the weights are multiplied by p_r, every particle
 draws the topic of the word, and every ``every`` words particles are drawn anew by their weights. With ``rejuvenate``
-all earlier topics are drawn afresh at these points; mode ``wallach`` (Wallach, Murray, Salakhutdinov and Mimno 2009)
-draws them afresh before every word, and neither weighs nor resamples: the most exact, at quadratic cost.
+all earlier topics are drawn afresh at these points; mode ``wallach`` draws them afresh before every word, and neither
+weighs nor resamples: the most exact, at quadratic cost.
+
+Wallach, Murray, Salakhutdinov and Mimno, "Evaluation methods for topic models", 2009 (left to right); Canini, Shi and
+Griffiths, "Online inference of topics with latent Dirichlet allocation", 2009 (a particle filter that rejuvenates).
 """
 
 from __future__ import annotations

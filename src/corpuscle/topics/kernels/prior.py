@@ -8,6 +8,9 @@ of topic k in document j sit in a Chinese restaurant of strength alpha_k, and e_
     beta ~ Gamma(1 + sum m, rate 1 - sum_j log e_j)
 
 Documents without words say nothing.
+
+Teh, Jordan, Beal and Blei, "Hierarchical Dirichlet processes", 2006, for the auxiliary variables; Wallach, Mimno and
+McCallum, "Rethinking LDA: why priors matter", 2009, for an asymmetric prior.
 """
 
 from __future__ import annotations

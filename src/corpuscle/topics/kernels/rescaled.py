@@ -7,7 +7,9 @@ P(w | h) = own(w | h) + rest(h) P(w | h'), so does the normaliser:
 
     Z(h) = sum over the words v seen after h of f(v) own(v | h)  +  rest(h) Z(h')
 
-Only Z of the empty context is a sum over all words, once for every f. Gildea and Hofmann (1999).
+Only Z of the empty context is a sum over all words, once for every f.
+
+Gildea and Hofmann, "Topic-based language models using EM", 1999.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ the context is: its customers are words, or in DOUBLY the tables of topics.
 Tables of DOUBLY carry a label: 1 if their customer went to the shorter context, 0 if to topic 0 in the same context.
 An entry's tables of label 0 are those of a second entry, its *shadow*.
 
-Noji, Mochihashi and Miyao (2013).
+Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, sections 2.2 (SEPARATE), 3.1
+(DOUBLY, equations 3-5) and 3.2 (SWITCHING); Wood and Teh, "A hierarchical nonparametric Bayesian approach to
+statistical language model domain adaptation", 2009, for the labels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The state of a topic sampler from outside: how it begins, grows, is judged, checked and drawn parameters for."""
+"""The state of a topic sampler from outside: how it begins, grows, is judged, checked and drawn parameters for.
+
+Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4; parameters are drawn
+as in section 4.3.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 The weight of a topic is the probability that it would give the top table's word to it, times the probability of seating
 the block's tables in its restaurants, times that of its words' documents choosing it. For SWITCHING the probability
 that all words of the block have the same switch is computed with fractional customers, see ``switch_probability``.
+
+Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4.2, equations 10-13:
+their S is the block.
 """
 
 from __future__ import annotations

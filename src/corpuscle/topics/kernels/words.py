@@ -4,6 +4,9 @@ A word leaves, draws a topic (and, in models of variable order, how much of its 
 its probability under every topic, and sits down there. Those probabilities are made depth by depth: a depth multiplies
 the vector of the depth before by what the restaurants pass on and adds what the entries of the row have, which are few
 where there is no dense table.
+
+Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4.1, equations 6-9 (the
+token-based sampler).
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """Monotone many-to-many alignment: two sequences are cut side by side into units; EM learns how likely each unit is.
 
-A unit is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn et al. 2007). The probability of
-a pair is the sum over all ways to cut it of the product of its units' probabilities: one distribution over all units,
-so both directions are learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target)
-positions; the expectation step is the forward-backward algorithm on it.
+A unit is a few source symbols with a few target symbols, see ``SHAPES``. The probability of a pair is the sum over all
+ways to cut it of the product of its units' probabilities: one distribution over all units, so both directions are
+learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target) positions; the
+expectation step is the forward-backward algorithm on it.
+
+Jiampojamarn, Kondrak and Sherif, "Applying many-to-many alignments and hidden Markov models to letter-to-phoneme
+conversion", 2007.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 ``stacks`` fills stacks of hypotheses. The best rewriting is read from them by following back pointers;
 hypotheses and the edges between them are a lattice, from which ``engine.dp.nbest`` takes the n best.
+
+Koehn, "Statistical machine translation", 2010, chapter 6 (decoding), without reordering.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Phrase pairs from links: which stretches of two sequences belong together, how often, and by which inner links.
 
 A pair of stretches is a phrase pair if at least one link lies inside it and no link leaves it. All pairs of a corpus
-are found in one pass (Och and Ney 2004): every source stretch has one smallest target stretch, which may grow over
-unlinked symbols. Phrases are numbered by their content, and the links inside a phrase pair are the bits of one number,
-so counting is sorting.
+are found in one pass: every source stretch has one smallest target stretch, which may grow over unlinked symbols.
+Phrases are numbered by their content, and the links inside a phrase pair are the bits of one number, so counting is
+sorting.
 
 Links are int32 (n_links, 2), source and target position within their pair, in CSR form.
+
+Och and Ney, "The alignment template approach to statistical machine translation", 2004.
 """
 
 from __future__ import annotations

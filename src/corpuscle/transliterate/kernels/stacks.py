@@ -8,6 +8,9 @@ others are kept as edges into it. All hypotheses of a stack q cover the same sym
 the best ``beam`` of them are kept, and those within ``threshold`` of the best. Stacks are filled from those before
 them, best hypotheses and options first, so that a look at the sum of both ends the loop early: the models only take
 away (as long as their weights are not negative).
+
+Koehn, "Statistical machine translation", 2010, chapter 6 (decoding): stacks, recombination, histogram and threshold
+pruning; without reordering.
 """
 
 from __future__ import annotations

@@ -5,8 +5,11 @@ symbols stand there; the probability of each is proportional to the exponential 
 feature of the place. Features are the stretches of symbols that contain the place or end right before it (within
 ``radius`` of it), and, since spelling conventions hold for a whole source, its single symbols and neighbouring symbols
 wherever they are. A feature together with a piece has its weight at a hash of both: the table of weights has one size,
-however much there is to learn. Weights are learned one place at a time with steps of their own (AdaGrad, Duchi, Hazan
-and Singer 2011), in a seeded order.
+however much there is to learn. Weights are learned one place at a time with steps of their own (AdaGrad), in a seeded
+order.
+
+Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011;
+Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009.
 """
 
 from __future__ import annotations

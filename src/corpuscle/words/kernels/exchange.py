@@ -21,7 +21,8 @@ exact gain of each proposal against the counts of that moment and carries it out
 data alone, so the result does not depend on the number of threads, and F never falls. Frequent words are batches of
 their own: for them, this is the textbook algorithm.
 
-Kneser and Ney 1993; Martin, Liermann and Ney 1998.
+Kneser and Ney, "Improved clustering techniques for class-based statistical language modelling", 1993; Martin, Liermann
+and Ney, "Algorithms for bigram and trigram word clustering", 1998.
 """
 
 from __future__ import annotations
