@@ -56,7 +56,7 @@ def compile_cold(timer) -> dict[str, float]:
         from numba.core import event
 
         import corpuscle
-        from corpuscle.cli.warm import WARMERS
+        from corpuscle.catalogue import TASKS
 
         home = Path(corpuscle.__file__).parent
         seconds: dict[str, float] = {}
@@ -77,6 +77,7 @@ def compile_cold(timer) -> dict[str, float]:
                 running[-1][1] += counted
 
         with event.install_listener("numba:compile", Clock()), timer:
-            for package in WARMERS.values():
-                importlib.import_module(package).warm()
+            for task in TASKS.values():
+                if task.kernels:
+                    importlib.import_module(task.package).warm()
     return dict(sorted(seconds.items()))
