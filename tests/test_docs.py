@@ -70,6 +70,13 @@ def test_every_page_is_in_the_menu_and_the_menu_has_only_pages():
     assert sorted(menu) == sorted(str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md"))
 
 
+def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
+    entries = re.split(r"^- ", (ROOT / "docs" / "glossary.md").read_text(), flags=re.M)[1:]
+    words = [re.match(r"\*\*([\w -]+)\*\*", entry)[1] for entry in entries]
+    assert words == sorted(set(words))
+    assert all(len(entry.strip().splitlines()) <= 2 for entry in entries)
+
+
 def test_ci_runs_the_test_command_of_the_readme():
     readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
     line = next(line for line in script.splitlines() if line.startswith("tests=$("))
