@@ -5,6 +5,7 @@ import glob
 import importlib
 import pkgutil
 import re
+import runpy
 import shlex
 import subprocess
 from pathlib import Path
@@ -68,6 +69,11 @@ def test_links_lead_to_files(page):
 def test_every_page_is_in_the_menu_and_the_menu_has_only_pages():
     menu = re.findall(r":\s+([\w/-]+\.md)\s*$", (ROOT / "mkdocs.yml").read_text(), re.M)
     assert sorted(menu) == sorted(str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md"))
+
+
+def test_the_picture_of_the_floors_shows_the_layers_of_the_linter():
+    made = runpy.run_path(str(ROOT / "docs" / "make_floors.py"))
+    assert made["PICTURE"].read_text(encoding="utf-8") == made["picture"](), "python docs/make_floors.py makes it anew"
 
 
 def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
