@@ -74,6 +74,8 @@ def test_every_page_is_in_the_menu_and_the_menu_has_only_pages():
 def test_the_picture_of_the_floors_shows_the_layers_of_the_linter():
     made = runpy.run_path(str(ROOT / "docs" / "make_floors.py"))
     assert made["PICTURE"].read_text(encoding="utf-8") == made["picture"](), "python docs/make_floors.py makes it anew"
+    page, (tasks, ground) = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), made["layers"]()
+    assert [name for name in (*tasks, *ground) if f"`{name}`" not in page] == []
 
 
 def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
