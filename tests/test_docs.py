@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 import runpy
+import runpy
 import shlex
 import subprocess
 from pathlib import Path
@@ -83,6 +84,11 @@ def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
     words = [re.match(r"\*\*([\w -]+)\*\*", entry)[1] for entry in entries]
     assert words == sorted(set(words))
     assert all(len(entry.strip().splitlines()) <= 2 for entry in entries)
+
+
+def test_the_page_of_settings_follows_from_their_declarations():
+    script = runpy.run_path(str(ROOT / "docs" / "make_settings.py"))
+    assert script["PAGE"].read_text(encoding="utf-8") == script["page"]()
 
 
 def test_ci_runs_the_test_command_of_the_readme():
