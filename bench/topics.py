@@ -9,6 +9,7 @@ particles. Trained models are kept beside the cells, so a run that was stopped g
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -245,18 +246,13 @@ def learned(timer, files: list[str], method: str, topics: int, iterations: int, 
 
 def lda(timer, files: list[str], topics: int) -> dict[str, float]:
     """Sweeps of our latent Dirichlet allocation."""
+    from corpuscle.learning import sweep
     from corpuscle.topics import document_bounds
     from corpuscle.topics.kernels.lda import Lda
 
     corpus = _cut(files)
     chain = Lda(corpus.tokens, document_bounds(corpus), len(corpus.vocab), topics)
-
-    def sweep(number: int) -> None:
-        for step in range(chain.steps):
-            chain.step(number, step)
-        chain.finish(number)
-
-    return _sweeps(timer, sweep, corpus.n_tokens, 20)
+    return _sweeps(timer, partial(sweep, chain), corpus.n_tokens, 20)
 
 
 def tomotopy(timer, files: list[str], topics: int) -> dict[str, float]:
@@ -275,21 +271,25 @@ def tomotopy(timer, files: list[str], topics: int) -> dict[str, float]:
 
 def sampler(timer, files: list[str], topics: int, method: str, sampler: str) -> dict[str, float]:
     """Sweeps of a sampler of topic n-grams."""
+    from corpuscle.learning import sweep
+
     corpus = _documents(files)[0]
     model = _learner(method, topics, 10, 1, sampler)
     chain = model.chain(corpus)
-    return _sweeps(timer, chain.sweep, corpus.n_tokens, 2, before=2)
+    return _sweeps(timer, partial(sweep, chain), corpus.n_tokens, 2, before=2)
 
 
 def history(timer, files: list[str], topics: int, sampler: str) -> dict[str, Any]:
     """The log probability of text and topics after each sweep, and when it was reached."""
+    from corpuscle.learning import sweep
+
     corpus = _documents(files)[0]
     chain = _learner("switching", topics, SHORT, 1, sampler).chain(corpus)
     seconds: list[float] = []
     logs: list[float] = []
-    for sweep in range(SHORT + 1):
+    for number in range(SHORT + 1):
         with timer:
-            logs.append(chain.sweep(sweep))
+            logs.append(sweep(chain, number))
         seconds.append(timer.cpu)
     return {"seconds": seconds, "log_probability": logs, "log P": logs[-1]}
 

@@ -7,29 +7,28 @@ from math import exp
 import numpy as np
 import pytest
 
+from corpuscle.learning import sweep as one_sweep
 from corpuscle.topics.kernels.lda import Lda
 
 
 def run(lda, sweeps, first=0):
     for sweep in range(first, first + sweeps):
-        for step in range(lda.steps):
-            lda.step(sweep, step)
-        lda.finish(sweep)
+        one_sweep(lda, sweep)
     return lda
 
 
 def test_the_chain_has_the_enumerated_posterior():
     lda = Lda(np.array([0, 1, 0, 2, 2, 1], np.int32), np.array([0, 3, 6]), 3, 2, prior=0.5)
-    lda.state.alpha[:2] = 0.3, 0.6
+    lda.counts.alpha[:2] = 0.3, 0.6
     weights = {}
     for topics in product(range(2), repeat=6):
-        lda.restore(np.array(topics, np.int32), lda.alpha.copy(), 1, 0)
+        lda.restore({"topics": np.array(topics, np.int32), "alpha": lda.alpha.copy()}, 1, 0)
         weights[topics] = exp(lda.log_joint())
     total = sum(weights.values())
     seen = Counter()
     for sweep in range(1, 20_001):
         lda.step(sweep, 0)
-        seen[tuple(lda.state.topics.tolist())] += 1
+        seen[tuple(lda.counts.topics.tolist())] += 1
     distance = sum(abs(seen[topics] / 20_000 - weight / total) for topics, weight in weights.items()) / 2
     assert distance < 0.03
 
@@ -48,7 +47,7 @@ def test_the_topics_of_generated_documents_are_found():
     tokens, bounds, truth = sampled()
     lda = run(Lda(tokens, bounds, 50, 4), 60)
     agreement = np.zeros((4, 4), int)
-    np.add.at(agreement, (truth, lda.state.topics), 1)
+    np.add.at(agreement, (truth, lda.counts.topics), 1)
     assert agreement.max(1).sum() / len(truth) > 0.85
     assert len(set(agreement.argmax(1).tolist())) == 4
 
@@ -57,12 +56,12 @@ def test_the_topics_of_generated_documents_are_found():
 def test_counts_are_those_of_the_topics(topics):
     tokens, bounds, _ = sampled(documents=20)
     lda = run(Lda(tokens, bounds, 50, topics), 5)
-    assert lda.state.topics.max() < topics
-    state = lda.state
-    kept = [array.copy() for array in (state.documents, state.types, state.totals)]
+    assert lda.counts.topics.max() < topics
+    counts = lda.counts
+    kept = [array.copy() for array in (counts.documents, counts.types, counts.totals)]
     assert kept[0].sum() == kept[1].sum() == kept[2].sum() == len(tokens)
-    lda.restore(state.topics.copy(), lda.alpha.copy(), 5, 0)
-    for before, after in zip(kept, (state.documents, state.types, state.totals), strict=True):
+    lda.restore({name: array.copy() for name, array in lda.state().items()}, 5, 0)
+    for before, after in zip(kept, (counts.documents, counts.types, counts.totals), strict=True):
         np.testing.assert_array_equal(before, after)
 
 
@@ -71,18 +70,18 @@ def test_a_chain_goes_on_from_its_topics_exactly(monkeypatch, sweep, step):
     monkeypatch.setattr("corpuscle.topics.kernels.lda._SLICE", 8 * 400)
     tokens, bounds, _ = sampled(documents=20)
     whole, stopped = (Lda(tokens, bounds, 50, 3, seed=2) for _ in range(2))
-    assert whole.steps == 4
+    assert whole.steps(0) == 4
     run(whole, 6)
     run(stopped, sweep)
     for number in range(step):
         stopped.step(sweep, number)
     again = Lda(tokens, bounds, 50, 3, seed=2)
-    again.restore(stopped.state.topics, stopped.alpha, sweep, step)
-    for number in range(step, again.steps):
+    again.restore(stopped.state(), sweep, step)
+    for number in range(step, again.steps(sweep)):
         again.step(sweep, number)
     again.finish(sweep)
     run(again, 5 - sweep, sweep + 1)
-    np.testing.assert_array_equal(again.state.topics, whole.state.topics)
+    np.testing.assert_array_equal(again.counts.topics, whole.counts.topics)
     np.testing.assert_array_equal(again.alpha, whole.alpha)
 
 
@@ -91,7 +90,5 @@ def test_the_probability_of_words_and_topics_rises():
     lda = Lda(tokens, bounds, 50, 4)
     history = []
     for sweep in range(30):
-        for step in range(lda.steps):
-            lda.step(sweep, step)
-        history.append(lda.finish(sweep))
+        history.append(one_sweep(lda, sweep))
     assert np.mean(history[-5:]) > history[0]

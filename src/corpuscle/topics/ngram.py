@@ -16,18 +16,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
-from corpuscle.progress import bar
 from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -70,13 +69,13 @@ def _sample_arrays(number: int) -> dict[str, Array]:
         "switch_strengths": Array("float64", ("depths",), low=1e-300, finite=True),
         "alpha": Array("float64", ("n_topics",), low=1e-300, finite=True),
     }
-    return {f"sample/{number}/{name}": array for name, array in arrays.items()}
+    return container.prefixed(f"sample/{number}/", arrays)
 
 
-def _samples(extra: Mapping[str, Any], name: str, least: int) -> dict[str, Array]:
-    number = extra[name]
-    if type(number) is not int or not least <= number <= _MOST_SAMPLES:
-        raise ValueError(f"{name} is {number!r}")
+def _samples(extra: Mapping[str, Any]) -> dict[str, Array]:
+    number = extra["samples"]
+    if type(number) is not int or not 1 <= number <= _MOST_SAMPLES:
+        raise ValueError("it does not say how many samples it has")
     return {key: array for i in range(number) for key, array in _sample_arrays(i).items()}
 
 
@@ -87,11 +86,7 @@ _USES = {
 }
 """How often words had topics in the last sample."""
 
-PARTIAL = container.Kind(
-    "topics.ngram.partial",
-    1,
-    lambda extra: STATE | _samples(extra, "kept", 0) | {"history": Array("float64", ("history",))},
-)
+PARTIAL = learning.partial("topics.ngram", STATE, sample=lambda _, number: _sample_arrays(number))
 """An unfinished run."""
 
 
@@ -116,7 +111,7 @@ class NgramTopicModel(TopicModel):
         1,
         lambda extra: {
             **container.VOCAB, **container.ITEMS, **_USES, "history": Array("float64", ("history",)),
-            **_samples(extra, "samples", 1),
+            **_samples(extra),
         },
         check=lambda loaded: _check(loaded),
     )  # fmt: skip
@@ -176,7 +171,7 @@ class NgramTopicModel(TopicModel):
 
     # ---- learning
 
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
         settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
         digest = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
@@ -193,10 +188,7 @@ class NgramTopicModel(TopicModel):
         probability."""
         self.items_, documents = item_hashes(corpus), len(document_bounds(corpus)) - 1
         self.provenance = {"documents": documents, "sentences": len(corpus), "tokens": corpus.n_tokens}
-        with ExitStack() as stack:
-            if checkpoint is None:
-                checkpoint = stack.enter_context(self.checkpoint(corpus, None))
-            self._run(self.chain(corpus), checkpoint, log)
+        self._run(self.chain(corpus), checkpoint or Checkpoint(), log)
         self.__dict__.pop("_predictors", None)
         return self
 
@@ -211,61 +203,20 @@ class NgramTopicModel(TopicModel):
 
     def _run(self, chain: TopicSampler, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
         """All sweeps, from where the checkpoint stands."""
-        gap = min(10, max(1, self.iterations // (2 * self.samples)))
-        kept = {self.iterations - gap * i for i in range(self.samples)}
-        history: list[float] = []
-        self.samples_ = []
-        sweep, step = checkpoint.iteration, checkpoint.position
-        if checkpoint.state is not None:
-            history = self._restore(chain, checkpoint, sum(number < sweep for number in kept))
-
-        def state() -> dict[str, np.ndarray]:
-            return {**chain.state(), **self._sample_arrays(), "history": np.array(history, np.float64)}
-
-        def keep(sweep: int, step: int) -> None:
-            extra = {"kept": len(self.samples_), "types": len(self.vocab_) - 3, "n_topics": self.topics}
-            checkpoint.after(sweep, state, position=step, extra=extra)
-
-        with bar("sweeps", self.iterations * chain.steps + chain.first_steps) as progress:
-            progress.advance(max(0, sweep - 1) * chain.steps + (chain.first_steps if sweep else 0) + step)
-            while sweep <= self.iterations:
-                note = f"log P {history[-1]:.4g}" if history else ""
-                while step < (chain.steps if sweep else chain.first_steps):
-                    chain.step(sweep, step)
-                    progress.advance(1, note)
-                    step += 1
-                    keep(sweep, step)
-                history.append(chain.finish(sweep))
-                if log is not None:
-                    log(sweep, history[-1])
-                if sweep in kept:
-                    self.samples_.append(chain.sample())
-                sweep, step = sweep + 1, 0
-                keep(sweep, step)
-        self.history_ = np.array(history)
+        after = learning.spread(self.iterations, self.samples, apart=10)
+        history, self.samples_ = checkpoint.run(
+            chain,
+            self.iterations + 1,
+            samples=learning.Samples(after, chain.sample, self._predictor),
+            facts={"types": len(self.vocab_) - 3, "n_topics": self.topics},
+            log=log,
+        )
+        self.history_ = history[:, 0]
         pairs, counts = np.unique(chain.tokens.astype(np.int64) * (self.topics + 1) + chain.topics, return_counts=True)
         words, topics = np.divmod(pairs, self.topics + 1)
         self.uses_ = {
             name: array.astype(np.int32) for name, array in (("words", words), ("topics", topics), ("counts", counts))
         }
-
-    def _restore(self, chain: TopicSampler, checkpoint: Checkpoint, kept: int) -> list[float]:
-        assert checkpoint.state is not None
-        arrays, extra = checkpoint.state.arrays, checkpoint.state.extra
-        sweep, step = checkpoint.iteration, checkpoint.position
-        try:
-            if (extra["kept"], extra["types"], extra["n_topics"]) != (kept, len(self.vocab_) - 3, self.topics):
-                raise ValueError("it is another run")
-            steps = chain.steps if sweep else chain.first_steps
-            if sweep > self.iterations + 1 or step > steps or len(arrays["history"]) != sweep:
-                raise ValueError("it does not fit the text")
-            chain.restore(arrays, sweep, step)
-            self.samples_ = [_sample_of(arrays, number) for number in range(kept)]
-            for sample in self.samples_:
-                self._predictor(sample)
-        except (ValueError, KeyError, IndexError) as error:
-            raise InputError(checkpoint.path, None, f"a damaged file: {error}") from None
-        return arrays["history"].tolist()
 
     # ---- predicting
 
@@ -333,16 +284,13 @@ class NgramTopicModel(TopicModel):
             values["max_order"] = self.max_order
         return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
 
-    def _sample_arrays(self) -> dict[str, np.ndarray]:
-        return {f"sample/{i}/{name}": a for i, sample in enumerate(self.samples_) for name, a in sample.items()}
-
     def part(self) -> container.Part:
         """The model as it goes into a file."""
         uses = {f"uses/{name}": array for name, array in self.uses_.items()}
         return container.Part(
             self.KIND,
             {
-                **self.vocab_.arrays(), **uses, **self._sample_arrays(), "history": self.history_,
+                **self.vocab_.arrays(), **uses, **container.numbered("sample", self.samples_), "history": self.history_,
                 "items/training": self.items_,
             },
             settings=self.settings(),
@@ -360,13 +308,8 @@ class NgramTopicModel(TopicModel):
         self.vocab_, self.history_ = Vocab.from_arrays(arrays), arrays["history"]
         self.items_ = arrays.get("items/training", self.items_)
         self.uses_ = {name: arrays[f"uses/{name}"] for name in ("words", "topics", "counts")}
-        self.samples_ = [_sample_of(arrays, number) for number in range(loaded.extra["samples"])]
+        self.samples_ = container.separated("sample", arrays, loaded.extra["samples"])
         return self
-
-
-def _sample_of(arrays: Mapping[str, np.ndarray], number: int) -> dict[str, np.ndarray]:
-    prefix = f"sample/{number}/"
-    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _check(loaded: container.Container) -> None:

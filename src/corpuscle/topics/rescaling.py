@@ -11,26 +11,24 @@ The normaliser is exact: see ``kernels.rescaled``. Gildea and Hofmann (1999).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import cached_property
 from os import PathLike
-from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.restaurants import gibbs
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import HpyModel
-from corpuscle.lm.sampling import FixedSampler, Sampler, state_arrays
+from corpuscle.lm.sampling import FixedSampler, Sampler, sample_arrays, state_arrays
 from corpuscle.model import Array
-from corpuscle.progress import bar
 from corpuscle.scale import default_workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -43,10 +41,6 @@ from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.kernels.rescaled import Shares, rescaled, shares_of
 
 __all__ = ["RescalingModel"]
-
-_INNER = "words/"
-"""Prefix of the language model's arrays in the file of an unfinished run."""
-
 
 class WordModel(HpyModel):
     """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end."""
@@ -63,40 +57,16 @@ class WordModel(HpyModel):
         return FixedSampler(self.ngrams_, 1.0 / int(self._predictable.sum()), self.seed)
 
 
-class _Inner:
-    """What the language model takes for its checkpoint: a part of that of the whole model, which has come further."""
-
-    def __init__(self, outer: Checkpoint, sweeps: int, arrays: Callable[[], dict[str, np.ndarray]], extra: Any):
-        self.outer, self.sweeps, self.arrays, self.extra = outer, sweeps, arrays, extra
-        self.path, self.iteration, self.position, self.state = outer.path, 0, 0, None
-        if outer.state is not None and outer.state.extra["words"]:
-            self.iteration, self.position = outer.iteration - sweeps, outer.position
-            inside = {n.removeprefix(_INNER): a for n, a in outer.state.arrays.items() if n.startswith(_INNER)}
-            self.state = SimpleNamespace(arrays=inside, extra=outer.state.extra)
-
-    def after(
-        self, iteration: int, arrays: Callable[[], Mapping[str, np.ndarray]], *, position: int, extra: Any
-    ) -> None:
-        def both() -> dict[str, np.ndarray]:
-            return self.arrays() | {_INNER + name: array for name, array in arrays().items()}
-
-        extra = {**self.extra, **extra, "words": True}
-        self.outer.after(self.sweeps + iteration, both, position=position, extra=extra)
-
-
-def _partial_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
-    arrays = {
+PARTIAL = learning.partial(
+    "topics.rescaling",
+    {
         "topics": Array("int32", ("positions",), low=0, high="n_topics"),
         "alpha": Array("float64", ("n_topics",), low=0.0, finite=True),
-        "history": Array("float64", ("sweeps",)),
-    }
-    if extra["words"]:
-        arrays |= {_INNER + name: array for name, array in state_arrays(extra).items()}
-    return arrays
-
-
-PARTIAL = container.Kind("topics.rescaling.partial", 1, _partial_arrays)
-"""An unfinished run."""
+    },
+    state_arrays,
+    sample=lambda _, number: sample_arrays(False, number),
+)
+"""An unfinished run: first of the topics, then of the language model."""
 
 
 class RescalingModel(TopicModel):
@@ -160,7 +130,7 @@ class RescalingModel(TopicModel):
 
     # ---- learning
 
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str] | None, resume: bool = False) -> Checkpoint:
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
         settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
         documents = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
@@ -179,55 +149,13 @@ class RescalingModel(TopicModel):
         known = self._known_words(corpus)
         self.items_ = item_hashes(corpus)
         self.provenance = {"documents": len(bounds) - 1, "sentences": len(corpus), "tokens": corpus.n_tokens}
-        with ExitStack() as stack:
-            if checkpoint is None:
-                checkpoint = stack.enter_context(self.checkpoint(corpus, None))
-            rows = _rows(known.tokens)
-            lda = Lda(rows, bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
-            history, extra = self._find_topics(lda, checkpoint, log)
-            inner = _Inner(checkpoint, self.iterations + 1, lambda: _state(lda, history), extra)
-            self.words_.fit(corpus, checkpoint=cast(Checkpoint, inner))
-        self.types_, self.alpha_ = lda.types.copy(), lda.alpha.copy()
-        self.history_ = np.array(history)
+        lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
+        checkpoint, facts = checkpoint or Checkpoint(), {"n_topics": self.topics}
+        history, _ = checkpoint.run(lda, self.iterations + 1, facts=facts, lasting=True, log=log, title="topics")
+        self.words_.fit(corpus, checkpoint=checkpoint)
+        self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
         self._forget()
         return self
-
-    def _find_topics(
-        self, lda: Lda, checkpoint: Checkpoint, log: Callable[[int, float], None] | None
-    ) -> tuple[list[float], dict[str, Any]]:
-        """All sweeps of the topics, from where the checkpoint stands."""
-        extra = {"words": False, "kept": 0, "infinite": False, "n_topics": self.topics}
-        history: list[float] = []
-        sweep, step = min(checkpoint.iteration, self.iterations + 1), checkpoint.position
-        if checkpoint.state is not None:
-            arrays = checkpoint.state.arrays
-            history = arrays["history"].tolist()
-            words = checkpoint.state.extra["words"]
-            step = 0 if words else step
-            fits = len(arrays["topics"]) == len(lda.tokens) and len(arrays["alpha"]) == self.topics
-            if not fits or len(history) != sweep or step > lda.steps or (words and sweep <= self.iterations):
-                raise InputError(checkpoint.path, None, "a damaged file: it does not fit the text")
-            if not (arrays["alpha"] > 0).all():
-                raise InputError(checkpoint.path, None, "a damaged file: a topic without a prior")
-            lda.restore(arrays["topics"], arrays["alpha"], sweep, step)
-
-        def keep(sweep: int, step: int) -> None:
-            checkpoint.after(sweep, lambda: _state(lda, history), position=step, extra=extra)
-
-        with bar("topics", (self.iterations + 1) * lda.steps) as progress:
-            progress.advance(sweep * lda.steps + step)
-            while sweep <= self.iterations:
-                while step < lda.steps:
-                    lda.step(sweep, step)
-                    progress.advance(1, f"log P {history[-1]:.4g}" if history else "")
-                    step += 1
-                    keep(sweep, step)
-                history.append(lda.finish(sweep))
-                if log is not None:
-                    log(sweep, history[-1])
-                sweep, step = sweep + 1, 0
-                keep(sweep, step)
-        return history, extra
 
     # ---- predicting
 
@@ -341,11 +269,6 @@ class RescalingModel(TopicModel):
         self.types_, self.alpha_, self.history_ = (np.array(arrays[n]) for n in ("types", "alpha", "history"))
         self.items_ = arrays.get("items/training", self.items_)
         return self
-
-
-def _state(lda: Lda, history: list[float]) -> dict[str, np.ndarray]:
-    """The topics of an unfinished run."""
-    return {"topics": lda.state.topics, "alpha": lda.alpha.copy(), "history": np.array(history)}
 
 
 def _rows(tokens: np.ndarray) -> np.ndarray:

@@ -84,7 +84,7 @@ def stream_of(corpus: Corpus, deepest: int) -> tuple[np.ndarray, np.ndarray, np.
 
 
 class TopicSampler:
-    """One Markov chain. ``steps``: how many make a sweep, sweep 0 excepted, which has ``first_steps``."""
+    """One Markov chain."""
 
     def __init__(self, corpus: Corpus, topics: int, method: int, deepest: int, *, fixed: bool, blocks: bool, seed: int):
         self.tokens = corpus.tokens
@@ -105,15 +105,18 @@ class TopicSampler:
         # Words with the same context one after the other: what one touches is near for the next.
         contexts = self.grams.row_context[self.grams.longest]
         self.visits = np.lexsort((self.grams.longest, contexts)).astype(np.int32)
-        self.first_steps = -(-len(places) // _WORDS)
+        self.word_steps = -(-len(places) // _WORDS)
         moving = np.where(self.grams.row_count > 1, self.grams.row_count, 0)
         self.rows = chunk_bounds(starts_of(moving), _TABLES).tolist() if blocks else [0]
-        self.steps = self.first_steps + len(self.rows) - 1
+
+    def steps(self, sweep: int) -> int:
+        """How many steps a sweep has: those of the words and, after sweep 0, those of the tables."""
+        return self.word_steps + (len(self.rows) - 1 if sweep else 0)
 
     def step(self, sweep: int, number: int) -> None:
         """One piece of a sweep."""
         stream = Random(self.seed, "topics.sampler", sweep, number).array()
-        if number < self.first_steps:
+        if number < self.word_steps:
             visits = self.visits if sweep else self.first_visits
             done, last = number * _WORDS, min((number + 1) * _WORDS, len(visits))
             while True:
@@ -121,7 +124,7 @@ class TopicSampler:
                 if done == last:
                     return
                 self.seats = more_room(self.seats, _ROOM)
-        piece = number - self.first_steps
+        piece = number - self.word_steps
         if (piece + sweep) % min(_TURNS, len(self.rows) - 1):
             return
         row, last = self.rows[piece : piece + 2]
@@ -132,12 +135,6 @@ class TopicSampler:
                 return
             most = int(self.grams.row_count[row]) * len(self.seats.pool.discounts)
             self.seats = more_room(self.seats, most + _ROOM)
-
-    def sweep(self, sweep: int) -> float:
-        """All steps of a sweep and its end; sweep 0 comes first."""
-        for number in range(self.steps if sweep else self.first_steps):
-            self.step(sweep, number)
-        return self.finish(sweep)
 
     def finish(self, sweep: int) -> float:
         """End a sweep: draw all parameters. Returns the log probability of words, topics and seats."""

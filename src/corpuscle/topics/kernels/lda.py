@@ -15,6 +15,7 @@ Blei, Ng and Jordan, "Latent Dirichlet allocation", 2003; Griffiths and Steyvers
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ _SLICE = 1 << 26
 """How many topics one call of a kernel weighs, about."""
 
 
-class State(NamedTuple):
+class Counts(NamedTuple):
     """Where every word stands, T topics padded to a multiple of eight.
 
     - ``topics``: int32 (words,), the topic of every word;
@@ -141,7 +142,7 @@ class Lda:
         padded = -(-topics // _BLOCK) * _BLOCK
         alpha = np.zeros(padded)
         alpha[:topics] = 1.0 / topics
-        self.state = State(
+        self.counts = Counts(
             np.zeros(len(tokens), np.int32),
             np.zeros((len(bounds) - 1, padded), np.int32),
             np.zeros((n_types, padded), np.int32),
@@ -152,45 +153,57 @@ class Lda:
             np.zeros(padded // _BLOCK),
         )
         self.slices = list(pairwise(chunk_bounds(self.bounds, max(1, _SLICE // padded)).tolist()))
-        self.steps = len(self.slices)
+
+    def steps(self, sweep: int) -> int:
+        """How many steps a sweep has."""
+        return len(self.slices)
 
     def step(self, sweep: int, number: int) -> None:
         """One piece of a sweep; sweep 0 gives the words their first topics, one after the other."""
         stream = Random(self.seed, "topics.lda", sweep, number).array()
-        _sweep(self.state, self.tokens, self.bounds, *self.slices[number], self.prior, sweep == 0, stream)
+        _sweep(self.counts, self.tokens, self.bounds, *self.slices[number], self.prior, sweep == 0, stream)
 
     def finish(self, sweep: int) -> float:
         """End a sweep: draw the prior of the topics. Returns the log probability of words and topics."""
-        self.state.alpha[: self.n_topics] = sample_prior(self.documents, self.alpha, self.seed, sweep)
+        self.counts.alpha[: self.n_topics] = sample_prior(self.documents, self.alpha, self.seed, sweep)
         return self.log_joint()
 
-    def restore(self, topics: np.ndarray, alpha: np.ndarray, sweep: int, number: int) -> None:
-        """Stand before a step where a chain stood whose words had these topics; words that had none yet are ignored."""
-        state, seated = self.state, len(self.tokens)
+    def state(self) -> dict[str, np.ndarray]:
+        """The present state as a file keeps it: all counts follow from the topics of the words."""
+        return {"topics": self.counts.topics, "alpha": self.alpha.copy()}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Stand before a step where a chain stood whose words had these topics; words that had none yet are ignored.
+        ``ValueError`` if it was another text."""
+        topics, alpha, counts, seated = arrays["topics"], arrays["alpha"], self.counts, len(self.tokens)
+        if len(topics) != len(self.tokens) or len(alpha) != self.n_topics:
+            raise ValueError("it does not fit the text")
+        if not (alpha > 0).all():
+            raise ValueError("a topic without a prior")
         if sweep == 0:
-            seated = int(self.bounds[self.slices[number][0]]) if number < self.steps else seated
-        state.topics[:] = topics
-        state.alpha[: self.n_topics] = alpha
+            seated = int(self.bounds[self.slices[number][0]]) if number < len(self.slices) else seated
+        counts.topics[:] = topics
+        counts.alpha[: self.n_topics] = alpha
         document = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
-        for counts, rows in ((state.documents, document), (state.types, self.tokens)):
-            cells = rows[:seated].astype(np.int64) * counts.shape[1] + topics[:seated]
-            counts[:] = np.bincount(cells, minlength=counts.size).reshape(counts.shape)
-        state.totals[:] = state.types.sum(0, dtype=np.int64)
+        for table, rows in ((counts.documents, document), (counts.types, self.tokens)):
+            cells = rows[:seated].astype(np.int64) * table.shape[1] + topics[:seated]
+            table[:] = np.bincount(cells, minlength=table.size).reshape(table.shape)
+        counts.totals[:] = counts.types.sum(0, dtype=np.int64)
 
     @property
     def alpha(self) -> np.ndarray:
         """The prior of the topics, float64 (topics,)."""
-        return self.state.alpha[: self.n_topics]
+        return self.counts.alpha[: self.n_topics]
 
     @property
     def documents(self) -> np.ndarray:
         """How many words of each topic a document has, int32 (documents, topics)."""
-        return self.state.documents[:, : self.n_topics]
+        return self.counts.documents[:, : self.n_topics]
 
     @property
     def types(self) -> np.ndarray:
         """How often each type has each topic, int32 (types, topics)."""
-        return self.state.types[:, : self.n_topics]
+        return self.counts.types[:, : self.n_topics]
 
     def log_joint(self) -> float:
         """Natural log of the joint probability of all words and their topics."""
