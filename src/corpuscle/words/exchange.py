@@ -12,8 +12,6 @@ both starts are tried for three passes, and the better one goes on.
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from os import PathLike
 from typing import ClassVar, Self
 
@@ -22,13 +20,12 @@ import numpy as np
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Kind
-from corpuscle.progress import bar
-from corpuscle.scale import default_workers
+from corpuscle.scale import workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
-from corpuscle.words.classes import CLASSES, WordClasses, check_classes
+from corpuscle.words.classes import CLASSES, Pass, WordClasses, check_classes
 from corpuscle.words.kernels import exchange
-from corpuscle.words.search import PARTIAL, Search
+from corpuscle.words.search import PARTIAL, Search, first_classes
 from corpuscle.words.settings import ExchangeSettings
 
 __all__ = ["ExchangeClasses", "previous_tokens"]
@@ -102,14 +99,8 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         rank[ids] = np.arange(len(ids))
         rank[START] = len(ids)
         near = exchange.neighbours(rank[mapping[parents]], rank[mapping[children]], len(ids))
-        with ExitStack() as stack:
-            if checkpoint is None:
-                checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self.settings, signature))
-            count = self.workers or default_workers()
-            pool = stack.enter_context(ThreadPoolExecutor(count)) if count > 1 else None
-            progress = stack.enter_context(bar("exchange", len(ids) * self._most_passes()))
-            search = Search(near, self.classes, checkpoint, progress, pool, count)
-            classes, self.history_ = search.climb(self._stages(), self.seed)
+        with workers(self.workers) as pool:
+            classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint or Checkpoint())
         self._number(vocab, ids, classes, self.classes)
         self.provenance_ = {
             "sentences": sentences,
@@ -119,13 +110,25 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         }
         return self
 
-    def _stages(self) -> list[tuple[str, int]]:
-        """Where to start, and after how many passes to stop."""
-        if self.start != "best":
-            return [(self.start, self.passes)]
-        trial = min(TRIAL, self.passes)
-        return [("frequent", trial), ("cyclic", trial), ("best", self.passes)]
+    def _climb(self, search: Search, checkpoint: Checkpoint) -> tuple[np.ndarray, list[Pass]]:
+        """The class of each word, int32 (words,), and the history, after all passes from the start of choice."""
 
-    def _most_passes(self) -> int:
-        """How many passes there are if nothing converges early: the best start does not repeat its trial."""
-        return self.passes + (min(TRIAL, self.passes) if self.start == "best" else 0)
+        def passes(classes: np.ndarray, most: int, before: list[Pass]) -> tuple[np.ndarray, list[Pass]]:
+            search.begin(classes)
+            before = before or [Pass(search.information, 0)]
+            history, _ = checkpoint.run(
+                search, most, columns=2, facts={"n_classes": self.classes}, converged=lambda: search.converged,
+                lasting=True, title="exchange", note="I {:.4f}",
+            )  # fmt: skip
+            rows = [Pass(information, int(moved)) for information, moved in history.tolist()]
+            return search.classes.copy(), before + rows
+
+        def start(name: str) -> np.ndarray:
+            return first_classes(name, search.words, self.classes, self.seed)
+
+        if self.start != "best":
+            return passes(start(self.start), self.passes, [])
+        trial = min(TRIAL, self.passes)
+        tried = [passes(start(name), trial, []) for name in ("frequent", "cyclic")]
+        classes, history = max(tried, key=lambda result: result[1][-1].mutual_information)
+        return passes(classes, self.passes - trial if history[-1].moved else 0, history)

@@ -1,41 +1,36 @@
 """The search of the exchange algorithm: passes over the words, on several threads, that can stop and go on.
 
 The state of a search is the class of every word, and where in which pass it stands; all counts follow from the classes.
-It is cut into calls of kernels that are short enough for Ctrl-C, and between any two of them it can be kept.
+A pass is cut into steps that are short enough for Ctrl-C: many small batches one after the other, or a large one, for
+whose words all threads make proposals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Executor
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.errors import InputError
-from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Kind
-from corpuscle.progress import Bar
+from corpuscle import learning
+from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
-from corpuscle.words.classes import HISTORY, Pass, history_arrays, history_from
+from corpuscle.scale import Workers
 from corpuscle.words.kernels import exchange
 
-__all__ = ["PARTIAL", "Search"]
+__all__ = ["PARTIAL", "Search", "first_classes"]
 
 PARALLEL = 1_000_000
 """A batch that adds up this many numbers (about a millisecond) is worth handing to threads."""
 LONGEST = 100_000_000
 """No call of a kernel adds up many more numbers than this, so that Ctrl-C is heard."""
 
-_STATE = {"classes": Array("int32", ("words",), low=0, high="n_classes"), **HISTORY}
-_RIVAL = {
-    f"rival/{name}": replace(
-        array, shape=tuple("rival_passes" if size == "passes" else size for size in array.shape), optional=True
-    )
-    for name, array in _STATE.items()
+_STATE = {
+    "classes": Array("int32", ("words",), low=0, high="n_classes"),
+    "moved": Array("int64", (1,), low=0),
 }
-PARTIAL = Kind("words.classes.partial", 1, _STATE | _RIVAL)
+PARTIAL = learning.partial("words.exchange", _STATE, _STATE, _STATE)
+"""An unfinished run: two starts, and the better one of them."""
 
 
 def first_classes(start: str, words: int, n_classes: int, seed: int) -> np.ndarray:
@@ -48,20 +43,13 @@ def first_classes(start: str, words: int, n_classes: int, seed: int) -> np.ndarr
     return ranks % np.int32(n_classes)
 
 
-class Search:
-    """Moves words between classes until nothing moves; ``climb`` does everything."""
+class Search(learning.Learner):
+    """Moves words between classes; ``converged`` when a pass has moved none."""
 
-    def __init__(
-        self,
-        near: exchange.Neighbours,
-        n_classes: int,
-        checkpoint: Checkpoint,
-        progress: Bar,
-        pool: Executor | None,
-        count: int,
-    ):
-        self.near, self.n_classes, self.checkpoint, self.progress = near, n_classes, checkpoint, progress
-        self.pool, self.count = pool, count
+    converged: bool
+
+    def __init__(self, near: exchange.Neighbours, n_classes: int, pool: Workers):
+        self.near, self.n_classes, self.pool = near, n_classes, pool
         self.words = len(near.selves) - 1
         self.total = int(near.degrees[exchange.UP].sum())
         self.starts = exchange.batches(near)
@@ -70,121 +58,69 @@ class Search:
         # A word costs a row of numbers for each class that it occurs with, and a few rows in any case.
         self.work = np.concatenate([[0], np.cumsum(n_classes * (rows + 4))])
         self.large = np.diff(self.work[self.starts]) >= PARALLEL
-        self.rival: tuple[np.ndarray, list[Pass]] | None = None
-        self.stage, self.position, self.moved = 0, 0, 0
+        self.bounds = self._bounds()
 
-    def climb(self, stages: list[tuple[str, int]], seed: int) -> tuple[np.ndarray, list[Pass]]:
-        """Go through stages, (start, number of passes); returns the class of each word and the history.
+    def _bounds(self) -> list[int]:
+        """The batches with which steps begin, and their number."""
+        work, bounds = self.work[self.starts], [0]
+        while (first := bounds[-1]) < len(self.large):
+            end = min(max(int(np.searchsorted(work, work[first] + LONGEST)), first + 1), len(self.large))
+            if self.large[first:end].any():
+                end = first + max(1, int(self.large[first:end].argmax()))
+            bounds.append(end)
+        return bounds
 
-        The start ``best`` is where the better one of the two stages before it has come.
-        """
-        if self.checkpoint.state is not None:
-            self._restore(stages)
-            self._passes(stages[self.stage][1])
-            stages = [("done", 0)] * (self.stage + 1) + stages[self.stage + 1 :]
-        for stage, (start, passes) in enumerate(stages):
-            if start == "done":
-                continue
-            self.stage = stage
-            if start != "best":
-                if stage > 0:
-                    self.rival = self._result()
-                self._begin(first_classes(start, self.words, self.n_classes, seed), [])
-            elif self.rival is not None:
-                classes, history = self.rival
-                if history[-1].mutual_information >= self.history[-1].mutual_information:
-                    self._begin(classes, history)
-                self.rival = None
-            self._passes(passes)
-        return self._result()
-
-    def _result(self) -> tuple[np.ndarray, list[Pass]]:
-        return self.table.classes[:-1].copy(), self.history
-
-    def _begin(self, classes: np.ndarray, history: list[Pass]) -> None:
+    def begin(self, classes: np.ndarray) -> None:
+        """Start from given classes, int (words,)."""
         self.table = exchange.tables(self.near, classes, self.n_classes)
-        self.history = history or [Pass(self._information(), 0)]
-        self.position, self.moved = 0, 0
+        self.moved, self.converged = 0, False
 
-    def _information(self) -> float:
+    @property
+    def classes(self) -> np.ndarray:
+        """The present class of each word, int32 (words,)."""
+        return self.table.classes[:-1]
+
+    @property
+    def information(self) -> float:
+        """The mutual information of the classes of parent and child, in nats."""
         return exchange.objective(self.table) / self.total + float(np.log(self.total))
 
-    def _passes(self, passes: int) -> None:
-        """Go on until ``passes`` passes are done, or one has moved nothing."""
-        while len(self.history) <= passes and (len(self.history) == 1 or self.history[-1].moved > 0):
-            self._pass()
-            self.history.append(Pass(self._information(), self.moved))
-            self.position, self.moved = 0, 0
-            self._keep()
+    def steps(self, sweep: int) -> int:
+        """How many steps a pass has."""
+        return len(self.bounds) - 1
 
-    def _pass(self) -> None:
-        """One pass over the words, from the present position on."""
-        note, last = f"I {self.history[-1].mutual_information:.4f}", len(self.starts) - 1
-        while self.position < last:
-            end, moved = self._step(self.position, last)
-            self.progress.advance(int(self.starts[end] - self.starts[self.position]), note)
-            self.position, self.moved = end, self.moved + moved
-            if end < last:
-                self._keep()
+    def step(self, sweep: int, number: int) -> None:
+        """Some small batches one after the other, or a large one by all threads together."""
+        first, last = self.bounds[number : number + 2]
+        if self.large[first]:
+            self.moved += self._together(first)
+        else:
+            self.moved += exchange.sweep(self.near, self.table, self.starts, first, last, self.proposals)
 
-    def _step(self, first: int, last: int) -> tuple[int, int]:
-        """One call: many small batches one after the other, or a large one by all threads together.
-
-        Returns the next batch, and how many words moved.
-        """
-        if self.pool is not None and self.large[first]:
-            return first + 1, self._together(self.pool, first)
-        work = self.work[self.starts]
-        end = min(max(int(np.searchsorted(work, work[first] + LONGEST)), first + 1), last)
-        if self.pool is not None and self.large[first:end].any():
-            end = first + int(self.large[first:end].argmax())
-        return end, exchange.sweep(self.near, self.table, self.starts, first, end, self.proposals)
-
-    def _together(self, pool: Executor, batch: int) -> int:
+    def _together(self, batch: int) -> int:
         """All threads propose, each for its share of the words; then the proposals are settled in order."""
         first, last = self.starts[batch], self.starts[batch + 1]
-        shares = np.linspace(self.work[first], self.work[last], self.count + 1)[1:-1]
+        shares = np.linspace(self.work[first], self.work[last], self.pool.count + 1)[1:-1]
         ends = [first, *np.clip(np.searchsorted(self.work, shares), first, last), last]
-        calls = [
-            pool.submit(exchange.propose, self.near, self.table, a, b, self.proposals) for a, b in pairwise(ends)
-        ]
-        for call in calls:
-            call.result()
+        for _ in self.pool.scatter(list(pairwise(ends))).map(
+            lambda share: exchange.propose(self.near, self.table, share[0], share[1], self.proposals)
+        ):
+            pass
         return exchange.settle(self.near, self.table, first, last, self.proposals)
 
-    def _keep(self) -> None:
-        extra = {"n_classes": self.n_classes, "stage": self.stage, "moved": self.moved}
-        self.checkpoint.after(len(self.history) - 1, self._arrays, position=self.position, extra=extra)
+    def finish(self, sweep: int) -> tuple[float, int]:
+        """End a pass: the mutual information, and how many words have moved."""
+        row, self.moved = (self.information, self.moved), 0
+        self.converged = row[1] == 0
+        return row
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        """The state as a file keeps it."""
-        arrays = {"classes": self.table.classes[:-1].copy(), **history_arrays(self.history)}
-        if self.rival is not None:
-            classes, history = self.rival
-            arrays |= {"rival/" + name: array for name, array in history_arrays(history).items()}
-            arrays["rival/classes"] = classes
-        return arrays
+    def state(self) -> dict[str, np.ndarray]:
+        """The classes, and how many words have moved in this pass."""
+        return {"classes": self.classes.copy(), "moved": np.array([self.moved])}
 
-    def _restore(self, stages: list[tuple[str, int]]) -> None:
-        """Stand where the kept state stands."""
-        state = self.checkpoint.state
-        assert state is not None
-        arrays: Mapping[str, np.ndarray] = state.arrays
-        stage, moved = state.extra.get("stage"), state.extra.get("moved")
-        rival = [name in arrays for name in _RIVAL]
-        if (
-            type(stage) is not int
-            or type(moved) is not int
-            or not 0 <= stage < len(stages)
-            or all(rival) != (stages[stage][0] == "cyclic" and stage > 0)
-            or any(rival) != all(rival)
-            or len(arrays["classes"]) != self.words
-            or len(arrays["history/moved"]) == 0
-            or self.checkpoint.position >= len(self.starts)
-        ):
-            raise InputError(self.checkpoint.path, None, "a damaged file: it does not fit the text")
-        if all(rival):
-            history = history_from({name: arrays["rival/" + name] for name in HISTORY})
-            self.rival = arrays["rival/classes"], history
-        self._begin(arrays["classes"], history_from(arrays))
-        self.stage, self.position, self.moved = stage, self.checkpoint.position, moved
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
+        if len(arrays["classes"]) != self.words:
+            raise ValueError("it does not fit the text")
+        self.begin(arrays["classes"])
+        self.moved, self.converged = int(arrays["moved"][0]), sweep > 0 and arrays["history"][-1, 1] == 0
