@@ -305,7 +305,7 @@ def test_weights_stay_where_words_have_right_candidates_only_or_none():
     model = PhraseTransliterator(tune=False, **PLAIN).fit(cipher(6, 60))
     tuner = Tuner([[["Ж"]], [[]]], model.lm_.vocab_, "likelihood", np.array([True] * 5 + [False] * 3), 0, 1, 1)
     with pytest.warns(CorpuscleWarning, match="the weights stay .* right candidates only, or none"):
-        rounds = tuner.run(model.weights_, lambda _: model.decoder.decode([["?"], ["!"]], 5), 3, lambda _: None)
+        rounds = tuner.run(model.weights_, lambda _: model.decoder.decode([["?"], ["!"]], 5), 3, Checkpoint())
     assert rounds == []
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError, warn
+from corpuscle.learning import partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
@@ -27,7 +28,6 @@ __all__ = [
     "KIND",
     "PARTIAL",
     "arrays_of",
-    "history_arrays",
     "history_from",
     "read_names",
     "read_results",
@@ -41,11 +41,11 @@ HISTORY = {
     "history/candidates": Array("int64", ("rounds",), low=0),
 }
 
-PARTIAL = Kind("transliterate.phrase.partial", 1, HISTORY)
+PARTIAL = partial("transliterate.phrase", {})
 """What is kept of an unfinished training: the rounds of tuning."""
 
 
-def history_arrays(history: Sequence[Round]) -> dict[str, np.ndarray]:
+def _history_arrays(history: Sequence[Round]) -> dict[str, np.ndarray]:
     """Rounds of tuning as a file keeps them."""
     return {
         "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
@@ -55,7 +55,7 @@ def history_arrays(history: Sequence[Round]) -> dict[str, np.ndarray]:
 
 
 def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
-    """The inverse of ``history_arrays``."""
+    """Rounds of tuning from a file."""
     names = ("history/weights", "history/values", "history/candidates")
     rows = zip(*(arrays[name] for name in names), strict=True)
     return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
@@ -155,7 +155,7 @@ def arrays_of(
         "unit_starts": table.unit_starts,
         **context.arrays(),
         "weights": weights,
-        **history_arrays(history),
+        **_history_arrays(history),
     }
 
 

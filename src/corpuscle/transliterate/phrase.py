@@ -37,7 +37,7 @@ from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, combined
 from corpuscle.transliterate.context import Context
 from corpuscle.transliterate.decoding import Decoder, Found, Search
-from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_arrays, history_from, table_from
+from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from, table_from
 from corpuscle.transliterate.links import ALIGNERS, align_letters
 from corpuscle.transliterate.preparation import Prepared, Spelling, WordPair, merged, prepare
 from corpuscle.transliterate.table import build_table
@@ -165,7 +165,7 @@ class PhraseTransliterator:
         self.history_: list[Round] = []
         self._learn(training)
         if self.tune:
-            self._tune(tuning, checkpoint)
+            self._tune(tuning, checkpoint or Checkpoint())
             if dev is None and self.final_refit:
                 self._learn(pairs)
         self.items_ = self._hashes(pairs)
@@ -272,7 +272,7 @@ class PhraseTransliterator:
     def _model(self, corpus: Corpus, order: int) -> NgramModel:
         return NgramModel(order=order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed).fit(corpus)
 
-    def _tune(self, pairs: Sequence[Pair], checkpoint: Checkpoint | None) -> None:
+    def _tune(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         prepared = prepare(pairs, self.spelling, "all")
         words = merged(_usable(prepared.words))
         if not words:
@@ -288,12 +288,7 @@ class PhraseTransliterator:
         def decode(weights: np.ndarray) -> Found:
             return self._decoder(weights).decode(letters, self.tuning_nbest, threads=self.workers)
 
-        def after(history: list[Round]) -> None:
-            if checkpoint is not None:
-                checkpoint.after(len(history), lambda: history_arrays(history))
-
-        done = [] if checkpoint is None or checkpoint.state is None else history_from(checkpoint.state.arrays)
-        self.history_ = tuner.run(self.weights_, decode, self.rounds, after, done)
+        self.history_ = tuner.run(self.weights_, decode, self.rounds, checkpoint)
         if self.history_:
             self.weights_ = self.history_[-1].weights
 

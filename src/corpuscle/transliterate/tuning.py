@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.engine.optim import likelihood, mert
 from corpuscle.errors import warn
+from corpuscle.learning import Checkpoint, Learner
 from corpuscle.measure.kernels.overlaps import bleu_statistics, f_statistics
 from corpuscle.random import Random
+from corpuscle.scale import workers
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.decoding import Found
@@ -38,7 +39,7 @@ def normalised(weights: np.ndarray) -> np.ndarray:
     return weights / size if size > 0 else weights
 
 
-class Tuner:
+class Tuner(Learner):
     """Finds weights for development words with accepted targets.
 
     - ``references``: for each word its accepted targets, each a list of letters;
@@ -126,8 +127,8 @@ class Tuner:
             start = weights[self.free] if number == 0 else np.array([random.uniform() for _ in range(k)])
             return mert.climb(pools, start, figure, random)
 
-        with ThreadPoolExecutor(self.threads) as executor:
-            attempts = list(executor.map(attempt, range(self.restarts + 1)))
+        with workers(self.threads) as pool:
+            attempts = list(pool.scatter(range(self.restarts + 1)).map(attempt))
         value, best = max(attempts, key=lambda found: found[0])
         result[self.free] = normalised(best)
         return value, result
@@ -140,38 +141,48 @@ class Tuner:
         return float(mert.quality(sums, mert.BLEU if self.metric == "bleu" else mert.SHARE))
 
     def run(
-        self,
-        weights: np.ndarray,
-        decode: Callable[[np.ndarray], Found],
-        rounds: int,
-        after: Callable[[list[Round]], Any],
-        done: Sequence[Round] = (),
+        self, weights: np.ndarray, decode: Callable[[np.ndarray], Found], rounds: int, checkpoint: Checkpoint
     ) -> list[Round]:
-        """Rounds of decoding and optimising; ``decode`` maps weights to candidates, ``after`` sees each round.
+        """Rounds of optimising and decoding, at most so many; ``decode`` maps weights to candidates.
 
-        Rounds that are ``done`` already are decoded again for the sake of their candidates, and their weights are taken
-        as they are. Where the candidates leave nothing to choose there are no rounds, and a warning.
+        Where the candidates leave nothing to choose there are no rounds, and a warning.
         """
-        history: list[Round] = []
-        for iteration in range(rounds):
-            new = self.merge(decode(weights))
-            pools = self.pools()
-            if self.metric == "likelihood" and not likelihood.separates(pools):
-                found = pools.statistics[:, 0].any()
-                reason = "every word has right candidates only, or none" if found else "no accepted target was found"
-                warn(f"the weights stay as they were before tuning: {reason}")
-                break
-            before = self.figure(pools, weights)
-            if iteration and new == 0:
-                break
-            if iteration < len(done):
-                history.append(done[iteration])
-            else:
-                value, better = self.optimise(weights, iteration)
-                better = better if value > before else weights
-                history.append(Round(better, max(value, before), len(pools.features)))
-                after(history)
-            weights = history[-1].weights
-            if history[-1].value < before + GAIN:
-                break
-        return history
+        self.weights, self.decode, self.rounds, self.over = weights, decode, rounds, False
+        self.merge(decode(weights))
+        pools = self.pools()
+        if self.metric == "likelihood" and not likelihood.separates(pools):
+            found = pools.statistics[:, 0].any()
+            reason = "every word has right candidates only, or none" if found else "no accepted target was found"
+            warn(f"the weights stay as they were before tuning: {reason}")
+            return []
+        columns = 2 + len(weights)
+        history, _ = checkpoint.run(
+            self, rounds, columns=columns, converged=lambda: self.over, title="tuning", note="{:.4f}"
+        )
+        return [Round(row[2:].copy(), float(row[0]), int(row[1])) for row in history]
+
+    def finish(self, sweep: int) -> np.ndarray:
+        """One round: the figure of its weights, the number of candidates, and the weights."""
+        pools = self.pools()
+        before = self.figure(pools, self.weights)
+        value, better = self.optimise(self.weights, sweep)
+        value, better = (value, better) if value > before else (before, self.weights)
+        self._go_on(better, value, before, sweep)
+        return np.append([value, len(pools.features)], better)
+
+    def _go_on(self, weights: np.ndarray, value: float, before: float, sweep: int) -> None:
+        """Find the candidates of the next round, unless this one was the last or has gained nothing."""
+        self.weights = weights
+        self.over = value < before + GAIN or (sweep + 1 < self.rounds and self.merge(self.decode(weights)) == 0)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Nothing but the history, from which the candidates follow."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Decode again what was decoded in the rounds before, for the sake of their candidates."""
+        history = arrays["history"]
+        if not np.isfinite(history).all() or not (np.abs(history[:, 1]) < 1 << 53).all():
+            raise ValueError("a round that cannot be")
+        for done, row in enumerate(history):
+            self._go_on(np.array(row[2:]), float(row[0]), self.figure(self.pools(), self.weights), done)
