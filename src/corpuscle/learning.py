@@ -49,6 +49,7 @@ class Learner(Protocol):
 
     def step(self, sweep: int, number: int) -> None:
         """One piece of a sweep, which lasts a fraction of a second."""
+        return None
 
     def finish(self, sweep: int) -> float | Sequence[float] | np.ndarray:
         """End a sweep. Returns its row of the history: one number, or always equally many."""
