@@ -157,6 +157,13 @@ TASKS: dict[str, Task] = {
         package="corpuscle.transliterate",
         commands="corpuscle.cli.transliterate",
         page="transliterate.md",
+        methods={
+            "phrase": Method(
+                "corpuscle.transliterate.settings:PhraseSettings",
+                "corpuscle.transliterate:PhraseTransliterator",
+                "phrases of letters, n-gram models and a context model under tuned weights",
+            ),
+        },
         kinds={"transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator"},
         step="corpuscle.packs.transliterator:TRANSLITERATOR",
     ),

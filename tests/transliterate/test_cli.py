@@ -110,7 +110,7 @@ def test_weights_that_are_not_finite_numbers_are_refused(kit, capsys, value):
     "arguments, reason",
     [
         (["train", "{kit}/names.txt", "-o", "{kit}/x"], "names.txt:1: expected a source and at least one target"),
-        (["train", "{kit}/train.tsv", "-o", "{kit}/x", "--method", "neural"], "the method is one of phrase"),
+        (["train", "{kit}/train.tsv", "-o", "{kit}/x", "--method", "neural"], "'neural' is not 'phrase'"),
         (
             ["train", "{kit}/train.tsv", "-o", "{kit}/x", "--dev", "{kit}/dev.tsv"],
             "dev.tsv: no development pair can be used: different numbers of words",
@@ -120,12 +120,12 @@ def test_weights_that_are_not_finite_numbers_are_refused(kit, capsys, value):
             "development pairs are for tuning",
         ),
         (["train", "{kit}/none.tsv", "-o", "-"], "a model cannot go to stdout"),
-        (["train", "{kit}/none.tsv", "-o", "{kit}/x", "--symmetrisation", "foo"], "symmetrisation is one of"),
+        (["train", "{kit}/none.tsv", "-o", "{kit}/x", "--symmetrise", "foo"], "symmetrise is one of"),
         (["weights", "{kit}/m", "--set", "{kit}/none.json", "-o", "-"], "a model cannot go to stdout"),
         (["evaluate", "{kit}/test.tsv"], "give either an OUTPUT"),
         (["evaluate", "{kit}/test.tsv", "{kit}/names.txt"], "32 names"),
         (["weights", "{kit}/m", "--set", "{kit}/names.txt", "-o", "{kit}/x"], "not JSON"),
-        (["apply", "{kit}/m", "{kit}/names.txt", "--format", "pdf"], "the format is"),
+        (["apply", "{kit}/m", "{kit}/names.txt", "--format", "pdf"], "'pdf' is not one of 'tsv'"),
         (["draw", "{kit}/m", "two words"], "one word is needed"),
     ],
 )

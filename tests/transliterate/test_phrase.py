@@ -9,7 +9,9 @@ import corpuscle
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import news_measures, news_statistics
+from corpuscle.model import read_header
 from corpuscle.random import Random
+from corpuscle.scale import workers
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
@@ -27,8 +29,9 @@ from corpuscle.transliterate.base import combined
 from corpuscle.transliterate.decoding import Decoder, Search
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Spelling, prepare
+from corpuscle.transliterate.settings import METRICS, SYMMETRISATIONS
 from corpuscle.transliterate.table import build_table, letter_weights
-from corpuscle.transliterate.tuning import METRICS, Tuner
+from corpuscle.transliterate.tuning import Tuner
 from tests.hostile import survives_hostile_edits
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
@@ -52,6 +55,12 @@ def cipher(seed, count):
 def small():
     """A quickly learned model of a cipher."""
     return PhraseTransliterator(**QUICK, lowercase=False).fit(cipher(1, 300))
+
+
+def decoded(model, words, n_best):
+    """The candidates of some words."""
+    with workers(2) as pool:
+        return model.decoder.decode([list(word) for word in words], pool, n_best)
 
 
 # ---- measures
@@ -216,7 +225,7 @@ def test_what_xml_cannot_hold_is_replaced_with_a_warning(tmp_path):
 
 
 def test_scores_are_weights_times_features_and_candidates_are_distinct(small):
-    found = small.decoder.decode([list("abcde"), list("aabb")], 20)
+    found = decoded(small, ["abcde", "aabb"], 20)
     np.testing.assert_allclose(found.scores, found.features @ small.weights_, atol=1e-9)
     strings = found.strings(small.lm_.vocab_)
     for a, b in itertools.pairwise(found.starts.tolist()):
@@ -271,21 +280,38 @@ def test_words_that_become_several_words_come_back_with_spaces():
 
 def test_workers_do_not_change_a_byte(tmp_path):
     pairs = cipher(4, 200)
-    for workers in 1, 3:
-        PhraseTransliterator(**QUICK, workers=workers).fit(pairs).save(tmp_path / f"{workers}")
+    for count in 1, 3:
+        PhraseTransliterator(**QUICK, workers=count).fit(pairs).save(tmp_path / f"{count}")
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
+
+
+def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("corpuscle.transliterate.decoding._WORK", 200)  # several chunks
+    pairs, names = cipher(4, 150), [pair.source for pair in cipher(3, 40)]
+    settings = QUICK | {"metric": "acc", "joint_order": 2, "order": 3}
+    threads = PhraseTransliterator(**settings, workers=2).fit(pairs)
+    threads.save(tmp_path / "threads")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        model = PhraseTransliterator(**settings, cluster=cluster.scheduler_address).fit(pairs)
+        model.save(tmp_path / "cluster")
+        assert model.transliterate(names, 3) == threads.transliterate(names, 3)
+    assert (tmp_path / "cluster").read_bytes() == (tmp_path / "threads").read_bytes()
 
 
 def test_tuned_weights_are_at_least_as_good_on_the_pool_as_those_before():
     pairs = cipher(9, 150)
-    words = [list(pair.source) for pair in pairs[100:]]
+    words = [pair.source for pair in pairs[100:]]
     model = PhraseTransliterator(tune=False, lowercase=False).fit(pairs[:100])
     for metric in METRICS:
         references = [[list(pair.targets[0])] for pair in pairs[100:]]
-        tuner = Tuner(references, model.lm_.vocab_, metric, np.array([True] * 7 + [False]), 2, 1, 2)
-        tuner.merge(model.decoder.decode(words, 10))
-        pools = tuner.pools()
-        value, weights = tuner.optimise(model.weights_, 0)
+        with workers(2) as pool:
+            tuner = Tuner(references, model.lm_.vocab_, metric, np.array([True] * 7 + [False]), 2, 1, pool)
+            tuner.merge(decoded(model, words, 10))
+            pools = tuner.pools()
+            value, weights = tuner.optimise(model.weights_, 0)
         assert value >= tuner.figure(pools, model.weights_) and weights[7] == 0.0
         assert tuner.figure(pools, weights) == pytest.approx(value, abs=1e-9)
         assert metric == "likelihood" or np.abs(weights).sum() == pytest.approx(1.0)
@@ -303,9 +329,9 @@ def test_weights_stay_where_no_accepted_target_is_found():
 
 def test_weights_stay_where_words_have_right_candidates_only_or_none():
     model = PhraseTransliterator(tune=False, **PLAIN).fit(cipher(6, 60))
-    tuner = Tuner([[["Ж"]], [[]]], model.lm_.vocab_, "likelihood", np.array([True] * 5 + [False] * 3), 0, 1, 1)
-    with pytest.warns(CorpuscleWarning, match="the weights stay .* right candidates only, or none"):
-        rounds = tuner.run(model.weights_, lambda _: model.decoder.decode([["?"], ["!"]], 5), 3, Checkpoint())
+    with pytest.warns(CorpuscleWarning, match="the weights stay .* right candidates only, or none"), workers(1) as pool:
+        tuner = Tuner([[["Ж"]], [[]]], model.lm_.vocab_, "likelihood", np.array([True] * 5 + [False] * 3), 0, 1, pool)
+        rounds = tuner.run(model.weights_, lambda _: decoded(model, "?!", 5), 3, Checkpoint())
     assert rounds == []
 
 
@@ -320,7 +346,7 @@ def test_weights_stay_where_no_pair_can_be_held_out_for_tuning(pairs, reason):
     model = PhraseTransliterator(**QUICK, **PLAIN)
     with pytest.warns(CorpuscleWarning, match=f"the weights stay .*: {reason}"):
         model.fit(pairs)
-    assert model.weights_[4] == 0.5 and model.history_ == [] and model.lm_.provenance["sentences"] == 60
+    assert model.weights_[4] == 0.5 and model.history_ == [] and model.lm_.provenance_["sentences"] == 60
     assert model.transliterate(["a"])[0]
 
 
@@ -345,7 +371,7 @@ def test_development_pairs_are_not_learned(tmp_path):
 def test_the_held_out_tenth_is_learned_in_the_end_unless_told_otherwise():
     pairs = cipher(6, 300)
     models = [PhraseTransliterator(**QUICK, final_refit=refit).fit(pairs) for refit in (True, False)]
-    assert [model.lm_.provenance["sentences"] for model in models] == [300, 270]
+    assert [model.lm_.provenance_["sentences"] for model in models] == [300, 270]
 
 
 class StopAt(Checkpoint):
@@ -385,6 +411,31 @@ def test_a_model_file_gives_back_the_model(small, tmp_path):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
 
 
+def test_a_model_file_says_which_settings_were_given(small, tmp_path):
+    small.save(tmp_path / "m")
+    header, *_ = read_header(tmp_path / "m")
+    given = {name for name, (_, origin) in header["settings"].items() if origin == "given"}
+    assert given == {*QUICK, "lowercase"} and header["settings"]["beam"] == [10, "default"]
+    assert "workers" not in header["settings"]
+    loaded = corpuscle.load(tmp_path / "m")
+    assert loaded.settings == small.settings and loaded.origins == small.origins
+
+
+def test_a_second_fit_keeps_nothing_of_the_first(tmp_path):
+    first, second = cipher(1, 80), [Pair(source[::-1], targets) for source, targets in cipher(2, 60)]
+    learner = PhraseTransliterator(**QUICK, **PLAIN).fit(first, first[:20])
+    learner.transliterate(["abc"])
+    learner.fit(second).save(tmp_path / "again")
+    PhraseTransliterator(**QUICK, **PLAIN).fit(second).save(tmp_path / "new")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "new").read_bytes()
+
+
+def test_the_symmetrisations_are_those_of_the_aligners():
+    from corpuscle import align
+
+    assert (*align.SYMMETRISATIONS, "posterior") == SYMMETRISATIONS
+
+
 @pytest.mark.parametrize("settings", [{}, {"joint_order": 0}, {"joint_order": 0, "context": 0}])
 def test_damaged_model_files_are_refused_or_harmless(tmp_path, settings):
     path = tmp_path / "m"
@@ -404,16 +455,16 @@ def test_damaged_model_files_are_refused_or_harmless(tmp_path, settings):
 @pytest.mark.parametrize(
     "settings, reason",
     [
-        ({"max_phrase": 9}, "max_phrase is a number from 1 to 8"),
+        ({"max_phrase": 9}, "max_phrase is a whole number from 1 to 8; not 9"),
         ({"metric": "ter"}, "metric is one of likelihood, bleu, acc, fscore"),
         ({"aligner": "giza"}, "aligner is one of"),
-        ({"symmetrisation": "foo"}, "symmetrisation is one of forward, .*, posterior, not 'foo'"),
+        ({"symmetrise": "foo"}, "symmetrise is one of forward, .*, posterior; not 'foo'"),
         ({"units": "words"}, "units is one of"),
-        ({"beam": 0}, "beam is a number"),
-        ({"context": 9}, "context is a number from 0 to 8"),
-        ({"threshold": 0}, "threshold is a positive number"),
-        ({"threshold": float("inf")}, "threshold is a positive number"),
-        ({"threshold": 10**400}, "threshold is a positive number"),
+        ({"beam": 0}, "beam is a whole number"),
+        ({"context": 9}, "context is a whole number from 0 to 8"),
+        ({"threshold": 0}, "threshold is a number above 0"),
+        ({"threshold": float("inf")}, "threshold is a number above 0"),
+        ({"threshold": 10**400}, "threshold is a number above 0"),
         ({"references": "some"}, "references is one of"),
     ],
 )
@@ -447,4 +498,8 @@ def test_a_beam_of_one_and_of_thousands_work(small):
             small.weights_,
             Search(beam=beam),
         )
-        assert len(decoder.decode([list("abcd")], 5).scores) >= 1
+        with workers(1) as pool:
+            assert len(decoder.decode([list("abcd")], pool, 5).scores) >= 1
+        assert 1 <= len(small.transliterate(["abcd"], 5, beam=beam)[0]) <= 5
+    with pytest.raises(SettingError, match="beam is a whole number from 1 to 10,000; not 0"):
+        small.transliterate(["abcd"], beam=0)

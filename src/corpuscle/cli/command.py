@@ -180,7 +180,7 @@ _QUIET = ("quiet", "Results only: no progress, no messages.", "-q", "--quiet")
 _JSON = ("as_json", "Print one JSON object as the last line.", "--json")
 
 
-def _run(function: Function, **parameters: Any) -> None:
+def _run(function: Function, /, **parameters: Any) -> None:
     """Call a command and show what it returns."""
     progress.quiet(parameters.pop("quiet"))
     as_json = parameters.pop("as_json", False)

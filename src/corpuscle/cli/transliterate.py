@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from corpuscle.cli.common import (
-    Input,
-    Json,
-    ModelFile,
-    Output,
-    Quiet,
-    Resume,
-    Seed,
-    Workers,
-    check_model_output,
-    emit,
-    naming,
-)
+from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer
+from corpuscle.cli.common import check_model_output, check_output, load, naming
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
+    from corpuscle.text.pairs import Pair
     from corpuscle.transliterate import PhraseTransliterator
 
-__all__ = ["app"]
+__all__ = ["group"]
 
-app = typer.Typer(help="Transliteration: write names in another script.")
+group = task_group("transliterate")
 
-Pairs = Annotated[
-    str,
-    typer.Argument(metavar="PAIRS", help="Source, tab, accepted targets; or NEWS XML (.xml); - is stdin."),
-]
-Reverse = Annotated[bool, typer.Option("--reverse", help="The way back: from targets to sources.")]
-Beam = Annotated[
-    int | None, typer.Option("--beam", min=1, show_default="the model's", help="Hypotheses kept at each letter.")
-]
-Nbest = Annotated[int, typer.Option("--nbest", min=1, max=10_000, help="How many candidates of each name.")]
+reverse_way = option("reverse", "The way back: from targets to sources.", is_flag=True)
+other_beam = option(
+    "beam", "Hypotheses kept at each letter, instead of the model's.", metavar="N", type=click.IntRange(1, 10_000)
+)
 
 
-def _read(path: str, reverse: bool) -> list[Any]:
+def _read(path: str, reverse: bool) -> list[Pair]:
     from corpuscle.transliterate import read_names, reversed_pairs
 
     pairs = read_names(path)
@@ -50,89 +35,20 @@ def _read(path: str, reverse: bool) -> list[Any]:
     return reversed_pairs(pairs) if reverse else pairs
 
 
-def _load(path: str, workers: int | None, beam: int | None = None) -> PhraseTransliterator:
-    """A model of this task, and of no other."""
-    from corpuscle.model import read
-    from corpuscle.transliterate import PhraseTransliterator
-
-    model = PhraseTransliterator.from_container(read(path, PhraseTransliterator.KIND))
-    model.workers = workers
-    if beam is not None:
-        model.beam = beam
-    return model
-
-
-@app.command()
+@trainer(group)
+@argument("pairs")
+@output()
+@option("dev", "Tune weights on these pairs instead of a tenth of the input.", metavar="PAIRS")
+@reverse_way
+@resume
 def train(
-    pairs: Pairs,
-    output: Output,
-    method: Annotated[str, typer.Option("--method", help="phrase.")] = "phrase",
-    dev: Annotated[
-        str | None,
-        typer.Option("--dev", metavar="PAIRS", help="Tune weights on these pairs instead of a tenth of the input."),
-    ] = None,
-    reverse: Reverse = False,
-    metric: Annotated[
-        str, typer.Option("--metric", help="What tuning raises: likelihood, bleu, acc or fscore.")
-    ] = "likelihood",
-    tune: Annotated[bool, typer.Option("--tune/--no-tune", help="Tune the weights.")] = True,
-    final_refit: Annotated[
-        bool, typer.Option("--final-refit/--no-final-refit", help="After tuning learn from the held-out tenth too.")
-    ] = True,
-    aligner: Annotated[str, typer.Option("--aligner", help="joint, hmm, ibm1 or diagonal.")] = "joint",
-    symmetrisation: Annotated[
-        str, typer.Option("--symmetrisation", help="Of the two directions of hmm, ibm1 and diagonal.")
-    ] = "grow-diag-final-and",
-    heuristics: Annotated[
-        bool,
-        typer.Option("--heuristics/--no-heuristics", help="Links of hmm, ibm1, diagonal: none cross, no target free."),
-    ] = True,
-    iterations: Annotated[int, typer.Option("--iterations", help="Of the aligner.")] = 10,
-    max_phrase: Annotated[int, typer.Option("--max-phrase", help="Letters of the longest phrase, at most 8.")] = 7,
-    order: Annotated[int, typer.Option("--order", help="Order of the letter model of the target.")] = 8,
-    joint_order: Annotated[
-        int, typer.Option("--joint-order", help="Order of the joint model of both sides; 0: none.")
-    ] = 6,
-    context: Annotated[
-        int, typer.Option("--context", help="How many letters to either side the context model sees; 0: none.")
-    ] = 4,
-    beam: Annotated[int, typer.Option("--beam", help="Hypotheses kept at each letter.")] = 10,
-    threshold: Annotated[
-        float, typer.Option("--threshold", help="Hypotheses so much worse than the best are dropped.")
-    ] = 10.0,
-    table_limit: Annotated[int, typer.Option("--table-limit", help="Targets considered of each source phrase.")] = 20,
-    restarts: Annotated[
-        int, typer.Option("--restarts", help="Random starting points of tuning (not for likelihood).")
-    ] = 20,
-    rounds: Annotated[int, typer.Option("--rounds", help="At most so many rounds of tuning.")] = 10,
-    phrase_penalty: Annotated[bool, typer.Option("--phrase-penalty", help="Weigh the number of phrases too.")] = False,
-    references: Annotated[
-        str, typer.Option("--references", help="Learn from the first accepted target of a name, or from all.")
-    ] = "first",
-    units: Annotated[str, typer.Option("--units", help="What a letter is: characters or graphemes.")] = "characters",
-    lowercase: Annotated[bool, typer.Option("--lowercase/--keep-case", help="Lower-case both sides.")] = True,
-    resume: Resume = False,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Learn from names and their transliterations."""
+    model: PhraseTransliterator, pairs: str, output: str, dev: str | None, reverse: bool, resume: bool
+) -> Figures:
+    """Learn from names and their transliterations: source, tab, accepted targets; or NEWS XML (.xml)."""
     check_model_output(output)
     import time
 
-    from corpuscle.transliterate import FEATURES, METHODS
-
-    if method not in METHODS:
-        raise SettingError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
     begin = time.perf_counter()
-    model = METHODS[method](
-        aligner=aligner, symmetrisation=symmetrisation, heuristics=heuristics, iterations=iterations,
-        max_phrase=max_phrase, order=order, joint_order=joint_order, context=context, beam=beam, threshold=threshold,
-        table_limit=table_limit, tune=tune, metric=metric, restarts=restarts, rounds=rounds,
-        phrase_penalty=phrase_penalty, references=references, final_refit=final_refit, units=units,
-        lowercase=lowercase, seed=seed, workers=workers,
-    )  # fmt: skip
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
     if dev is not None and development is not None:
@@ -141,42 +57,47 @@ def train(
     with naming(pairs), model.checkpoint(names, development, output, resume) as checkpoint:
         model.fit(names, development, checkpoint)
         model.save(output)
-    weights = dict(zip(FEATURES, model.weights_.tolist(), strict=True))
-    result = {
-        "method": method, "pairs": len(names), "tuning_pairs": model.provenance_["tuning_pairs"],
-        "entries": len(model.table_), "metric": metric if tune else None, "rounds": len(model.history_),
-        "tuning_value": model.history_[-1].value if model.history_ else None, "weights": weights,
-        "seconds": time.perf_counter() - begin, "model": output,
-    }  # fmt: skip
-    tuned = f", {metric} {model.history_[-1].value:.4f} on the pairs it was tuned on" if model.history_ else ""
-    emit(result, as_json, f"{output}: {len(names):,} pairs, {len(model.table_):,} phrase pairs{tuned}")
+    value = model.history_[-1].value if model.history_ else None
+    figures = {
+        "method": "phrase",
+        "pairs": len(names),
+        "tuning_pairs": model.provenance_["tuning_pairs"],
+        "entries": len(model.table_),
+        "metric": model.metric if model.tune else None,
+        "rounds": len(model.history_),
+        "tuning_value": value,
+        "weights": _named(model),
+        "seconds": time.perf_counter() - begin,
+        "model": output,
+    }
+    tuned = "" if value is None else f", {model.metric} {value:.4f} on the pairs it was tuned on"
+    return Figures(figures, f"{output}: {len(names):,} pairs, {len(model.table_):,} phrase pairs{tuned}")
 
 
-@app.command()
-def apply(
-    model: ModelFile,
-    names: Input = "-",
-    output: Output = "-",
-    nbest: Annotated[
-        int | None, typer.Option("--nbest", min=1, max=10_000, help="Source, rank, target and score of so many.")
-    ] = None,
-    format: Annotated[str, typer.Option("--format", help="tsv, json (a line a name) or news (XML).")] = "tsv",
-    sum: Annotated[
-        bool, typer.Option("--sum", help="Add up the probabilities of all ways to write the same target.")
-    ] = False,
-    beam: Beam = None,
-    workers: Workers = None,
-    quiet: Quiet = False,
-) -> None:
+def _named(model: PhraseTransliterator) -> dict[str, float]:
+    """The weights of a model by their names."""
+    from corpuscle.transliterate import FEATURES
+
+    return dict(zip(FEATURES, model.weights_.tolist(), strict=True))
+
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("names", default="-")
+@output("-")
+@option("nbest", "Source, rank, target and score of so many.", metavar="N", type=click.IntRange(1, 10_000))
+@option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
+@option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
+@other_beam
+def apply(model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None) -> None:
     """Write names in the other script, one name a line."""
+    check_output(output)
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.transliterate import write_results
 
-    if format not in ("tsv", "json", "news"):
-        raise SettingError(f"the format is tsv, json or news, not {format!r}")
-    loaded = _load(model, workers, beam)
+    loaded = load(model, "transliterate")
     sources = [line for _, line in read_lines(names)]
-    found = loaded.transliterate(sources, nbest or 1, sum)
+    found = loaded.transliterate(sources, nbest or 1, sum, beam)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
         return
@@ -195,89 +116,98 @@ def apply(
                     out.write(f"{shown}\t0\t\t\n")
 
 
-@app.command()
+@command(group, work=True, seed=True)
+@argument("pairs")
+@argument("output", required=False)
+@option("model", "Apply this model first.", metavar="MODEL")
+@option("nbest", "How many candidates of each name.", metavar="N", type=click.IntRange(1, 10_000), default=20)
+@reverse_way
+@option(
+    "lowercase",
+    "Compare an OUTPUT in lower case (a model knows its own).",
+    "--lowercase/--no-lowercase",
+    default=True,
+)
+@other_beam
 def evaluate(
-    pairs: Pairs,
-    results: Annotated[
-        str | None, typer.Argument(metavar="[OUTPUT]", help="What apply wrote for the sources, in the same order.")
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Apply this model first.")] = None,
-    nbest: Nbest = 20,
-    reverse: Reverse = False,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase/--keep-case", help="Compare an OUTPUT in lower case (a model knows its own).")
-    ] = True,
-    beam: Beam = None,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """ACC, mean F-score, MRR and MAP_ref, as the NEWS shared tasks define them, with 95 % intervals."""
+    pairs: str,
+    output: str | None,
+    model: str | None,
+    nbest: int,
+    reverse: bool,
+    lowercase: bool,
+    beam: int | None,
+    seed: int,
+) -> Figures:
+    """ACC, mean F-score, MRR and MAP_ref, as the NEWS shared tasks define them, with 95 % intervals.
+
+    OUTPUT is what apply wrote for the sources of PAIRS, in the same order.
+    """
     from corpuscle.measure import news_measures
     from corpuscle.transliterate import read_results
     from corpuscle.transliterate.preparation import Spelling
 
-    if (results is None) == (model is None):
-        raise SettingError("give either an OUTPUT to measure or a --model to apply")
     gold = _read(pairs, reverse)
     shares: dict[str, float] = {}
-    if model is not None:
-        loaded = _load(model, workers, beam)
+    if model is not None and output is None:
+        loaded = load(model, "transliterate")
         spelling = loaded.spelling
-        ranked = loaded.transliterate([pair.source for pair in gold], nbest)
+        ranked = loaded.transliterate([pair.source for pair in gold], nbest, beam=beam)
         candidates = [[candidate.target for candidate in found] for found in ranked]
-        shares = dict(zip(("overlap_training", "overlap_tuning"), loaded.overlap(gold), strict=True))
-        for name, share in shares.items():
-            if share > 0.05:
-                warn(f"{share:.0%} of these names were in the model's {name[8:]} pairs")
-    else:
-        assert results is not None
+        shares = _overlap(loaded, gold)
+    elif output is not None and model is None:
         spelling = Spelling(lowercase=lowercase)
-        candidates = [[spelling.normal(target) for target in found] for found in read_results(results)]
+        candidates = [[spelling.normal(target) for target in found] for found in read_results(output)]
         if len(candidates) != len(gold):
-            raise InputError(results, None, f"{len(candidates)} names, but {pairs} has {len(gold)}")
+            raise InputError(output, None, f"{len(candidates)} names, but {pairs} has {len(gold)}")
+    else:
+        raise SettingError("give either an OUTPUT to measure or a --model to apply")
     references = [[spelling.normal(target) for target in pair.targets] for pair in gold]
-    result = news_measures(candidates, references, seed=seed)
-    figures = result.to_json() | shares
+    figures = news_measures(candidates, references, seed=seed).to_json() | shares
     lines = [
         f"{label}: {figures[name]:.4f} (95 % {figures[f'{name}_low']:.4f} to {figures[f'{name}_high']:.4f})"
         for name, label in (("acc", "ACC"), ("f_score", "mean F"), ("mrr", "MRR"), ("map_ref", "MAP_ref"))
     ]
-    emit(figures, as_json, "\n".join([*lines, f"{figures['names']:,} names"]))
+    return Figures(figures, "\n".join([*lines, f"{figures['names']:,} names"]))
 
 
-@app.command()
-def export(model: ModelFile, output: Output = "-", quiet: Quiet = False) -> None:
+def _overlap(model: Any, pairs: list[Pair]) -> dict[str, float]:
+    """How many of some names a model has seen before; a warning if that is more than a few."""
+    shares = dict(zip(("overlap_training", "overlap_tuning"), model.overlap(pairs), strict=True))
+    for name, share in shares.items():
+        if share > 0.05:
+            warn(f"{share:.0%} of these names were in the model's {name[8:]} pairs")
+    return shares
+
+
+@command(group, figures=False)
+@argument("model")
+@output("-")
+def export(model: str, output: str) -> None:
     """Write the phrase table in the text form of Moses."""
+    check_output(output)
     from corpuscle.text.files import write_atomically
 
-    loaded = _load(model, None)
+    loaded = load(model, "transliterate")
     with write_atomically(output, "w") as out:
         out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
 
 
-@app.command()
-def weights(
-    model: ModelFile,
-    set: Annotated[
-        str | None, typer.Option("--set", metavar="FILE", help="JSON with other weights, for the model in -o.")
-    ] = None,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="The changed model.")] = None,
-    quiet: Quiet = False,
-) -> None:
+@command(group)
+@argument("model")
+@option("set", "JSON with other weights, for the model in -o.", metavar="FILE")
+@option("output", "The changed model.", "-o", "--output", metavar="FILE")
+def weights(model: str, set: str | None, output: str | None) -> Figures:
     """Show the weights as JSON, or write a model with other ones."""
-    from corpuscle.transliterate import FEATURES
-
-    loaded = _load(model, None)
     if (set is None) != (output is None):
         raise SettingError("--set and -o belong together")
+    loaded = load(model, "transliterate")
     if set is None or output is None:
-        print(json.dumps(dict(zip(FEATURES, loaded.weights_.tolist(), strict=True))))
-        return
+        return Figures(_named(loaded), json.dumps(_named(loaded)))
     check_model_output(output)
     loaded.set_weights(_weights(set))
     loaded.save(output)
+    return Figures(_named(loaded), "")
 
 
 def _weights(path: str) -> list[float]:
@@ -297,19 +227,18 @@ def _weights(path: str) -> list[float]:
     return [float(given[name]) for name in FEATURES]
 
 
-@app.command()
-def draw(
-    model: ModelFile,
-    word: Annotated[str, typer.Argument(help="One word.")],
-    output: Output = "-",
-    nbest: Annotated[int, typer.Option("--nbest", min=1, max=30, help="How many ways to write it.")] = 5,
-    quiet: Quiet = False,
-) -> None:
+@command(group, figures=False)
+@argument("model")
+@argument("word")
+@output("-")
+@option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
+def draw(model: str, word: str, output: str, nbest: int) -> None:
     """Draw the best ways to write a word as a lattice of phrases (SVG)."""
+    check_output(output)
     from corpuscle.figures import phrase_lattice
     from corpuscle.text.files import write_atomically
 
-    found = _load(model, 1).derivations(word, nbest)
+    found = load(model, "transliterate").derivations(word, nbest)
     picture = phrase_lattice([(target, phrases) for (target, _), phrases in found], title=f"Ways to write {word}")
     with write_atomically(output, "w") as out:
         out.write(picture + "\n")

@@ -24,7 +24,7 @@ from corpuscle.transliterate import PhraseTransliterator
 __all__ = ["TRANSLITERATOR"]
 
 FILE = "models/names.model"
-SETTINGS = {"method": PhraseTransliterator.method, "candidates": 20}
+SETTINGS = {"method": "phrase", "candidates": 20}
 FEWEST_NAMES = 100
 """With fewer, nine tenths of nine tenths are too few to learn from."""
 

@@ -1,75 +1,32 @@
 """Transliteration: write names in another script, learned from a list of pairs.
 
 - ``PhraseTransliterator``: phrases of letters, n-gram models, tuned weights, ranked candidates;
+- ``Transliterator``: what every method can do;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
-- ``METHODS``: the classes by name; all of them are ``Transliterator``;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
 - ``reversed_pairs``: the way back.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
 """
 
-from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
-from corpuscle.transliterate.files import read_names, read_results, write_results
-from corpuscle.transliterate.greedy import LetterMap
-from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "FEATURES",
-    "METHODS",
-    "Candidate",
-    "LetterMap",
-    "PhraseTransliterator",
-    "Transliterator",
-    "read_names",
-    "read_results",
-    "reversed_pairs",
-    "warm",
-    "warm_defaults",
-    "write_results",
-]
+from corpuscle.lazy import contents
 
-METHODS = {"phrase": PhraseTransliterator}
-"""Method -> its class."""
+if TYPE_CHECKING:
+    from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
+    from corpuscle.transliterate.files import read_names, read_results, write_results
+    from corpuscle.transliterate.greedy import LetterMap
+    from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator
+    from corpuscle.transliterate.warming import warm, warm_defaults
 
-
-def warm() -> None:
-    """Compile every kernel of this task by running it on a few made-up names."""
-    _warm(("bleu", "fscore", "likelihood"))
-
-
-def warm_defaults() -> None:
-    """Compile what the default settings need."""
-    _warm(("likelihood",))
-
-
-def _warm(metrics: tuple[str, ...]) -> None:
-    import os
-    import tempfile
-    import warnings
-
-    import numpy as np
-
-    from corpuscle.errors import CorpuscleWarning
-    from corpuscle.measure import news_measures
-    from corpuscle.model import read
-    from corpuscle.random import Random
-    from corpuscle.text.alignments import Alignments
-    from corpuscle.text.pairs import Pair
-    from corpuscle.transliterate.links import repair
-
-    names = ["".join(Random(1, "warm", 0, i).choice("abc") for _ in range(3 + i % 3)) for i in range(60)]
-    pairs = [Pair(name, (name.replace("c", "ks"),)) for name in names]
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        warnings.simplefilter("ignore", CorpuscleWarning)
-        path = os.path.join(folder, "model")
-        for metric in metrics:
-            model = PhraseTransliterator(metric=metric, restarts=0, rounds=1, tuning_nbest=3).fit(pairs)
-        crossed = Alignments.from_pairs([[(0, 0)] for _ in range(len(model.bitext_))])
-        repair(crossed, model.bitext_)
-        model.save(path)
-        loaded = PhraseTransliterator.from_container(read(path))
-        loaded.transliterate(["abc"])
-        found = loaded.transliterate(["abc"], n_best=3, sum=True)
-        news_measures([[candidate.target for candidate in found[0]]], [["abks"]], draws=2)
-        assert np.isfinite(loaded.weights_).all()
+__all__, __getattr__ = contents(
+    __name__,
+    {
+        "base": "Candidate Transliterator reversed_pairs",
+        "files": "read_names read_results write_results",
+        "greedy": "LetterMap",
+        "phrase": "FEATURES PhraseTransliterator",
+        "warming": "warm warm_defaults",
+    },
+)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from os import PathLike
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
+from corpuscle.model import Model
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
+from corpuscle.transliterate.preparation import Spelling
 
 __all__ = ["Candidate", "Transliterator", "combined", "reversed_pairs"]
 
@@ -19,22 +23,35 @@ class Candidate(NamedTuple):
     score: float
 
 
-class Transliterator(Protocol):
+class Transliterator(Model, ABC):
     """Learns to write names in another script from examples."""
 
-    method: str
+    @property
+    @abstractmethod
+    def spelling(self) -> Spelling:
+        """How names become letters."""
 
+    @abstractmethod
     def fit(self, pairs: Sequence[Pair], dev: Sequence[Pair] | None = None) -> Self:
         """Learn from names and their accepted targets; tune on ``dev``, or on a seeded tenth of the pairs."""
-        ...
 
+    @abstractmethod
     def transliterate(self, names: Iterable[str], n_best: int = 1) -> list[list[Candidate]]:
         """The best ways to write each name, best first."""
-        ...
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a model file."""
-        ...
+    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
+        """The shares of names that were in the training and in the tuning pairs."""
+        if not len(pairs):
+            return 0.0, 0.0
+        names = self._names(pairs)
+        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
+
+    def _remember(self, pairs: Iterable[Pair], tuning: Iterable[Pair]) -> None:
+        """Keep hashes of the source names, to report overlap."""
+        self.items_, self.tuning_items_ = item_hashes(self._names(pairs)), item_hashes(self._names(tuning))
+
+    def _names(self, pairs: Iterable[Pair]) -> Corpus:
+        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
 
 
 def combined(words: Sequence[Sequence[Candidate]], n_best: int) -> list[Candidate]:

@@ -1,4 +1,4 @@
-"""A phrase table, a language model and weights, ready to rewrite words; many words at a time on several threads."""
+"""A phrase table, a language model and weights, ready to rewrite words; many words at a time, by several workers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.lm import NgramModel
-from corpuscle.scale import chunks_of, workers
+from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, decode
+from corpuscle.transliterate.kernels.stacks import Options
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.table import PhraseTable
 
@@ -58,6 +59,28 @@ class Found(NamedTuple):
         return ["".join(letters[a:b]) for a, b in pairwise(starts)]
 
 
+class Words(NamedTuple):
+    """Some words as the kernel wants them: symbols (int32), where each word begins (int64), and what stands for a
+    symbol that the table does not cover (int32)."""
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    copies: np.ndarray
+
+
+class Problem(NamedTuple):
+    """What is the same for all words."""
+
+    options: Options
+    models: Models
+    limits: Limits
+
+
+def rewrite(words: Words, problem: Problem) -> Derivations:
+    """The best rewritings of some words."""
+    return decode(*problem, *words, 0, len(words.starts) - 1)
+
+
 class Decoder:
     """Rewrites words. ``weights`` are those of the four table features, the language model of the target, the joint
     model of both sides, the model of pieces in their context, and the number of phrases."""
@@ -84,12 +107,13 @@ class Decoder:
         return corpus, np.where(copies >= FIRST, copies, UNKNOWN).astype(np.int32)
 
     def decode(
-        self, words: list[list[str]], n_best: int = 1, distinct: bool = True, threads: int | None = None
+        self, words: list[list[str]], pool: Workers, n_best: int = 1, distinct: bool = True, beam: int | None = None
     ) -> Found:
-        """The best rewritings of some words, each a list of letters."""
+        """The best rewritings of some words, each a list of letters; ``beam``: another one than the search has."""
         corpus, copies = self.encode(words)
+        beam = beam or self.search.beam
         limits = Limits(
-            self.search.beam,
+            beam,
             self.search.threshold,
             self._longest(),
             n_best,
@@ -103,16 +127,13 @@ class Decoder:
             self.joint.initial_state,
             END,
         )
-        bounds = chunks_of(corpus.lengths * self.search.beam, max(_WORK, self.search.beam)).tolist()
-
-        def work(chunk: tuple[int, int]) -> Derivations:
-            return decode(
-                self.options, self.models, limits, corpus.tokens, corpus.sentence_starts, copies, chunk[0], chunk[1]
-            )
-
-        with workers(threads) as pool:
-            parts = list(pool.scatter(list(pairwise(bounds))).map(work))
-        return self._found(parts)
+        chunks = []
+        for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
+            starts = corpus.sentence_starts[first : last + 1]
+            inside = slice(starts[0], starts[-1])
+            chunks.append(Words(corpus.tokens[inside], starts - starts[0], copies[inside]))
+        problem = Problem(self.options, self.models, limits)
+        return self._found(list(pool.scatter(chunks).map(rewrite, problem)))
 
     def _longest(self) -> int:
         """How deep the trie of source phrases is."""

@@ -65,7 +65,7 @@ def _check(loaded: Container) -> None:
     """What the kernels rely on and the declarations cannot say."""
     from corpuscle.transliterate.phrase import PhraseTransliterator
 
-    PhraseTransliterator.from_settings(loaded.settings)
+    context = PhraseTransliterator.restored(loaded.described).context > 0
     arrays, extra = loaded.arrays, loaded.extra
     if type(extra.get("joint")) is not bool:
         raise ValueError("it does not say whether it has a joint model")
@@ -90,12 +90,12 @@ def _check(loaded: Container) -> None:
     for component, size in types:
         if len(loaded.component(component).arrays["vocab/counts"]) != extra.get(size, -4) + 3:
             raise ValueError(f"the table and its component {component!r} have different symbols")
-    _check_pieces(loaded)
+    _check_pieces(loaded, context)
 
 
-def _check_pieces(loaded: Container) -> None:
+def _check_pieces(loaded: Container, context: bool) -> None:
     """Pieces are there for the joint model, or for that of pieces in their context, whose weights a hash finds."""
-    arrays, context = loaded.arrays, loaded.settings["context"] > 0
+    arrays = loaded.arrays
     if len(arrays["context"]) != (WEIGHTS if context else 0):
         raise ValueError(f"{len(arrays['context'])} weights of the context")
     if len(arrays["pieces/counts"]) != (loaded.extra["unit_types"] + 3 if context else 0):

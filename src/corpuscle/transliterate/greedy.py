@@ -7,24 +7,25 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Self
 
+from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import Pair
 from corpuscle.transliterate.base import Candidate
 from corpuscle.transliterate.links import align_letters
-from corpuscle.transliterate.preparation import Spelling, prepare
+from corpuscle.transliterate.preparation import prepare
+from corpuscle.transliterate.settings import LetterSettings
 
 __all__ = ["LetterMap"]
 
 
-class LetterMap:
+class LetterMap(LetterSettings):
     """A map from source letters to target strings, after an alignment that leaves no target letter out.
 
     Learned: ``map_``, a dict. An unseen letter is left out.
     """
 
-    def __init__(self, aligner: str = "joint", units: str = "characters", lowercase: bool = True):
-        self.aligner, self.spelling = aligner, Spelling(units, lowercase)
+    map_: dict[str, str] = learned()
 
     def fit(self, pairs: Sequence[Pair]) -> Self:
         """Count what is linked to each letter; the most frequent string wins, of equally frequent ones the first."""

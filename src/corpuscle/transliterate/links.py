@@ -18,9 +18,7 @@ from corpuscle.transliterate.kernels import joint
 from corpuscle.transliterate.kernels.phrases import attach_targets, uncross
 from corpuscle.transliterate.table import letter_weights
 
-__all__ = ["ALIGNERS", "align_letters", "repair"]
-
-ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
+__all__ = ["align_letters", "repair"]
 
 SHAPE_PRIOR = np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01])
 """How much of the probability each shape of ``joint.SHAPES`` has before EM: letters seldom vanish."""
@@ -30,11 +28,11 @@ def align_letters(
     bitext: Bitext,
     aligner: str = "joint",
     iterations: int = 10,
-    symmetrisation: str = "grow-diag-final-and",
+    symmetrise: str = "grow-diag-final-and",
     heuristics: bool = True,
     workers: int | None = None,
 ) -> Alignments:
-    """Align the letters of name pairs. ``symmetrisation`` and ``heuristics`` do not concern the joint aligner."""
+    """Align the letters of name pairs. ``symmetrise`` and ``heuristics`` do not concern the joint aligner."""
     if aligner == "joint":
         source, target = bitext.source, bitext.target
         grid = joint.grid(
@@ -44,7 +42,7 @@ def align_letters(
         return _attached(*joint.links(grid, probability), bitext)
     from corpuscle.align import align_pairs
 
-    settings: dict[str, Any] = {"symmetrise": symmetrisation, "iterations": iterations, "workers": workers}
+    settings: dict[str, Any] = {"symmetrise": symmetrise, "iterations": iterations, "workers": workers}
     found = align_pairs(bitext, method=aligner, **settings).sorted()
     return repair(found, bitext) if heuristics else found
 

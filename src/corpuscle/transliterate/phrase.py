@@ -9,39 +9,38 @@ joint model is that of Bisani and Ney (2008), as one more feature.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import NgramModel
-from corpuscle.model import Container, save
+from corpuscle.model import Container, Kind, Part
 from corpuscle.random import Random
-from corpuscle.scale import default_workers
+from corpuscle.scale import workers
+from corpuscle.settings import learned
+from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.transliterate.base import Candidate, combined
+from corpuscle.transliterate.base import Candidate, Transliterator, combined
 from corpuscle.transliterate.context import Context
 from corpuscle.transliterate.decoding import Decoder, Found, Search
 from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from, table_from
-from corpuscle.transliterate.links import ALIGNERS, align_letters
-from corpuscle.transliterate.preparation import Prepared, Spelling, WordPair, merged, prepare
-from corpuscle.transliterate.table import build_table
-from corpuscle.transliterate.tuning import METRICS, Round, Tuner
+from corpuscle.transliterate.links import align_letters
+from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
+from corpuscle.transliterate.settings import PhraseSettings
+from corpuscle.transliterate.table import PhraseTable, build_table
+from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__ = ["FEATURES", "FEWEST", "PhraseTransliterator"]
 
@@ -55,93 +54,24 @@ DERIVATIONS = 200
 """So many rewritings are added up by their output where ``sum`` is asked for."""
 
 
-@dataclass(eq=False)
-class PhraseTransliterator:
+class PhraseTransliterator(PhraseSettings, Transliterator):
     """Learns to write names in another script, phrase by phrase.
 
-    - ``aligner``: ``joint``, or one of the aligners of sentences with ``symmetrisation`` and, if ``heuristics``, links
-      that do not cross and reach every target letter; ``iterations`` of its training;
-    - ``max_phrase``: letters of the longest phrase (1 to 8); ``order``, ``joint_order``: of the letter model and of the
-      joint model (0: none); ``context``: how many letters to either side the context model looks (0: none);
-    - ``beam``, ``threshold``, ``table_limit``: how many hypotheses, how much worse than the best, how many targets of a
-      source phrase the search keeps;
-    - ``tune``: find weights (else the start weights stay); ``metric``: what they should raise, the ``likelihood`` of
-      accepted targets, ``bleu`` (of letters), ``acc`` or ``fscore``; ``restarts``, ``rounds``, ``tuning_nbest``: random
-      starts (not for ``likelihood``), rounds and candidates of tuning;
-    - ``phrase_penalty``: also weigh the number of phrases;
-    - ``references``: learn from the ``first`` accepted target of a name, or from ``all``, sharing its weight;
-    - ``final_refit``: after tuning on a part of the pairs learn the tables again from all of them;
-    - ``units``: ``characters`` or ``graphemes``; ``lowercase``: both sides.
-
     Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``context_``, ``source_vocab_``, ``weights_`` (8,),
-    ``history_``.
+    ``history_``; and from ``fit`` on, but not in the file, the names and their links, ``bitext_`` and ``alignments_``.
     """
 
-    method = "phrase"
-    KIND = KIND
+    KIND: ClassVar[Kind] = KIND
 
-    aligner: str = "joint"
-    symmetrisation: str = "grow-diag-final-and"
-    heuristics: bool = True
-    iterations: int = 10
-    max_phrase: int = 7
-    order: int = 8
-    joint_order: int = 6
-    context: int = 4
-    beam: int = 10
-    threshold: float = 10.0
-    table_limit: int = 20
-    tune: bool = True
-    metric: str = "likelihood"
-    restarts: int = 20
-    rounds: int = 10
-    tuning_nbest: int = 100
-    phrase_penalty: bool = False
-    references: str = "first"
-    final_refit: bool = True
-    units: str = "characters"
-    lowercase: bool = True
-    seed: int = 1
-    workers: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, low, high in (
-            ("iterations", 1, 1000),
-            ("max_phrase", 1, 8),
-            ("order", 1, 20),
-            ("joint_order", 0, 20),
-            ("context", 0, 8),
-            ("beam", 1, 10_000),
-            ("table_limit", 1, 10_000),
-            ("restarts", 0, 10_000),
-            ("rounds", 1, 1000),
-            ("tuning_nbest", 2, 10_000),
-            ("seed", 0, 2**63 - 1),
-        ):
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise SettingError(f"{name} is a number from {low} to {high}, not {value!r}")
-        for name, allowed in (
-            ("aligner", ALIGNERS),
-            ("metric", METRICS),
-            ("references", ("first", "all")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise SettingError(f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
-        if self.symmetrisation != type(self).symmetrisation:  # the default must not cost an import
-            from corpuscle.align import SYMMETRISATIONS
-
-            ways = (*SYMMETRISATIONS, "posterior")
-            if self.symmetrisation not in ways:
-                raise SettingError(f"symmetrisation is one of {', '.join(ways)}, not {self.symmetrisation!r}")
-        for name in "heuristics", "tune", "phrase_penalty", "final_refit", "lowercase":
-            if type(getattr(self, name)) is not bool:
-                raise SettingError(f"{name} is true or false, not {getattr(self, name)!r}")
-        if type(self.threshold) not in (int, float) or not 0 < self.threshold <= sys.float_info.max:
-            raise SettingError(f"threshold is a positive number, not {self.threshold!r}")
-        if self.workers is not None and self.workers < 1:
-            raise SettingError(f"there must be at least one worker, not {self.workers}")
-        self.spelling = Spelling(self.units, self.lowercase)
+    table_: PhraseTable = learned()
+    lm_: NgramModel = learned()
+    joint_: NgramModel | None = learned()
+    context_: Context = learned()
+    source_vocab_: Vocab = learned()
+    weights_: np.ndarray = learned()
+    history_: list[Round] = learned()
+    bitext_: Bitext = learned()
+    alignments_: Alignments = learned()
 
     # ---- learning
 
@@ -161,23 +91,21 @@ class PhraseTransliterator:
         if dev is not None:
             self.check_development(dev)
         training, tuning = self._divided(pairs) if self.tune and dev is None else (pairs, list(dev or ()))
+        self.__dict__.pop("decoder", None)
         self.weights_ = start_weights(self.joint_order > 0, self.context > 0)
-        self.history_: list[Round] = []
+        self.history_ = []
         self._learn(training)
         if self.tune:
             self._tune(tuning, checkpoint or Checkpoint())
             if dev is None and self.final_refit:
                 self._learn(pairs)
-        self.items_ = self._hashes(pairs)
-        self.tuning_items_ = self._hashes(tuning)
+        self._remember(pairs, tuning)
         self.provenance_ = {
             "pairs": len(pairs),
             "tuning_pairs": len(tuning),
             "entries": len(self.table_),
             "signature": self.signature(pairs, dev),
         }
-        self.settings_ = self._settings()
-        self.__dict__.pop("decoder", None)
         return self
 
     def check_development(self, dev: Sequence[Pair]) -> None:
@@ -194,8 +122,7 @@ class PhraseTransliterator:
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, path: str | PathLike[str], resume: bool = False
     ) -> Checkpoint:
         """Where ``fit`` keeps the rounds of tuning while it learns the model ``path``."""
-        settings = {name: value for name, (value, _) in self._settings().items()}
-        return Checkpoint(path, PARTIAL, settings, self.signature(pairs, dev), resume=resume)
+        return Checkpoint(path, PARTIAL, self.settings, self.signature(pairs, dev), resume=resume)
 
     @staticmethod
     def signature(pairs: Sequence[Pair], dev: Sequence[Pair] | None) -> str:
@@ -207,13 +134,6 @@ class PhraseTransliterator:
             digest.update(b"\0")
         return digest.hexdigest()
 
-    def _settings(self) -> dict[str, tuple[Any, str]]:
-        """Every setting that the result depends on, with its origin."""
-        fields = [field for field in dataclasses.fields(self) if field.name != "workers"]
-        values = {field.name: getattr(self, field.name) for field in fields}
-        origins = {field.name: "default" if values[field.name] == field.default else "given" for field in fields}
-        return {name: (value, origins[name]) for name, value in values.items()}
-
     def _divided(self, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
         """A seeded tenth aside, so that no source is on both sides; a single source stays for training."""
         names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
@@ -224,20 +144,6 @@ class PhraseTransliterator:
             [pair for pair, out in zip(pairs, inside, strict=True) if not out],
             [pair for pair, out in zip(pairs, inside, strict=True) if out],
         )
-
-    def _hashes(self, pairs: Iterable[Pair]) -> np.ndarray:
-        """Hashes of source names, to report overlap."""
-        return item_hashes(self._names(pairs))
-
-    def _names(self, pairs: Iterable[Pair]) -> Corpus:
-        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
-
-    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
-        """The shares of names that were in the training and in the tuning pairs."""
-        if not len(pairs):
-            return 0.0, 0.0
-        names = self._names(pairs)
-        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
 
     def _learn(self, pairs: Sequence[Pair]) -> None:
         """Links, phrase table and both n-gram models."""
@@ -255,7 +161,7 @@ class PhraseTransliterator:
             Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
         )
         alignments = align_letters(
-            bitext, self.aligner, self.iterations, self.symmetrisation, self.heuristics, self.workers
+            bitext, self.aligner, self.iterations, self.symmetrise, self.heuristics, self.workers
         )
         self.alignments_, self.bitext_ = alignments, bitext
         names = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
@@ -282,13 +188,13 @@ class PhraseTransliterator:
         letters = [self.spelling.symbols(source) for source, _ in words]
         free = np.array([True] * 5 + [self.joint_order > 0, self.context > 0, self.phrase_penalty])
         references = [[self.spelling.symbols(target) for target in targets] for _, targets in words]
-        threads = self.workers or default_workers()
-        tuner = Tuner(references, self.lm_.vocab_, self.metric, free, self.restarts, self.seed, threads)
 
         def decode(weights: np.ndarray) -> Found:
-            return self._decoder(weights).decode(letters, self.tuning_nbest, threads=self.workers)
+            return self._decoder(weights).decode(letters, pool, self.tuning_nbest)
 
-        self.history_ = tuner.run(self.weights_, decode, self.rounds, checkpoint)
+        with workers(self.workers, self.cluster) as pool:
+            tuner = Tuner(references, self.lm_.vocab_, self.metric, free, self.restarts, self.seed, pool)
+            self.history_ = tuner.run(self.weights_, decode, self.rounds, checkpoint)
         if self.history_:
             self.weights_ = self.history_[-1].weights
 
@@ -304,21 +210,27 @@ class PhraseTransliterator:
         """The decoder under the learned weights."""
         return self._decoder(self.weights_)
 
-    def transliterate(self, names: Iterable[str], n_best: int = 1, sum: bool = False) -> list[list[Candidate]]:
+    def transliterate(
+        self, names: Iterable[str], n_best: int = 1, sum: bool = False, beam: int | None = None
+    ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none.
 
         ``sum``: the score of a string adds up the probabilities of its rewritings, among the best 200 of each word.
+        ``beam``: another one than the model was tuned with.
         """
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
+        if beam is not None:
+            beam = self.SETTINGS["beam"].checked(beam)
         split = [self.spelling.normal(name).split() for name in names]
         words = list(dict.fromkeys(word for name in split for word in name))
-        ranked = dict(zip(words, self._ranked(words, n_best, sum), strict=True))
+        ranked = dict(zip(words, self._ranked(words, n_best, sum, beam), strict=True))
         return [combined([ranked[word] for word in name], n_best) for name in split]
 
-    def _ranked(self, words: list[str], n_best: int, sum: bool) -> list[list[Candidate]]:
+    def _ranked(self, words: list[str], n_best: int, sum: bool, beam: int | None) -> list[list[Candidate]]:
         letters = [self.spelling.symbols(word) for word in words]
-        found = self.decoder.decode(letters, DERIVATIONS if sum else n_best, not sum, threads=self.workers)
+        with workers(self.workers, self.cluster) as pool:
+            found = self.decoder.decode(letters, pool, DERIVATIONS if sum else n_best, not sum, beam)
         strings, scores, starts = found.strings(self.lm_.vocab_), found.scores.tolist(), found.starts.tolist()
         lists = []
         for first, last in pairwise(starts):
@@ -332,7 +244,8 @@ class PhraseTransliterator:
         if not normal or " " in normal:
             raise SettingError(f"one word is needed, not {word!r}")
         symbols = self.spelling.symbols(normal)
-        found = self.decoder.decode([symbols], n_best, threads=1)
+        with workers(1) as pool:
+            found = self.decoder.decode([symbols], pool, n_best)
         strings, letters = found.strings(self.lm_.vocab_), self.lm_.vocab_.decode(found.targets)
         result = []
         for c, string in enumerate(strings):
@@ -345,42 +258,26 @@ class PhraseTransliterator:
 
     # ---- keeping
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a model file, which contains the two n-gram models."""
-        components = {"lm": self.lm_.part()} | ({} if self.joint_ is None else {"joint": self.joint_.part()})
-        save(
-            path,
-            self.KIND,
-            arrays_of(self.table_, self.source_vocab_, self.context_, self.weights_, self.history_)
-            | {"items/training": self.items_, "items/tuning": self.tuning_items_},
-            settings=self.settings_,
-            provenance=self.provenance_,
-            extra={
-                "roots": int(self.table_.trie.roots),
-                "target_types": len(self.lm_.vocab_) - 3,
-                "unit_types": self._piece_types(),
-                "joint": self.joint_ is not None,
-            },
-            components=components,
-        )
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return arrays_of(self.table_, self.source_vocab_, self.context_, self.weights_, self.history_)
+
+    def _extra(self) -> dict[str, Any]:
+        return {
+            "roots": int(self.table_.trie.roots),
+            "target_types": len(self.lm_.vocab_) - 3,
+            "unit_types": self._piece_types(),
+            "joint": self.joint_ is not None,
+        }
+
+    def _components(self) -> dict[str, Part]:
+        return {"lm": self.lm_.part()} | ({} if self.joint_ is None else {"joint": self.joint_.part()})
 
     def _piece_types(self) -> int:
         """How many different pieces there are, 0 if no model needs them."""
         pieces = len(self.context_.counts) if self.joint_ is None else len(self.joint_.vocab_)
         return max(0, pieces - FIRST)
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> PhraseTransliterator:
-        """A transliterator with the settings of a model file; an error if they make no sense."""
-        known = {field.name for field in dataclasses.fields(cls)} - {"workers"}
-        if settings.keys() != known:
-            raise SettingError("the settings are not those of a transliterator")
-        return cls(**settings)
-
-    @classmethod
-    def from_container(cls, loaded: Container) -> PhraseTransliterator:
-        """The model of a file that has been read and validated."""
-        self = cls.from_settings(loaded.settings)
+    def _restore(self, loaded: Container) -> None:
         arrays = loaded.arrays
         self.table_ = table_from(arrays, loaded.extra["roots"])
         self.lm_ = NgramModel.from_container(loaded.component("lm"))
@@ -388,11 +285,6 @@ class PhraseTransliterator:
         self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
         self.context_ = Context.from_arrays(arrays, self.context, len(self.source_vocab_))
         self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
-        nothing = np.empty(0, np.uint64)
-        self.items_, self.tuning_items_ = (arrays.get(f"items/{name}", nothing) for name in ("training", "tuning"))
-        self.settings_ = {name: (value, loaded.origins[name]) for name, value in loaded.settings.items()}
-        self.provenance_ = dict(loaded.provenance)
-        return self
 
     def set_weights(self, weights: Sequence[float]) -> None:
         """Put other weights in the place of the learned ones."""

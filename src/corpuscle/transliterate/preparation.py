@@ -12,13 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from corpuscle.errors import SettingError
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair
 
-__all__ = ["RATIO", "UNITS", "Prepared", "Spelling", "WordPair", "prepare"]
+__all__ = ["RATIO", "Prepared", "Spelling", "WordPair", "prepare"]
 
-UNITS = ("characters", "graphemes")
 RATIO = 9
 """A pair one side of which is longer than this many times the other is a mistake."""
 
@@ -29,10 +27,6 @@ class Spelling:
 
     units: str = "characters"
     lowercase: bool = True
-
-    def __post_init__(self) -> None:
-        if self.units not in UNITS:
-            raise SettingError(f"units is one of {', '.join(UNITS)}, not {self.units!r}")
 
     def normal(self, name: str) -> str:
         """A name as it is compared: words with single spaces between them.

@@ -13,14 +13,13 @@ from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.measure.kernels.overlaps import bleu_statistics, f_statistics
 from corpuscle.random import Random
-from corpuscle.scale import workers
+from corpuscle.scale import Workers
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.decoding import Found
 
-__all__ = ["METRICS", "Round", "Tuner", "normalised"]
+__all__ = ["Round", "Tuner", "normalised"]
 
-METRICS = ("likelihood", "bleu", "acc", "fscore")
 GAIN = 1e-4
 """Another round must gain at least so much."""
 
@@ -39,13 +38,32 @@ def normalised(weights: np.ndarray) -> np.ndarray:
     return weights / size if size > 0 else weights
 
 
+class Climb(NamedTuple):
+    """What every climb of a round has in common: candidates, the present weights, the figure to raise (see ``mert``),
+    the seed and the number of the round."""
+
+    pools: mert.Pools
+    weights: np.ndarray
+    figure: int
+    seed: int
+    iteration: int
+
+
+def climb(number: int, shared: Climb) -> tuple[float, np.ndarray]:
+    """The best value and weights from the present weights (number 0) or from a random point on."""
+    random = Random(shared.seed, "transliterate/mert", shared.iteration, number)
+    start = shared.weights if number == 0 else np.array([random.uniform() for _ in range(len(shared.weights))])
+    return mert.climb(shared.pools, start, shared.figure, random)
+
+
 class Tuner(Learner):
     """Finds weights for development words with accepted targets.
 
     - ``references``: for each word its accepted targets, each a list of letters;
     - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters, accuracy, or mean F-score, which
       have no slope and are raised by line searches from several points;
-    - ``free``: which weights may change, bool (k,); ``restarts``: how many random starting points a round has.
+    - ``free``: which weights may change, bool (k,); ``restarts``: how many random starting points a round has;
+      ``pool``: who climbs from them.
     """
 
     def __init__(
@@ -56,9 +74,9 @@ class Tuner(Learner):
         free: np.ndarray,
         restarts: int,
         seed: int,
-        threads: int,
+        pool: Workers,
     ):
-        self.metric, self.free, self.restarts, self.seed, self.threads = metric, free, restarts, seed, threads
+        self.metric, self.free, self.restarts, self.seed, self.pool = metric, free, restarts, seed, pool
         flat = [reference for accepted in references for reference in accepted]
         # Letters that the model cannot write get numbers of their own, so that they match nothing.
         strange: dict[str, int] = {}
@@ -114,21 +132,15 @@ class Tuner(Learner):
 
     def optimise(self, weights: np.ndarray, iteration: int) -> tuple[float, np.ndarray]:
         """The best weights for the pools that a climb from the present or from a random point finds."""
-        pools, k = self.pools(), int(self.free.sum())
+        pools = self.pools()
         result = np.zeros(len(self.free))
         if self.metric == "likelihood":
             logs = np.arange(len(self.free)) < len(self.free) - 1  # the last one is the number of phrases
             value, result[self.free] = likelihood.maximise(pools, weights[self.free], logs[self.free])
             return value, result
         figure = mert.BLEU if self.metric == "bleu" else mert.SHARE
-
-        def attempt(number: int) -> tuple[float, np.ndarray]:
-            random = Random(self.seed, "transliterate/mert", iteration, number)
-            start = weights[self.free] if number == 0 else np.array([random.uniform() for _ in range(k)])
-            return mert.climb(pools, start, figure, random)
-
-        with workers(self.threads) as pool:
-            attempts = list(pool.scatter(range(self.restarts + 1)).map(attempt))
+        shared = Climb(pools, weights[self.free], figure, self.seed, iteration)
+        attempts = self.pool.scatter(range(self.restarts + 1)).map(climb, shared)
         value, best = max(attempts, key=lambda found: found[0])
         result[self.free] = normalised(best)
         return value, result

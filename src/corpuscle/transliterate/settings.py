@@ -1,0 +1,72 @@
+"""The settings of transliterators."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from corpuscle.settings import Parallel, Seeded, Settings, setting
+
+if TYPE_CHECKING:
+    from corpuscle.transliterate.preparation import Spelling
+
+__all__ = ["ALIGNERS", "METRICS", "SYMMETRISATIONS", "LetterSettings", "PhraseSettings"]
+
+ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
+METRICS = ("likelihood", "bleu", "acc", "fscore")
+SYMMETRISATIONS = (
+    "forward",
+    "backward",
+    "intersection",
+    "union",
+    "grow",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+    "posterior",
+)
+"""What ``corpuscle.align`` can do with links of two directions."""
+
+
+class LetterSettings(Settings):
+    """Settings of everything that learns from pairs of names: what their letters are, and which belong together."""
+
+    units: str = setting("What a letter is.", default="characters", choices=("characters", "graphemes"))
+    lowercase: bool = setting("Lower-case both sides.", default=True)
+    aligner: str = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """How names become letters."""
+        from corpuscle.transliterate.preparation import Spelling
+
+        return Spelling(self.units, self.lowercase)
+
+
+class PhraseSettings(LetterSettings, Seeded, Parallel):
+    """Settings of the system of phrases."""
+
+    symmetrise: str = setting(
+        "How the aligners hmm, ibm1 and diagonal join their two directions.",
+        default="grow-diag-final-and",
+        choices=SYMMETRISATIONS,
+    )
+    heuristics: bool = setting("Links of hmm, ibm1 and diagonal: none cross, no target is left out.", default=True)
+    iterations: int = setting("Rounds of training of the aligner.", default=10, low=1, high=1000)
+    max_phrase: int = setting("Letters of the longest phrase.", default=7, low=1, high=8)
+    order: int = setting("Order of the letter model of the target.", default=8, low=1, high=20)
+    joint_order: int = setting("Order of the joint model of both sides; 0: none.", default=6, low=0, high=20)
+    context: int = setting("How many letters to either side the context model sees; 0: none.", default=4, low=0, high=8)
+    beam: int = setting("Hypotheses kept at each letter.", default=10, low=1, high=10_000)
+    threshold: float = setting("Hypotheses so much worse than the best are dropped.", default=10.0, above=0.0)
+    table_limit: int = setting("Targets considered of each source phrase.", default=20, low=1, high=10_000)
+    tune: bool = setting("Tune the weights.", default=True)
+    metric: str = setting("What tuning raises.", default="likelihood", choices=METRICS)
+    restarts: int = setting("Random starting points of tuning (not for likelihood).", default=20, low=0, high=10_000)
+    rounds: int = setting("At most so many rounds of tuning.", default=10, low=1, high=1000)
+    tuning_nbest: int = setting("Candidates of each word in a round of tuning.", default=100, low=2, high=10_000)
+    phrase_penalty: bool = setting("Weigh the number of phrases too.", default=False)
+    references: str = setting(
+        "Learn from the first accepted target of a name, or from all.", default="first", choices=("first", "all")
+    )
+    final_refit: bool = setting("After tuning learn from the held-out tenth too.", default=True)
