@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["COMMANDS", "KINDS", "TASKS", "Command", "Method", "Task", "find"]
+__all__ = ["COMMANDS", "TASKS", "Command", "Method", "Task", "find", "home_of"]
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,10 @@ COMMANDS: dict[str, Command] = {
     ),
 }
 
-KINDS: dict[str, str] = {kind: place for task in TASKS.values() for kind, place in task.kinds.items()}
-"""Kind of model file -> its class."""
+
+def home_of(kind: str) -> str | None:
+    """The class of a kind of model file, if there is such a kind."""
+    return next((task.kinds[kind] for task in TASKS.values() if kind in task.kinds), None)
 
 
 def find(place: str) -> Any:

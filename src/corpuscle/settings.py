@@ -139,7 +139,7 @@ class Setting:
                 return tuple(self.type(item) for item in text.split(",")) if text else ()
             return self.type(text)
         except ValueError:
-            raise SettingError(f"{option_of(self.name)} is {self.expected()}; not {text!r}") from None
+            raise SettingError(f"{self.name} is {self.expected()}; not {text!r}") from None
 
     def default_text(self) -> str:
         """What help and tables show as the default; empty if there is nothing to show."""
@@ -289,11 +289,15 @@ class Settings:
         return type(self)(**(given | changes))
 
     @classmethod
-    def restored(cls, described: Mapping[str, tuple[Any, str]], **runtime: Any) -> Self:
-        """A learner with settings that were read from a file, see ``described``; a wrong one is a ``SettingError``."""
+    def restored(cls, described: Mapping[str, tuple[Any, str]]) -> Self:
+        """A learner with settings that were read from a file, see ``described``; a wrong one is a ``SettingError``, and
+        so is one that says how or where work is done, which is not for a file to decide."""
+        for name in described:
+            if name in cls.SETTINGS and cls.SETTINGS[name].runtime:
+                raise SettingError(f"{name} cannot come from a file")
         self = cls.__new__(cls)
         values = {name: value for name, (value, _) in described.items()}
-        self._begin(values | runtime, {name: origin for name, (_, origin) in described.items()})
+        self._begin(values, {name: origin for name, (_, origin) in described.items()})
         return self
 
     @classmethod
@@ -309,7 +313,9 @@ class Parallel(Settings):
     workers: int | None = setting(
         "How many workers share the work.", default=None, low=1, high=1024, shown="one for each core", runtime=True
     )
-    cluster: Any = setting("Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", runtime=True)
+    cluster: Any = setting(
+        "Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", parse=str, runtime=True
+    )
 
 
 class Seeded(Settings):

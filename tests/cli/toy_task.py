@@ -1,21 +1,92 @@
-"""A task of the command line that goes wrong in every way, for tests."""
+"""A task of the command line that goes wrong in every way, and two methods that learn nothing, for tests."""
 
 import errno
 import math
 import signal
 
 import numpy as np
-import typer
 
 from corpuscle import progress
-from corpuscle.cli.common import Json, Quiet, Seed, Workers, emit
+from corpuscle.cli.command import Figures, argument, command, output, task_group, trainer
+from corpuscle.cli.common import load
 from corpuscle.errors import InputError, Interrupted, SettingError, require, warn
+from corpuscle.model import Array, Kind, Model
+from corpuscle.settings import Parallel, Seeded, setting
 
-app = typer.Typer(help="A task for tests.")
+SIZE = {"size": Array("int64", (1,), low=0)}
 
 
-@app.command()
-def fail(how: str, seed: Seed = 1, workers: Workers = None, quiet: Quiet = False) -> None:
+class PlainSettings(Seeded, Parallel):
+    """What both methods have, but not with the same default."""
+
+    order: int = setting("How many words.", default=3, low=1, high=9)
+    rate: float = setting("How fast.", default=0.5, above=0.0, below=1.0)
+
+
+class FancySettings(Seeded, Parallel):
+    """Some settings of every kind."""
+
+    order: int | str = setting("How many words, at length.", default=5, low=1, high=99, words=("auto",))
+    rate: float = setting("How fast.", default=0.5, above=0.0, below=1.0)
+    shape: str = setting("Round or square.", default="round", choices=("round", "square"))
+    cuts: tuple[int, ...] = setting("Where to cut.", default=(), low=0)
+    polish: bool = setting("Polish it.", default=True)
+    strict: bool = setting("Be strict.", default=False)
+
+
+class ToyModel(Model):
+    """Learns how long a text is."""
+
+    def fit(self, text):
+        self.size_ = len(text)
+        return self
+
+    def _arrays(self):
+        return {"size": np.array([self.size_])}
+
+    def _restore(self, loaded):
+        self.size_ = int(loaded.arrays["size"][0])
+
+
+class PlainModel(PlainSettings, ToyModel):
+    """The first method."""
+
+    KIND = Kind("toy.plain", 1, SIZE)
+
+
+class FancyModel(FancySettings, ToyModel):
+    """The other method, which chooses an order where it may."""
+
+    KIND = Kind("toy.fancy", 1, SIZE)
+
+    def fit(self, text):
+        self.chosen_ = {"order": 7} if self.order == "auto" else {}
+        return super().fit(text)
+
+
+group = task_group("toy")
+
+
+@trainer(group)
+@argument("text")
+@output()
+def train(model, text, output):
+    """Learn how long TEXT is."""
+    model.fit(text).save(output)
+    return Figures({"size": model.size_, "threads": model.threads})
+
+
+@command(group, work=True)
+@argument("model")
+def size(model):
+    """What a model has learned."""
+    loaded = load(model, "toy")
+    return Figures({"size": loaded.size_, "workers": loaded.workers, "cluster": loaded.cluster})
+
+
+@command(group, work=True, seed=True, figures=False)
+@argument("how")
+def fail(how, seed):
     """Go wrong."""
     if how == "require":
         require("no_such_module", extra="neural")
@@ -31,24 +102,24 @@ def fail(how: str, seed: Seed = 1, workers: Workers = None, quiet: Quiet = False
     }[how]
 
 
-@app.command()
-def show(as_json: Json = False, quiet: Quiet = False) -> None:
+@command(group)
+def show():
     """Show a result."""
     warn("the text is\nshort")
     warn("the text is\nshort")
     progress.say("working")
-    emit({"rate": np.float64(0.25), "worst": math.inf, "n": np.int64(3), "words": ("ñ", "日")}, as_json)
+    return Figures({"rate": np.float64(0.25), "worst": math.inf, "n": np.int64(3), "words": ("ñ", "日")})
 
 
-@app.command()
-def wait() -> None:
+@command(group, figures=False)
+def wait():
     """Wait for a signal."""
     print("ready", flush=True)
     signal.pause()
 
 
-@app.command()
-def flood() -> None:
+@command(group, figures=False)
+def flood():
     """More than a pipe holds."""
     for _ in range(100_000):
         print("ñandú 日本")

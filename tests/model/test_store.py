@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 import corpuscle
 from corpuscle import model
-from corpuscle.catalogue import KINDS, find
+from corpuscle.catalogue import TASKS, find
 from corpuscle.compiled import frozen, kernel
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import VOCAB, Array, Container, Kind, Part
@@ -271,7 +271,7 @@ def test_newer_and_unknown_and_wrong_kinds_say_so(toy):
     refused(toy, r"written by a newer version of Corpuscle \(container version 2, known: 1\)")
 
 
-@pytest.mark.parametrize(("kind", "home"), KINDS.items())
+@pytest.mark.parametrize(("kind", "home"), [pair for task in TASKS.values() for pair in task.kinds.items()])
 def test_every_kind_of_model_has_a_class_that_knows_it(kind, home):
     assert find(home).KIND.name == kind
 

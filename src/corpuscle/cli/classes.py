@@ -35,7 +35,6 @@ def train(model: ExchangeClasses, text: tuple[str, ...], output: str, resume: bo
         model.fit(corpus, checkpoint=checkpoint).save(output)
     return Figures(
         {
-            "method": "exchange",
             "classes": model.n_classes_,
             "words": model.n_tokens_,
             "types": model.provenance_["types"],

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -85,7 +86,7 @@ def _show(figures: Figures, as_json: bool) -> None:
 def argument(name: str, *, many: bool = False, required: bool = True, default: str | None = None) -> Function:
     """A positional argument: a file, or several."""
     metavar, required = name.upper() + ("..." if many else ""), required and default is None
-    facts: dict[str, Any] = {"nargs": -1} if many else {"default": default}
+    facts: dict[str, Any] = {"nargs": -1} if many else {} if required else {"default": default}
     return click.argument(name, metavar=metavar if required else f"[{metavar}]", required=required, **facts)
 
 
@@ -97,9 +98,8 @@ def option(name: str, help: str, *flags: str, **facts: Any) -> Function:
 
 def output(default: str | None = None, help: str = "Where to write; - is stdout.", metavar: str = "FILE") -> Function:
     """``-o``: the output of a command."""
-    return option(
-        "output", help, "-o", "--output", metavar=metavar, default=default, required=default is None, show_default=False
-    )
+    facts: dict[str, Any] = {"required": True} if default is None else {"default": default}
+    return option("output", help, "-o", "--output", metavar=metavar, show_default=False, **facts)
 
 
 resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)
@@ -136,7 +136,8 @@ class SettingOption(click.Option):
 
     def value(self, given: Any, setting: Setting) -> Any:
         """What the user gave, as a value of the setting."""
-        return setting.checked(given if setting.type is bool else setting.parsed(given))
+        named = replace(setting, name=option_of(setting.name))  # complaints speak of the option
+        return named.checked(given if setting.type is bool else named.parsed(given))
 
 
 def _row(setting: Setting) -> tuple[str, str]:
@@ -272,13 +273,19 @@ def trainer(group: click.Group, choose: Callable[[Mapping[str, str]], str] | Non
                 parameters.pop(each.name or "", None)
             if choose is not None and context.get_parameter_source("method") is click.core.ParameterSource.DEFAULT:
                 method = choose({name: value for name, (_, value) in given.items()}) or method
-            _run(partial(function, _learner(methods, method, given)), **parameters)
+            _run(partial(_train, function, method, _learner(methods, method, given)), **parameters)
 
         made = _make(group, "train", function, callback, [method, *options], True)
         made.sections = sections
         return function
 
     return decorate
+
+
+def _train(function: Function, method: str, learner: Any, /, **parameters: Any) -> Figures:
+    """The figures of a training, the method first."""
+    figures = function(learner, **parameters)
+    return figures._replace(values={"method": method, **figures.values})
 
 
 def _options(methods: Mapping[str, Method]) -> tuple[list[SettingOption], list[tuple[str, list[tuple[str, str]]]]]:

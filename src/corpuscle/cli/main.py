@@ -16,6 +16,7 @@ import warnings
 from typing import TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
 from corpuscle import __version__
 from corpuscle.catalogue import COMMANDS, TASKS, find
@@ -40,6 +41,15 @@ class _Root(click.Group):
         if cmd_name in COMMANDS:
             return find(f"{COMMANDS[cmd_name].commands}:group").commands[cmd_name]
         return None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of the catalogue that begin like this, without importing anything, and options."""
+        names = [
+            CompletionItem(name, help=each.help)
+            for name, each in (TASKS | COMMANDS).items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of the catalogue, without importing anything."""

@@ -59,7 +59,6 @@ def train(
         model.save(output)
     value = model.history_[-1].value if model.history_ else None
     figures = {
-        "method": "phrase",
         "pairs": len(names),
         "tuning_pairs": model.provenance_["tuning_pairs"],
         "entries": len(model.table_),

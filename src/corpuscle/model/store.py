@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from corpuscle import __version__
-from corpuscle.catalogue import KINDS, find
+from corpuscle.catalogue import find, home_of
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
@@ -280,9 +280,10 @@ def _check(kind: Kind, content: Container) -> Container:
 
 def _home(path: str | PathLike[str], name: str) -> Any:
     """The class of a kind of model."""
-    if name not in KINDS:
+    home = home_of(name)
+    if home is None:
         raise InputError(path, None, f"a model of unknown kind {name!r}, perhaps {NEWER}")
-    return find(KINDS[name])
+    return find(home)
 
 
 def _finish(path: str | PathLike[str], kind: Kind, layout: container.Layout, header: dict[str, Any]) -> Container:
