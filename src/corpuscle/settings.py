@@ -200,7 +200,7 @@ def _typed(declared: Setting, name: str, annotation: Any) -> Setting:
     kind, items = kinds[0], get_origin(kinds[0]) is tuple
     if items:
         kind = get_args(kind)[0]
-    return dataclasses.replace(declared, name=name, type=kind, items=items, optional=len(kinds) < len(options))
+    return dataclasses.replace(declared, name=name, type=kind, items=items, optional=type(None) in options)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting, learned))
