@@ -63,6 +63,14 @@ def _ngram(help: str) -> Method:
     return Method("corpuscle.lm.settings:NgramSettings", "corpuscle.lm:NgramModel", help)
 
 
+def _dirichlet(help: str) -> Method:
+    return Method("corpuscle.segment.settings:DirichletSettings", "corpuscle.segment:DirichletSegmenter", help)
+
+
+def _trivial(help: str) -> Method:
+    return Method("corpuscle.segment.settings:TrivialSettings", "corpuscle.segment:TrivialSegmenter", help)
+
+
 TASKS: dict[str, Task] = {
     "text": Task(
         "Prepare running text: sentences, tokens, formats.",
@@ -77,6 +85,17 @@ TASKS: dict[str, Task] = {
         package="corpuscle.segment",
         commands="corpuscle.cli.segment",
         page="segment.md",
+        methods={
+            "npylm": Method(
+                "corpuscle.segment.settings:NestedSettings",
+                "corpuscle.segment:NestedSegmenter",
+                "a nested Pitman-Yor language model",
+            ),
+            "unigram": _dirichlet("a Dirichlet process over words"),
+            "bigram": _dirichlet("a hierarchical Dirichlet process over words"),
+            "letters": _trivial("cut everywhere"),
+            "lines": _trivial("cut nowhere"),
+        },
         kinds={
             "segment.npylm": "corpuscle.segment:NestedSegmenter",
             "segment.dirichlet": "corpuscle.segment:DirichletSegmenter",
