@@ -71,6 +71,10 @@ def _trivial(help: str) -> Method:
     return Method("corpuscle.segment.settings:TrivialSettings", "corpuscle.segment:TrivialSegmenter", help)
 
 
+def _topical(help: str) -> Method:
+    return Method("corpuscle.topics.settings:NgramTopicSettings", "corpuscle.topics:NgramTopicModel", help)
+
+
 TASKS: dict[str, Task] = {
     "text": Task(
         "Prepare running text: sentences, tokens, formats.",
@@ -151,6 +155,17 @@ TASKS: dict[str, Task] = {
         package="corpuscle.topics",
         commands="corpuscle.cli.topics",
         page="topics.md",
+        methods={
+            "switching": _topical("each word comes from a global n-gram model or from that of a topic"),
+            "hierarchical": _topical("topics that lean on a global n-gram model"),
+            "hpytm": _topical("an n-gram model for each topic"),
+            "hpylm": _topical("one n-gram model without topics"),
+            "rescaling": Method(
+                "corpuscle.topics.settings:RescalingSettings",
+                "corpuscle.topics:RescalingModel",
+                "an n-gram model bent towards the topics of the document",
+            ),
+        },
         kinds={
             "topics.ngram": "corpuscle.topics:NgramTopicModel",
             "topics.rescaling": "corpuscle.topics:RescalingModel",

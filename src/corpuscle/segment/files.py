@@ -24,7 +24,7 @@ def model_arrays(extra: Mapping[str, Any]) -> dict[str, container.Array]:
     samples = extra["samples"]
     if type(samples) is not int or not 1 <= samples <= 10**5:
         raise ValueError("it does not say how many samples it has")
-    arrays = {**container.VOCAB, "items/training": container.ITEMS["items/training"]}
+    arrays = {**container.VOCAB, **container.TRAINING_ITEMS}
     arrays["history"] = container.Array("float64", ("chains", "sweeps", "columns"))
     for number in range(samples):
         arrays |= sample_arrays(f"sample/{number}/")
