@@ -230,7 +230,7 @@ def _segmenter(method: str = "npylm", **settings: Any):
 
     if method == "npylm":
         return task.NestedSegmenter(workers=1, spaces="remove", **settings)
-    return task.DirichletSegmenter(1 if method == "unigram" else 2, workers=1, spaces="remove", **settings)
+    return task.DirichletSegmenter(method=method, workers=1, spaces="remove", **settings)
 
 
 def _trained(text, gold, stem: str, **settings: Any):
@@ -280,7 +280,7 @@ def trivial(timer, train: str, test: str, method: str, max_word: int | None = No
 
     development = read_text(test, unk_token="literal")
     with timer:
-        found = TrivialSegmenter(method).segment(development, spaces="remove")
+        found = TrivialSegmenter(method=method).segment(development, spaces="remove")
     return _scores(development, found)
 
 
@@ -290,7 +290,7 @@ def _chain(text, **settings: Any):
 
     model = _segmenter(**settings)
     given = prepare(text, None, model)
-    model.max_word, model.types = given.max_word, given.types
+    model.max_word_, model.types_ = given.max_word, given.types
     return model._chains(given.material)[0], given.letters
 
 

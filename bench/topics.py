@@ -214,8 +214,9 @@ def _learner(method: str, topics: int, iterations: int, seed: int, sampler: str 
 
     settings: dict[str, Any] = {"iterations": iterations, "seed": seed, "workers": 1}
     if method == "rescaling":
-        return task.RescalingModel(topics, 3, samples=1, **settings)
-    return task.NgramTopicModel(method, None if method == "hpylm" else topics, 3, sampler=sampler, **settings)
+        return task.RescalingModel(topics=topics, samples=1, **settings)
+    of_topics = {} if method == "hpylm" else {"topics": topics, "sampler": sampler}
+    return task.NgramTopicModel(method=method, **of_topics, **settings)
 
 
 def _trained(corpus, stem: str, **settings: Any):
@@ -233,9 +234,10 @@ def learned(timer, files: list[str], method: str, topics: int, iterations: int, 
     train, held_out = _documents(files)
     settings = {"method": method, "topics": topics, "iterations": iterations, "seed": seed}
     model, seconds = _trained(train, Path(files[0]).parent.name, **settings)
-    model.log_probabilities(pick_documents(held_out, np.arange(1)), workers=1)  # compiles
+    model.workers = 1
+    model.log_probabilities(pick_documents(held_out, np.arange(1)))  # compiles
     with timer:
-        logs = model.log_probabilities(held_out, workers=1)
+        logs = model.log_probabilities(held_out)
     return {
         "perplexity": float(np.exp(-logs.mean())),
         "words": len(logs),

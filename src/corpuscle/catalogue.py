@@ -63,6 +63,18 @@ def _ngram(help: str) -> Method:
     return Method("corpuscle.lm.settings:NgramSettings", "corpuscle.lm:NgramModel", help)
 
 
+def _dirichlet(help: str) -> Method:
+    return Method("corpuscle.segment.settings:DirichletSettings", "corpuscle.segment:DirichletSegmenter", help)
+
+
+def _trivial(help: str) -> Method:
+    return Method("corpuscle.segment.settings:TrivialSettings", "corpuscle.segment:TrivialSegmenter", help)
+
+
+def _topical(help: str) -> Method:
+    return Method("corpuscle.topics.settings:NgramTopicSettings", "corpuscle.topics:NgramTopicModel", help)
+
+
 TASKS: dict[str, Task] = {
     "text": Task(
         "Prepare running text: sentences, tokens, formats.",
@@ -77,6 +89,17 @@ TASKS: dict[str, Task] = {
         package="corpuscle.segment",
         commands="corpuscle.cli.segment",
         page="segment.md",
+        methods={
+            "npylm": Method(
+                "corpuscle.segment.settings:NestedSettings",
+                "corpuscle.segment:NestedSegmenter",
+                "a nested Pitman-Yor language model",
+            ),
+            "unigram": _dirichlet("a Dirichlet process over words"),
+            "bigram": _dirichlet("a hierarchical Dirichlet process over words"),
+            "letters": _trivial("cut everywhere"),
+            "lines": _trivial("cut nowhere"),
+        },
         kinds={
             "segment.npylm": "corpuscle.segment:NestedSegmenter",
             "segment.dirichlet": "corpuscle.segment:DirichletSegmenter",
@@ -132,6 +155,17 @@ TASKS: dict[str, Task] = {
         package="corpuscle.topics",
         commands="corpuscle.cli.topics",
         page="topics.md",
+        methods={
+            "switching": _topical("each word comes from a global n-gram model or from that of a topic"),
+            "hierarchical": _topical("topics that lean on a global n-gram model"),
+            "hpytm": _topical("an n-gram model for each topic"),
+            "hpylm": _topical("one n-gram model without topics"),
+            "rescaling": Method(
+                "corpuscle.topics.settings:RescalingSettings",
+                "corpuscle.topics:RescalingModel",
+                "an n-gram model bent towards the topics of the document",
+            ),
+        },
         kinds={
             "topics.ngram": "corpuscle.topics:NgramTopicModel",
             "topics.rescaling": "corpuscle.topics:RescalingModel",

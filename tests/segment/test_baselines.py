@@ -25,14 +25,14 @@ def gold_text(sentences: int = 150, seed: int = 1) -> Corpus:
     )  # fmt: skip
 
 
-def segmenter(order: int = 2, **settings) -> DirichletSegmenter:
-    return DirichletSegmenter(order, **{"iterations": 30, "spaces": "remove", "workers": 1, **settings})
+def segmenter(method: str = "bigram", **settings) -> DirichletSegmenter:
+    return DirichletSegmenter(method=method, **{"iterations": 30, "spaces": "remove", "workers": 1, **settings})
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_words_are_found_without_being_shown(order):
+@pytest.mark.parametrize("method", ["unigram", "bigram"])
+def test_words_are_found_without_being_shown(method):
     gold = gold_text()
-    model = segmenter(order, strengths=[20.0, 20.0][:order]).fit(gold)
+    model = segmenter(method, strengths=[20.0] if method == "unigram" else [20.0, 20.0]).fit(gold)
     scores = measure.segmentation_scores(gold, model.segment(gold), draws=1)
     assert scores["f1"] > 0.7
     assert model.history_.shape[1] == 31 and np.isfinite(model.history_[0, :, 0]).all()
@@ -60,24 +60,24 @@ def test_forced_boundaries_are_kept():
     assert all("abab" in "".join(found[: k + 1]) for found in model.segment(text[:1]) for k in [len(found) - 1])
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_lines_of_one_letter_and_long_joined_stretches(order):
+@pytest.mark.parametrize("method", ["unigram", "bigram"])
+def test_lines_of_one_letter_and_long_joined_stretches(method):
     letters = Corpus.from_sentences([[letter] for letter in "abcdefghij"])
-    assert list(segmenter(order, iterations=2).fit(letters).segment(letters)) == list(letters)
+    assert list(segmenter(method, iterations=2).fit(letters).segment(letters)) == list(letters)
     text = read_strings(["abcdefg+h+i+j+kab"] * 5)
-    model = DirichletSegmenter(order, iterations=3, max_word=6, joiner="+").fit(text)
+    model = DirichletSegmenter(method=method, iterations=3, max_word=6, joiner="+").fit(text)
     assert all("ghijk" in " ".join(words) and max(map(len, words)) <= 6 for words in model.segment(text))
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_the_same_seed_gives_the_same_file_and_a_file_the_same_words(tmp_path, order):
+@pytest.mark.parametrize("method", ["unigram", "bigram"])
+def test_the_same_seed_gives_the_same_file_and_a_file_the_same_words(tmp_path, method):
     gold = gold_text(40)
     for name in ("a", "b"):
-        segmenter(order, iterations=5).fit(gold).save(tmp_path / name)
+        segmenter(method, iterations=5).fit(gold).save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     loaded = corpuscle.load(tmp_path / "a")
-    assert isinstance(loaded, DirichletSegmenter) and loaded.order == order
-    assert list(loaded.segment(gold)) == list(segmenter(order, iterations=5).fit(gold).segment(gold))
+    assert isinstance(loaded, DirichletSegmenter) and loaded.method == method
+    assert list(loaded.segment(gold)) == list(segmenter(method, iterations=5).fit(gold).segment(gold))
     assert list(loaded.segment(Corpus.from_sentences([["xyz"], []])))[1] == []
 
 
@@ -136,7 +136,13 @@ def test_damaged_unfinished_work_is_refused(tmp_path):
 
 
 def test_settings_that_make_no_sense_are_refused():
-    for settings in ({"order": 3}, {"strengths": [1.0]}, {"strengths": [1.0, -1.0]}, {"end": 1.0}, {"anneal": 1}):
+    for settings in (
+        {"method": "trigram"},
+        {"strengths": [1.0]},
+        {"strengths": [1.0, -1.0]},
+        {"word_end": 1.0},
+        {"anneal": 1},
+    ):
         with pytest.raises(SettingError):
             segmenter(**settings)
     for settings in ({"method": "words"}, {"units": "words"}):
@@ -146,10 +152,10 @@ def test_settings_that_make_no_sense_are_refused():
 
 def test_rules_cut_everywhere_or_nowhere(tmp_path):
     text = Corpus.from_sentences([["ab", "c"], [], ["d"]])
-    assert list(TrivialSegmenter("letters").segment(text)) == [["a", "b", "c"], [], ["d"]]
-    assert list(TrivialSegmenter("lines").segment(text)) == [["ab", "c"], [], ["d"]]
-    assert list(TrivialSegmenter("lines").segment(text, spaces="remove")) == [["abc"], [], ["d"]]
-    TrivialSegmenter("lines", units="graphemes").save(tmp_path / "m")
+    assert list(TrivialSegmenter(method="letters").segment(text)) == [["a", "b", "c"], [], ["d"]]
+    assert list(TrivialSegmenter(method="lines").segment(text)) == [["ab", "c"], [], ["d"]]
+    assert list(TrivialSegmenter(method="lines").segment(text, spaces="remove")) == [["abc"], [], ["d"]]
+    TrivialSegmenter(method="lines", units="graphemes").save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")
     assert (loaded.method, loaded.units) == ("lines", "graphemes")
-    assert b"".join(TrivialSegmenter("letters").segment_lines(iter([text]))) == b"a b c\n\nd\n"
+    assert b"".join(TrivialSegmenter(method="letters").segment_lines(iter([text]))) == b"a b c\n\nd\n"

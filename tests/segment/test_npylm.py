@@ -107,7 +107,7 @@ def test_punctuation_that_is_part_of_given_words_is_a_letter():
     names = ["ジョン・スミス", "ポール・スミス", "ジョン・レノン"]
     gold = read_strings([f"{name} は 来た 。" for name in names] * 4, unk_token="literal")
     model = NestedSegmenter(iterations=5, max_word=8).fit(gold=gold)
-    assert model.types and model.inner_marks_ == ["・"]
+    assert model.types_ and model.inner_marks_ == ["・"]
     assert segmentation_scores(gold, model.segment(gold, spaces="remove"), draws=1)["f1"] == 1.0
     letters = letters_of(read_strings(["・は。"]))
     assert around_punctuation(letters, letters.gaps, ["・"]).tolist() == [0, 0, FORCED]
@@ -186,7 +186,7 @@ def test_empty_lines_stay_and_single_letters_are_sentences():
 def test_there_is_always_room(order, length):
     random = np.random.default_rng(length)
     text = Corpus.from_sentences([["".join(random.choice(list("ab"), length))] for _ in range(40)])
-    NestedSegmenter(order, iterations=2, mh=True).fit(text)
+    NestedSegmenter(order=order, iterations=2, mh=True).fit(text)
 
 
 def test_a_chain_begins_with_given_words_and_words_of_branching_entropy():
@@ -369,12 +369,12 @@ def test_damaged_unfinished_work_is_refused(tmp_path):
     "settings, reason",
     [
         ({"order": 1}, "order is one of 2, 3"),
-        ({"max_word": 0}, "max_word is a number from 1"),
-        ({"max_context": -1}, "max_context is a number from 0"),
+        ({"max_word": 0}, "max_word is a whole number from 1"),
+        ({"max_context": -1}, "max_context is a whole number from 0"),
         ({"iterations": 0}, "iterations is"),
         ({"iterations": 2, "samples": 3}, "2 iterations"),
         ({"spaces": "keep"}, "spaces is one of"),
-        ({"boundary": 1.0}, "boundary is a probability"),
+        ({"end_probability": 1.0}, "end_probability is a number between 0.0 and 1.0"),
         ({"joiner": "ab"}, "joiner is one character"),
         ({"units": "bytes"}, "units is one of"),
         ({"start": "gold"}, "start is one of branching, growing"),
@@ -383,6 +383,34 @@ def test_damaged_unfinished_work_is_refused(tmp_path):
 def test_settings_that_make_no_sense_are_refused(settings, reason):
     with pytest.raises(SettingError, match=reason):
         NestedSegmenter(**settings)
+
+
+def test_spaces_of_a_new_text_are_forced_or_removed(model):
+    with pytest.raises(SettingError, match="spaces is forced or remove"):
+        model.segment(raw(GOLD[:2]), spaces="gold")
+
+
+def test_what_is_given_is_saved_as_given_and_what_the_script_decides_stands_beside_it(tmp_path):
+    model = NestedSegmenter(iterations=2, types=False, lowercase=True).fit(raw(GOLD[:20]))
+    model.save(tmp_path / "m")
+    for same in model, corpuscle.load(tmp_path / "m"):
+        assert {name for name, origin in same.origins.items() if origin == "given"} == {
+            "iterations",
+            "types",
+            "lowercase",
+        }
+        assert (same.max_word, same.max_word_, same.types_) == (None, 10, False)
+
+
+def test_a_second_fit_forgets_what_the_first_text_decided():
+    model = NestedSegmenter(iterations=2)
+    for text, expected in (
+        ("今天天气很好。", (4, True)),
+        ("yu want tu si", (10, False)),
+        ("今日はいい天気です", (8, True)),
+    ):
+        model.fit(read_strings([text, text]))
+        assert (model.max_word_, model.types_) == expected and model.max_word is None and model.types is None
 
 
 def test_nothing_to_learn_from_is_an_error():
@@ -508,7 +536,7 @@ def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
         (["train", "{raw}", "-o", "{tmp}/m", "--method", "bigram", "--start", "growing"], "--start means nothing"),
         (["train", "{raw}", "-o", "{tmp}/m", "--resume"], "nothing to resume"),
         (["apply", "{raw}", "{raw}"], "not a model file"),
-        (["apply", "{model}", "{raw}", "--spaces", "gold"], "spaces is forced or remove"),
+        (["apply", "{model}", "{raw}", "--spaces", "gold"], "'gold' is not one of 'forced', 'remove'"),
         (["evaluate", "{gold}"], "either an OUTPUT"),
         (["evaluate", "{gold}", "{other}"], "other.txt:1: "),
         (["evaluate", "{empty}", "{empty}"], "no words to score"),

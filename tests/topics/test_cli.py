@@ -202,7 +202,9 @@ def test_every_document_has_its_name_its_words_and_its_shares(folder, models, me
     assert [document.name for document in named] == ["first", "second", "third"]
     corpus = read_documents(folder / "docs")
     assert [document.words for document in named] == np.diff(document_bounds(corpus)).tolist()
-    for one, three in zip(*(document_topics(model, corpus, workers=n) for n in (1, 3)), strict=True):
+    alone, together = corpuscle.load(models[method]), corpuscle.load(models[method])
+    alone.workers, together.workers = 1, 3
+    for one, three in zip(*(document_topics(each, corpus) for each in (alone, together)), strict=True):
         assert np.array_equal(one.shares, three.shares)
 
 
@@ -231,14 +233,12 @@ def test_shares_are_the_average_of_what_particles_expect_at_the_end(folder, mode
     from corpuscle.topics.sampling import stream_of
 
     known = corpus.recode(model.vocab_)
-    symbols, places, available = stream_of(known, model.order - 1)
+    symbols, places, available = stream_of(known, model.order_ - 1)
     expected = []
     for sample, predictor in zip(model.samples_, model._predictors, strict=True):
         for document, (a, b) in enumerate(pairwise(document_bounds(corpus))):
             reader = Reader(sample["alpha"], document=document)
-            reader.read(
-                likelihoods(predictor, model.topics, symbols, places[a:b], known.tokens[a:b], available[a:b])
-            )
+            reader.read(likelihoods(predictor, model.topics_, symbols, places[a:b], known.tokens[a:b], available[a:b]))
             expected.append(reader.mixture)
     shares = np.array([document.shares for document in document_topics(model, corpus)])
     assert shares == pytest.approx(np.mean(np.reshape(expected, (2, 6, 3)), axis=0), abs=1e-12)

@@ -12,7 +12,7 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted, SettingError
-from corpuscle.text import Corpus, Preprocessing
+from corpuscle.text import Corpus
 from corpuscle.topics import (
     DocumentReader,
     NgramTopicModel,
@@ -42,7 +42,7 @@ def collection(seed=1, documents=12, sentences=4, topics=3):
 
 def learner(method="switching", order=3, **settings):
     settings = {"iterations": 8, "min_count": 1, "workers": 2} | settings
-    return NgramTopicModel(method, None if method == "hpylm" else 3, order, **settings)
+    return NgramTopicModel(method=method, order=order, **({} if method == "hpylm" else {"topics": 3}), **settings)
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +67,14 @@ def test_probabilities_sum_to_one_after_every_word(models):
 def test_every_topic_is_a_distribution_in_every_context(models):
     for (method, _), model in models.items():
         corpus = collection(2).recode(model.vocab_)
-        symbols, places, available = stream_of(corpus, model.order - 1)
+        symbols, places, available = stream_of(corpus, model.order_ - 1)
         words = np.array([0, *range(3, len(model.vocab_))], np.int32)
         for at in (0, 5, 17):
             same = np.full(len(words), places[at])
             seen = likelihoods(
-                model._predictors[0], model.topics, symbols, same, words, np.full(len(words), available[at], np.uint8)
+                model._predictors[0], model.topics_, symbols, same, words, np.full(len(words), available[at], np.uint8)
             )
-            assert seen.topics.sum(0) == pytest.approx(np.ones(model.topics), abs=1e-9)
+            assert seen.topics.sum(0) == pytest.approx(np.ones(model.topics_), abs=1e-9)
             if method == "switching":
                 assert seen.common.sum() == pytest.approx(1.0, abs=1e-9)
                 assert ((seen.switch > 0) & (seen.switch < 1)).all()
@@ -137,7 +137,7 @@ def _recursion(counts, sample, history, word, base):
 @pytest.mark.parametrize("order", [3, "infinite"])
 def test_one_topic_is_the_model_without_topics(order):
     without = learner("hpylm", order).fit(collection())
-    single = NgramTopicModel("hpytm", 1, order, iterations=8, min_count=1).fit(collection())
+    single = NgramTopicModel(method="hpytm", topics=1, order=order, iterations=8, min_count=1).fit(collection())
     for name, array in without.samples_[0].items():
         assert np.array_equal(array, single.samples_[0][name])
     test = collection(5)
@@ -164,14 +164,14 @@ def test_topics_of_bigrams_are_recovered():
     for seed in (1, 2, 3):
         train, test = bigram_topics(seed)
         logs = {
-            name: NgramTopicModel(method, topics, 2, iterations=40, sampler=sampler, min_count=1, seed=seed)
+            name: NgramTopicModel(order=2, iterations=40, min_count=1, seed=seed, **settings)
             .fit(train)
             .log_probabilities(test)
             .mean()
-            for name, method, topics, sampler in (
-                ("plain", "hpylm", None, "token"),
-                ("token", "hpytm", 3, "token"),
-                ("table", "hpytm", 3, "table"),
+            for name, settings in (
+                ("plain", {"method": "hpylm"}),
+                ("token", {"method": "hpytm", "topics": 3, "sampler": "token"}),
+                ("table", {"method": "hpytm", "topics": 3, "sampler": "table"}),
             )
         }
         ratios.append(math.exp(logs["plain"] - logs["token"]))
@@ -195,7 +195,7 @@ def phrases(seed, documents):
 
 
 def test_function_words_are_told_from_topical_ones():
-    model = NgramTopicModel("switching", 6, 2, iterations=30, min_count=1).fit(phrases(1, 60))
+    model = NgramTopicModel(topics=6, order=2, iterations=30, min_count=1).fit(phrases(1, 60))
     shares: dict[bool, list[float]] = {True: [], False: []}
     for document in mark(model, phrases(2, 8)):
         for word, share in zip(document.words, document.topical, strict=True):
@@ -218,9 +218,9 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path, workers):
     learner(workers=2).fit(collection()).save(tmp_path / "c")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
     test = collection(9)
-    model = corpuscle.load(tmp_path / "a")
-    one, three = (model.sample_log_probabilities(test, workers=n) for n in (1, 3))
-    assert np.array_equal(one, three)
+    one, three = corpuscle.load(tmp_path / "a"), corpuscle.load(tmp_path / "a")
+    one.workers, three.workers = 1, 3
+    assert np.array_equal(*(model.sample_log_probabilities(test) for model in (one, three)))
 
 
 class Stopping:
@@ -251,7 +251,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
     with pytest.raises(InputError, match="other data"):
         learner(method, order).checkpoint(corpus[4:], path, resume=True)
     with pytest.raises(InputError, match="digits was False and is True now"):
-        learner(method, order, preprocessing=Preprocessing(digits=True)).checkpoint(corpus, path, resume=True)
+        learner(method, order, digits=True).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="iterations was 8 and is 9"):
         learner(method, order, iterations=9).checkpoint(corpus, path, resume=True)
     again = learner(method, order)
@@ -299,7 +299,8 @@ def test_hostile_models_are_errors(tmp_path):
 
     def use(path):
         model = corpuscle.load(path)
-        model.log_probabilities(test, workers=1)
+        model.workers = 1
+        model.log_probabilities(test)
         mark(model, test)
         summaries(model)
         contexts(model)
@@ -310,12 +311,14 @@ def test_hostile_models_are_errors(tmp_path):
 def test_settings_that_make_no_sense_are_errors():
     for settings, reason in (
         ({"method": "lda"}, "method is one of"),
-        ({"topics": 0}, "topics is a number from 1"),
-        ({"order": 0}, "order is a number from 1"),
-        ({"order": "inf"}, "order is a number from 1"),
+        ({"topics": 0}, "topics is a whole number from 1"),
+        ({"order": 0}, "order is a whole number from 1"),
+        ({"order": "inf"}, "order is a whole number from 1 to 250, or infinite"),
         ({"sampler": "block"}, "sampler is one of"),
         ({"method": "hpylm", "topics": 5}, "no topics"),
-        ({"iterations": 2, "samples": 3}, "samples is a number from 1 to 2"),
+        ({"method": "hpylm", "sampler": "token"}, "sampler means nothing"),
+        ({"max_order": 4}, "max_order means nothing"),
+        ({"iterations": 2, "samples": 3}, "2 iterations have no 3 samples"),
     ):
         with pytest.raises(SettingError, match=reason):
             NgramTopicModel(**settings)
@@ -328,6 +331,26 @@ def test_settings_that_make_no_sense_are_errors():
         contexts(learner("hpytm").fit(collection()))
     with pytest.raises(SettingError, match="marking words"):
         mark(learner("hpylm").fit(collection()), collection())
+
+
+def test_what_is_given_is_saved_as_given_and_what_the_method_decides_stands_beside_it(tmp_path):
+    model = NgramTopicModel(method="hpylm", iterations=3, min_count=1, lowercase=True).fit(collection())
+    model.save(tmp_path / "m")
+    for same in model, corpuscle.load(tmp_path / "m"):
+        given = {name for name, origin in same.origins.items() if origin == "given"}
+        assert given == {"method", "iterations", "min_count", "lowercase"}
+        assert (same.topics, same.topics_, same.order_, same.iterations_) == (None, 1, 3, 3)
+    usual = NgramTopicModel(order="infinite")
+    assert (usual.topics_, usual.order_, usual.iterations_) == (50, 8, 500)
+
+
+def test_a_second_fit_forgets_the_first():
+    model, other = learner(), collection(2, documents=5)
+    model.fit(collection()).log_probabilities(other)
+    again = model.fit(other).log_probabilities(other)
+    fresh = learner().fit(other)
+    assert np.array_equal(again, fresh.log_probabilities(other))
+    assert model.vocab_.strings == fresh.vocab_.strings and model.provenance_ == fresh.provenance_
 
 
 def test_a_single_document_is_learned_from_with_advice():
@@ -414,14 +437,14 @@ def test_a_run_of_the_command_can_be_logged_and_resumed(folder, capsys, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--method", "lda"], "the method is one of"),
-        (["--method", "hpylm", "--topics", "5"], "--topics means nothing"),
+        (["--method", "lda"], "'lda' is not one of"),
+        (["--method", "hpylm", "--topics", "5"], "topics means nothing with the method hpylm"),
         (["--method", "switching", "--exponent", "1"], "--exponent means nothing"),
         (["--method", "rescaling", "--sampler", "token"], "--sampler means nothing"),
-        (["--method", "rescaling", "--order", "infinite"], "no infinite order"),
-        (["--order", "many"], "the order is a number"),
-        (["--max-order", "4"], "--max-order means nothing"),
-        (["--topics", "0"], "--topics"),
+        (["--method", "rescaling", "--order", "infinite"], "--order is a whole number"),
+        (["--order", "many"], "--order is a whole number from 1 to 250, or infinite"),
+        (["--max-order", "4"], "max_order means nothing without order infinite"),
+        (["--topics", "0"], "topics is a whole number"),
         (["--sampler", "block"], "sampler is one of"),
         (["--documents", "no-such.tsv"], "no-such.tsv"),
     ],

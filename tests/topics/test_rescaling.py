@@ -7,9 +7,9 @@ import corpuscle
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.text import Corpus, Preprocessing
+from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
-from corpuscle.topics import DocumentReader, rescaling
+from corpuscle.topics import DocumentReader, base
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.rescaling import RescalingModel, WordModel
 from tests.hostile import survives_hostile_edits
@@ -80,13 +80,13 @@ def test_exponent_zero_is_the_language_model_and_so_is_the_first_word_of_a_docum
     plain = word_probabilities(model, other)
     first = np.arange(0, other.n_tokens, 40)
     np.testing.assert_allclose(np.exp(model.log_probabilities(other))[first], plain[first], rtol=1e-10)
-    model.exponent = 0.0
-    np.testing.assert_allclose(np.exp(model.log_probabilities(other)), plain, rtol=1e-10)
+    straight = trained(exponent=0.0)
+    np.testing.assert_allclose(np.exp(straight.log_probabilities(other)), plain, rtol=1e-10)
 
 
 def test_nobody_predicts_the_ends_of_sentences():
     corpus = documents()
-    model = WordModel(3, iterations=4, samples=1, min_count=1).fit(corpus)
+    model = WordModel(order=3, iterations=4, samples=1, min_count=1).fit(corpus)
     ngrams = model.ngrams_
     direct = gibbs.direct_counts(ngrams, START)
     assert direct.sum() == corpus.n_tokens and (direct[ngrams.words == END] == 0).all()
@@ -115,7 +115,9 @@ def test_a_model_file_gives_back_the_model_and_the_same_seed_the_same_bytes(tmp_
     trained(workers=3).save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     loaded = corpuscle.load(tmp_path / "a")
-    one, many = (loaded.log_probabilities(other, workers=workers) for workers in (1, 3))
+    loaded.workers, again = 1, corpuscle.load(tmp_path / "a")
+    again.workers = 3
+    one, many = (each.log_probabilities(other) for each in (loaded, again))
     np.testing.assert_array_equal(one, model.log_probabilities(other))
     np.testing.assert_array_equal(one, many)
     loaded.save(tmp_path / "c")
@@ -135,12 +137,12 @@ class StopAt(Checkpoint):
 
 
 def stopped(corpus, path, monkeypatch, stop_at):
-    monkeypatch.setattr(rescaling, "Checkpoint", StopAt)
+    monkeypatch.setattr(base, "Checkpoint", StopAt)
     learner = RescalingModel(**SMALL)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = stop_at
         learner.fit(corpus, checkpoint=checkpoint)
-    monkeypatch.setattr(rescaling, "Checkpoint", Checkpoint)
+    monkeypatch.setattr(base, "Checkpoint", Checkpoint)
 
 
 def resumed(corpus, path):
@@ -157,7 +159,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     with pytest.raises(InputError, match="other data"):
         RescalingModel(**SMALL).checkpoint(corpus.with_documents([0, len(corpus)]), path, resume=True)
     with pytest.raises(InputError, match="lowercase was False and is True now"):
-        RescalingModel(**SMALL, preprocessing=Preprocessing(lowercase=True)).checkpoint(corpus, path, resume=True)
+        RescalingModel(**SMALL, lowercase=True).checkpoint(corpus, path, resume=True)
     resumed(corpus, path)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
     assert not (tmp_path / "m.partial").exists()
@@ -190,18 +192,31 @@ def test_damaged_models_are_refused_or_harmless(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"topics": 0}, "topics is a number from 1 on"),
-        ({"order": 0}, "order is a number from 1 on"),
-        ({"iterations": 0}, "iterations is a number from 1 on"),
-        ({"exponent": -1}, "exponent is a number from 0 on"),
-        ({"exponent": float("nan")}, "exponent is a number from 0 on"),
-        ({"prior": 0.0}, "prior is a number from 1e-09 on"),
-        ({"min_count": 0}, "min_count is a number from 1"),
+        ({"topics": 0}, "topics is a whole number from 1"),
+        ({"order": 0}, "order is a whole number from 1"),
+        ({"iterations": 0}, "iterations is a whole number from 1"),
+        ({"exponent": -1}, "exponent is a number from 0.0"),
+        ({"exponent": float("nan")}, "exponent is a number from 0.0"),
+        ({"prior": 0.0}, "prior is a number from 1e-09"),
+        ({"min_count": 0}, "min_count is a whole number from 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, reason):
     with pytest.raises(SettingError, match=reason):
         RescalingModel(**settings)
+
+
+def test_what_is_given_is_saved_as_given_in_the_language_model_too(tmp_path):
+    trained(documents(n=6), digits=True).save(tmp_path / "m")
+    loaded = corpuscle.load(tmp_path / "m")
+    assert {name for name, origin in loaded.origins.items() if origin == "given"} == {*SMALL, "digits"}
+    assert loaded.words_.digits and (loaded.words_.iterations, loaded.words_.samples) == (6, 2)
+
+
+def test_a_second_fit_forgets_the_first():
+    model, other = trained(documents(n=8)), documents(seed=4, n=6)
+    again = model.fit(other).log_probabilities(other)
+    np.testing.assert_array_equal(again, trained(other).log_probabilities(other))
 
 
 def test_texts_too_small_for_topics_are_an_error():

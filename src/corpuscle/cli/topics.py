@@ -2,215 +2,114 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
+from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer
 from corpuscle.cli.common import (
-    Digits,
-    Json,
-    Lowercase,
-    ModelFile,
-    Output,
-    Quiet,
-    Resume,
-    Seed,
-    UnkToken,
-    Workers,
     check_model_output,
     check_output,
-    emit,
-    given,
+    load,
     naming,
     one_line,
+    table_lines,
     write_table,
 )
 from corpuscle.errors import SettingError, warn
 
 if TYPE_CHECKING:
-
     from corpuscle.text import Corpus
-    from corpuscle.topics import TopicModel
-    from corpuscle.topics.products import Mark
+    from corpuscle.topics import NgramTopicModel, RescalingModel
+    from corpuscle.topics.products import ContextShown, Mark, TopicSummary
 
-__all__ = ["app"]
+__all__ = ["group"]
 
-METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
-
-app = typer.Typer(help="Topics: language models that adapt to the document at hand.")
-
-Docs = Annotated[
-    list[str],
-    typer.Argument(metavar="DOCS...", help="Texts with blank lines between documents, folders, or .jsonl; - is stdin."),
-]
-Index = Annotated[
-    str | None,
-    typer.Option("--documents", metavar="TSV", help="first_line and lines of every document of one text."),
-]
-Particles = Annotated[int, typer.Option("--particles", min=1, max=100_000, help="Guesses at a document's topics.")]
-Every = Annotated[int, typer.Option("--every", min=1, help="Words between two resamplings of particles.")]
-Mode = Annotated[str, typer.Option("--mode", help="weighted, or wallach: more exact, slow.")]
-Rejuvenate = Annotated[
-    bool, typer.Option("--rejuvenate", help="Draw the topics of earlier words afresh when particles are resampled.")
-]
-
-_ONLY = {
-    "sampler": ("hpytm", "hierarchical", "switching"),
-    "topics": ("hpytm", "hierarchical", "switching", "rescaling"),
-    "max_order": ("hpylm", "hpytm", "hierarchical", "switching"),
-    "exponent": ("rescaling",),
-    "prior": ("rescaling",),
-    "word_iterations": ("rescaling",),
-}
-"""Option -> the methods that have it."""
+group = task_group("topics")
 
 _NOTHING_KNOWN = "no word of the text is known to the model"
 
 
-def _read(docs: list[str], index: str | None, model: TopicModel) -> Corpus:
-    from corpuscle.topics import read_documents
-
-    return read_documents(*docs, documents=index, unk_token=model.unk_token, preprocessing=model.preprocessing)
-
-
-def _load(path: str) -> Any:
-    """A model of this task, and of no other."""
-    from corpuscle.model import read
-    from corpuscle.topics import NgramTopicModel, RescalingModel
-
-    loaded = read(path, (NgramTopicModel.KIND, RescalingModel.KIND))
-    home = NgramTopicModel if loaded.kind == NgramTopicModel.KIND.name else RescalingModel
-    return home.from_container(loaded)
+def _count(name: str, help: str, *, low: int = 1, high: int | None = None, **facts: Any) -> Any:
+    """An option that is a number from ``low`` on."""
+    return option(name, help, metavar="N", type=click.IntRange(low, high), **facts)
 
 
-def _model(context: typer.Context, method: str, order: str, **settings: Any) -> Any:
-    """The model that the options ask for; one that would do nothing is an error."""
-    from corpuscle.topics import NgramTopicModel, RescalingModel
-
-    if method not in METHODS:
-        raise SettingError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
-    chosen = given(context)
-    for name, methods in _ONLY.items():
-        if name in chosen and method not in methods:
-            raise SettingError(f"--{name.replace('_', '-')} means nothing with --method {method}")
-        if method not in methods:
-            settings.pop(name, None)
-    if order != "infinite" and not order.isdecimal():
-        raise SettingError(f"the order is a number from 1 on, or infinite; not {order!r}")
-    if order != "infinite" and "max_order" in chosen:
-        raise SettingError("--max-order means nothing without --order infinite")
-    settings = {name: value for name, value in settings.items() if value is not None}
-    if method == "rescaling":
-        if order == "infinite":
-            raise SettingError("rescaling has no infinite order")
-        model: Any = RescalingModel(order=int(order), **settings)
-    else:
-        model = NgramTopicModel(method, order=order if order == "infinite" else int(order), **settings)
-    for name in model.settings():
-        if ("unk_token" if name == "unk_token" else name) in chosen:
-            model.origins[name] = "given"
-    return model
+_index = option("documents", "first_line and lines of every document of one text.", metavar="TSV")
+_particles = _count("particles", "Guesses at a document's topics.", high=100_000, default=10)
 
 
-@app.command()
+def _reading(function: Any) -> Any:
+    """Options of commands that read new documents from left to right: arguments of ``log_probabilities``."""
+    for each in (
+        option("rejuvenate", "Draw the topics of earlier words afresh when particles are resampled.", is_flag=True),
+        option("mode", "wallach: more exact, slow.", type=click.Choice(("weighted", "wallach")), default="weighted"),
+        _count("every", "Words between two resamplings of particles.", default=10),
+        _particles,
+    ):
+        function = each(function)
+    return function
+
+
+@trainer(group)
+@argument("docs", many=True)
+@output()
+@_index
+@option("log", "Write every sweep's log probability and seconds.", metavar="TSV")
+@resume
 def train(
-    context: typer.Context,
-    docs: Docs,
-    output: Output,
-    method: Annotated[str, typer.Option("--method", help=f"One of: {', '.join(METHODS)}.")] = "switching",
-    topics: Annotated[int, typer.Option("--topics", min=1, max=32_000, help="How many topics.")] = 50,
-    order: Annotated[str, typer.Option("--order", help="How many words an n-gram has, or infinite.")] = "3",
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", min=1, show_default="500; hpylm 100; rescaling 900", help="Gibbs sweeps."),
-    ] = None,
-    sampler: Annotated[
-        str, typer.Option("--sampler", help="Topics change word by word (token), or whole tables at once too (table).")
-    ] = "table",
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            "--samples", min=1, show_default="1; rescaling 5", help="How many states are kept and averaged."
-        ),
-    ] = None,
-    documents: Index = None,
-    max_order: Annotated[int, typer.Option("--max-order", min=1, help="Of a model of infinite order.")] = 8,
-    min_count: Annotated[int, typer.Option("--min-count", min=1, help="Rarer words are unknown.")] = 4,
-    exponent: Annotated[float, typer.Option("--exponent", min=0.0, help="How far rescaling goes.")] = 0.7,
-    prior: Annotated[float, typer.Option("--prior", help="Of words in the topics of rescaling.")] = 0.01,
-    word_iterations: Annotated[
-        int, typer.Option("--word-iterations", min=1, help="Sweeps of the language model of rescaling.")
-    ] = 100,
-    lowercase: Lowercase = False,
-    digits: Digits = False,
-    unk_token: UnkToken = "unknown",
-    log: Annotated[
-        str | None, typer.Option("--log", metavar="TSV", help="Write every sweep's log probability and seconds.")
-    ] = None,
-    resume: Resume = False,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Learn topics and their n-grams from documents."""
+    model: NgramTopicModel | RescalingModel,
+    docs: tuple[str, ...],
+    output: str,
+    documents: str | None,
+    log: str | None,
+    resume: bool,
+) -> Figures:
+    """Learn topics and their n-grams from documents: texts with blank lines between them, folders, or .jsonl."""
     import time
-
-    from corpuscle.text import Preprocessing
 
     check_model_output(output)
     if log is not None:
         check_output(log)
     begin = time.perf_counter()
-    model = _model(
-        context, method, order, topics=topics, iterations=iterations, sampler=sampler, samples=samples,
-        max_order=max_order, min_count=min_count, exponent=exponent, prior=prior, word_iterations=word_iterations,
-        unk_token=unk_token, preprocessing=Preprocessing(lowercase=lowercase, digits=digits), seed=seed, workers=workers,
-    )  # fmt: skip
-    corpus = _read(docs, documents, model)
+    corpus = model.read(*docs, documents=documents)
     seconds: dict[int, float] = {}
     with naming(docs[0]), model.checkpoint(corpus, output, resume) as checkpoint:
         model.fit(
-            corpus,
-            checkpoint=checkpoint,
-            log=lambda sweep, _: seconds.update({sweep: time.perf_counter() - begin}),
-        )
-        model.save(output)
+            corpus, checkpoint=checkpoint, log=lambda sweep, _: seconds.update({sweep: time.perf_counter() - begin})
+        ).save(output)
     if log is not None:
-        heading = ("iteration", "log_probability", "seconds")
         # Sweeps before a resumption have no time: nobody knows how long they took.
-        times = (f"{seconds[i]:.3f}" if i in seconds else "" for i in range(len(model.history_)))
-        rows = zip(range(len(model.history_)), (f"{value:.6f}" for value in model.history_), times, strict=True)
-        write_table(log, heading, rows)
-    n_documents = len(corpus.document_starts) - 1 if corpus.document_starts is not None else 1
-    result = {
-        "method": method, "topics": model.topics, "order": order if order == "infinite" else int(order),
-        "documents": n_documents, "sentences": len(corpus), "words": corpus.n_tokens, "types": len(model.vocab_) - 3,
-        "iterations": model.iterations, "log_likelihood": float(model.history_[-1]),
-        "seconds": time.perf_counter() - begin, "model": output,
-    }  # fmt: skip
-    emit(
-        result,
-        as_json,
-        f"{output}: {method}, {model.topics} topics, order {order}, {n_documents:,} documents, "
-        f"{corpus.n_tokens:,} words, {model.iterations} sweeps in {result['seconds']:.1f} s",
+        rows = (
+            (i, f"{value:.6f}", f"{seconds[i]:.3f}" if i in seconds else "") for i, value in enumerate(model.history_)
+        )
+        write_table(log, ("iteration", "log_probability", "seconds"), rows)
+    figures = {
+        "method": model.method,
+        "topics": model.topics_,
+        "order": model.order,
+        "documents": model.provenance_["documents"],
+        "sentences": len(corpus),
+        "words": corpus.n_tokens,
+        "types": len(model.vocab_) - 3,
+        "iterations": model.iterations_,
+        "log_likelihood": float(model.history_[-1]),
+        "seconds": time.perf_counter() - begin,
+        "model": output,
+    }
+    text = (
+        f"{output}: {model.method}, {model.topics_} topics, order {model.order}, {figures['documents']:,} documents, "
+        f"{corpus.n_tokens:,} words, {model.iterations_} sweeps in {figures['seconds']:.1f} s"
     )
+    return Figures(figures, text)
 
 
-@app.command()
-def perplexity(
-    model: ModelFile,
-    docs: Docs,
-    particles: Particles = 10,
-    every: Every = 10,
-    mode: Mode = "weighted",
-    rejuvenate: Rejuvenate = False,
-    documents: Index = None,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+@command(group, work=True, seed=True)
+@argument("model")
+@argument("docs", many=True)
+@_index
+@_reading
+def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: int, **reading: Any) -> Figures:
     """How well a model predicts new documents, each read from left to right."""
     import math
     import time
@@ -218,12 +117,10 @@ def perplexity(
     from corpuscle.text.overlap import overlap
     from corpuscle.topics.products import document_names, perplexities
 
-    loaded = _load(model)
-    corpus = _read(docs, documents, loaded)
+    loaded = load(model, "topics")
+    corpus = loaded.read(*docs, documents=documents)
     begin = time.perf_counter()
-    result, by_sample = perplexities(
-        loaded, corpus, seed=seed, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, workers=workers
-    )
+    result, by_sample = perplexities(loaded, corpus, seed=seed, **reading)
     seconds = time.perf_counter() - begin
     if result["oov"] == corpus.n_tokens:
         warn(_NOTHING_KNOWN)
@@ -241,27 +138,19 @@ def perplexity(
         mean = sum(by_sample) / len(by_sample)
         figures |= {"perplexity_by_sample": by_sample, "mean_of_samples": mean}
         text += f"; mean of the perplexities of {len(by_sample)} samples {mean:.3f}"
-    figures |= {
-        "documents": len(document_names(corpus)), "overlap_training": share, "seconds": seconds,
-        "words_per_second": corpus.n_tokens / max(seconds, 1e-9),
-    }  # fmt: skip
-    emit(figures, as_json, text)
+    figures |= {"documents": len(document_names(corpus)), "overlap_training": share, "seconds": seconds}
+    return Figures(figures | {"words_per_second": corpus.n_tokens / max(seconds, 1e-9)}, text)
 
 
-@app.command()
+@command(group, work=True, seed=True, figures=False)
+@argument("model")
+@argument("docs", many=True)
+@output("-")
+@option("words", "Every word with its surprisal in bits.", is_flag=True)
+@_index
+@_reading
 def score(
-    model: ModelFile,
-    docs: Docs,
-    output: Output = "-",
-    words: Annotated[bool, typer.Option("--words", help="Every word with its surprisal in bits.")] = False,
-    particles: Particles = 10,
-    every: Every = 10,
-    mode: Mode = "weighted",
-    rejuvenate: Rejuvenate = False,
-    documents: Index = None,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
+    model: str, docs: tuple[str, ...], output: str, words: bool, documents: str | None, seed: int, **reading: Any
 ) -> None:
     """Log10 probability and perplexity of every sentence given all before it in its document (TSV: sentence, tokens,
     oov, log10, perplexity, document)."""
@@ -271,11 +160,9 @@ def score(
     from corpuscle.topics.products import document_names
 
     check_output(output)
-    loaded = _load(model)
-    corpus = _read(docs, documents, loaded)
-    logs = loaded.log_probabilities(
-        corpus, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed, workers=workers
-    )
+    loaded = load(model, "topics")
+    corpus = loaded.read(*docs, documents=documents)
+    logs = loaded.log_probabilities(corpus, seed=seed, **reading)
     unknown = corpus.recode(loaded.vocab_).tokens == UNKNOWN
     assert corpus.document_starts is not None
     lengths = np.diff(corpus.document_starts).tolist()
@@ -294,35 +181,51 @@ def score(
     write_table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
 
 
-@app.command()
+def _written(values: list[dict[str, Any]], lines: list[str], output: str) -> Figures:
+    """What a command says about documents: its lines go to a file, or (``-``) are what it prints."""
+    from corpuscle.text.files import write_atomically
+
+    if output == "-":
+        return Figures({"documents": values}, "\n".join(lines))
+    with write_atomically(output, "w") as out:
+        out.writelines(line + "\n" for line in lines)
+    return Figures({"documents": values}, "")
+
+
+@command(group, work=True, seed=True)
+@argument("model")
+@argument("docs", many=True)
+@output("-")
+@_count("top", "So many topics of each document.", show_default="3")
+@_count("words", "Typical words of each topic.", show_default="5")
+@option("shares", "A line a document with the shares of all topics.", is_flag=True)
+@_particles
+@_index
 def apply(
-    context: typer.Context,
-    model: ModelFile,
-    docs: Docs,
-    output: Output = "-",
-    top: Annotated[int, typer.Option("--top", min=1, help="So many topics of each document.")] = 3,
-    words: Annotated[int, typer.Option("--words", min=1, help="Typical words of each topic.")] = 5,
-    shares: Annotated[bool, typer.Option("--shares", help="A line a document with the shares of all topics.")] = False,
-    particles: Particles = 10,
-    documents: Index = None,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+    model: str,
+    docs: tuple[str, ...],
+    output: str,
+    top: int | None,
+    words: int | None,
+    shares: bool,
+    particles: int,
+    documents: str | None,
+    seed: int,
+) -> Figures:
     """What each document is about (TSV: document, words, oov, topic, share, typical words; a line for each of its
     largest topics)."""
     from corpuscle.topics import document_topics, summaries
 
     check_output(output)
-    for name in ("top", "words"):
-        if shares and name in given(context):
-            raise SettingError(f"--{name} means nothing with --shares")
-    loaded = _load(model)
-    found = document_topics(loaded, _read(docs, documents, loaded), particles=particles, seed=seed, workers=workers)
+    for name, given in (("--top", top), ("--words", words)):
+        if shares and given is not None:
+            raise SettingError(f"{name} means nothing with --shares")
+    loaded = load(model, "topics")
+    found = document_topics(loaded, loaded.read(*docs, documents=documents), particles=particles, seed=seed)
     if all(document.oov == document.words for document in found):
         warn(_NOTHING_KNOWN)
-    typical = {topic.number: [word for word, _ in topic.words] for topic in summaries(loaded, words, 0)}
+    typical = {topic.number: [word for word, _ in topic.words] for topic in summaries(loaded, words or 5, 0)}
+    columns = [f"topic_{k}" for k in sorted(typical)] if shares else ["topic", "share", "typical"]
     values: list[dict[str, Any]] = []
     rows: list[tuple[Any, ...]] = []
     for document in found:
@@ -332,36 +235,30 @@ def apply(
             values.append(about | {"shares": by_topic})
             rows.append((*begin, *by_topic))
         else:
-            best = [(int(k) + 1, by_topic[k]) for k in (-document.shares).argsort(kind="stable")[:top]]
+            best = [(int(k) + 1, by_topic[k]) for k in (-document.shares).argsort(kind="stable")[: top or 3]]
             shown = [{"topic": k, "share": share, "words": typical[k]} for k, share in best]
             values.append(about | {"topics": shown})
             rows += [(*begin, k, share, " ".join(typical[k])) for k, share in best]
-    if output != "-" or not as_json:
-        columns = [f"topic_{k}" for k in sorted(typical)] if shares else ["topic", "share", "typical"]
-        write_table(output, ["document", "words", "oov", *columns], rows)
-    if as_json:
-        emit({"documents": values}, True)
+    return _written(values, list(table_lines(["document", "words", "oov", *columns], rows)), output)
 
 
-@app.command()
+@command(group)
+@argument("model")
+@_count("words", "Typical words of each topic.", default=10)
+@_count("phrases", "Phrases of each topic.", low=0, default=5)
+@_count("contexts", "So many of the least and of the most topical contexts.", low=0, default=0)
+@_count("least", "Only contexts with so many customers, which say how topical it is.", show_default="20")
+@option("figure", "Draw the topics.", metavar="SVG")
+@option("tsv", "Write topic, share, words and phrases as a table.", metavar="FILE")
 def show(
-    context: typer.Context,
-    model: ModelFile,
-    words: Annotated[int, typer.Option("--words", min=1, help="Typical words of each topic.")] = 10,
-    phrases: Annotated[int, typer.Option("--phrases", min=0, help="Phrases of each topic.")] = 5,
-    contexts: Annotated[
-        int, typer.Option("--contexts", min=0, help="So many of the least and of the most topical contexts.")
-    ] = 0,
-    least: Annotated[
-        int, typer.Option("--least", min=1, help="Only contexts with so many customers, which say how topical it is.")
-    ] = 20,
-    figure: Annotated[str | None, typer.Option("--figure", metavar="SVG", help="Draw the topics.")] = None,
-    tsv: Annotated[
-        str | None, typer.Option("--tsv", metavar="FILE", help="Write topic, share, words and phrases as a table.")
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+    model: str,
+    words: int,
+    phrases: int,
+    contexts: int,
+    least: int | None,
+    figure: str | None,
+    tsv: str | None,
+) -> Figures:
     """Show topics with their words and phrases."""
     from corpuscle.topics import contexts as topical_contexts
     from corpuscle.topics import summaries
@@ -370,10 +267,10 @@ def show(
     for path in (figure, tsv):
         if path is not None:
             check_output(path)
-    if not contexts and "least" in given(context):
+    if not contexts and least is not None:
         raise SettingError("--least means nothing without --contexts")
-    loaded = _load(model)
-    table = topical_contexts(loaded, least) if contexts else []
+    loaded = load(model, "topics")
+    table = topical_contexts(loaded, least or 20) if contexts else []
     found = summaries(loaded, words, phrases)
     if figure is not None:
         _draw(figure, found)
@@ -386,21 +283,30 @@ def show(
     values: dict[str, Any] = {
         "topics": [topic._asdict() | {"phrases": [p._asdict() for p in topic.phrases]} for topic in found]
     }
-    lines = [] if has_topics(loaded) else ["no topics: a model of the method hpylm is one n-gram model"]
-    for topic in found if has_topics(loaded) else ():
+    shown = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
+    if contexts:
+        values["contexts"] = [row._asdict() for row in shown]
+    lines = _topic_lines(found if has_topics(loaded) else []) + (_context_lines(shown) if contexts else [])
+    return Figures(values, "" if tsv == "-" else "\n".join(lines))
+
+
+def _topic_lines(found: list[TopicSummary]) -> list[str]:
+    """Topics as people read them."""
+    lines = [] if found else ["no topics: a model of the method hpylm is one n-gram model"]
+    for topic in found:
         lines.append(f"topic {topic.number}, {topic.share:.1%}: " + " ".join(word for word, _ in topic.words))
         if topic.phrases:
             lines.append("    " + " · ".join(phrase.text for phrase in topic.phrases))
-    if contexts:
-        shown = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
-        values["contexts"] = [row._asdict() for row in shown]
-        lines.append("topical\tcustomers\tcontext")
-        lines += [f"{row.topical:.3f}\t{row.customers}\t{row.text or '(no context)'}" for row in shown]
-    if as_json or tsv != "-":
-        emit(values, as_json, "\n".join(lines))
+    return lines
 
 
-def _draw(path: str, found: list[Any]) -> None:
+def _context_lines(shown: list[ContextShown]) -> list[str]:
+    """How topical contexts are, as people read it."""
+    rows = (f"{row.topical:.3f}\t{row.customers}\t{row.text or '(no context)'}" for row in shown)
+    return ["topical\tcustomers\tcontext", *rows]
+
+
+def _draw(path: str, found: list[TopicSummary]) -> None:
     from corpuscle.figures import TopicShown, topic_list
     from corpuscle.text.files import write_atomically
 
@@ -412,73 +318,83 @@ def _draw(path: str, found: list[Any]) -> None:
         out.write(topic_list(shown) + "\n")
 
 
-@app.command()
+@command(group, work=True, seed=True)
+@argument("model")
+@argument("docs", many=True)
+@output("-")
+@option("lines", "A sentence a line: every word with its topic, or 0 if not topical.", is_flag=True)
+@_index
+@_particles
+@option("figure", "Draw the first document, topical words shaded.", metavar="SVG")
 def mark(
-    model: ModelFile,
-    docs: Docs,
-    output: Output = "-",
-    lines: Annotated[
-        bool, typer.Option("--lines", help="A sentence a line: every word with its topic, or 0 if not topical.")
-    ] = False,
-    documents: Index = None,
-    particles: Particles = 10,
-    figure: Annotated[
-        str | None, typer.Option("--figure", metavar="SVG", help="Draw the first document, topical words shaded.")
-    ] = None,
-    seed: Seed = 1,
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+    model: str,
+    docs: tuple[str, ...],
+    output: str,
+    lines: bool,
+    documents: str | None,
+    particles: int,
+    figure: str | None,
+    seed: int,
+) -> Figures:
     """Mark topical words: a word a line, how topical it is, its topic; the names of documents after #, blank lines
     between documents."""
     from itertools import pairwise
 
-    from corpuscle.text.files import write_atomically
     from corpuscle.topics import mark as marked
     from corpuscle.topics.products import document_names
 
     for path in (output, figure):
         if path is not None:
             check_output(path)
-    loaded = _load(model)
-    corpus = _read(docs, documents, loaded)
-    found = marked(loaded, corpus, particles=particles, seed=seed, workers=workers)
+    loaded = load(model, "topics")
+    corpus = loaded.read(*docs, documents=documents)
+    found = marked(loaded, corpus, particles=particles, seed=seed)
     assert corpus.document_starts is not None
     texts = [
         _sentences(document, corpus.lengths[first:last].tolist())
         for document, (first, last) in zip(found, pairwise(corpus.document_starts.tolist()), strict=True)
     ]
-    if output != "-" or not as_json:
-        with write_atomically(output, "w") as out:
-            for number, sentences in enumerate(texts):
-                out.write("\n" if number else "")
-                if corpus.labels is not None:
-                    out.write(f"# {one_line(corpus.labels[number])}\n")
-                for sentence in sentences:
-                    if lines:
-                        out.write(" ".join(f"{word}/{topic if share > 0.5 else 0}" for word, share, topic in sentence))
-                        out.write("\n")
-                    else:
-                        out.writelines(f"{word}\t{share:.4f}\t{topic}\n" for word, share, topic in sentence)
     if figure is not None:
-        from corpuscle.figures import shaded_text
-
-        first_text = [[word for word, _, _ in sentence] for sentence in texts[0]]
-        with write_atomically(figure, "w") as out:
-            out.write(shaded_text(first_text, found[0].topical.tolist(), found[0].topics.tolist()) + "\n")
-    if as_json:
-        fields = ("word", "topical", "topic")
-        values = [
-            {"document": name, "sentences": [[dict(zip(fields, w, strict=True)) for w in s] for s in sentences]}
-            for name, sentences in zip(document_names(corpus), texts, strict=True)
-        ]
-        emit({"documents": values}, True)
+        _shade(figure, found[0], texts[0])
+    fields = ("word", "topical", "topic")
+    values = [
+        {"document": name, "sentences": [[dict(zip(fields, w, strict=True)) for w in s] for s in sentences]}
+        for name, sentences in zip(document_names(corpus), texts, strict=True)
+    ]
+    return _written(values, _marked_lines(corpus, texts, lines), output)
 
 
-def _sentences(document: Mark, lengths: list[int]) -> list[list[tuple[str, float, int]]]:
-    """The words of a document, how topical they are, and their topics, by sentence; empty sentences are left out."""
+Marked = tuple[str, float, int]
+"""A word, how topical it is, and its topic."""
+
+
+def _sentences(document: Mark, lengths: list[int]) -> list[list[Marked]]:
+    """The words of a document by sentence; empty sentences are left out."""
     from itertools import islice
 
     words = zip(document.words, document.topical.tolist(), document.topics.tolist(), strict=True)
     return [list(islice(words, n)) for n in lengths if n]
+
+
+def _marked_lines(corpus: Corpus, texts: list[list[list[Marked]]], by_sentence: bool) -> list[str]:
+    """Marked documents, a word or a sentence a line."""
+    lines: list[str] = []
+    for number, sentences in enumerate(texts):
+        lines += [""] * bool(number)
+        if corpus.labels is not None:
+            lines.append(f"# {one_line(corpus.labels[number])}")
+        for sentence in sentences:
+            if by_sentence:
+                lines.append(" ".join(f"{word}/{topic if share > 0.5 else 0}" for word, share, topic in sentence))
+            else:
+                lines += [f"{word}\t{share:.4f}\t{topic}" for word, share, topic in sentence]
+    return lines
+
+
+def _shade(path: str, document: Mark, sentences: list[list[Marked]]) -> None:
+    from corpuscle.figures import shaded_text
+    from corpuscle.text.files import write_atomically
+
+    words = [[word for word, _, _ in sentence] for sentence in sentences]
+    with write_atomically(path, "w") as out:
+        out.write(shaded_text(words, document.topical.tolist(), document.topics.tolist()) + "\n")

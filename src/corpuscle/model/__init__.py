@@ -11,7 +11,7 @@ model, versions, settings with their origin, preprocessing, provenance and a che
 
 from corpuscle.model.base import Model
 from corpuscle.model.container import Entry
-from corpuscle.model.kinds import ITEMS, VOCAB, Array, Kind, vocab_arrays
+from corpuscle.model.kinds import ITEMS, TRAINING_ITEMS, VOCAB, Array, Kind, vocab_arrays
 from corpuscle.model.store import (
     Container,
     Part,
@@ -29,6 +29,7 @@ from corpuscle.model.store import (
 
 __all__ = [
     "ITEMS",
+    "TRAINING_ITEMS",
     "VOCAB",
     "Array",
     "Container",

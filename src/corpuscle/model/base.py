@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.model.kinds import ITEMS, Kind
+from corpuscle.model.kinds import Kind
 from corpuscle.model.store import Container, Part, save_part
 from corpuscle.scale import default_workers
 from corpuscle.settings import Parallel, learned
@@ -28,7 +28,7 @@ class Model(Parallel):
 
     - ``provenance_``: sizes and signature of the training data;
     - ``items_``, ``tuning_items_``: hashes of the items that it was trained and tuned on, see ``text.overlap``; saved
-      where the kind has ``ITEMS``.
+      where the kind declares them, see ``ITEMS``.
     """
 
     KIND: ClassVar[Kind]
@@ -66,8 +66,8 @@ class Model(Parallel):
     def part(self) -> Part:
         """The model as it goes into a file, alone or inside another model."""
         arrays = dict(self._arrays())
-        if ITEMS.keys() <= self.KIND.arrays_for(self._extra()).keys():
-            arrays |= {name: getattr(self, attribute) for name, attribute in _ITEMS.items()}
+        declared = self.KIND.arrays_for(self._extra())
+        arrays |= {name: getattr(self, attribute) for name, attribute in _ITEMS.items() if name in declared}
         return Part(
             self.KIND,
             arrays,

@@ -19,7 +19,7 @@ from corpuscle.model.container import CODES
 if TYPE_CHECKING:
     from corpuscle.model.store import Container
 
-__all__ = ["ITEMS", "VOCAB", "Array", "Invalid", "Kind", "validate", "vocab_arrays"]
+__all__ = ["ITEMS", "TRAINING_ITEMS", "VOCAB", "Array", "Invalid", "Kind", "validate", "vocab_arrays"]
 
 _SIZE = re.compile(r"([A-Za-z_][A-Za-z_0-9/]*)([+-][0-9]+)?")
 
@@ -102,11 +102,11 @@ def vocab_arrays(prefix: str = "vocab/", types: str = "types") -> dict[str, Arra
 
 VOCAB = vocab_arrays()
 
-ITEMS = {
-    "items/training": Array("uint64", ("training_items",), optional=True),
-    "items/tuning": Array("uint64", ("tuning_items",), optional=True),
-}
-"""Hashes of the items that a model was trained and tuned on, see ``corpuscle.text.overlap``."""
+TRAINING_ITEMS = {"items/training": Array("uint64", ("training_items",), optional=True)}
+"""Hashes of the items that a model was trained on, see ``corpuscle.text.overlap``."""
+
+ITEMS = {**TRAINING_ITEMS, "items/tuning": Array("uint64", ("tuning_items",), optional=True)}
+"""Those, and hashes of the items that it was tuned on."""
 
 
 def _split(size: str) -> tuple[str, int]:

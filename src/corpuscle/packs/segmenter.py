@@ -53,7 +53,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     iterations = settings["iterations"] if isinstance(settings["iterations"], int) else number_of_iterations(letters)
 
     def learned(text: Corpus, name: str) -> NestedSegmenter:
-        model = NestedSegmenter(settings["order"], iterations=iterations, seed=job.seed, workers=job.workers)
+        model = NestedSegmenter(order=settings["order"], iterations=iterations, seed=job.seed, workers=job.workers)
         place = path.with_name(name)
         with unfinished(lambda resume: model.checkpoint(text, None, place, resume), place) as checkpoint:
             return model.fit(text, checkpoint=checkpoint)
@@ -81,7 +81,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "words": words.n_tokens,
         "types": len(frequent),
         "iterations": iterations,
-        "max_word": final.max_word,
+        "max_word": final.max_word_,
         "held_out": {"unit": unit, "sentences": len(held_out), "known": float(known.mean()), **figures},
         "agreement": {name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
         "history": final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round

@@ -75,12 +75,12 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
     def learned(corpus: Corpus, name: str, topical: bool = True) -> NgramTopicModel:
         rounds = chosen["iterations"]
+        of_topics = {"topics": chosen["topics"], "sampler": settings["sampler"]} if topical else {}
         model = NgramTopicModel(
-            settings["method"] if topical else "hpylm",
-            chosen["topics"] if topical else None,
-            settings["order"],
+            method=settings["method"] if topical else "hpylm",
+            order=settings["order"],
             iterations=rounds if topical else max(rounds, settings["iterations_without_topics"]),
-            sampler=settings["sampler"],
+            **of_topics,
             min_count=settings["min_count"],
             seed=job.seed,
             workers=job.workers,
@@ -98,7 +98,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         name: model.perplexity(unseen, particles=settings["particles"], seed=job.seed).to_json()
         for name, model in (("plain", plain), ("topics", measured))
     }
-    read = document_topics(final, text, particles=settings["particles"], seed=job.seed, workers=job.workers)
+    read = document_topics(final, text, particles=settings["particles"], seed=job.seed)
     shares = np.array([document.shares for document in read])
     shown = [
         {
@@ -116,7 +116,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
             words, phrases = " ".join(word for word, _ in topic.words), " | ".join(p.text for p in topic.phrases)
             file.write(f"{topic.number}\t{topic.share:.4f}\t{words}\t{phrases}\n")
     with write_atomically(job.pack / DOCUMENTS, "w") as file:
-        file.write("\t".join(["document", "words", *(f"topic_{k}" for k in range(1, final.topics + 1))]) + "\n")
+        file.write("\t".join(["document", "words", *(f"topic_{k}" for k in range(1, final.topics_ + 1))]) + "\n")
         for document in read:
             name, mixed = " ".join(document.name.split()), "\t".join(f"{share:.4f}" for share in document.shares)
             file.write(f"{name}\t{document.words}\t{mixed}\n")

@@ -2,43 +2,28 @@
 
 - ``NestedSegmenter``: a nested Pitman-Yor language model, learned from unsegmented text, from segmented text or both;
 - ``DirichletSegmenter``, ``TrivialSegmenter``: what it is measured against;
+- ``Segmenter``: what all that have learned can do: segment, and show their words, boundaries and perplexity;
 - ``Letters``, ``letters_of``, ``word_corpus``: text as letters and gaps, and segmented text back again.
 """
 
-from corpuscle.segment.baselines import DirichletSegmenter, TrivialSegmenter
-from corpuscle.segment.letters import Letters, letters_of, word_corpus
-from corpuscle.segment.npylm import LexiconEntry, NestedSegmenter
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DirichletSegmenter",
-    "Letters",
-    "LexiconEntry",
-    "NestedSegmenter",
-    "TrivialSegmenter",
-    "letters_of",
-    "warm",
-    "word_corpus",
-]
+from corpuscle.lazy import contents
 
+if TYPE_CHECKING:
+    from corpuscle.segment.base import LexiconEntry, Segmenter
+    from corpuscle.segment.baselines import DirichletSegmenter, TrivialSegmenter
+    from corpuscle.segment.letters import Letters, letters_of, word_corpus
+    from corpuscle.segment.npylm import NestedSegmenter
+    from corpuscle.segment.warming import warm
 
-def warm() -> None:
-    """Compile every kernel of this task by running it on a few letters."""
-    import os
-    import tempfile
-
-    from corpuscle.model import read
-    from corpuscle.text.corpus import Corpus
-
-    text = Corpus.from_sentences([["abab"], ["ab", "a"], ["abba"]])
-    DirichletSegmenter(iterations=1, workers=1).fit(text)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model")
-        model = NestedSegmenter(iterations=2, mh=True, workers=1)
-        with model.checkpoint(text, None, path) as checkpoint:
-            checkpoint.every = 0.0
-            model.fit(text, checkpoint=checkpoint).save(path)
-        loaded = NestedSegmenter.from_container(read(path))
-        loaded.segment(text)
-        loaded.posterior(text, draws=2)
-        loaded.perplexity(text, draws=10)
-        loaded.lexicon()
+__all__, __getattr__ = contents(
+    __name__,
+    {
+        "base": "LexiconEntry Segmenter",
+        "baselines": "DirichletSegmenter TrivialSegmenter",
+        "letters": "Letters letters_of word_corpus",
+        "npylm": "NestedSegmenter",
+        "warming": "warm",
+    },
+)

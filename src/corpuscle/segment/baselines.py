@@ -1,36 +1,36 @@
-"""What a nested model is measured against: Dirichlet processes over words (Goldwater, Griffiths and Johnson 2009), and
-two rules that need no learning.
+"""What a nested model is measured against: Dirichlet processes over words, and two rules that need no learning.
 
-``DirichletSegmenter`` draws words from a Dirichlet process (``order=1``), or from a hierarchical one given the word
-before (``order=2``). A new word costs by its length alone: after each letter it ends with probability ``end``, and all
-letters are equally probable. Boundaries are sampled one at a time, with annealing; see ``kernels.boundaries``.
-All else is as in ``NestedSegmenter``, whose letters nobody has seen.
+Goldwater, Griffiths and Johnson, "A Bayesian framework for word segmentation: exploring the effects of context", 2009.
+
+``DirichletSegmenter`` draws words from a Dirichlet process (``unigram``), or from a hierarchical one given the word
+before (``bigram``). A new word costs by its length alone: after each letter it ends with probability ``word_end``, and
+all letters are equally probable. Boundaries are sampled one at a time, with annealing; see ``kernels.boundaries``. What
+is learned is kept as a nested model whose letters nobody has seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 
-from corpuscle import model as container
 from corpuscle.errors import SettingError
+from corpuscle.model import Container, Kind, Model
 from corpuscle.random import Random
+from corpuscle.segment.base import Segmenter
 from corpuscle.segment.chain import HISTORY, Chain, Material
 from corpuscle.segment.files import check_model, model_arrays
 from corpuscle.segment.kernels import boundaries
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LETTER_BASE, grown_nested
 from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of, segmented_bytes, word_corpus
-from corpuscle.segment.npylm import NestedSegmenter
+from corpuscle.segment.settings import DirichletSettings, TrivialSettings
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.preprocessing import Preprocessing
 
 __all__ = ["DirichletSegmenter", "TrivialSegmenter"]
 
-_DEFAULTS: dict[int, tuple[tuple[float, ...], float]] = {1: ((20.0,), 0.5), 2: ((3000.0, 100.0), 0.2)}
-"""Strengths of the root and of contexts, and the probability that a new word ends, by order."""
+_DEFAULTS: dict[str, tuple[tuple[float, ...], float]] = {"unigram": ((20.0,), 0.5), "bigram": ((3000.0, 100.0), 0.2)}
+"""Strengths of the root and of contexts, and the probability that a new word ends, by method."""
 
 _LEVELS = 10
 _COOLED = 0.75
@@ -41,7 +41,7 @@ _STEP = 1 << 15
 
 
 class BoundaryChain(Chain):
-    """One Markov chain; ``settings`` as of ``Chain``, and strengths, end, anneal, iterations."""
+    """One Markov chain; ``settings`` as of ``Chain``, and strengths, word_end, anneal, iterations."""
 
     SPELLED: ClassVar[bool] = False
 
@@ -58,20 +58,15 @@ class BoundaryChain(Chain):
         self._gaps = np.where(given & (material.gaps == 0), 1, material.gaps).astype(np.uint8)
         self._begin(np.where(given, material.cuts, material.gaps == 1))
         stream = Random(seed, "segment.start").array()
-        boundaries.scatter(self._begins, self._gaps, settings["max_word"], float(settings["end"]), stream)
+        boundaries.scatter(self._begins, self._gaps, settings["max_word"], settings["word_end"], stream)
         self.cuts = self._cuts()
         self._choice = boundaries.new_choice()
-
-    @classmethod
-    def columns(cls, order: int, max_context: int) -> list[str]:
-        """The names of what is noted after a sweep."""
-        return list(HISTORY)
 
     def _set_lengths(self, sweep: int, step: int) -> None:
         """The base measure is fixed: that of the letters, which are equally probable, times a factor."""
         lengths = np.arange(self.nested.factors.shape[1])
         letter, boundary = (float(self.nested.bases[i]) for i in (LETTER_BASE, BOUNDARY_BASE))
-        end = self.settings["end"]
+        end = self.settings["word_end"]
         law = (1.0 - boundary) * end * (1.0 - end) ** np.maximum(0, lengths - 1)
         self.nested.factors[:] = np.where(lengths > 0, law / letter, 0.0)
         self._bases = np.where(lengths > 0, np.maximum(law * letter**lengths, 1e-300), boundary)
@@ -118,73 +113,40 @@ class BoundaryChain(Chain):
         boundaries.name(self.nested, self._begins, self.names)
 
 
-class DirichletSegmenter(NestedSegmenter):
-    """A segmenter whose words come from a Dirichlet process, given the word before (``order=2``) or not (``order=1``).
+class DirichletSegmenter(DirichletSettings, Segmenter):
+    """A segmenter whose words come from a Dirichlet process; ``order`` is how many words it looks at.
 
-    - ``strengths``: of the root and, with order 2, of the contexts; ``end``: the probability that a new word ends
-      after a letter (defaults: 20 and 0.5; 3000, 100 and 0.2);
-    - ``anneal``: begin with flattened choices, and let them become sharper during three quarters of the sweeps;
-    - all other settings, and what is learned, as in ``NestedSegmenter``, but for those that need letters or lattices
-      (``types``, ``max_context``, ``paths``, ``mh``, ``length_norm``, ``start``).
+    ``strengths_`` and ``word_end_``: as set, or else those of the method.
     """
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "segment.dirichlet", 1, lambda extra: model_arrays(extra),
-        check=lambda loaded: check_model(loaded, DirichletSegmenter),
-    )  # fmt: skip
-    CHAIN: ClassVar[type[Chain]] = BoundaryChain
-    ORDERS: ClassVar[tuple[int, ...]] = (1, 2)
-    NAMES: ClassVar[tuple[str, ...]] = (
-        "order", "max_word", "iterations", "spaces", "units", "joiner", "chains", "samples", "strengths", "end",
-        "anneal", "boundary", "seed",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        order: int = 2,
-        *,
-        strengths: tuple[float, ...] | list[float] | None = None,
-        end: float | None = None,
-        anneal: bool = True,
-        **settings: Any,
-    ):
-        super().__init__(
-            order, types=False, max_context=0, paths=1, mh=False, length_norm="none", start="growing", **settings
-        )
-        usual = _DEFAULTS[order]
-        self.strengths = list(usual[0] if strengths is None else strengths)
-        self.end, self.anneal = usual[1] if end is None else end, anneal
-        if len(self.strengths) != order or not all(0.0 < strength < np.inf for strength in self.strengths):
-            raise SettingError(f"strengths are {order} positive numbers, not {strengths!r}")
-        if not 0.0 < self.end < 1.0:
-            raise SettingError(f"end is a probability between 0 and 1, not {end!r}")
-        if type(anneal) is not bool:
-            raise SettingError("anneal is true or false")
-
-    @property
-    def method(self) -> str:
-        """The name of the method."""
-        return "unigram" if self.order == 1 else "bigram"
-
-
-class TrivialSegmenter:
-    """Rules that need no learning: every letter is a word (``letters``), or every line (``lines``)."""
-
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "segment.trivial", 1, lambda extra: {}, check=lambda loaded: _check_rule(loaded)
+    KIND: ClassVar[Kind] = Kind(
+        "segment.dirichlet",
+        1,
+        model_arrays,
+        check=lambda loaded: check_model(DirichletSegmenter.from_container(loaded)),
     )
 
-    def __init__(self, method: str = "letters", *, units: str = "characters"):
-        for name, value, allowed in (
-            ("method", method, ("letters", "lines")),
-            ("units", units, ("characters", "graphemes")),
-        ):
-            if value not in allowed:
-                raise SettingError(f"{name} is one of {', '.join(allowed)}; not {value!r}")
-        self.method, self.units = method, units
-        self.preprocessing, self.workers = Preprocessing(), 1
-        self.origins: dict[str, str] = {}
-        self.provenance: dict[str, Any] = {}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        strengths, word_end = _DEFAULTS[self.method]
+        self.strengths_ = strengths if self.strengths is None else self.strengths
+        self.word_end_ = word_end if self.word_end is None else self.word_end
+        self.order, self.max_context, self.types = len(strengths), 0, False
+
+    def _chain(self, material: Material, seed: int) -> Chain:
+        learned = {"max_word": self.max_word_, "strengths": self.strengths_, "word_end": self.word_end_}
+        fixed = {"order": self.order, "max_context": self.max_context, "start": "growing"}
+        return BoundaryChain(material, {**self.settings, **learned, **fixed}, seed)
+
+    def history_columns(self) -> list[str]:
+        """The names of the columns of ``history_``."""
+        return list(HISTORY)
+
+
+class TrivialSegmenter(TrivialSettings, Model):
+    """Rules that need no learning: every letter is a word (``letters``), or every line (``lines``)."""
+
+    KIND: ClassVar[Kind] = Kind("segment.trivial", 1, {}, check=lambda loaded: _check_rule(loaded))
 
     def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
         if spaces not in (None, "forced", "remove"):
@@ -197,11 +159,11 @@ class TrivialSegmenter:
         return letters, cuts
 
     def segment(self, corpus: Corpus, *, spaces: str | None = None) -> Corpus:
-        """The words of a text, see ``NestedSegmenter.segment``."""
+        """The words of a text, see ``Segmenter.segment``."""
         return word_corpus(*self._cuts(corpus, spaces), self.units)
 
     def segment_lines(self, corpora: Iterator[Corpus], *, spaces: str | None = None) -> Iterator[bytes]:
-        """The same for a stream of texts, as bytes of segmented lines."""
+        """The words of a stream of texts, as bytes of segmented lines."""
         for corpus in corpora:
             yield segmented_bytes(*self._cuts(corpus, spaces), self.units)
 
@@ -209,18 +171,12 @@ class TrivialSegmenter:
         """Nothing was learned from any line."""
         return 0.0
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the rule to a file."""
-        settings = {name: (getattr(self, name), self.origins.get(name, "default")) for name in ("method", "units")}
-        container.save_part(path, container.Part(self.KIND, {}, settings=settings))
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {}
 
-    @classmethod
-    def from_container(cls, loaded: container.Container) -> TrivialSegmenter:
-        """The rule of a file."""
-        self = cls(loaded.settings["method"], units=loaded.settings["units"])
-        self.origins = loaded.origins
-        return self
+    def _restore(self, loaded: Container) -> None:
+        """A rule has learned nothing."""
 
 
-def _check_rule(loaded: container.Container) -> None:
+def _check_rule(loaded: Container) -> None:
     TrivialSegmenter.from_container(loaded)

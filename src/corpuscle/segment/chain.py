@@ -71,11 +71,11 @@ class Material:
     masks: np.ndarray
     longest: int
 
-    def empty_model(self, order: int, max_context: int, boundary: float) -> Nested:
+    def empty_model(self, order: int, max_context: int, end_probability: float) -> Nested:
         """A model with room for these sentences, without any."""
         return new_nested(
             self.text, self.masks, WORD_TYPES, order=order, longest=self.longest, deepest=max_context,
-            types=len(TYPES), letter_base=letter_base(self.masks), boundary_base=boundary, stop_prior=STOP_PRIOR,
+            types=len(TYPES), letter_base=letter_base(self.masks), boundary_base=end_probability, stop_prior=STOP_PRIOR,
             room=int(np.diff(self.starts).max(initial=1)),
         )  # fmt: skip
 
@@ -98,8 +98,8 @@ def letter_base(masks: np.ndarray) -> float:
 
 
 class Chain:
-    """The state of a chain, and its sweeps. ``settings``: order, max_word, iterations, max_context, boundary, paths,
-    length_norm, mh, start."""
+    """The state of a chain, and its sweeps. ``settings``: order, max_word, iterations, max_context, end_probability,
+    paths, length_norm, mh, start."""
 
     SPELLED: ClassVar[bool] = True
     """Whether words are spelled by letters; else those are never seated."""
@@ -108,7 +108,7 @@ class Chain:
         self.material, self.settings, self.seed = material, settings, seed
         starts = material.starts
         self.room = room = int(np.diff(starts).max(initial=1))
-        self.nested = material.empty_model(settings["order"], settings["max_context"], settings["boundary"])
+        self.nested = material.empty_model(settings["order"], settings["max_context"], settings["end_probability"])
         self.lattice = new_lattice(room, settings["max_word"], settings["order"])
         self.cuts = material.cuts.copy()
         self.seated = np.zeros(len(starts) - 1, np.uint8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from corpuscle import model as container
 from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.segment.chain import sample_arrays
 from corpuscle.segment.kernels.state import tree_of
+
+if TYPE_CHECKING:
+    from corpuscle.segment.base import Segmenter
 
 __all__ = ["check_model", "model_arrays"]
 
@@ -21,7 +24,7 @@ def model_arrays(extra: Mapping[str, Any]) -> dict[str, container.Array]:
     samples = extra["samples"]
     if type(samples) is not int or not 1 <= samples <= 10**5:
         raise ValueError("it does not say how many samples it has")
-    arrays = {**container.VOCAB, **container.ITEMS}
+    arrays = {**container.VOCAB, **container.TRAINING_ITEMS}
     arrays["history"] = container.Array("float64", ("chains", "sweeps", "columns"))
     for number in range(samples):
         arrays |= sample_arrays(f"sample/{number}/")
@@ -54,10 +57,9 @@ def check_sample(sample: Mapping[str, np.ndarray], order: int, max_context: int,
             raise ValueError("a context that passes nothing on")
 
 
-def check_model(loaded: container.Container, home: Any) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
-    model = home.from_container(loaded)
-    if model.max_word is None or model.types is None:
+def check_model(model: Segmenter) -> None:
+    """Validate what a file claims to be before any kernel sees it; ``ValueError``."""
+    if type(model.max_word_) is not int or model.max_word_ < 1 or type(model.types_) is not bool:
         raise ValueError("it does not say how long its words are")
     if model.chains * model.samples != len(model.samples_) or model.history_.shape[2] != len(model.history_columns()):
         raise ValueError("its settings do not fit its samples or its history")
@@ -65,4 +67,4 @@ def check_model(loaded: container.Container, home: Any) -> None:
     if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
         raise ValueError("its punctuation marks are no strings")
     for sample in model.samples_:
-        check_sample(sample, model.order, model.max_context, model.max_word)
+        check_sample(sample, model.order, model.max_context, model.max_word_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.scripts import character_masks
 from corpuscle.text.vocab import Vocab
 
+if TYPE_CHECKING:
+    from corpuscle.segment.base import Segmenter
+
 __all__ = ["Given", "letter_masks", "prepare"]
 
 _LONGEST = 200
@@ -43,18 +46,8 @@ class Given(NamedTuple):
     inner_marks: list[str]
 
 
-class Settings(Protocol):
-    """What matters here of the settings of a segmenter."""
-
-    units: str
-    joiner: str | None
-    spaces: str
-    max_word: int | None
-    types: bool | None
-
-
 def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
-    """The scripts of letters, or the same for all where words have no types."""
+    """The scripts of letters, uint16 (letters,), all alike where words have no types."""
     masks = character_masks(vocab)
     return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
 
@@ -66,7 +59,7 @@ def _begins(letters: Letters, units: str) -> np.ndarray:
     return begins
 
 
-def prepare(text: Corpus | None, gold: Corpus | None, settings: Settings) -> Given:
+def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Given:
     """The material for chains, checked; settings that are None are chosen by the text."""
     if gold is not None and settings.units == "words":
         raise SettingError("gold lines mean nothing where words are units: white space separates the units")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
     from corpuscle.text.preprocessing import Preprocessing
 
-__all__ = ["PreprocessingSettings", "ReadingSettings", "TextSettings"]
+__all__ = ["PreprocessingSettings", "ReadingSettings", "TextSettings", "TokenSettings"]
 
 
 class PreprocessingSettings(Settings):
@@ -44,10 +44,9 @@ class TextSettings(PreprocessingSettings):
         return read_text(*paths, **self.reading)
 
 
-class ReadingSettings(TextSettings):
-    """A learner that can read words, characters or graphemes, and unknown words as such."""
+class TokenSettings(TextSettings):
+    """A learner that reads words, and unknown words as such."""
 
-    units: str = setting("What a token is.", default="words", choices=("words", "characters", "graphemes"))
     unk_token: str = setting(
         "What <unk> in a text is: the unknown word, or a literal one.",
         default="unknown",
@@ -57,4 +56,15 @@ class ReadingSettings(TextSettings):
     @property
     def reading(self) -> dict[str, Any]:
         """How texts are read: arguments of ``read_text`` and its kin."""
-        return {"preprocessing": self.preprocessing, "units": self.units, "unk_token": self.unk_token}
+        return {**super().reading, "unk_token": self.unk_token}
+
+
+class ReadingSettings(TokenSettings):
+    """A learner that can read words, characters or graphemes."""
+
+    units: str = setting("What a token is.", default="words", choices=("words", "characters", "graphemes"))
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How texts are read: arguments of ``read_text`` and its kin."""
+        return {**super().reading, "units": self.units}

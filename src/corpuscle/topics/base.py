@@ -1,53 +1,65 @@
 """What every topic model can do, whatever is inside: one primitive and the verbs that follow from it.
 
 A model gives the log probability of every word of a collection of documents, each word given all before it in its
-document. Perplexity and files are the same for all models and live here.
+document. Reading and perplexity are the same for all models and live here.
 """
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle.errors import InputError, warn
+from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, perplexity
-from corpuscle.model import Part, save_part
+from corpuscle.model import Kind, Model
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import UNKNOWN, Vocab
-from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.documents import document_bounds, read_documents
+from corpuscle.topics.settings import TopicSettings
 
 __all__ = ["TopicModel"]
 
 
-class TopicModel(ABC):
+class TopicModel(TopicSettings, Model, ABC):
     """A distribution over documents, one word after the other; sentences begin anew, but their ends are not predicted.
 
-    ``vocab_`` are the words that it knows, ``topics`` how many topics it has, ``order`` how many words it looks at (the
-    predicted one included); words that occur less than ``min_count`` times are unknown, ``unk_token`` and ``preprocessing``
-    say how its texts are read; ``items_`` are hashes of the sentences that it has learned from, ``history_`` the log
-    probability of text and state after each sweep.
+    ``vocab_`` are the words that it knows, ``items_`` hashes of the sentences that it has learned from, ``history_``
+    float64 (iterations + 1,) the log probability of text and state after each sweep.
     """
 
-    topics: int
-    order: int
-    min_count: int
-    unk_token: str
-    preprocessing: Preprocessing
-    vocab_: Vocab
-    items_: np.ndarray
-    history_: np.ndarray
+    PARTIAL: ClassVar[Kind]
+    """An unfinished run."""
+
+    method: str = learned()
+    vocab_: Vocab = learned()
+    history_: np.ndarray = learned()
+
+    def read(self, *paths: Any, documents: Any = None) -> Corpus:
+        """Documents as this learner reads them, see ``read_documents``; ``documents``: the index of one text."""
+        return read_documents(*paths, documents=documents, **self.reading)
+
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
+        digest = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
+        return Checkpoint(path, self.PARTIAL, self.settings, f"{corpus.signature()}-{digest}", resume=resume)
 
     def _known_words(self, corpus: Corpus) -> Corpus:
-        """A text to learn from, its rare words unknown; sets ``vocab_``. ``InputError`` if it is too small."""
+        """A text to learn from, its rare words unknown; sets ``vocab_`` and what the file says about the text.
+        ``InputError`` if it is too small."""
         lengths = np.diff(document_bounds(corpus))
         if not (lengths > 1).any():
             raise InputError(None, None, "no document has two words")
-        if len(lengths) == 1 and self.topics > 1:
+        if len(lengths) == 1 and self.topics_ > 1:
             warn("the text is a single document; topics are what tells documents apart, and blank lines end them")
+        self.items_ = item_hashes(corpus)
+        self.provenance_ = {"documents": len(lengths), "sentences": len(corpus), "tokens": corpus.n_tokens}
         self.vocab_, mapping = corpus.vocab.cut(self.min_count)
         corpus = corpus.map_tokens(mapping, self.vocab_)
         if len(np.unique(corpus.tokens)) < 2:
@@ -64,33 +76,20 @@ class TopicModel(ABC):
         mode: str = "weighted",
         rejuvenate: bool = False,
         seed: int = 1,
-        workers: int | None = None,
     ) -> np.ndarray:
-        """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,).
-
-        ``workers``: threads, each of which reads whole documents; for the others see
-        ``kernels.particles.Reader``.
-        """
-
-    @abstractmethod
-    def part(self) -> Part:
-        """The model as it goes into a file, alone or inside another model."""
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file."""
-        save_part(path, self.part())
+        """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,);
+        for the settings see ``kernels.particles.Reader``. Every thread reads whole documents."""
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any) -> Result:
         """Perplexity with a bootstrap interval over documents, with and without unknown words.
 
         ``reading`` are the settings of ``log_probabilities``.
         """
-        return self.perplexity_of(
-            corpus, self.log_probabilities(corpus, seed=seed, **reading), draws=draws, seed=seed
-        )
+        logs = self.log_probabilities(corpus, seed=seed, **reading)
+        return self.perplexity_of(corpus, logs, draws=draws, seed=seed)
 
     def perplexity_of(self, corpus: Corpus, logs: np.ndarray, *, draws: int = 1000, seed: int = 1) -> Result:
-        """The same, given the log probabilities of the words."""
+        """Perplexity with a bootstrap interval over documents, given the log probabilities of the words."""
         bounds = document_bounds(corpus)
         unknown = corpus.recode(self.vocab_).tokens == UNKNOWN
         document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))

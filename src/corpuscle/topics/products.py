@@ -4,7 +4,6 @@ about, marked texts."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from corpuscle.errors import SettingError
 from corpuscle.measure import Result
-from corpuscle.scale import default_workers
+from corpuscle.scale import each
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.topics.base import TopicModel
@@ -22,6 +21,7 @@ from corpuscle.topics.kernels.particles import Likelihoods, Reader, marks
 from corpuscle.topics.ngram import NgramTopicModel
 from corpuscle.topics.rescaling import RescalingModel
 from corpuscle.topics.sampling import stream_of
+from corpuscle.topics.settings import PLAIN
 
 __all__ = [
     "ContextShown", "DocumentTopics", "Mark", "Phrase", "TopicSummary", "contexts", "document_names",
@@ -82,7 +82,7 @@ class Mark(NamedTuple):
 
 def _uses(model: TopicModel) -> np.ndarray:
     """How often every word had every topic, from topic 0, the global one, on: int64 (ids, topics + 1)."""
-    counts = np.zeros((len(model.vocab_), model.topics + 1), np.int64)
+    counts = np.zeros((len(model.vocab_), model.topics_ + 1), np.int64)
     if isinstance(model, RescalingModel):
         counts[[UNKNOWN, *range(FIRST, len(counts))], 1:] = model.types_
     elif isinstance(model, NgramTopicModel):
@@ -97,7 +97,7 @@ def summaries(model: TopicModel, words: int = 10, phrases: int = 10) -> list[Top
     totals, by_word = counts.sum(0), counts.sum(1)
     found = _phrases(model, phrases)
     result = []
-    for k in sorted(range(1, model.topics + 1), key=lambda k: -totals[k]):
+    for k in sorted(range(1, model.topics_ + 1), key=lambda k: -totals[k]):
         with np.errstate(divide="ignore", invalid="ignore"):
             lift = np.log(counts[:, k] / totals[k]) - np.log(by_word / by_word.sum())
             score = np.where(counts[:, k] > 0, counts[:, k] * lift, -np.inf)
@@ -123,7 +123,7 @@ def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
 
     P_k(w | h) alone would prefer what is rare and certain, so phrases are ranked by customers times score.
     """
-    if not isinstance(model, NgramTopicModel) or model.method == "hpylm" or most < 1:
+    if not isinstance(model, NgramTopicModel) or model.method == PLAIN or most < 1:
         return {}
     sample = model.samples_[-1]
     roots = int(sample["row_children"][0])
@@ -141,7 +141,7 @@ def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
     for first in range(0, len(rows), 1 << 14):
         some = slice(first, first + (1 << 14))
         seen = likelihoods(
-            fixed, model.topics, symbols, ends[some] - 1, symbols[ends[some] - 1], (lengths[some] - 1).astype(np.uint8)
+            fixed, model.topics_, symbols, ends[some] - 1, symbols[ends[some] - 1], (lengths[some] - 1).astype(np.uint8)
         )
         here = np.flatnonzero((place >= first) & (place < first + (1 << 14)))
         score[here] = seen.topics[place[here] - first, sample["topics"][chosen[here]] - 1]
@@ -187,7 +187,7 @@ def document_names(corpus: Corpus) -> list[str]:
 
 def has_topics(model: TopicModel) -> bool:
     """Whether a model knows topics: all but those of the method HPYLM."""
-    return not (isinstance(model, NgramTopicModel) and model.method == "hpylm")
+    return not (isinstance(model, NgramTopicModel) and model.method == PLAIN)
 
 
 def _look(model: TopicModel, corpus: Corpus) -> tuple[list[np.ndarray], Callable[[int, int, int], Likelihoods]]:
@@ -202,8 +202,8 @@ def _look(model: TopicModel, corpus: Corpus) -> tuple[list[np.ndarray], Callable
 
         return [model.alpha_], of_types
     assert isinstance(model, NgramTopicModel)
-    predictors, topics = model._predictors, model.topics  # made before the threads ask
-    symbols, places, available = stream_of(corpus, model.order - 1)
+    predictors, topics = model._predictors, model.topics_  # made before the threads ask
+    symbols, places, available = stream_of(corpus, model.order_ - 1)
 
     def of_ngrams(sample: int, first: int, last: int) -> Likelihoods:
         here = slice(first, last)
@@ -213,12 +213,12 @@ def _look(model: TopicModel, corpus: Corpus) -> tuple[list[np.ndarray], Callable
 
 
 def _each(
+    model: TopicModel,
     alphas: list[np.ndarray],
     corpus: Corpus,
     read: Callable[[Reader, int, int, int], T],
     particles: int,
     seed: int,
-    workers: int | None,
 ) -> list[list[T]]:
     """``read(reader, sample, first, last)`` of every document, with a reader that has not begun, for every sample of a
     model, given their priors: a list a sample."""
@@ -229,15 +229,12 @@ def _each(
         reader = Reader(alphas[sample], particles=particles, seed=seed, document=document)
         return read(reader, sample, *bounds[document])
 
-    with ThreadPoolExecutor(workers or default_workers()) as pool:
-        tasks = [(sample, document) for sample in range(len(alphas)) for document in range(len(bounds))]
-        found = list(pool.map(job, tasks))
+    tasks = [(sample, document) for sample in range(len(alphas)) for document in range(len(bounds))]
+    found = each(job, tasks, model.threads)
     return [found[i : i + len(bounds)] for i in range(0, len(found), len(bounds))]
 
 
-def document_topics(
-    model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1, workers: int | None = None
-) -> list[DocumentTopics]:
+def document_topics(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1) -> list[DocumentTopics]:
     """What every document is about: the mixture of topics that the particles expect at its end, averaged over them and
     over the samples of the model. A document of which no word is known shows what the model expects of any."""
     if not has_topics(model):
@@ -249,7 +246,7 @@ def document_topics(
             reader.read(look(sample, begin, min(begin + _PIECE, last)))
         return reader.mixture
 
-    shares = np.mean(_each(alphas, corpus, mixture, particles, seed, workers), axis=0)
+    shares = np.mean(_each(model, alphas, corpus, mixture, particles, seed), axis=0)
     unknown = np.concatenate([[0], np.cumsum(corpus.recode(model.vocab_).tokens == UNKNOWN)])
     return [
         DocumentTopics(name, last - first, int(unknown[last] - unknown[first]), mixed)
@@ -259,9 +256,7 @@ def document_topics(
     ]
 
 
-def mark(
-    model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1, workers: int | None = None
-) -> list[Mark]:
+def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1) -> list[Mark]:
     """How topical every word of some documents is, and its topic, once the whole document has been read; averaged over
     the samples of the model, the topic being that of the last. Where there is no switch all words are topical."""
     if not isinstance(model, NgramTopicModel) or not has_topics(model):
@@ -273,7 +268,7 @@ def mark(
         reader.read(words)
         return marks(words, reader.mixture)
 
-    by_sample = _each(alphas, corpus, marked, particles, seed, workers)
+    by_sample = _each(model, alphas, corpus, marked, particles, seed)
     return [
         Mark(
             corpus.vocab.decode(corpus.tokens[first:last]),

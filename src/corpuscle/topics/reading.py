@@ -36,9 +36,9 @@ class DocumentReader:
 
     def _look(self, number: int, words: np.ndarray) -> Likelihoods:
         symbols = np.array(self._history, np.int32)
-        available = min(len(symbols), self.model.order - 1)
+        available = min(len(symbols), self.model.order_ - 1)
         return likelihoods(
-            self.model._predictors[number], self.model.topics, symbols, np.full(len(words), len(symbols)), words,
+            self.model._predictors[number], self.model.topics_, symbols, np.full(len(words), len(symbols)), words,
             np.full(len(words), available, np.uint8),
         )  # fmt: skip
 
@@ -46,7 +46,7 @@ class DocumentReader:
         """The next word is this: the natural log of the probability that it had."""
         id = self.model.vocab_.id(" ".join(self.model.preprocessing.words(word)))
         logs = [reader.read(self._look(i, np.array([id], np.int32)))[0] for i, reader in enumerate(self._readers)]
-        self._history = [*self._history[-self.model.order :], id]
+        self._history = [*self._history[-self.model.order_ :], id]
         return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
     def end_sentence(self) -> None:

@@ -10,37 +10,34 @@ The normaliser is exact: see ``kernels.rescaled``. Gildea and Hofmann (1999).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from os import PathLike
-from typing import Any, ClassVar, cast
+from typing import ClassVar, Self
 
 import numpy as np
 
-from corpuscle import learning
+from corpuscle import learning, scale
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.restaurants import gibbs
-from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import HpyModel
 from corpuscle.lm.sampling import FixedSampler, Sampler, sample_arrays, state_arrays
 from corpuscle.model import Array
-from corpuscle.scale import default_workers
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
-from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.settings import TokenSettings
 from corpuscle.text.vocab import END, FIRST, START
 from corpuscle.topics.base import TopicModel
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.kernels.rescaled import Shares, rescaled, shares_of
+from corpuscle.topics.settings import RescalingSettings
 
 __all__ = ["RescalingModel"]
+
 
 class WordModel(HpyModel):
     """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end."""
@@ -52,30 +49,13 @@ class WordModel(HpyModel):
         return predictable
 
     def _sampler(self, corpus: Corpus) -> Sampler:
-        ngrams = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order, END, self.workers)
+        ngrams = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, END, self.threads)
         self.ngrams_ = ngrams._replace(counts=frozen(np.where(ngrams.words == END, 0, ngrams.counts), np.int32))
         return FixedSampler(self.ngrams_, 1.0 / int(self._predictable.sum()), self.seed)
 
 
-PARTIAL = learning.partial(
-    "topics.rescaling",
-    {
-        "topics": Array("int32", ("positions",), low=0, high="n_topics"),
-        "alpha": Array("float64", ("n_topics",), low=0.0, finite=True),
-    },
-    state_arrays,
-    sample=lambda _, number: sample_arrays(False, number),
-)
-"""An unfinished run: first of the topics, then of the language model."""
-
-
-class RescalingModel(TopicModel):
+class RescalingModel(RescalingSettings, TopicModel):
     """A Pitman-Yor language model, rescaled by the topics of the document.
-
-    - ``topics``: how many; ``order``: of the n-grams; ``exponent``: how far probabilities are bent;
-    - ``iterations``: sweeps of the topics; ``word_iterations``, ``samples``: sweeps of the language model, and how many
-      of its samples are averaged; ``prior``: of every word in every topic;
-    - ``min_count``: rarer words are unknown; ``unk_token``, ``preprocessing``: how texts are read; ``seed``.
 
     Learned: ``vocab_``, ``words_`` (the language model), ``types_`` int32 (types, topics), how often a word has a
     topic, ``alpha_`` float64 (topics,), ``history_`` float64 (iterations + 1,), log probabilities.
@@ -89,52 +69,30 @@ class RescalingModel(TopicModel):
             "alpha": Array("float64", ("topics",), low=1e-300, finite=True),
             "history": Array("float64", ("history",)),
         }
-        | container.ITEMS,
+        | container.TRAINING_ITEMS,
         components={"words": (HpyModel.KIND,)},
         check=lambda loaded: _check(loaded),
     )
+    PARTIAL: ClassVar[container.Kind] = learning.partial(
+        "topics.rescaling",
+        {
+            "topics": Array("int32", ("positions",), low=0, high="n_topics"),
+            "alpha": Array("float64", ("n_topics",), low=0.0, finite=True),
+        },
+        state_arrays,
+        sample=lambda _, number: sample_arrays(False, number),
+    )
+    """An unfinished run: first of the topics, then of the language model."""
 
-    def __init__(
-        self,
-        topics: int = 50,
-        order: int = 3,
-        *,
-        iterations: int = 900,
-        word_iterations: int = 100,
-        samples: int = 5,
-        exponent: float = 0.7,
-        prior: float = 0.01,
-        min_count: int = 4,
-        unk_token: str = "unknown",
-        preprocessing: Preprocessing | None = None,
-        workers: int | None = None,
-        seed: int = 1,
-    ):
-        for name, number in (("topics", topics), ("iterations", iterations), ("order", order)):
-            if type(number) is not int or number < 1:
-                raise SettingError(f"{name} is a number from 1 on, not {number!r}")
-        for name, amount, least in (("exponent", exponent, 0.0), ("prior", prior, 1e-9)):
-            if type(amount) not in (int, float) or not least <= amount < 1e9:
-                raise SettingError(f"{name} is a number from {least:g} on, not {amount!r}")
-        self.topics, self.order, self.iterations = topics, order, iterations
-        self.exponent, self.prior, self.min_count = float(exponent), float(prior), min_count
-        self.unk_token, self.preprocessing = unk_token, preprocessing or Preprocessing()
-        self.seed, self.workers = seed, workers or default_workers()
-        self.words_ = WordModel(
-            order, iterations=word_iterations, samples=samples, min_count=min_count, unk_token=unk_token,
-            preprocessing=self.preprocessing, allow_markup=True, workers=workers, seed=seed,
-        )  # fmt: skip
-        self.origins: dict[str, str] = {}
-        self.provenance: dict[str, Any] = {}
-        self.items_ = np.empty(0, np.uint64)
+    words_: WordModel = learned()
+    types_: np.ndarray = learned()
+    alpha_: np.ndarray = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.method = "rescaling"
 
     # ---- learning
-
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        settings = {name: value for name, (value, _) in self.settings().items()} | self.preprocessing.settings
-        documents = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
-        return Checkpoint(path, PARTIAL, settings, f"{corpus.signature()}-{documents}", resume=resume)
 
     def fit(
         self,
@@ -142,20 +100,27 @@ class RescalingModel(TopicModel):
         *,
         checkpoint: Checkpoint | None = None,
         log: Callable[[int, float], None] | None = None,
-    ) -> RescalingModel:
+    ) -> Self:
         """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
         every sweep of the topics."""
-        bounds = document_bounds(corpus)
         known = self._known_words(corpus)
-        self.items_ = item_hashes(corpus)
-        self.provenance = {"documents": len(bounds) - 1, "sentences": len(corpus), "tokens": corpus.n_tokens}
+        bounds = document_bounds(corpus)
         lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
         checkpoint, facts = checkpoint or Checkpoint(), {"n_topics": self.topics}
         history, _ = checkpoint.run(lda, self.iterations + 1, facts=facts, lasting=True, log=log, title="topics")
+        self.words_ = self._word_model()
         self.words_.fit(corpus, checkpoint=checkpoint)
         self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
         self._forget()
         return self
+
+    def _word_model(self) -> WordModel:
+        """The language model before it has learned."""
+        reading = {name: getattr(self, name) for name in TokenSettings.SETTINGS}
+        return WordModel(
+            order=self.order, iterations=self.word_iterations, samples=self.samples, min_count=self.min_count,
+            allow_markup=True, workers=self.workers, seed=self.seed, **reading,
+        )  # fmt: skip
 
     # ---- predicting
 
@@ -205,7 +170,6 @@ class RescalingModel(TopicModel):
         mode: str = "weighted",
         rejuvenate: bool = False,
         seed: int = 1,
-        workers: int | None = None,
     ) -> np.ndarray:
         """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,).
 
@@ -231,44 +195,21 @@ class RescalingModel(TopicModel):
                 nothing = np.zeros(last - first)
                 reader.read(Likelihoods(by_type[rows[first:last]], nothing, nothing + 1.0))
 
-        with ThreadPoolExecutor(workers or self.workers) as pool:
-            for _ in pool.map(read, range(len(bounds) - 1)):
-                pass
+        scale.each(read, range(len(bounds) - 1), self.threads)
         return out
 
     # ---- keeping
 
-    def settings(self) -> dict[str, tuple[Any, str]]:
-        """Every setting with its origin."""
-        names = ("topics", "order", "iterations", "exponent", "prior", "min_count", "unk_token", "seed")
-        values: dict[str, Any] = {"method": "rescaling"} | {name: getattr(self, name) for name in names}
-        values |= {"word_iterations": self.words_.iterations, "samples": self.words_.samples}
-        return {name: (value, self.origins.get(name, "default")) for name, value in values.items()}
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"types": self.types_, "alpha": self.alpha_, "history": self.history_}
 
-    def part(self) -> container.Part:
-        """The model as it goes into a file."""
-        return container.Part(
-            self.KIND,
-            {"types": self.types_, "alpha": self.alpha_, "history": self.history_, "items/training": self.items_},
-            settings=self.settings(),
-            preprocessing=self.preprocessing.settings,
-            provenance=self.provenance,
-            components={"words": self.words_.part()},
-        )
+    def _components(self) -> dict[str, container.Part]:
+        return {"words": self.words_.part()}
 
-    @classmethod
-    def from_container(cls, loaded: container.Container) -> RescalingModel:
-        """The model of a file that has been read and validated."""
-        values = dict(loaded.settings)
-        values.pop("method")
-        self = cls(**values, preprocessing=Preprocessing(**loaded.preprocessing))
-        self.origins, self.provenance = loaded.origins, dict(loaded.provenance)
-        self.words_ = cast(WordModel, WordModel.from_container(loaded.component("words")))
+    def _restore(self, loaded: container.Container) -> None:
+        self.words_ = WordModel.from_container(loaded.component("words"))
         self.vocab_ = self.words_.vocab_
-        arrays = loaded.arrays
-        self.types_, self.alpha_, self.history_ = (np.array(arrays[n]) for n in ("types", "alpha", "history"))
-        self.items_ = arrays.get("items/training", self.items_)
-        return self
+        self.types_, self.alpha_, self.history_ = (np.array(loaded.arrays[n]) for n in ("types", "alpha", "history"))
 
 
 def _rows(tokens: np.ndarray) -> np.ndarray:
@@ -280,7 +221,7 @@ def _check(loaded: container.Container) -> None:
     """Whether the parts of a file fit one another; ``ValueError``."""
     model = RescalingModel.from_container(loaded)
     words = model.words_
-    if words.infinite or words.boundary != "single" or words.order != model.order:
+    if words.infinite or words.boundary != "single" or words.order_ != model.order:
         raise ValueError("its language model is of another sort")
     if model.types_.shape != (len(words.vocab_) - 2, model.topics):
         raise ValueError("its topics do not fit its words")

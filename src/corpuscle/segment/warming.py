@@ -1,0 +1,30 @@
+"""Compiling ahead: all kernels of word segmentation, on a few letters."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from corpuscle.model import read
+from corpuscle.segment.baselines import DirichletSegmenter
+from corpuscle.segment.npylm import NestedSegmenter
+from corpuscle.text.corpus import Corpus
+
+__all__ = ["warm"]
+
+
+def warm() -> None:
+    """Compile the kernels of this task by running them on a few letters."""
+    text = Corpus.from_sentences([["abab"], ["ab", "a"], ["abba"]])
+    DirichletSegmenter(iterations=1, workers=1).fit(text)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model")
+        model = NestedSegmenter(iterations=2, mh=True, workers=1)
+        with model.checkpoint(text, None, path) as checkpoint:
+            checkpoint.every = 0.0
+            model.fit(text, checkpoint=checkpoint).save(path)
+        loaded = NestedSegmenter.from_container(read(path))
+        loaded.segment(text)
+        loaded.posterior(text, draws=2)
+        loaded.perplexity(text, draws=10)
+        loaded.lexicon()
