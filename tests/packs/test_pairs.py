@@ -19,7 +19,6 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError
 from corpuscle.packs import learn
 from corpuscle.packs.alignments import ALIGNMENTS
-from corpuscle.packs.dictionary import confidence
 from corpuscle.packs.transliterator import TRANSLITERATOR
 from corpuscle.packs.unseen_pairs import doubts, measure_unseen
 from corpuscle.text import Bitext, Corpus, read_bitext
@@ -206,9 +205,9 @@ def test_unseen_pairs_are_measured_on_known_words_only():
 
 
 def test_confidence_of_an_entry_grows_with_its_evidence():
-    once, often = (confidence(Entry("a", "b", links, 1.0, 1.0, 1.0)) for links in (1.0, 99.0))
+    once, often = (Entry("a", "b", links, 1.0, 1.0, 1.0).confidence for links in (1.0, 99.0))
     assert once == pytest.approx(0.5) and often == pytest.approx(0.99)
-    assert confidence(Entry("a", "b", 5.0, 0.0, 0.0, 0.0)) == pytest.approx(0, abs=1e-6)
+    assert Entry("a", "b", 5.0, 0.0, 0.0, 0.0).confidence == pytest.approx(0, abs=1e-6)
 
 
 # ---- names

@@ -26,7 +26,7 @@ from corpuscle.random import Random
 from corpuscle.text import Bitext, read_bitext, read_text
 from corpuscle.text.alignments import write_pharaoh
 from corpuscle.text.corpus import starts_of
-from corpuscle.text.files import write_atomically
+from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["ALIGNMENTS"]
@@ -183,9 +183,8 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Doubts, path: Pa
         source, target = parallel.bitext.source.words(pair), parallel.bitext.target.words(pair)
         return *parallel.place(pair), float(confidence[number]), source, target
 
-    with write_atomically(path, "w") as file:
-        for name, line, value, source, target in map(row, bad.tolist()):
-            file.write(f"{name}\t{line}\t{value:.4f}\t{' '.join(source)}\t{' '.join(target)}\n")
+    listed = ((*place, " ".join(source), " ".join(target)) for *place, source, target in map(row, bad.tolist()))
+    write_table(path, (), listed)
     worst = [
         [name, line, round(value, 4), page.beginning(source, _WORDS), page.beginning(target, _WORDS)]
         for name, line, value, source, target in map(row, order[:_WORST].tolist())

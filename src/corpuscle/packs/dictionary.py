@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -10,36 +9,29 @@ from typing import Any
 
 from corpuscle.align.lexicon import Entry
 from corpuscle.packs import page
+from corpuscle.text import tables
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.files import AnyPath, write_atomically
 
-__all__ = ["confidence", "headwords", "listed", "write_page", "write_table"]
+__all__ = ["headwords", "listed", "write_page", "write_table"]
 
 MOST_HEADWORDS = 5000
 """So many words, the most frequent ones, have a place in the page; a browser should open it at once."""
 
 _MOST_TRANSLATIONS, _EXAMPLE = 6, 40
 _LIKELY, _SURE = 0.25, 0.5
-
-
-def confidence(entry: Entry) -> float:
-    """How sure an entry is, in 0..1: its score, had both words been linked once more, to something else.
-
-    A pair of words that was linked once, and always, has 0.5; one linked a hundred times 0.99.
-    """
-    shares = [entry.links / (entry.links / max(share, 1e-9) + 1) for share in (entry.forward, entry.backward)]
-    return math.sqrt(shares[0] * shares[1])
+COLUMNS = (
+    "source", "target", "confidence", "links", "p(target|source)", "p(source|target)", "example", "translation",
+)  # fmt: skip
 
 
 def write_table(entries: Iterable[Entry], bitext: Bitext, path: AnyPath) -> None:
     """Write all entries as a table with a heading, tab-separated, with both sides of an example."""
-    with write_atomically(path, "w") as file:
-        file.write("source\ttarget\tconfidence\tlinks\tp(target|source)\tp(source|target)\texample\ttranslation\n")
-        for entry in entries:
-            numbers = f"{confidence(entry):.4f}\t{entry.links:.2f}\t{entry.forward:.4f}\t{entry.backward:.4f}"
-            known = entry.example >= 0
-            example = [" ".join(c.words(entry.example)) if known else "" for c in (bitext.source, bitext.target)]
-            file.write("\t".join([entry.source, entry.target, numbers, *example]) + "\n")
+    rows = (
+        (e.source, e.target, e.confidence, f"{e.links:.2f}", e.forward, e.backward, *e.shown_in(bitext))
+        for e in entries
+    )
+    tables.write_table(path, COLUMNS, rows)
 
 
 def _proper(entries: Iterable[Entry]) -> list[Entry]:
@@ -52,7 +44,7 @@ def headwords(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     return [
         {
             "word": page.clip(word),
-            "translations": [[page.clip(e.target), round(e.links, 1), round(confidence(e), 3)] for e in group],
+            "translations": [[page.clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group],
         }
         for word, group in groupby(_proper(entries), key=lambda entry: entry.source)
     ]
@@ -88,14 +80,14 @@ def write_page(entries: Sequence[Entry], bitext: Bitext, path: AnyPath) -> None:
     """Write the dictionary as a page: both directions, by alphabet, with examples."""
     entries = _proper(entries)
     forward = [
-        (word, sorted(group, key=lambda e: -confidence(e)))
+        (word, sorted(group, key=lambda e: -e.confidence))
         for word, group in groupby(entries, key=lambda entry: entry.source)
     ]
     turned: dict[str, list[Entry]] = {}
     for entry in entries:
         turned.setdefault(entry.target, []).append(entry)
     frequent = sorted(turned.items(), key=lambda item: (-sum(e.links for e in item[1]), item[0]))
-    backward = [(word, sorted(group, key=lambda e: (-confidence(e), e.source))) for word, group in frequent]
+    backward = [(word, sorted(group, key=lambda e: (-e.confidence, e.source))) for word, group in frequent]
     parts = [
         "<header><h1>Dictionary</h1>",
         f'<p class="lead">{page.counted(len(entries), "entry", "entries")}, learned from '
@@ -138,8 +130,8 @@ def _letter(word: str) -> str:
 def _headword(word: str, entries: Sequence[Entry], bitext: Bitext, turned: bool) -> str:
     """A word with its translations, and the example of the surest one that has any."""
     translations = "; ".join(
-        f'<bdi class="word {_class(confidence(e))}">{page.escape(page.clip(e.source if turned else e.target))}</bdi> '
-        f"<small>{page.percent(confidence(e), 0)}, {e.links:.0f}×</small>"
+        f'<bdi class="word {_class(e.confidence)}">{page.escape(page.clip(e.source if turned else e.target))}</bdi> '
+        f"<small>{page.percent(e.confidence, 0)}, {e.links:.0f}×</small>"
         for e in entries[:_MOST_TRANSLATIONS]
     )
     shown = next((entry for entry in entries if entry.example >= 0), None)

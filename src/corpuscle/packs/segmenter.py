@@ -21,7 +21,7 @@ from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
 from corpuscle.text import write_text
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import write_atomically
+from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
 
 __all__ = ["SEGMENTER", "number_of_iterations"]
@@ -72,8 +72,7 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
     counts = np.bincount(words.tokens, minlength=len(words.vocab))
     order = np.argsort(-counts, kind="stable")
     frequent = [(words.vocab.word(int(i)), int(counts[i])) for i in order if counts[i] and i >= FIRST]
-    with write_atomically(job.pack / WORDS, "w") as file:
-        file.writelines(f"{word}\t{n}\n" for word, n in frequent)
+    write_table(job.pack / WORDS, (), frequent)
     agreed = segmentation_scores(seen, unseen, draws=1).to_json()
     known = unseen.recode(measured.segment(train).vocab).tokens != UNKNOWN
     return {

@@ -19,7 +19,7 @@ from corpuscle.packs import page
 from corpuscle.packs.heldout import held_documents
 from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step, blaming, unfinished
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import write_atomically
+from corpuscle.text.tables import write_table
 from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
 from corpuscle.topics.products import document_names
 
@@ -110,16 +110,14 @@ def _run(job: Job, settings: Mapping[str, Any]) -> Findings:
         }
         for topic in summaries(final, _WORDS, _PHRASES)
     ]
-    with write_atomically(job.pack / TABLE, "w") as file:
-        file.write("topic\tshare\twords\tphrases\n")
-        for topic in summaries(final, 50, 50):
-            words, phrases = " ".join(word for word, _ in topic.words), " | ".join(p.text for p in topic.phrases)
-            file.write(f"{topic.number}\t{topic.share:.4f}\t{words}\t{phrases}\n")
-    with write_atomically(job.pack / DOCUMENTS, "w") as file:
-        file.write("\t".join(["document", "words", *(f"topic_{k}" for k in range(1, final.topics + 1))]) + "\n")
-        for document in read:
-            name, mixed = " ".join(document.name.split()), "\t".join(f"{share:.4f}" for share in document.shares)
-            file.write(f"{name}\t{document.words}\t{mixed}\n")
+    rows = (
+        (each.number, each.share, " ".join(word for word, _ in each.words), " | ".join(p.text for p in each.phrases))
+        for each in summaries(final, 50, 50)
+    )
+    write_table(job.pack / TABLE, ("topic", "share", "words", "phrases"), rows)
+    heading = ("document", "words", *(f"topic_{k}" for k in range(1, final.topics + 1)))
+    mixed = ((" ".join(document.name.split()), document.words, *document.shares) for document in read)
+    write_table(job.pack / DOCUMENTS, heading, mixed)
     return {
         "documents": documents,
         "words": text.n_tokens,
