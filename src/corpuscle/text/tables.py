@@ -15,6 +15,7 @@ import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.wording import enumerated
 
 __all__ = ["escaped_cell", "format_row", "read_table", "unescaped_cell", "write_table"]
 
@@ -102,8 +103,8 @@ def read_table(
             continue
         cells = text.split("\t")
         if columns and len(cells) != len(columns):
-            wanted = " and ".join([", ".join(columns[:-1]), columns[-1]] if columns[1:] else columns)
-            raise InputError(path, line, f"{len(cells)} fields, where {wanted} are expected, separated by tabs")
+            reason = f"{len(cells)} fields, where {enumerated(columns)} are expected, separated by tabs"
+            raise InputError(path, line, reason)
         try:
             yield line, list(map(unescaped_cell, cells)) if escaped else cells
         except ValueError as error:
