@@ -18,7 +18,7 @@ from corpuscle import learning, scale
 from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.measure.likelihood import perplexity
+from corpuscle.measure.likelihood import letter_perplexity
 from corpuscle.measure.result import Result
 from corpuscle.random import Random
 from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base, sample_arrays
@@ -325,16 +325,8 @@ class NestedSegmenter:
             }
         else:
             logs = applied.log_totals(nested, text, starts, gaps, longest, self.workers)
-        of_letters = perplexity(logs, np.diff(starts), draws=draws, seed=seed)
-        figures = {
-            **{name: of_letters[name] for name in ("perplexity", "low", "high")},
-            "bits_per_letter": of_letters["bits_per_token"],
-            "letters": len(text),
-            "unknown": int((text == UNKNOWN).sum()),
-            "sentences": len(letters),
-            **figures,
-        }
-        return Result(figures, of_letters.interval, of_letters.signature.replace("tokens and </s>", "letters"))
+        figures = {"unknown": int((text == UNKNOWN).sum()), "sentences": len(letters), **figures}
+        return letter_perplexity(logs, np.diff(starts), figures, draws=draws, seed=seed)
 
     def lexicon(self) -> list[LexiconEntry]:
         """The words of the training text, most frequent first."""
