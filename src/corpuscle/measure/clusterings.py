@@ -25,15 +25,11 @@ from corpuscle.measure.result import Result, Shown, signature
 __all__ = ["compare_clusterings"]
 
 CLUSTERINGS = (
-    Shown("v_measure", "V-measure"),
-    Shown("homogeneity", "homogeneity"),
-    Shown("completeness", "completeness"),
-    Shown("many_to_one", "many-to-one"),
-    Shown("one_to_one", "one-to-one"),
+    Shown("v_measure", "V-measure"), Shown("homogeneity", "homogeneity"), Shown("completeness", "completeness"),
+    Shown("many_to_one", "many-to-one"), Shown("one_to_one", "one-to-one"),
     Shown("variation_of_information", "variation of information", ".3f"),
-    Shown("adjusted_rand", "adjusted Rand index", ".3f"),
-    Shown("items", "items", ","),
-)
+    Shown("adjusted_rand", "adjusted Rand index", ".3f"), Shown("items", "items", ","),
+)  # fmt: skip
 
 
 def _entropy(counts: np.ndarray) -> float:

@@ -19,19 +19,14 @@ from corpuscle.measure.result import Comparison, Result, Shown, resampled, signa
 __all__ = ["compare_perplexity", "letter_perplexity", "perplexity"]
 
 TOKENS = (
-    Shown("perplexity", "perplexity", ".2f"),
-    Shown("perplexity_without_oov", "without oov", ".2f"),
-    Shown("tokens", "tokens", ","),
-    Shown("oov/tokens", "oov"),
-    Shown("bits_per_token", "bits a token", ".3f"),
-)
+    Shown("perplexity", "perplexity", ".2f"), Shown("perplexity_without_oov", "without oov", ".2f"),
+    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("bits_per_token", "bits a token", ".3f"),
+)  # fmt: skip
 _DIFFERENCE = Shown("perplexity", "perplexity", ".3f")
 LETTERS = (
-    Shown("perplexity", "perplexity a letter", ".3f"),
-    Shown("letters", "letters", ","),
-    Shown("unknown/letters", "unknown"),
-    Shown("bits_per_letter", "bits a letter", ".3f"),
-)
+    Shown("perplexity", "perplexity a letter", ".3f"), Shown("letters", "letters", ","),
+    Shown("unknown/letters", "unknown"), Shown("bits_per_letter", "bits a letter", ".3f"),
+)  # fmt: skip
 
 
 def perplexity(

@@ -19,13 +19,9 @@ from corpuscle.text.vocab import FIRST
 __all__ = ["alignment_error", "compare_alignments", "singleton_fertility"]
 
 LINKS = (
-    Shown("aer", "AER"),
-    Shown("precision", "precision"),
-    Shown("recall", "recall"),
-    Shown("f1", "F1"),
-    Shown("links", "links", ","),
-    Shown("sentence_pairs", "sentence pairs", ","),
-)
+    Shown("aer", "AER"), Shown("precision", "precision"), Shown("recall", "recall"), Shown("f1", "F1"),
+    Shown("links", "links", ","), Shown("sentence_pairs", "sentence pairs", ","),
+)  # fmt: skip
 
 
 def _precision(sums: np.ndarray) -> np.ndarray:

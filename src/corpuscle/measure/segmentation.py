@@ -22,14 +22,10 @@ from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
 __all__ = ["OtherText", "compare_segmentations", "segmentation_counts", "segmentation_scores"]
 
 SEGMENTATION = (
-    Shown("f1", "words F1"),
-    Shown("precision", "precision"),
-    Shown("recall", "recall"),
-    Shown("boundary_f1", "boundaries F1"),
-    Shown("lexicon_f1", "lexicon F1"),
-    Shown("words", "words", ","),
+    Shown("f1", "words F1"), Shown("precision", "precision"), Shown("recall", "recall"),
+    Shown("boundary_f1", "boundaries F1"), Shown("lexicon_f1", "lexicon F1"), Shown("words", "words", ","),
     Shown("sentences", "sentences", ","),
-)
+)  # fmt: skip
 
 _PIECE = 1 << 20
 

@@ -191,16 +191,9 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
     seconds = time.perf_counter() - began
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
-        step.name,
-        step.writes,
-        fingerprint=fingerprint,
-        version=step.version,
-        settings=dict(step.settings),
-        seconds=round(seconds, 3),
-        finished=_today(),
-        notes=notes,
-        findings=findings,
-    )
+        step.name, step.writes, fingerprint=fingerprint, version=step.version, settings=dict(step.settings),
+        seconds=round(seconds, 3), finished=_today(), notes=notes, findings=findings,
+    )  # fmt: skip
     if step.kernels:
         mark_warm(step.kernels)
     for note in notes:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
+from numbers import Integral, Real
 
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
@@ -46,13 +45,18 @@ def unescaped_cell(cell: str) -> str:
     return _ESCAPE.sub(character, cell) if "\\" in cell else cell
 
 
+def _is_fraction(cell: object) -> bool:
+    """Whether it is a number with a fraction, Python's or NumPy's."""
+    return isinstance(cell, Real) and not isinstance(cell, Integral)
+
+
 def format_row(row: Iterable[object], number: str = ".4f", escaped: bool = False, path: AnyPath | None = None) -> str:
     """A row as a line with its line feed; ``number``: the format of fractions. ``path`` is for the error.
 
     >>> format_row(["word", 3, 0.25])
     'word\\t3\\t0.2500\\n'
     """
-    cells = [f"{cell:{number}}" if isinstance(cell, float | np.floating) else str(cell) for cell in row]
+    cells = [f"{cell:{number}}" if _is_fraction(cell) else str(cell) for cell in row]
     if escaped:
         cells = list(map(escaped_cell, cells))
     line = "\t".join(cells)

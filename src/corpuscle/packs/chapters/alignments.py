@@ -93,16 +93,13 @@ def _pictures(findings: Findings) -> list[Html]:
     grids = [
         page.figure(
             alignment_grid(
-                grid["source"],
-                grid["target"],
-                np.array(grid["weights"]),
-                [(i, j) for i, j in grid["links"]],
+                grid["source"], grid["target"], np.array(grid["weights"]), [(i, j) for i, j in grid["links"]],
                 title=f"Unseen pair {number}",
             ),
             natural=True,
         )
         for number, grid in enumerate(findings["grids"], 1)
-    ]
+    ]  # fmt: skip
     if not grids:
         return []
     return [
@@ -134,11 +131,9 @@ def _suspicious(findings: Findings, step: Step) -> list[Html]:
     listed = "No pair is" if number == 0 else "1 pair is" if number == 1 else f"{count(number)} pairs are"
     rows = [(f"{name}:{line}", f"{value:.2f}", *sides) for name, line, value, *sides in findings["worst"]]
     plot = bar_plot(
-        [f"{i / 10:.1f} to {(i + 1) / 10:.1f}" for i in range(10)],
-        findings["confidence"],
-        title="How sure the model is of the pairs",
-        value_label="sentence pairs by confidence",
-    )
+        [f"{i / 10:.1f} to {(i + 1) / 10:.1f}" for i in range(10)], findings["confidence"],
+        title="How sure the model is of the pairs", value_label="sentence pairs by confidence",
+    )  # fmt: skip
     return [
         h3("Suspicious pairs"),
         p(

@@ -117,52 +117,32 @@ def _plots(findings: Findings) -> Html:
         plots.append(
             page.figure(
                 line_plot(
-                    [line],
-                    title="How much context helps",
+                    [line], title="How much context helps",
                     x_label="order: words the model looks at, with the predicted one",
-                    y_label="held-out perplexity (lower is better)",
-                    x_ticks=line.x,
-                    numbers=True,
+                    y_label="held-out perplexity (lower is better)", x_ticks=line.x, numbers=True,
                 ),
                 f"The best order is {findings['order']}. The band is the 95 % interval.",
             )
-        )
+        )  # fmt: skip
     coverage, frequencies = findings["coverage"], findings["frequencies"]
     plots += [
         page.curve(
-            "unknown words",
-            coverage["read"],
-            [100 * u for u in coverage["unseen"]],
-            _trend(coverage),
-            title="Would more text help?",
-            x_label="words of text read",
-            y_label="unknown words in unseen text, %",
-            log_x=True,
-            zero=True,
+            "unknown words", coverage["read"], [100 * u for u in coverage["unseen"]], _trend(coverage),
+            title="Would more text help?", x_label="words of text read", y_label="unknown words in unseen text, %",
+            log_x=True, zero=True,
         ),
         page.curve(
-            "covered",
-            coverage["vocabulary"],
-            [100 * c for c in coverage["covered"]],
-            _few_words(coverage),
-            title="How few words cover the text",
-            x_label="most frequent words known",
-            y_label="share of unseen text that they cover, %",
-            log_x=True,
-            zero=True,
+            "covered", coverage["vocabulary"], [100 * c for c in coverage["covered"]], _few_words(coverage),
+            title="How few words cover the text", x_label="most frequent words known",
+            y_label="share of unseen text that they cover, %", log_x=True, zero=True,
         ),
         page.curve(
-            "words",
-            frequencies["rank"],
-            frequencies["count"],
+            "words", frequencies["rank"], frequencies["count"],
             "In most languages this is nearly a straight line (Zipf's law). Steps at the right are the rare words.",
-            title="Frequent and rare words",
-            x_label="rank of the word",
-            y_label="how often it occurs",
-            log_x=True,
+            title="Frequent and rare words", x_label="rank of the word", y_label="how often it occurs", log_x=True,
             log_y=True,
         ),
-    ]
+    ]  # fmt: skip
     return page.plots(plots)
 
 

@@ -85,17 +85,11 @@ def _plots(findings: Findings) -> Html:
     ]
     plots.append(
         page.curve(
-            "different words",
-            growth["read"],
-            growth["types"],
-            "Most languages show nearly a straight line (Heaps' law).",
-            title="How the lexicon grows with the text",
-            x_label="words of text read",
-            y_label="different words",
-            log_x=True,
-            log_y=True,
+            "different words", growth["read"], growth["types"],
+            "Most languages show nearly a straight line (Heaps' law).", title="How the lexicon grows with the text",
+            x_label="words of text read", y_label="different words", log_x=True, log_y=True,
         )
-    )
+    )  # fmt: skip
     return page.plots(plots)
 
 

@@ -108,12 +108,8 @@ def _texts(findings: Findings) -> list[Html]:
 
 def _course(history: list[float]) -> Html:
     plot = page.curve(
-        "log probability",
-        list(range(len(history))),
-        history,
-        "A line that still rises at the right wants more rounds.",
-        title="Has it settled?",
-        x_label="rounds over the text",
-        y_label="log probability",
-    )
+        "log probability", list(range(len(history))), history,
+        "A line that still rises at the right wants more rounds.", title="Has it settled?",
+        x_label="rounds over the text", y_label="log probability",
+    )  # fmt: skip
     return page.plots([plot])

@@ -62,11 +62,9 @@ def _pictures(findings: Findings) -> Html:
     ]
     if confusions := findings["confusions"]:
         bars = bar_plot(
-            [f"{found or '∅'} for {wanted or '∅'}" for found, wanted, _ in confusions],
-            [n for *_, n in confusions],
-            title="What is written for what",
-            value_label="wrong names",
-        )
+            [f"{found or '∅'} for {wanted or '∅'}" for found, wanted, _ in confusions], [n for *_, n in confusions],
+            title="What is written for what", value_label="wrong names",
+        )  # fmt: skip
         plots.append(page.figure(bars, "Where the answer and the right one part; ∅ is nothing."))
     return page.plots(plots)
 

@@ -29,10 +29,9 @@ def report(findings: Findings, step: Step) -> Chapter:
     ]
     plot = bar_plot(
         [clip(" ".join(c["words"][:2]), 24) for c in classes[:_BARS]],
-        [round(100 * c["share"], 1) for c in classes[:_BARS]],
-        title="The largest classes",
+        [round(100 * c["share"], 1) for c in classes[:_BARS]], title="The largest classes",
         value_label="% of the text; named by the two most frequent words",
-    )
+    )  # fmt: skip
     if len(cards) > _SHOWN:
         folded = element("summary", f"{len(cards) - _SHOWN} smaller classes"), page.grid(cards[_SHOWN:])
         cards[_SHOWN:] = [element("details", *folded)]

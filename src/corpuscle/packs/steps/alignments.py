@@ -194,14 +194,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 
 
 ALIGNMENTS = Step(
-    name="align",
-    title="Word alignment and dictionary",
-    version=2,
-    needs=("parallel",),
-    writes=(FILE, LINKS, TSV, HTML, SUSPICIOUS),
-    run=run,
-    report=chapter.report,
-    settings=SETTINGS,
-    learned="word alignments with a dictionary",
-    kernels="corpuscle.align",
-)
+    name="align", title="Word alignment and dictionary", version=2, needs=("parallel",),
+    writes=(FILE, LINKS, TSV, HTML, SUSPICIOUS), run=run, report=chapter.report, settings=SETTINGS,
+    learned="word alignments with a dictionary", kernels="corpuscle.align",
+)  # fmt: skip

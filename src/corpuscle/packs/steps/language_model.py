@@ -169,15 +169,6 @@ def _finite(bits: float) -> float | None:
 
 
 LANGUAGE_MODEL = Step(
-    name="lm",
-    title="Language model",
-    version=3,
-    needs=("text",),
-    writes=(FILE,),
-    run=run,
-    report=chapter.report,
-    settings=SETTINGS,
-    after=("segment",),
-    learned="a language model",
-    kernels="corpuscle.lm",
-)
+    name="lm", title="Language model", version=3, needs=("text",), writes=(FILE,), run=run, report=chapter.report,
+    settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
+)  # fmt: skip

@@ -154,15 +154,6 @@ def _marked(
 
 
 TOPICS = Step(
-    name="topics",
-    title="Topics",
-    version=3,
-    needs=("text",),
-    writes=(FILE, TABLE, DOCUMENTS),
-    run=run,
-    report=chapter.report,
-    settings=SETTINGS,
-    after=("segment",),
-    learned="topics",
-    kernels="corpuscle.topics",
-)
+    name="topics", title="Topics", version=3, needs=("text",), writes=(FILE, TABLE, DOCUMENTS), run=run,
+    report=chapter.report, settings=SETTINGS, after=("segment",), learned="topics", kernels="corpuscle.topics",
+)  # fmt: skip

@@ -103,14 +103,6 @@ def _difference(found: str, wanted: str) -> tuple[str, str]:
 
 
 TRANSLITERATOR = Step(
-    name="names",
-    title="Transliterator of names",
-    version=1,
-    needs=("names",),
-    writes=(FILE,),
-    run=run,
-    report=chapter.report,
-    settings=SETTINGS,
-    learned="a transliterator of names",
-    kernels="corpuscle.transliterate",
-)
+    name="names", title="Transliterator of names", version=1, needs=("names",), writes=(FILE,), run=run,
+    report=chapter.report, settings=SETTINGS, learned="a transliterator of names", kernels="corpuscle.transliterate",
+)  # fmt: skip
