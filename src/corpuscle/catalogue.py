@@ -105,7 +105,7 @@ TASKS: dict[str, Task] = {
             "segment.dirichlet": "corpuscle.segment:DirichletSegmenter",
             "segment.trivial": "corpuscle.segment:TrivialSegmenter",
         },
-        step="corpuscle.packs.segmenter:SEGMENTER",
+        step="corpuscle.packs.steps.segmenter:SEGMENTER",
     ),
     "lm": Task(
         "Language models: how likely is a sentence, what comes next.",
@@ -131,7 +131,7 @@ TASKS: dict[str, Task] = {
             "lm.hpy": "corpuscle.lm:HpyModel",
             "lm.mixture": "corpuscle.lm:Mixture",
         },
-        step="corpuscle.packs.language_model:LANGUAGE_MODEL",
+        step="corpuscle.packs.steps.language_model:LANGUAGE_MODEL",
     ),
     "classes": Task(
         "Word classes: which words behave alike.",
@@ -147,7 +147,7 @@ TASKS: dict[str, Task] = {
             ),
         },
         kinds={"words.exchange": "corpuscle.words:ExchangeClasses"},
-        step="corpuscle.packs.word_classes:WORD_CLASSES",
+        step="corpuscle.packs.steps.word_classes:WORD_CLASSES",
     ),
     "topics": Task(
         "Topics: language models that adapt to the document at hand.",
@@ -170,7 +170,7 @@ TASKS: dict[str, Task] = {
             "topics.ngram": "corpuscle.topics:NgramTopicModel",
             "topics.rescaling": "corpuscle.topics:RescalingModel",
         },
-        step="corpuscle.packs.topics:TOPICS",
+        step="corpuscle.packs.steps.topics:TOPICS",
     ),
     "align": Task(
         "Word alignment: which words translate which.",
@@ -183,7 +183,7 @@ TASKS: dict[str, Task] = {
             "align.matrix": "corpuscle.align.matrices:MatrixFile",
             "align.model": "corpuscle.align:Aligner",
         },
-        step="corpuscle.packs.alignments:ALIGNMENTS",
+        step="corpuscle.packs.steps.alignments:ALIGNMENTS",
     ),
     "transliterate": Task(
         "Transliteration: write names in another script.",
@@ -199,7 +199,7 @@ TASKS: dict[str, Task] = {
             ),
         },
         kinds={"transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator"},
-        step="corpuscle.packs.transliterator:TRANSLITERATOR",
+        step="corpuscle.packs.steps.transliterator:TRANSLITERATOR",
     ),
     "samples": Task(
         "A made-up language whose truth is known, to try things on.",

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.figures import Series, bar_plot, escape, histogram, line_plot
+from corpuscle.figures import Series, bar_plot, histogram, line_plot
 from corpuscle.figures.axes import axis, label
+from corpuscle.text.html import escape
 
 SVG = "{http://www.w3.org/2000/svg}"
 

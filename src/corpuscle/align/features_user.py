@@ -18,8 +18,9 @@ from math import isfinite
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.files import AnyPath, read_lines
+from corpuscle.text.files import AnyPath
 from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
 __all__ = ["Function", "UserFeatures", "read_features"]
@@ -133,13 +134,7 @@ def read_features(path: AnyPath, preprocessing: Preprocessing | None = None) -> 
     ids: tuple[dict[str, int], dict[str, int]] = {}, {}
     names: dict[str, int] = {}
     found: dict[tuple[int, int, int], float] = {}
-    for number, line in read_lines(path):
-        if not line:
-            continue
-        fields = line.split("\t")
-        if len(fields) != 4:
-            reason = f"{len(fields)} fields, where source, target, name and value are expected, separated by tabs"
-            raise InputError(path, number, reason)
+    for number, fields in read_table(path, ("source", "target", "name", "value"), skip_blank=True):
         words = [preprocessing.words(text) for text in fields[:2]]
         if not words[0] and not words[1]:
             raise InputError(path, number, "source and target are both empty: one of them may be the null word")

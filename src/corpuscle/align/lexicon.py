@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from corpuscle.align.base import Aligner
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.files import AnyPath
+from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["Entry", "lexicon", "write_lexicon"]
@@ -30,6 +32,20 @@ class Entry(NamedTuple):
     backward: float
     score: float
     example: int = -1
+
+    @property
+    def confidence(self) -> float:
+        """How sure the entry is, in 0..1: its score, had both words been linked once more, to something else.
+
+        A pair of words that was linked once, and always, has 0.5; one linked a hundred times 0.99.
+        """
+        shares = [self.links / (self.links / max(share, 1e-9) + 1) for share in (self.forward, self.backward)]
+        return math.sqrt(shares[0] * shares[1])
+
+    def shown_in(self, bitext: Bitext) -> list[str]:
+        """Both sides of its example; empty where it has none."""
+        sides = (bitext.source, bitext.target)
+        return [" ".join(side.words(self.example)) if self.example >= 0 else "" for side in sides]
 
 
 def lexicon(
@@ -98,11 +114,11 @@ def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: fl
 def write_lexicon(entries: Iterable[Entry], path: AnyPath, examples: Bitext | None = None) -> None:
     """Write tab-separated entries: source, target, links, p(target|source), p(source|target), score, and with
     ``examples`` both sides of the pair that shows the entry (empty where none does)."""
-    with write_atomically(path, "w") as file:
-        for entry in entries:
-            row = [entry.source, entry.target, f"{entry.links:.2f}"]
-            row += [f"{value:.4f}" for value in (entry.forward, entry.backward, entry.score)]
-            if examples is not None:
-                known = entry.example >= 0
-                row += [" ".join(c.words(entry.example)) if known else "" for c in (examples.source, examples.target)]
-            file.write("\t".join(row) + "\n")
+    rows = (
+        [
+            entry.source, entry.target, f"{entry.links:.2f}", entry.forward, entry.backward, entry.score,
+            *([] if examples is None else entry.shown_in(examples)),
+        ]
+        for entry in entries
+    )  # fmt: skip
+    write_table(path, (), rows)

@@ -10,7 +10,6 @@ bytes for the same data.
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
-from corpuscle.figures.svg import escape
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "TopicShown",
     "alignment_grid",
     "bar_plot",
-    "escape",
     "histogram",
     "line_plot",
     "phrase_lattice",

@@ -10,7 +10,9 @@ import hashlib
 import unicodedata
 from typing import Any
 
-__all__ = ["COLOURS", "Sheet", "escape", "number", "shorten", "text_width"]
+from corpuscle.text.html import escape
+
+__all__ = ["COLOURS", "Sheet", "number", "shorten", "text_width"]
 
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
@@ -38,25 +40,6 @@ _STYLE = (
     + _rules("#e6e8eb", "#a3acb7", "#343b44", "#14171b", _DARK)
     + "}"
 )
-
-
-def _allowed(c: str) -> bool:
-    """Whether XML 1.0 can hold the character (and no reader takes it for a control code)."""
-    if c < " " or "\x7f" <= c <= "\x9f":
-        return c in "\t\n"
-    return not ("\ud800" <= c <= "\udfff" or c in "\ufffe\uffff")
-
-
-def escape(text: object) -> str:
-    """Text that is safe in XML and HTML, in elements and attributes; what XML cannot hold becomes U+FFFD.
-
-    >>> escape("<b> & \\x00")
-    '&lt;b&gt; &amp; \\ufffd'
-    """
-    safe = "".join(c if _allowed(c) else "\ufffd" for c in str(text))
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        safe = safe.replace(character, entity)
-    return safe
 
 
 def number(x: float) -> str:

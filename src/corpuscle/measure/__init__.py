@@ -14,10 +14,10 @@ from corpuscle.measure.bootstrap import (
 )
 from corpuscle.measure.clusterings import compare_clusterings
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
-from corpuscle.measure.likelihood import compare_perplexity, perplexity
+from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.names import news_measures, news_statistics
-from corpuscle.measure.result import Comparison, Interval, Result, signature
+from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Interval",
     "OtherText",
     "Result",
+    "Shown",
     "accuracy",
     "alignment_error",
     "approximate_randomisation",
@@ -36,6 +37,7 @@ __all__ = [
     "compare_f1",
     "compare_perplexity",
     "compare_segmentations",
+    "letter_perplexity",
     "news_measures",
     "news_statistics",
     "paired_bootstrap",

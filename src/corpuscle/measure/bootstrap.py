@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.measure.kernels.resampling import resample, swap
-from corpuscle.measure.result import Comparison, Interval
+from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature
 from corpuscle.random import purpose_id
 
 __all__ = [
@@ -35,6 +35,9 @@ __all__ = [
 
 MAX_ITEMS = 20_000
 """More items than this are added up into this many blocks."""
+
+FIGURE = Shown("figure", "figure", ".4g")
+"""A figure of which nothing is known but that it is a number."""
 
 Figure = Callable[[np.ndarray], np.ndarray]
 """Sums (..., k) to figures (...): written with NumPy, so that it works on one vector of sums and on a table
@@ -120,13 +123,21 @@ def bootstrap_ratio(
 
 
 def compare(
-    statistics_a: Any, statistics_b: Any, figure: Figure, *, draws: int = 1000, seed: int = 1
+    statistics_a: Any,
+    statistics_b: Any,
+    figure: Figure,
+    *,
+    draws: int = 1000,
+    seed: int = 1,
+    of: Shown = FIGURE,
+    units: str = "items",
 ) -> Comparison:
     """Paired bootstrap of any figure of sums: both systems see the same draws of items, (n_items, k) each.
 
     The p-value belongs to the interval: twice the share of draws in which the difference has the rarer sign
     (ties count for both), each count raised by one, so that it is never zero. Draws without a difference (one
-    figure is 0/0, or both are infinite) are left out; if there is no other draw, there is no p-value (NaN).
+    figure is 0/0, or both are infinite) are left out; if there is no other draw, there is no p-value (NaN). ``of`` says
+    how the figure is shown, ``units`` what the items are.
     """
     a, b = _rows(statistics_a), _rows(statistics_b)
     if a.shape != b.shape:
@@ -140,7 +151,8 @@ def compare(
     drawn = drawn[~np.isnan(drawn)]
     rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
     p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan
-    return Comparison(difference, interval.low, interval.high, interval.deviation, p_value)
+    how = signature(f"difference of {of.label}", test=f"paired {resampled(units, draws, seed)}")
+    return Comparison(difference, interval.low, interval.high, interval.deviation, p_value, of, how)
 
 
 def paired_bootstrap(
@@ -151,6 +163,8 @@ def paired_bootstrap(
     draws: int = 1000,
     seed: int = 1,
     transform: Callable[[Any], Any] | None = None,
+    of: Shown = FIGURE,
+    units: str = "items",
 ) -> Comparison:
     """Compare two systems whose figure is ``transform(sum of numerators / sum of denominators)``; difference
     is A - B."""
@@ -160,6 +174,8 @@ def paired_bootstrap(
         _ratio(transform),
         draws=draws,
         seed=seed,
+        of=of,
+        units=units,
     )
 
 

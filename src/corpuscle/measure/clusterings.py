@@ -20,9 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.result import Result, signature
+from corpuscle.measure.result import Result, Shown, signature
 
 __all__ = ["compare_clusterings"]
+
+CLUSTERINGS = (
+    Shown("v_measure", "V-measure"), Shown("homogeneity", "homogeneity"), Shown("completeness", "completeness"),
+    Shown("many_to_one", "many-to-one"), Shown("one_to_one", "one-to-one"),
+    Shown("variation_of_information", "variation of information", ".3f"),
+    Shown("adjusted_rand", "adjusted Rand index", ".3f"), Shown("items", "items", ","),
+)  # fmt: skip
 
 
 def _entropy(counts: np.ndarray) -> float:
@@ -83,4 +90,5 @@ def compare_clusterings(predicted: Any, gold: Any) -> Result:
         },
         None,
         signature("clusterings", entropies="bits"),
+        CLUSTERINGS,
     )

@@ -11,25 +11,29 @@ from typing import Any
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap, compare
-from corpuscle.measure.result import Comparison, Result, signature
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature, with_interval
 
-__all__ = ["accuracy", "compare_f1", "precision_recall"]
+__all__ = ["accuracy", "compare_f1", "precision_recall", "share"]
+
+F1 = (Shown("f1", "F1"), Shown("precision", "precision"), Shown("recall", "recall"), Shown("gold", "gold", ","))
+ACCURACY = (Shown("accuracy", "accuracy"), Shown("total", "decisions", ","))
 
 
-def _share(part: Any, whole: Any) -> Any:
+def share(part: Any, whole: Any) -> Any:
+    """A part of a whole, element by element; 0/0 is 0, as the field has it."""
     return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) != 0)
 
 
 def _precision(sums: np.ndarray) -> np.ndarray:
-    return _share(sums[..., 0], sums[..., 1])
+    return share(sums[..., 0], sums[..., 1])
 
 
 def _recall(sums: np.ndarray) -> np.ndarray:
-    return _share(sums[..., 0], sums[..., 2])
+    return share(sums[..., 0], sums[..., 2])
 
 
 def _f1(sums: np.ndarray) -> np.ndarray:
-    return _share(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
+    return share(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
 
 
 def precision_recall(
@@ -47,10 +51,10 @@ def precision_recall(
     figures: dict[str, float | int] = {}
     for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1)):
         interval = bootstrap(statistics, figure, draws=draws, seed=seed)
-        figures |= {name: float(figure(sums)), f"{name}_low": interval.low, f"{name}_high": interval.high}
+        figures |= with_interval(name, float(figure(sums)), interval)
     figures |= {name: int(n) for name, n in zip(("correct", "predicted", "gold"), sums, strict=True)}
-    how = f"bootstrap of items, {draws} draws, seed {seed}"
-    return Result(figures, interval, signature("f1", of=of, average="micro", interval=how))
+    how = signature("f1", of=of, average="micro", interval=resampled("items", draws, seed))
+    return Result(figures, interval, how, F1)
 
 
 def compare_f1(
@@ -62,11 +66,12 @@ def compare_f1(
     *,
     draws: int = 1000,
     seed: int = 1,
+    units: str = "items",
 ) -> Comparison:
     """F1 of system A minus that of system B against the same gold, by paired bootstrap over items."""
     a = np.column_stack([correct_a, predicted_a, gold])
     b = np.column_stack([correct_b, predicted_b, gold])
-    return compare(a, b, _f1, draws=draws, seed=seed)
+    return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], units=units)
 
 
 def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000, seed: int = 1) -> Result:
@@ -76,9 +81,6 @@ def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000,
         raise ValueError("in every item, correct must lie between 0 and total")
     interval = bootstrap(statistics, _precision, draws=draws, seed=seed)
     sums = statistics.sum(axis=0)
-    how = f"bootstrap of items, {draws} draws, seed {seed}"
-    return Result(
-        {"accuracy": float(_precision(sums)), "correct": int(sums[0]), "total": int(sums[1])},
-        interval,
-        signature("accuracy", of=of, interval=how),
-    )
+    figures = {"accuracy": float(_precision(sums)), "correct": int(sums[0]), "total": int(sums[1])}
+    how = signature("accuracy", of=of, interval=resampled("items", draws, seed))
+    return Result(figures, interval, how, ACCURACY)

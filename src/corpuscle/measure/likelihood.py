@@ -8,14 +8,25 @@ over sentences.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap_ratio, paired_bootstrap
-from corpuscle.measure.result import Comparison, Result, signature
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
-__all__ = ["compare_perplexity", "perplexity"]
+__all__ = ["compare_perplexity", "letter_perplexity", "perplexity"]
+
+TOKENS = (
+    Shown("perplexity", "perplexity", ".2f"), Shown("perplexity_without_oov", "without oov", ".2f"),
+    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("bits_per_token", "bits a token", ".3f"),
+)  # fmt: skip
+_DIFFERENCE = Shown("perplexity", "perplexity", ".3f")
+LETTERS = (
+    Shown("perplexity", "perplexity a letter", ".3f"), Shown("letters", "letters", ","),
+    Shown("unknown/letters", "unknown"), Shown("bits_per_letter", "bits a letter", ".3f"),
+)  # fmt: skip
 
 
 def perplexity(
@@ -64,10 +75,51 @@ def perplexity(
             "low": interval.low,
             "high": interval.high,
         }
-    return Result(
-        figures,
-        interval,
-        signature("perplexity", events=events, unknown="included", interval=_interval(draws, seed, units)),
+    how = signature("perplexity", events=events, unknown="included", interval=resampled(units, draws, seed))
+    return Result(figures, interval, how, TOKENS, _of_documents if units == "documents" else _of_sentences)
+
+
+def _of_sentences(result: Result) -> str:
+    known, ends = result["perplexity_without_oov"], " with </s>" if "</s>" in result.signature else ""
+    return (
+        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f})"
+        + ("" if np.isnan(known) else f", without unknown words {known:.3f}")
+        + f"\n{result['tokens']:,} tokens{ends}, {result['oov']:,} unknown ({result['oov'] / result['tokens']:.2%}), "
+        f"{result['bits_per_token']:.4f} bits a token"
+    )
+
+
+def _of_documents(result: Result) -> str:
+    known = result["perplexity_without_oov"]
+    return (
+        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f}), "
+        f"{result['tokens']:,} words, {result['oov']:,} unknown"
+        + (f", {known:.3f} without them" if np.isfinite(known) else "")
+    )
+
+
+def letter_perplexity(
+    log_probabilities: Any, letters: Any, more: Mapping[str, float | int], *, draws: int = 1000, seed: int = 1
+) -> Result:
+    """Perplexity per letter from sums by sentence: natural logs of the probabilities, and numbers of letters.
+
+    Figures: ``perplexity``, ``low``, ``high``, ``bits_per_letter``, ``letters``, and ``more`` of the caller's, among
+    them ``unknown``: how many letters the training text does not have.
+    """
+    of_letters = perplexity(log_probabilities, letters, draws=draws, seed=seed, events="letters")
+    figures = {
+        **{name: of_letters[name] for name in ("perplexity", "low", "high")},
+        "bits_per_letter": of_letters["bits_per_token"],
+        "letters": of_letters["tokens"],
+        **more,
+    }
+    return Result(figures, of_letters.interval, of_letters.signature, LETTERS, _of_letters)
+
+
+def _of_letters(result: Result) -> str:
+    return (
+        f"perplexity {result['perplexity']:.3f} a letter ({result['low']:.3f} to {result['high']:.3f}), "
+        f"{result['letters']:,} letters, {result['unknown']:,} of them unknown"
     )
 
 
@@ -77,8 +129,6 @@ def compare_perplexity(
     """The perplexity of model A minus that of model B on the same sentences (negative: A is better)."""
     a, b = np.asarray(log_probabilities_a, np.float64), np.asarray(log_probabilities_b, np.float64)
     with np.errstate(over="ignore"):
-        return paired_bootstrap(-a, -b, tokens, draws=draws, seed=seed, transform=np.exp)
-
-
-def _interval(draws: int, seed: int, units: str) -> str:
-    return f"bootstrap of {units}, {draws} draws, seed {seed}"
+        return paired_bootstrap(
+            -a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=_DIFFERENCE, units="sentences"
+        )

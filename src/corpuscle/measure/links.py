@@ -10,35 +10,36 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap, compare
-from corpuscle.measure.result import Comparison, Result, signature
+from corpuscle.measure.counts import share
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature, with_interval
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["alignment_error", "compare_alignments", "singleton_fertility"]
 
-
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """0/0 is 0, as the field has it."""
-    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) != 0)
+LINKS = (
+    Shown("aer", "AER"), Shown("precision", "precision"), Shown("recall", "recall"), Shown("f1", "F1"),
+    Shown("links", "links", ","), Shown("sentence_pairs", "sentence pairs", ","),
+)  # fmt: skip
 
 
 def _precision(sums: np.ndarray) -> np.ndarray:
-    return _share(sums[..., 1], sums[..., 2])
+    return share(sums[..., 1], sums[..., 2])
 
 
 def _recall(sums: np.ndarray) -> np.ndarray:
-    return _share(sums[..., 0], sums[..., 3])
+    return share(sums[..., 0], sums[..., 3])
 
 
 def _f1(sums: np.ndarray) -> np.ndarray:
     precision, recall = _precision(sums), _recall(sums)
-    return _share(2 * precision * recall, precision + recall)
+    return share(2 * precision * recall, precision + recall)
 
 
 def _aer(sums: np.ndarray) -> np.ndarray:
     wrong = sums[..., 2] + sums[..., 3] - sums[..., 0] - sums[..., 1]
-    return _share(wrong, sums[..., 2] + sums[..., 3])
+    return share(wrong, sums[..., 2] + sums[..., 3])
 
 
 def _statistics(gold: Alignments, found: Alignments) -> np.ndarray:
@@ -64,22 +65,33 @@ def alignment_error(gold: Alignments, found: Alignments, *, draws: int = 1000, s
     figures: dict[str, float | int] = {}
     for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1), ("aer", _aer)):
         interval = bootstrap(statistics, figure, draws=draws, seed=seed)
-        figures |= {name: float(figure(sums)), f"{name}_low": interval.low, f"{name}_high": interval.high}
+        figures |= with_interval(name, float(figure(sums)), interval)
     figures |= {
         "links": len(found.links),
         "sure": int(gold.sure.sum()),
         "possible": len(gold.links),
         "sentence_pairs": len(gold),
     }
-    how = f"bootstrap of sentence pairs, {draws} draws, seed {seed}"
-    return Result(figures, interval, signature("aer", possible="sure or possible", interval=how))
+    how = signature("aer", possible="sure or possible", interval=resampled("sentence pairs", draws, seed))
+    return Result(figures, interval, how, LINKS, _text)
+
+
+def _text(result: Result) -> str:
+    lines = [
+        f"{shown.label:>9}: {100 * result[shown.name]:.2f} % "
+        f"({100 * result[f'{shown.name}_low']:.2f} to {100 * result[f'{shown.name}_high']:.2f})"
+        for shown in LINKS[:4]
+    ]
+    gold = f"{result['sure']:,} sure and {result['possible']:,} possible gold links"
+    return "\n".join([*lines, f"{result['links']:,} links, {gold}"])
 
 
 def compare_alignments(
     gold: Alignments, one: Alignments, other: Alignments, *, draws: int = 1000, seed: int = 1
 ) -> Comparison:
     """The AER of one alignment minus that of the other, by paired bootstrap over sentence pairs."""
-    return compare(_statistics(gold, one), _statistics(gold, other), _aer, draws=draws, seed=seed)
+    a, b = _statistics(gold, one), _statistics(gold, other)
+    return compare(a, b, _aer, draws=draws, seed=seed, of=LINKS[0], units="sentence pairs")
 
 
 def singleton_fertility(found: Alignments, text: Corpus, training: Corpus) -> float:

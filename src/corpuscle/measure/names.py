@@ -19,11 +19,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap
-from corpuscle.measure.result import Result, signature
+from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
 
 __all__ = ["news_measures", "news_statistics"]
 
-FIGURES = ("acc", "f_score", "mrr", "map_ref")
+FIGURES = (
+    Shown("acc", "ACC", ".3f"), Shown("f_score", "mean F", ".3f"), Shown("mrr", "MRR", ".3f"),
+    Shown("map_ref", "MAP_ref", ".3f"),
+)  # fmt: skip
 
 
 def _letters(text: str) -> np.ndarray:
@@ -71,7 +74,7 @@ def news_measures(
     rows = news_statistics(candidates, references)
     figures: dict[str, float | int] = {}
     intervals = []
-    for column, name in enumerate(FIGURES):
+    for column, (name, *_) in enumerate(FIGURES):
         interval = bootstrap(
             np.column_stack([rows[:, column], np.ones(len(rows))]),
             lambda sums: sums[..., 0] / sums[..., 1],
@@ -79,7 +82,16 @@ def news_measures(
             seed=seed,
         )
         intervals.append(interval)
-        figures |= {name: float(rows[:, column].mean()), f"{name}_low": interval.low, f"{name}_high": interval.high}
+        figures |= with_interval(name, float(rows[:, column].mean()), interval)
     figures["names"] = len(rows)
-    how = f"bootstrap of names, {draws} draws, seed {seed}"
-    return Result(figures, intervals[0], signature("NEWS", letters="code points", normalisation="NFC", interval=how))
+    drawn = resampled("names", draws, seed)
+    how = signature("NEWS", letters="code points", normalisation="NFC", interval=drawn)
+    return Result(figures, intervals[0], how, (*FIGURES, Shown("names", "names", ",")), _text)
+
+
+def _text(result: Result) -> str:
+    lines = [
+        f"{label}: {result[name]:.4f} (95 % {result[f'{name}_low']:.4f} to {result[f'{name}_high']:.4f})"
+        for name, label, _ in FIGURES
+    ]
+    return "\n".join([*lines, f"{result['names']:,} names"])

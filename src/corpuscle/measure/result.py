@@ -1,19 +1,21 @@
-"""What a metric returns: its figures, how sure they are, and what exactly was computed.
+"""What a metric returns: its figures, how sure they are, what exactly was computed, and how people see it.
 
-``to_json`` gives plain dictionaries for ``json.dumps``: rates are fractions in 0..1 and a number that is not
-finite becomes null, since JSON has no other word for it.
+A result prints itself: ``str`` is one line that can be cited, ``text()`` what a command shows, and in a notebook it is
+a small table. ``to_json`` gives plain dictionaries for ``json.dumps``: rates are fractions in 0..1 and a number that is
+not finite becomes null, since JSON has no other word for it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from corpuscle import __version__
+from corpuscle.text.html import fragment, p, small, table
 
-__all__ = ["Comparison", "Interval", "Result", "signature"]
+__all__ = ["Comparison", "Interval", "Printed", "Result", "Row", "Shown", "resampled", "signature", "with_interval"]
 
 
 def signature(metric: str, **facts: object) -> str:
@@ -26,6 +28,11 @@ def signature(metric: str, **facts: object) -> str:
     return "|".join([metric, *parts, f"version:{__version__}"])
 
 
+def resampled(units: str, draws: int, seed: int) -> str:
+    """For a signature: how the interval came about."""
+    return f"bootstrap of {units}, {draws} draws, seed {seed}"
+
+
 def _plain(value: Any) -> Any:
     """A Python number for JSON: NumPy's types unwrapped, not finite -> None."""
     if hasattr(value, "item"):
@@ -33,6 +40,24 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+class Shown(NamedTuple):
+    """How a figure is shown: its name among the figures (``oov/tokens`` is the ratio of two), its label, its format."""
+
+    name: str
+    label: str
+    format: str = ".1%"
+
+    def value(self, figures: Mapping[str, float]) -> float:
+        """The number; not a number where it is missing."""
+        part, _, whole = self.name.partition("/")
+        value = figures.get(part, math.nan)
+        return value if not whole else value / figures[whole] if figures.get(whole) else math.nan
+
+    def write(self, value: float) -> str:
+        """A value of this figure, a per cent sign after a space."""
+        return f"{value:{self.format}}".replace("%", " %")
 
 
 @dataclass(frozen=True)
@@ -50,32 +75,82 @@ class Interval:
         return {name: _plain(getattr(self, name)) for name in ("mean", "low", "high", "deviation")}
 
 
-@dataclass(frozen=True)
-class Comparison:
+def with_interval(name: str, value: float, interval: Interval) -> dict[str, float]:
+    """A figure and the edges of its interval under the names ``name``, ``name_low``, ``name_high``."""
+    return {name: float(value), f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+class Row(NamedTuple):
+    """A line of what is shown: a figure and its interval, if it has one, as they are written."""
+
+    label: str
+    value: str
+    interval: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.value}" + (f" (95 % {self.interval})" if self.interval else "")
+
+
+class Printed:
+    """What prints itself: as one line that can be cited, and as a table in notebooks."""
+
+    signature: str
+
+    def rows(self) -> Iterator[Row]:
+        """What people see of it, the most important first."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return " | ".join([*map(str, self.rows()), f"signature {self.signature}"])
+
+    def _repr_html_(self) -> str:
+        return fragment(table(("", "value", "95 % interval"), self.rows(), numbers=(1, 2)), p(small(self.signature)))
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Printed):
     """The figure of system A minus that of system B on the same items: the difference, its 95 % interval and
     standard deviation over the draws, and how easily chance alone would give such a difference
-    (two-sided)."""
+    (two-sided). ``of`` says what was compared and ``signature`` how."""
 
     difference: float
     low: float
     high: float
     deviation: float
     p_value: float
+    of: Shown
+    signature: str
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as a dictionary."""
         names = ("difference", "low", "high", "deviation", "p_value")
         return {name: _plain(getattr(self, name)) for name in names}
 
+    def rows(self) -> Iterator[Row]:
+        """The difference, and the p-value."""
+        difference, low, high = map(self.of.write, (self.difference, self.low, self.high))
+        yield Row(f"difference of {self.of.label}", difference, f"{low} to {high}")
+        yield Row("p", f"{self.p_value:.3g}")
 
-@dataclass(frozen=True)
-class Result:
+    def text(self) -> str:
+        """The comparison for people, on one line."""
+        difference, p_value = self.rows()
+        return f"{difference._replace(label='difference')}, p = {p_value.value}"
+
+
+@dataclass(frozen=True, repr=False)
+class Result(Printed):
     """Figures by name, the interval of the headline figure (None where no interval makes sense), and a
-    signature."""
+    signature.
+
+    ``shown``: what people see of it, the headline first; ``words``: the same in sentences, for ``text``.
+    """
 
     figures: Mapping[str, float | int]
     interval: Interval | None
     signature: str
+    shown: tuple[Shown, ...] = field(default=(), compare=False)
+    words: Callable[[Result], str] | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> float | int:
         return self.figures[name]
@@ -87,3 +162,17 @@ class Result:
             for name in ("low", "high", "deviation"):
                 result[name] = _plain(getattr(self.interval, name))
         return {**result, "signature": self.signature}
+
+    def rows(self) -> Iterator[Row]:
+        """What is shown of the figures; one without a value is left out."""
+        for shown in self.shown:
+            value, low = shown.value(self.figures), self.figures.get(f"{shown.name}_low")
+            edges = [] if low is None else [low, self.figures[f"{shown.name}_high"]]
+            if shown is self.shown[0] and self.interval is not None:
+                edges = [self.interval.low, self.interval.high]
+            if not math.isnan(value):
+                yield Row(shown.label, shown.write(value), " to ".join(map(shown.write, edges)))
+
+    def text(self) -> str:
+        """The result for people: what a command shows."""
+        return "\n".join(map(str, self.rows())) if self.words is None else self.words(self)

@@ -15,11 +15,17 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.measure.counts import compare_f1, precision_recall
-from corpuscle.measure.result import Comparison, Result, signature
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
 
 __all__ = ["OtherText", "compare_segmentations", "segmentation_counts", "segmentation_scores"]
+
+SEGMENTATION = (
+    Shown("f1", "words F1"), Shown("precision", "precision"), Shown("recall", "recall"),
+    Shown("boundary_f1", "boundaries F1"), Shown("lexicon_f1", "lexicon F1"), Shown("words", "words", ","),
+    Shown("sentences", "sentences", ","),
+)  # fmt: skip
 
 _PIECE = 1 << 20
 
@@ -154,11 +160,21 @@ def segmentation_scores(gold: Corpus, found: Corpus, *, draws: int = 1000, seed:
         "characters": characters,
         "sentences": len(gold),
     }
-    how = f"bootstrap of sentences, {draws} draws, seed {seed}"
-    return Result(figures, of_tokens.interval, signature("segmentation", boundaries="inner", interval=how))
+    how = signature("segmentation", boundaries="inner", interval=resampled("sentences", draws, seed))
+    return Result(figures, of_tokens.interval, how, SEGMENTATION, _text)
+
+
+def _text(result: Result) -> str:
+    lines = [
+        f"{name:<11}precision {result[prefix + 'precision']:.2%}, recall {result[prefix + 'recall']:.2%}, "
+        f"F1 {result[prefix + 'f1']:.2%}"
+        for name, prefix in (("words", ""), ("boundaries", "boundary_"), ("lexicon", "lexicon_"))
+    ]
+    interval = f"{result['f1_low']:.2%} to {result['f1_high']:.2%}"
+    return "\n".join([*lines, f"95 % interval of the words' F1: {interval}"])
 
 
 def compare_segmentations(gold: Corpus, one: Corpus, other: Corpus, *, draws: int = 1000, seed: int = 1) -> Comparison:
     """The tokens' F1 of one segmentation minus that of the other, by paired bootstrap over sentences."""
     a, b = segmentation_counts(gold, one)[0], segmentation_counts(gold, other)[0]
-    return compare_f1(a[:, 0], a[:, 1], b[:, 0], b[:, 1], a[:, 2], draws=draws, seed=seed)
+    return compare_f1(a[:, 0], a[:, 1], b[:, 0], b[:, 1], a[:, 2], draws=draws, seed=seed, units="sentences")

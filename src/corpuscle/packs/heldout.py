@@ -8,17 +8,19 @@ those are far less than a tenth.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from corpuscle.packs import page
-from corpuscle.random import purpose_id, shuffle, stream
+from corpuscle.random import Random, purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.wording import percent
 
-__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "part_held", "split"]
+__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "part_held", "split", "tenth"]
 
 SHARE = 0.1
+T = TypeVar("T")
 FEWEST_DOCUMENTS = 10
 """With fewer, documents are not kept together."""
 
@@ -37,7 +39,12 @@ class Split(NamedTuple):
 
 def part_held(share: float) -> str:
     """A share of the text that was held out, for people: a tenth, unless it is far from one."""
-    return "a tenth" if abs(share - SHARE) <= SHARE / 2 else page.percent(share)
+    return "a tenth" if abs(share - SHARE) <= SHARE / 2 else percent(share)
+
+
+def tenth(items: Sequence[T], seed: int, purpose: str) -> list[T]:
+    """A tenth of some items of equal weight, in random order; at least one."""
+    return Random(seed, purpose).shuffled(items)[: max(1, round(SHARE * len(items)))]
 
 
 def _draw(weights: np.ndarray, seed: int) -> np.ndarray:

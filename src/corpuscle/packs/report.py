@@ -15,6 +15,8 @@ from corpuscle.packs import page
 from corpuscle.packs.kit import ROLES, Kit
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.step import Chapter, Step
+from corpuscle.text.html import Html, code, div, element, h3, p, section, span
+from corpuscle.text.wording import clip, counted, enumerated
 
 __all__ = ["render"]
 
@@ -27,34 +29,37 @@ def render(
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
-) -> str:
+) -> Html:
     """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why."""
     is_sample = _is_sample(kit, pack)
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
     contents = [(step.name, step.title) for step in steps] + [("use", "How to use it"), ("made", "How it was made")]
-    links = "".join(f'<a href="#{page.escape(anchor)}">{page.escape(text)}</a>' for anchor, text in contents)
-    body = [
-        f"<header><h1>{page.escape(title)}</h1>{_summary(steps, chapters, is_sample)}<nav>{links}</nav></header>",
-        *(_chapter(step, chapters[step.name], records[step.name]) for step in steps),
-        _use(pack, chapters, steps),
-        _made(kit, pack, steps, records, unused, left_out),
-    ]
-    return page.document(title, "".join(body))
+    return page.document(
+        title,
+        element("header", element("h1", title), *_summary(steps, chapters, is_sample), page.links(contents)),
+        *(_section(step.name, step.title, *_chapter(chapters[step.name], records[step.name])) for step in steps),
+        _section("use", "How to use it", *_use(pack, chapters, steps)),
+        _section("made", "How it was made", *_made(kit, pack, steps, records, unused, left_out)),
+    )
+
+
+def _section(name: str, title: str, *content: Html) -> Html:
+    return section(element("h2", title), *content, id=name)
+
+
+def _typed(text: str) -> Html:
+    """What is to be typed, line for line."""
+    return element("pre", code(text))
 
 
 def _is_sample(kit: Kit, pack: Pack) -> bool:
     return "sample" in pack.state and kit.folder == pack.folder / "kit"
 
 
-def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: bool) -> str:
+def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: bool) -> list[Html]:
     cards = [card for step in steps for card in chapters[step.name].cards]
-    boxes = "".join(
-        f'<div class="card"><b>{page.escape(number)}</b><span>{page.escape(what)}</span></div>'
-        for number, what in cards
-    )
-    things = [step.learned or step.title.lower() for step in steps]
-    learned = " and ".join([", ".join(things[:-1]), things[-1]] if things[1:] else things)
+    learned = enumerated([step.learned or step.title.lower() for step in steps])
     sample = (
         " The sample is a made-up language that Corpuscle generates to be tried on; give a folder of your own to learn "
         "from your text."
@@ -62,27 +67,26 @@ def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: 
         else ""
     )
     lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
-    return f'<p class="lead">{page.escape(lead)}</p><div class="cards">{boxes}</div>'
+    boxes = [div(element("b", number), span(what), class_="card") for number, what in cards]
+    return [p(lead, class_="lead"), div(*boxes, class_="cards")]
 
 
-def _chapter(step: Step, chapter: Chapter, record: Mapping[str, Any]) -> str:
-    notes = "".join(page.note(f"Note: {text}") for text in record.get("notes", ()))
-    return f'<section id="{page.escape(step.name)}"><h2>{page.escape(step.title)}</h2>{chapter.body}{notes}</section>'
+def _chapter(chapter: Chapter, record: Mapping[str, Any]) -> list[Html]:
+    return [*chapter.body, *(page.note(f"Note: {text}") for text in record.get("notes", ()))]
 
 
-def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> str:
-    commands = [command for step in steps for command in chapters[step.name].commands]
-    rows = "".join(
-        f"<dt><code>{page.escape(command)}</code></dt><dd>{page.escape(what)}</dd>" for command, what in commands
-    )
-    load = f"import corpuscle\nmodel = corpuscle.load({f'{pack.shown}/{steps[0].writes[0]}'!r})"
-    return (
-        '<section id="use"><h2>How to use it</h2>'
-        + page.paragraph("In a terminal; words in capitals are files of yours with a sentence or a name on each line:")
-        + f'<dl class="commands">{rows}</dl>'
-        + page.paragraph("In Python:")
-        + f"<pre><code>{page.escape(load)}</code></pre></section>"
-    )
+def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> list[Html]:
+    rows: list[Html] = []
+    for step in steps:
+        model = shlex.quote(f"{pack.shown}/{step.writes[0]}")
+        for command, what in chapters[step.name].commands:
+            rows += [element("dt", code(command.replace("{model}", model))), element("dd", what)]
+    return [
+        p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
+        element("dl", *rows, class_="commands"),
+        p("In Python:"),
+        _typed(f"import corpuscle\nmodel = corpuscle.load({f'{pack.shown}/{steps[0].writes[0]}'!r})"),
+    ]
 
 
 def _made(
@@ -92,7 +96,7 @@ def _made(
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
-) -> str:
+) -> list[Html]:
     used = {name: role for step in steps for role in step.needs for name in kit.files.get(role, ())}
     timing = [
         (step.title, f"{records[step.name]['seconds']:.1f} s", records[step.name]["finished"], _settings(step))
@@ -100,42 +104,42 @@ def _made(
     ]
     models = [(name, _size(pack.folder / name)) for step in steps for name in step.writes]
     source = "" if _is_sample(kit, pack) else shlex.quote(str(kit.folder)) + " "
-    again = f"corpuscle learn {source}-o {shlex.quote(pack.shown)} --seed {pack.state['seed']}"
     parts = [
-        '<section id="made"><h2>How it was made</h2>',
         page.facts(
             [("Corpuscle", __version__), ("seed", pack.state["seed"]), ("kit", kit.folder), ("pack", pack.shown)]
         ),
         page.table(("step", "time", "finished", "settings"), timing, (1,)),
         page.table(("written", "size"), models, (1,)),
-        "<h3>Learned from</h3>",
-        _files(kit, [(name, ROLES[role]) for name, role in sorted(used.items())]),
+        h3("Learned from"),
+        *_files(kit, [(name, ROLES[role]) for name, role in sorted(used.items())]),
     ]
     if left_out:
-        parts.append("<h3>Left out</h3>")
-        parts.append(page.table(("step", "why"), [(step.title, reason) for step, reason in left_out]))
+        reasons = [(step.title, reason) for step, reason in left_out]
+        parts += [h3("Left out"), page.table(("step", "why"), reasons)]
     if unused:
-        parts.append("<h3>Not used</h3>")
-        parts.append(page.paragraph("Nothing was learned from these files of the kit."))
-        parts.append(_files(kit, unused))
-    parts.append(page.paragraph("The same files and the same seed give the same models:"))
-    parts.append(f"<pre><code>{page.escape(again)}</code></pre></section>")
-    return "".join(parts)
+        parts += [h3("Not used"), p("Nothing was learned from these files of the kit."), *_files(kit, unused)]
+    return [
+        *parts,
+        p("The same files and the same seed give the same models:"),
+        _typed(f"corpuscle learn {source}-o {shlex.quote(pack.shown)} --seed {pack.state['seed']}"),
+    ]
 
 
-def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> str:
+def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> list[Html]:
     """Files by folder, with what they are; the names of many are folded away."""
     groups: dict[tuple[str, str], list[str]] = {}
     for name, what in files:
         folder, slash, _ = name.partition("/")
         groups.setdefault((folder + slash, what), []).append(name)
-    rows = []
-    for (place, what), names in groups.items():
-        number = page.counted(len(names), "file")
-        rows.append((page.clip(place, 80), what, number, _size(*(kit.folder / name for name in names))))
-    listed = "".join(f"<li><code>{page.escape(page.clip(name, 120))}</code></li>" for name, _ in files)
-    folded = f"<details><summary>all {len(files)} names</summary><ul>{listed}</ul></details>"
-    return page.table(("where", "what it is", "", "size"), rows, (2, 3)) + (folded if len(files) > len(groups) else "")
+    rows = [
+        (clip(place, 80), what, counted(len(names), "file"), _size(*(kit.folder / name for name in names)))
+        for (place, what), names in groups.items()
+    ]
+    parts = [page.table(("where", "what it is", "", "size"), rows, (2, 3))]
+    if len(files) > len(groups):
+        listed = element("ul", *(element("li", code(clip(name, 120))) for name, _ in files))
+        parts.append(element("details", element("summary", f"all {len(files)} names"), listed))
+    return parts
 
 
 def _settings(step: Step) -> str:

@@ -2,7 +2,8 @@
 
 A step is a record of plain functions. ``run`` does the work and returns its findings, plain data that JSON can hold;
 they are kept, so that ``report`` can write the chapter again without the work being done again. A new step is a
-module with one such record, and a line in ``corpuscle.packs.learn.STEPS``.
+module of ``corpuscle.packs.steps`` with one such record, a module of ``corpuscle.packs.chapters`` with its report, and
+its name in the task's record of ``corpuscle.catalogue``.
 """
 
 from __future__ import annotations
@@ -10,33 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import InputError
-from corpuscle.learning import Checkpoint
-from corpuscle.packs.heldout import Split, split
-from corpuscle.packs.kit import Kit
-from corpuscle.text import read_text
-from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import AnyPath, read_lines
-from corpuscle.text.stats import characters_of_types
-from corpuscle.text.vocab import FIRST
+from corpuscle.text.files import AnyPath
+from corpuscle.text.html import Html
+from corpuscle.text.wording import counted
 
-__all__ = ["FEWEST_SPACES", "SEGMENTED", "Chapter", "Findings", "Job", "LeftOut", "Step", "blaming", "unfinished"]
+if TYPE_CHECKING:
+    from corpuscle.packs.job import Job
+
+__all__ = ["Chapter", "Findings", "LeftOut", "Step", "by_rule", "check_enough", "naming", "pick"]
 
 Findings = dict[str, Any]
 """What a step has found out: numbers, strings, lists and dictionaries, as JSON knows them."""
-
-FEWEST_SENTENCES = 20
-"""With fewer, a tenth held out says nothing."""
-
-FEWEST_SPACES = 0.02
-"""A text with a smaller share of spaces among its characters is taken to be written without them."""
-
-SEGMENTED = "segmented.txt"
-"""Where the segmenter writes the words of such a text, in the pack."""
 
 
 class LeftOut(InputError):
@@ -45,7 +33,7 @@ class LeftOut(InputError):
 
 
 @contextmanager
-def blaming(path: AnyPath) -> Iterator[None]:
+def naming(path: AnyPath) -> Iterator[None]:
     """Turn the error of a learner that found nothing to learn from into ``LeftOut`` with the file it came from."""
     try:
         yield
@@ -55,78 +43,20 @@ def blaming(path: AnyPath) -> Iterator[None]:
         raise LeftOut(path, None, error.reason) from error
 
 
-def unfinished(checkpoint: Callable[[bool], Checkpoint], path: Path) -> Checkpoint:
-    """Go on from unfinished work on the model ``path``, unless it was done on other data or by another rule.
-
-    ``checkpoint(resume)`` makes the checkpoint.
-    """
-    partial = path.with_name(path.name + ".partial")
-    if partial.exists():
-        try:
-            return checkpoint(True)
-        except InputError:
-            partial.unlink()
-    return checkpoint(False)
+def check_enough(path: AnyPath, n: int, fewest: int, thing: str, things: str | None = None, use: str = "") -> None:
+    """``LeftOut`` where there are fewer things than are needed."""
+    if n < fewest:
+        raise LeftOut(path, None, f"only {counted(n, thing, things)}; at least {fewest} are needed{use}")
 
 
-class Job:
-    """What a step works with: the kit, the pack's folder, seed and workers, and the text, read once for all steps."""
+def by_rule(setting: Any, value: Any) -> Any:
+    """A setting, or what a rule gives where the setting is but the rule in words."""
+    return value if isinstance(setting, str) else setting
 
-    def __init__(self, kit: Kit, pack: Path, seed: int, workers: int | None):
-        self.kit, self.pack, self.seed, self.workers = kit, pack, seed, workers
-        self._hashes: dict[str, dict[str, str]] = {}
 
-    def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
-        """A hash of the content of every file of some roles; each file is read once a run."""
-        for role in roles:
-            if role not in self._hashes:
-                self._hashes[role] = self.kit.hashes([role])
-        return {name: digest for role in roles for name, digest in self._hashes[role].items()}
-
-    @cached_property
-    def raw(self) -> Corpus:
-        """The running text as it is written: every file begins a document, and so does every empty line."""
-        corpus = read_text(*self.kit.paths("text"), blank="document")
-        filled = int((corpus.lengths > 0).sum())
-        if filled < FEWEST_SENTENCES:
-            reason = f"only {filled} sentences of text; at least {FEWEST_SENTENCES} are needed"
-            raise LeftOut(self.kit.folder / "text", None, reason)
-        if len(corpus.vocab) == FIRST:
-            raise LeftOut(self.kit.folder / "text", None, "no words, only the mark of unknown ones")
-        return corpus
-
-    @cached_property
-    def share_of_spaces(self) -> float:
-        """How many of the characters of the text stand between two words."""
-        spaces = self.raw.n_tokens - len(self.raw)
-        letters = int(characters_of_types(self.raw.vocab) @ self.raw.vocab.counts[FIRST:])
-        return spaces / max(1, spaces + letters)
-
-    @property
-    def unspaced(self) -> bool:
-        """Whether the words of the text are still to be found."""
-        return self.share_of_spaces < FEWEST_SPACES
-
-    @cached_property
-    def text(self) -> Corpus:
-        """The text in words: as it is written, or as the segmenter has split it if it is written without spaces."""
-        path = self.pack / SEGMENTED
-        return read_text(path, blank="document") if self.unspaced and path.is_file() else self.raw
-
-    def place(self, sentence: int) -> tuple[str | None, int | None]:
-        """File and line of a sentence of the text, for errors."""
-        for path in self.kit.paths("text"):
-            for line, content in read_lines(path):
-                if content.strip(" \t\n\v\f\r"):
-                    if sentence == 0:
-                        return path, line
-                    sentence -= 1
-        return None, None
-
-    @cached_property
-    def halves(self) -> Split:
-        """The text without a seeded tenth, and that tenth."""
-        return split(self.text, self.seed)
+def pick(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Some of the values by name."""
+    return {name: values[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -136,14 +66,14 @@ class Chapter:
     - ``headline``: one sentence of plain text;
     - ``figures``: its main numbers by name, for ``--json``;
     - ``cards``: (number, what it is) for the top of the report;
-    - ``body``: HTML;
-    - ``commands``: (command line, what it does).
+    - ``body``: the pieces of its text, one after the other;
+    - ``commands``: (command line, what it does); ``{model}`` stands for the first file that the step writes.
     """
 
     headline: str
     figures: Mapping[str, Any]
     cards: list[tuple[str, str]]
-    body: str
+    body: list[Html]
     commands: list[tuple[str, str]]
 
 
@@ -154,8 +84,8 @@ class Step:
     - ``name``: short, for files and JSON; ``title``: for people;
     - ``version``: to be raised when the step would give other results for the same input;
     - ``needs``: the roles of a kit's files without which there is nothing to do;
-    - ``writes``: its files, relative to the pack;
-    - ``run``: does the work; ``report``: findings and the pack's path as the user wrote it -> Chapter;
+    - ``writes``: its files, relative to the pack, the model first;
+    - ``run``: does the work; ``report``: tells what was found by a step;
     - ``settings``: what it was told; kept, reported, and part of what makes a run the same run;
     - ``after``: names of steps whose files it reads;
     - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;
@@ -170,7 +100,7 @@ class Step:
     needs: tuple[str, ...]
     writes: tuple[str, ...]
     run: Callable[[Job, Mapping[str, Any]], Findings]
-    report: Callable[[Findings, str], Chapter]
+    report: Callable[[Findings, Step], Chapter]
     settings: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     learned: str = ""

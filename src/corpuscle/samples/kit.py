@@ -21,6 +21,7 @@ from corpuscle.text.columns import Columns, write_columns
 from corpuscle.text.conllu import write_conllu
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.pairs import write_pairs
+from corpuscle.text.tables import write_table
 
 __all__ = ["MARK", "write_language"]
 
@@ -83,9 +84,12 @@ def _names(names: Iterable[Name]) -> Writer:
     return partial(write_pairs, [(name.latin, name.other) for name in names])
 
 
-def _entry(word: Word) -> str:
-    features = f"UPOS={word.upos}" + ("" if word.features == "_" else f"|{word.features}")
-    return f"{word.lemma}\t{word.form}\t{features}"
+def _entry(word: Word) -> tuple[str, str, str]:
+    return word.lemma, word.form, f"UPOS={word.upos}" + ("" if word.features == "_" else f"|{word.features}")
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> Writer:
+    return partial(write_table, heading=(), rows=rows)
 
 
 def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, Writer]]:
@@ -111,7 +115,7 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
         yield f"text/{document.label}.txt", _text([document])
     yield from _parallel("parallel/train", language.pairs)
     yield "names.tsv", _names(language.names)
-    yield "lexicon.tsv", _lines(dict.fromkeys(map(_entry, language.lexicon)))
+    yield "lexicon.tsv", _table(dict.fromkeys(map(_entry, language.lexicon)))
     yield "tagged.conllu", partial(write_conllu, language.treebank(tagged))
     yield "trees.mrg", partial(write_brackets, language.trees(tagged))
     yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)
@@ -135,7 +139,7 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
 def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
     """The truth about the files above, and held-out parts."""
     yield "gold/alignments.txt", partial(write_pharaoh, language.alignments())
-    yield "gold/topics.tsv", _lines(f"{document.label}\t{document.topic}" for document in language.documents)
+    yield "gold/topics.tsv", _table((document.label, document.topic) for document in language.documents)
     segmented = language.sentences()[: max(1, language.sizes.sentences // SEGMENTED)]
     yield "gold/unspaced.txt", _lines("".join(sentence.words) for sentence in segmented)
     yield "gold/words.txt", _lines(map(str, segmented))
@@ -146,7 +150,7 @@ def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
         way=[[way or "_" for way in message.ways] for message in messages],
     )
     yield "gold/noisy.tsv", partial(write_columns, noisy)
-    yield "gold/slang.tsv", _lines(f"{short}\t{word}" for word, short in language.channel.slang.items())
+    yield "gold/slang.tsv", _table((short, word) for word, short in language.channel.slang.items())
     marked = [(sentence.words, note.tags(i)) for note in language.entities for i, sentence in enumerate(note.sentences)]
     tags = Columns.from_sentences([words for words, _ in marked], tag=[tags for _, tags in marked])
     yield "gold/entities.bio", partial(write_columns, tags)

@@ -19,7 +19,7 @@ from corpuscle import learning, scale
 from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.measure.likelihood import perplexity
+from corpuscle.measure.likelihood import letter_perplexity
 from corpuscle.measure.result import Result
 from corpuscle.model import Model
 from corpuscle.random import Random
@@ -237,16 +237,8 @@ class Segmenter(SegmentSettings, Model):
             }
         else:
             logs = applied.log_totals(nested, text, starts, gaps, longest, self.threads)
-        of_letters = perplexity(logs, np.diff(starts), draws=draws, seed=seed, events="letters")
-        figures = {
-            **{name: of_letters[name] for name in ("perplexity", "low", "high")},
-            "bits_per_letter": of_letters["bits_per_token"],
-            "letters": len(text),
-            "unknown": int((text == UNKNOWN).sum()),
-            "sentences": len(letters),
-            **figures,
-        }
-        return Result(figures, of_letters.interval, of_letters.signature)
+        figures = {"unknown": int((text == UNKNOWN).sum()), "sentences": len(letters), **figures}
+        return letter_perplexity(logs, np.diff(starts), figures, draws=draws, seed=seed)
 
     def lexicon(self) -> list[LexiconEntry]:
         """The words of the training text, most frequent first."""

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         write_standoff_json,
     )
     from corpuscle.text.stats import text_stats
+    from corpuscle.text.tables import read_table, write_table
     from corpuscle.text.tmx import read_tmx
     from corpuscle.text.treebank import Treebank
     from corpuscle.text.trees import Trees
@@ -81,6 +82,7 @@ __all__, __getattr__ = contents(
         "schemes": "convert_tags spans_of_tags tags_of_spans",
         "standoff": "Attribute Mention Relation Standoff read_pipe read_standoff_json write_pipe write_standoff_json",
         "stats": "text_stats",
+        "tables": "read_table write_table",
         "tmx": "read_tmx",
         "treebank": "Treebank",
         "trees": "Trees",

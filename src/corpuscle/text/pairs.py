@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import AnyPath
+from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.xml import read_xml
 
 __all__ = ["Pair", "read_news", "read_pairs", "write_pairs"]
@@ -26,8 +27,7 @@ class Pair(NamedTuple):
 def read_pairs(path: AnyPath) -> list[Pair]:
     """Read tab-separated pairs; every line has a source and at least one target, and no field is blank."""
     pairs = []
-    for number, line in read_lines(path):
-        fields = line.split("\t")
+    for number, fields in read_table(path):
         if len(fields) < 2:
             raise InputError(path, number, "expected a source and at least one target, separated by tabs")
         for column, field in enumerate(fields, 1):
@@ -39,15 +39,17 @@ def read_pairs(path: AnyPath) -> list[Pair]:
 
 def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
     """Write tab-separated pairs."""
-    with write_atomically(path, "w") as output:
-        for source, targets in pairs:
-            fields = [source, *targets]
-            if len(fields) < 2:
-                raise InputError(path, None, f"the source {source!r} has no target")
-            for field in fields:
-                if not field.strip() or any(mark in field for mark in "\t\n\r"):
-                    raise InputError(path, None, f"this file cannot hold the field {field!r}")
-            output.write("\t".join(fields) + "\n")
+
+
+    def row(source: str, targets: Iterable[str]) -> list[str]:
+        fields = [source, *targets]
+        if len(fields) < 2:
+            raise InputError(path, None, f"the source {source!r} has no target")
+        if not all(map(str.strip, fields)):
+            raise InputError(path, None, f"the source {source!r} has an empty field")
+        return fields
+
+    write_table(path, (), (row(*pair) for pair in pairs))
 
 
 def read_news(path: AnyPath, results: bool = False) -> list[Pair]:

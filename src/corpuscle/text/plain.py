@@ -16,8 +16,9 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus, renumbered
-from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream, read_lines, write_atomically
+from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream, write_atomically
 from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
 
 __all__ = ["iter_text", "read_document_index", "read_strings", "read_text", "warm", "write_text"]
@@ -179,8 +180,7 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
     labels: list[str] = []
     first_column, lines_column, label_column = 0, 1, None
     width, end, first_row = 2, 0, True
-    for number, line in read_lines(path):
-        fields = line.split("\t")
+    for number, fields in read_table(path):
         if first_row:
             first_row, width = False, len(fields)
             header = not fields[0].isdecimal() or "lines" in fields

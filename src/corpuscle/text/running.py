@@ -19,6 +19,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import BOM, AnyPath, decode, open_bytes, read_lines, write_atomically
 from corpuscle.text.sentences import Piece, Usage, join_abbreviations, sentence_ends
+from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.tokens import character_classes, token_spans
 from corpuscle.text.vocab import Vocab
 
@@ -161,26 +162,7 @@ def restore(tokens: Sequence[str], gaps: Sequence[str]) -> str:
     return "".join(parts)
 
 
-_HEADER = "begin\tend\tgap"
-_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-
-
-def _escaped(gap: str) -> str:
-    """A gap on one line of a TSV file: other control characters and line separators as ``\\uXXXX``."""
-    if gap in ("", " "):
-        return gap
-    return re.sub(
-        r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]", lambda m: _ESCAPES.get(m[0]) or f"\\u{ord(m[0]):04x}", gap
-    )
-
-
-def _unescaped(field: str) -> str:
-    if "\\" not in field:
-        return field
-    names = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
-    if re.sub(r"\\(?:[\\tnr]|u[0-9a-f]{4})", "", field).find("\\") >= 0:
-        raise ValueError("unknown escape in a gap")
-    return re.sub(r"\\(?:[\\tnr]|u[0-9a-f]{4})", lambda m: names.get(m[0]) or chr(int(m[0][2:], 16)), field)
+_COLUMNS = ("begin", "end", "gap")
 
 
 def write_gaps(prepared: Prepared, path: AnyPath) -> None:
@@ -189,10 +171,8 @@ def write_gaps(prepared: Prepared, path: AnyPath) -> None:
     The last row has no token: it holds the gap at the end of the text.
     """
     edges = [*prepared.offsets.tolist(), [len(prepared.text)] * 2]
-    with write_atomically(path, "w") as output:
-        output.write(_HEADER + "\n")
-        for (begin, end), gap in zip(edges, prepared.gaps(), strict=True):
-            output.write(f"{begin}\t{end}\t{_escaped(gap)}\n")
+    rows = ((*edge, gap) for edge, gap in zip(edges, prepared.gaps(), strict=True))
+    write_table(path, _COLUMNS, rows, escaped=True)
 
 
 def read_gaps(path: AnyPath) -> tuple[np.ndarray, list[str]]:
@@ -200,19 +180,10 @@ def read_gaps(path: AnyPath) -> tuple[np.ndarray, list[str]]:
     rows: list[tuple[int, int]] = []
     gaps: list[str] = []
     end_before, number = 0, 0
-    for number, line in read_lines(path):
-        if number == 1:
-            if line != _HEADER:
-                raise InputError(path, 1, f"an offsets file begins with the line {_HEADER!r}")
-            continue
-        fields = line.split("\t")
-        if len(fields) != 3 or not all(_is_number(f) for f in fields[:2]):
-            raise InputError(path, number, "a row has begin, end and gap")
-        try:
-            gap = _unescaped(fields[2])
-        except ValueError as error:
-            raise InputError(path, number, str(error)) from None
-        begin, end = int(fields[0]), int(fields[1])
+    for number, (*edge, gap) in read_table(path, _COLUMNS, heading=True, escaped=True):
+        if not all(map(_is_number, edge)):
+            raise InputError(path, number, "begin and end are whole numbers")
+        begin, end = map(int, edge)
         if begin != end_before + len(gap) or end < begin:
             raise InputError(path, number, "offsets do not fit the gap and the row before")
         end_before = end

@@ -14,8 +14,9 @@ from corpuscle.errors import InputError, warn
 from corpuscle.learning import partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.pairs import Pair, read_news, read_pairs
+from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate
 from corpuscle.transliterate.context import Context
@@ -219,10 +220,9 @@ def read_results(path: AnyPath) -> list[list[str]]:
     if str(path).endswith(".xml"):
         return [list(pair.targets) for pair in read_news(path, results=True)]
     results: list[list[str]] = []
-    for number, line in read_lines(path):
-        fields = line.split("\t")
+    for number, fields in read_table(path):
         if len(fields) == 1:
-            results.append([line] if line else [])
+            results.append([target for target in fields if target])
             continue
         if len(fields) != 4 or not (fields[1].isascii() and fields[1].isdecimal()):
             raise InputError(path, number, "expected a target, or source, rank, target and score separated by tabs")

@@ -9,7 +9,6 @@ classes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from corpuscle.errors import SettingError
 from corpuscle.model import VOCAB, Array, Container, Model
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import write_atomically
+from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
 __all__ = ["CLASSES", "Pass", "WordClasses", "check_classes"]
@@ -137,22 +136,21 @@ class WordClasses(Model):
         boundary = (ids == START) | (ids == END)
         return corpus.map_tokens(np.where(boundary, ids, FIRST + self.classes_[ids]), vocab)
 
-    def lines(self, format: str = "tsv") -> Iterator[str]:
+    def rows(self, format: str = "tsv") -> Iterator[tuple[object, object, int]]:
         """The words class by class, each class by falling count.
 
-        ``tsv`` lines are word, class, count; ``paths`` lines are class, word, count, as tools for Brown clusters read
+        ``tsv`` rows are word, class, count; ``paths`` rows are class, word, count, as tools for Brown clusters read
         them (there the class is a bit string).
         """
         if format not in ("tsv", "paths"):
             raise SettingError(f"the format is tsv or paths, not {format!r}")
         for number in range(self.n_classes_):
             for word, count in self.words_of(number):
-                yield f"{number}\t{word}\t{count}" if format == "paths" else f"{word}\t{number}\t{count}"
+                yield (number, word, count) if format == "paths" else (word, number, count)
 
     def export(self, path: str | PathLike[str], format: str = "tsv") -> None:
-        """Write ``lines`` to a file (``-``: stdout)."""
-        with write_atomically(os.fspath(path), "w") as file:
-            file.writelines(line + "\n" for line in self.lines(format))
+        """Write ``rows`` to a file (``-``: stdout)."""
+        write_table(path, (), self.rows(format))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_)}

@@ -1,49 +1,28 @@
-"""Claims about what ``corpuscle learn`` makes of translations and of names in two scripts."""
+"""Claims about what ``corpuscle learn`` makes of translations."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import corpuscle
-from corpuscle import samples
 from corpuscle.align import HMM, Model1
 from corpuscle.align.lexicon import Entry
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError
 from corpuscle.packs import learn
-from corpuscle.packs.alignments import ALIGNMENTS
-from corpuscle.packs.dictionary import confidence
-from corpuscle.packs.transliterator import TRANSLITERATOR
-from corpuscle.packs.unseen_pairs import doubts, measure_unseen
+from corpuscle.packs.steps.alignments import ALIGNMENTS
+from corpuscle.packs.steps.unseen_pairs import measure_unseen, score_by_halves
 from corpuscle.text import Bitext, Corpus, read_bitext
 from corpuscle.text.alignments import read_pharaoh
-from corpuscle.transliterate import PhraseTransliterator
+from tests.packs.kits import findings, kit_of, plain_step, sentences, write_kit, write_pairs
 from tests.packs.pages import Page
 
 HOSTILE = '<img src=x onerror="alert(1)">'
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory) -> Path:
-    """A small sample: 400 pairs, 300 names."""
-    folder = tmp_path_factory.mktemp("sample")
-    samples.write(folder, sentences=60, pairs=400, names=300, notes=5, messages=5)
-    return folder
-
-
-def kit_of(folder: Path, sample: Path, *parts: str) -> Path:
-    """Some files of the sample as a kit of their own."""
-    for part in parts:
-        (folder / part).parent.mkdir(parents=True, exist_ok=True)
-        (folder / part).write_bytes((sample / part).read_bytes())
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +34,6 @@ def aligned(tmp_path_factory, sample) -> Path:
             file.write(f"{HOSTILE.replace(' ', '_')} & <b>\n" * 30)
     learn(kit, folder / "pack", steps=[ALIGNMENTS])
     return folder
-
-
-def findings(pack: Path, step: str) -> dict:
-    return json.loads((pack / "state.json").read_text(encoding="utf-8"))["steps"][step]["findings"]
-
-
-# ---- translations
 
 
 def test_translations_give_a_model_links_and_a_dictionary(aligned, sample):
@@ -122,7 +94,7 @@ def test_pairs_that_were_mixed_up_are_found_suspicious(sample):
     order = np.arange(len(bitext))
     order[mixed] = np.roll(mixed, 1)
     shuffled = Bitext(bitext.source, bitext.target.select(order))
-    halves = doubts(shuffled, lambda pairs, half: HMM().fit(pairs), 0.9, seed=1)
+    halves = score_by_halves(shuffled, lambda pairs, half: HMM().fit(pairs), 0.9, seed=1)
     suspicious = np.flatnonzero(halves.confidence <= halves.by_chance)
     right = np.setdiff1d(np.arange(len(bitext)), mixed)
     assert np.isin(mixed, suspicious).mean() > 0.7 and np.isin(right, suspicious).mean() < 0.25
@@ -201,92 +173,74 @@ def test_unseen_pairs_are_measured_on_known_words_only():
     measured = measure_unseen(model, unseen, seed=1)
     assert measured["coverage"] == [0.75, pytest.approx(2 / 3)]
     assert measured["choices"] == 2 and measured["found"] == measured["asked"] == 2
-    halves = doubts(bitext, lambda pairs, half: HMM(workers=1).fit(pairs), 0.9, seed=1)
+    halves = score_by_halves(bitext, lambda pairs, half: HMM(workers=1).fit(pairs), 0.9, seed=1)
     assert all(bits < 1 for bits in halves.bits_with) and all(4 < bits < 5 for bits in halves.bits_without)
 
 
 def test_confidence_of_an_entry_grows_with_its_evidence():
-    once, often = (confidence(Entry("a", "b", links, 1.0, 1.0, 1.0)) for links in (1.0, 99.0))
+    once, often = (Entry("a", "b", links, 1.0, 1.0, 1.0).confidence for links in (1.0, 99.0))
     assert once == pytest.approx(0.5) and often == pytest.approx(0.99)
-    assert confidence(Entry("a", "b", 5.0, 0.0, 0.0, 0.0)) == pytest.approx(0, abs=1e-6)
+    assert Entry("a", "b", 5.0, 0.0, 0.0, 0.0).confidence == pytest.approx(0, abs=1e-6)
 
 
-# ---- names
+def test_pairs_that_are_too_long_to_learn_from_are_left_out_with_their_folder(tmp_path):
+    lines = [" ".join(["a"] * 101)] * 60 + ["b"] * 49
+    kit = write_pairs(write_kit(tmp_path / "kit"), lines, lines)
+    reason = "only 49 sentence pairs of at most 100 words; at least 50 are needed"
+    outcome = learn(kit, tmp_path / "pack", steps=[plain_step("one", "text"), ALIGNMENTS])
+    assert outcome.left_out == {"align": reason} and outcome.report.exists()
+    with pytest.raises(InputError, match=f"parallel: {reason}"):
+        learn(kit, tmp_path / "other", steps=[ALIGNMENTS])
 
 
-@pytest.fixture(scope="module")
-def named(tmp_path_factory, sample) -> Path:
-    folder = tmp_path_factory.mktemp("named")
-    learn(kit_of(folder / "kit", sample, "names.tsv"), folder / "pack", steps=[TRANSLITERATOR])
-    return folder
+@pytest.fixture
+def bitext() -> Bitext:
+    lines = sentences(120)
+    return Bitext(*(Corpus.from_sentences([spell(line).split() for line in lines]) for spell in (str, str.upper)))
 
 
-def test_names_give_a_transliterator_with_its_accuracy_on_unseen_names(named):
-    found = findings(named / "pack", "names")
-    assert found["pairs"] == 300 and found["held_out"] == 30
-    figures = found["measures"]
-    assert (
-        0.5 < figures["acc"] <= figures["f_score"] <= 1 and figures["acc_low"] <= figures["acc"] <= figures["acc_high"]
+def test_pairs_without_a_known_word_on_one_side_are_not_in_the_bits(bitext):
+    model = HMM(workers=1, iterations=1).fit(bitext)
+    more = Bitext(
+        Corpus.from_sentences([*bitext.source, *([[f"new{i}"] for i in range(40)])]),
+        Corpus.from_sentences([*bitext.target, *([["KA", "MI"]] * 40)]),
     )
-    model = corpuscle.load(named / "pack" / "models" / "names.model")
-    assert isinstance(model, PhraseTransliterator) and model.provenance_["pairs"] == 300
-    assert len(model.transliterate(["Apel"])[0]) == 1
+    one, other = (score_by_halves(pairs, lambda pairs, half: model, 0.9, seed=1) for pairs in (bitext, more))
+    assert other.bits_with == pytest.approx(one.bits_with)
+    assert other.bits_without == pytest.approx(one.bits_without)
 
 
-def test_the_report_shows_errors_and_a_lattice(named):
-    found = findings(named / "pack", "names")
-    page = Page((named / "pack" / "report.html").read_text(encoding="utf-8"))
-    text = "".join(page.text)
-    assert "Ways to write" in text and "svg" in page.tags
-    assert found["wrong"] == round((1 - found["measures"]["acc"]) * found["held_out"])
-    for row in found["errors"]:
-        assert row["found"] != row["wanted"] and row["source"] in text and row["wanted"] in text
+def test_pairs_with_an_empty_side_change_no_figure_of_the_others(bitext, tmp_path):
+    source, target = ([" ".join(words) for words in side] for side in (bitext.source, bitext.target))
+    blank = [""] * 30
+    kits = {"plain": (source, target), "blank": (blank + source + source[:30] + blank, blank + target + blank * 2)}
+    figures = {}
+    for name, sides in kits.items():
+        outcome = learn(write_pairs(tmp_path / name, *sides), tmp_path / f"{name}.pack", workers=1, steps=[ALIGNMENTS])
+        figures[name] = outcome.chapters["align"].figures
+        lines = (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == figures[name]["suspicious"] and all(all(line.split("\t")) for line in lines)
+    assert figures["plain"] == figures["blank"] and figures["plain"]["pairs"] == 120
 
 
-@pytest.mark.parametrize(
-    "lines, reason",
-    [
-        ("a\tb\n", "only 1 name"),
-        ("a b c\td\n" * 120, "all names are the same"),
-        ("".join(f"a b {i}\tc d\n" for i in range(120)), "no pair can be used: different numbers of words"),
-    ],
-)
-def test_names_of_which_nothing_can_be_learned_are_an_error_if_there_is_nothing_else(tmp_path, capsys, lines, reason):
-    (tmp_path / "kit").mkdir()
-    (tmp_path / "kit" / "names.tsv").write_text(lines)
-    assert main(["learn", str(tmp_path / "kit"), "-o", str(tmp_path / "pack"), "-q"]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("error: ") and f"names.tsv: {reason}" in error
+def test_the_right_translation_is_offered_with_different_ones_only(bitext, tmp_path):
+    model = HMM(workers=1).fit(bitext)
+    source, target = ("ka ka mi mi", "tor tor sen sen"), ("KA KA MI MI", "TOR TOR SEN SEN")
+    repeated = Bitext(*(Corpus.from_sentences([line.split() for line in side * 20]) for side in (source, target)))
+    figures = measure_unseen(model, repeated, seed=1)
+    assert figures["choices"] == 2 and figures["found"] == figures["asked"] == 40
+    kit = write_pairs(tmp_path / "kit", ["ka mi"] * 60, ["KA MI"] * 60)
+    outcome = learn(kit, tmp_path / "pack", workers=1, steps=[ALIGNMENTS])
+    assert outcome.chapters["align"].figures["found"] is None
+    assert "they are all the same" in outcome.report.read_text(encoding="utf-8")
 
 
-def test_a_broken_line_of_names_is_an_error_with_its_place(tmp_path, capsys):
-    (tmp_path / "kit").mkdir()
-    (tmp_path / "kit" / "names.tsv").write_text("a\tb\nc\n")
-    assert main(["learn", str(tmp_path / "kit"), "-o", str(tmp_path / "pack"), "-q"]) == 2
-    assert "names.tsv:2: expected a source" in capsys.readouterr().err
-
-
-# ---- stopping
-
-
-def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(tmp_path, sample, aligned, named):
-    parts = ("parallel/train.src", "parallel/train.tgt", "names.tsv")
-    kit, one, two = kit_of(tmp_path / "kit", sample, *parts), tmp_path / "one", tmp_path / "two"
-    assert main(["learn", str(kit), "-o", str(one), "-q"]) == 0
-    command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(two), "--workers", "1"]
-    for beginning in ("word alignment", "transliterator"):
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
-            assert process.stderr is not None
-            for line in process.stderr:
-                if line.startswith(beginning) and line.endswith("...\n"):
-                    process.send_signal(signal.SIGINT)
-                    break
-            process.stderr.read()
-            assert process.wait(100) in (130, 0)
-    subprocess.run([*command, "-q"], check=True, capture_output=True)
-    names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.is_file())
-    assert names == sorted(str(path.relative_to(two)) for path in two.rglob("*") if path.is_file())
-    for name in set(names) - {"state.json", "report.json", "report.html"}:
-        assert (one / name).read_bytes() == (two / name).read_bytes(), name
-    for step in ("align", "names"):
-        assert findings(one, step) == findings(two, step)
+def test_places_of_pairs_have_one_column_whatever_the_name_of_the_file(bitext, tmp_path):
+    source, target = ([" ".join(words) for words in side] for side in (bitext.source, bitext.target))
+    kit = write_pairs(tmp_path / "kit", [*source, *["new"] * 3], [*target, "KA", "MI TOR", "SEN"])
+    for side in (b"src", b"tgt"):
+        folder = os.fsencode(kit / "parallel")
+        os.rename(folder + b"/a." + side, folder + b"/\tt\xff." + side)
+    outcome = learn(kit, tmp_path / "pack", workers=1, steps=[ALIGNMENTS])
+    rows = [line.split("\t") for line in (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()]
+    assert rows and all(len(row) == 5 and row[0] == r"\tt\udcff.src" for row in rows)

@@ -20,7 +20,7 @@ from corpuscle.text import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import UNKNOWN, Vocab
 
-__all__ = ["Doubts", "doubts", "measure_unseen"]
+__all__ = ["Halves", "measure_unseen", "score_by_halves"]
 
 _CHOICES, _ASKED = 10, 200
 
@@ -81,7 +81,7 @@ def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
     return {"found": int(found.sum()), "asked": asked, "choices": choices}
 
 
-class Doubts(NamedTuple):
+class Halves(NamedTuple):
     """What models say that learned from the other half of the pairs.
 
     - ``confidence``: how sure of each pair, float64 (n_pairs,);
@@ -96,7 +96,9 @@ class Doubts(NamedTuple):
     bits_without: list[float]
 
 
-def doubts(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int) -> Doubts:
+def score_by_halves(
+    bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int
+) -> Halves:
     """Learn from one half of the pairs and look at the other, and the other way round; ``learned(pairs, half)`` gives a
     model whose method says how probable sentences are. Each side of each pair has words.
 
@@ -120,4 +122,4 @@ def doubts(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: flo
         sizes += [known.source.n_tokens, known.target.n_tokens]
     bits = np.maximum(1, sizes) * math.log(2)
     threshold = float(np.quantile(np.concatenate(by_chance), share))
-    return Doubts(confidence, threshold, (-given / bits).tolist(), (-alone / bits).tolist())
+    return Halves(confidence, threshold, (-given / bits).tolist(), (-alone / bits).tolist())

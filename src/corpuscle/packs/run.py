@@ -19,27 +19,23 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle import __version__
+from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
-from corpuscle.packs.alignments import ALIGNMENTS
+from corpuscle.packs.job import Job
 from corpuscle.packs.kit import ROLES, Kit, find_kit
-from corpuscle.packs.language_model import LANGUAGE_MODEL
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import render
-from corpuscle.packs.segmenter import SEGMENTER
-from corpuscle.packs.step import Chapter, Findings, Job, LeftOut, Step
-from corpuscle.packs.topics import TOPICS
-from corpuscle.packs.transliterator import TRANSLITERATOR
-from corpuscle.packs.word_classes import WORD_CLASSES
+from corpuscle.packs.step import Chapter, LeftOut, Step
 from corpuscle.progress import say
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 
 __all__ = ["STEPS", "Outcome", "learn"]
 
-STEPS: tuple[Step, ...] = (SEGMENTER, LANGUAGE_MODEL, WORD_CLASSES, TOPICS, ALIGNMENTS, TRANSLITERATOR)
-"""All that can be learned, in the order in which it is done."""
+STEPS: tuple[Step, ...] = tuple(find(task.step) for task in TASKS.values() if task.step)
+"""All that can be learned, in the order of the catalogue, in which it is done."""
 
 _WORTH_COMPILING = 5000
 """Bytes."""
@@ -121,7 +117,7 @@ def learn(
     learned = [step for step in possible if step.name not in left_out]
     if not learned:
         raise next(iter(left_out.values()))
-    chapters = {step.name: step.report(_findings(target, step), target.shown) for step in learned}
+    chapters = {step.name: step.report(target.state["steps"][step.name]["findings"], step) for step in learned}
     omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
     report = _write_report(found, target, learned, chapters, omitted)
     reasons = {step.name: reason for step, reason in omitted}
@@ -195,16 +191,9 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
     seconds = time.perf_counter() - began
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
-        step.name,
-        step.writes,
-        fingerprint=fingerprint,
-        version=step.version,
-        settings=dict(step.settings),
-        seconds=round(seconds, 3),
-        finished=_today(),
-        notes=notes,
-        findings=findings,
-    )
+        step.name, step.writes, fingerprint=fingerprint, version=step.version, settings=dict(step.settings),
+        seconds=round(seconds, 3), finished=_today(), notes=notes, findings=findings,
+    )  # fmt: skip
     if step.kernels:
         mark_warm(step.kernels)
     for note in notes:
@@ -216,12 +205,6 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
 def _today() -> str:
     """The date, or the one that SOURCE_DATE_EPOCH sets."""
     return (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
-
-
-def _findings(target: Pack, step: Step) -> Findings:
-    record = target.done(step.name)
-    assert record is not None
-    return record["findings"]
 
 
 def _write_report(

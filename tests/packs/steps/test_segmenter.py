@@ -13,10 +13,10 @@ import pytest
 import corpuscle
 from corpuscle import samples
 from corpuscle.errors import Interrupted
-from corpuscle.packs import learn, segmenter
-from corpuscle.packs.language_model import LANGUAGE_MODEL
-from corpuscle.packs.segmenter import SEGMENTER, number_of_iterations
-from corpuscle.packs.word_classes import WORD_CLASSES
+from corpuscle.packs import learn
+from corpuscle.packs.steps.language_model import LANGUAGE_MODEL
+from corpuscle.packs.steps.segmenter import SEGMENTER, number_of_iterations
+from corpuscle.packs.steps.word_classes import WORD_CLASSES
 from corpuscle.segment import NestedSegmenter
 from corpuscle.text import read_text
 from tests.packs.pages import Page
@@ -126,7 +126,7 @@ def test_a_run_that_is_stopped_while_it_learns_words_goes_on_to_the_same_bytes(l
         return original(self, text, gold, checkpoint=checkpoint)
 
     with monkeypatch.context() as patch, pytest.raises(Interrupted, match="same command goes on"):
-        patch.setattr(segmenter.NestedSegmenter, "fit", interrupted)
+        patch.setattr(NestedSegmenter, "fit", interrupted)
         learn(learned / "kit", pack, steps=STEPS)
     assert (pack / "models" / "segment.model.partial").exists()
     learn(learned / "kit", pack, steps=STEPS)

@@ -1,4 +1,4 @@
-"""Claims about ``corpuscle learn``: kits, steps that are not repeated, interrupts, the report."""
+"""Claims about ``corpuscle learn``: errors, steps that are not repeated, interrupts, the report, the whole job."""
 
 from __future__ import annotations
 
@@ -8,69 +8,20 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import corpuscle
 from corpuscle import samples
-from corpuscle.align import HMM
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
-from corpuscle.packs import Chapter, Step, find_kit, learn, precompile
-from corpuscle.packs.alignments import ALIGNMENTS
-from corpuscle.packs.heldout import split
-from corpuscle.packs.language_model import LANGUAGE_MODEL
+from corpuscle.packs import learn
 from corpuscle.packs.step import LeftOut
-from corpuscle.packs.unseen_pairs import doubts, measure_unseen
-from corpuscle.packs.word_classes import number_of_classes
-from corpuscle.random import Random
-from corpuscle.text import Bitext, Corpus
+from tests.packs.kits import HOSTILE, findings, kit_of, plain_step, state, write_kit
 from tests.packs.pages import Page
 from tests.schemas import last_line_conforms
-
-learning = sys.modules["corpuscle.packs.learn"]  # the name in its package is that of the function
-
-HOSTILE = '<script>alert("1")</script>'
-
-
-def sentences(n: int, seed: int = 1) -> list[str]:
-    stream = Random(seed, "test sentences")
-    words = ["ka", "mi", "tor", "sen", "lu", "pa", "ri", "dok", "é", "ol"]
-    weights = [1 / (i + 1) for i in range(len(words))]
-    return [" ".join(stream.choice(words, weights) for _ in range(2 + stream.below(6))) for _ in range(n)]
-
-
-def write_kit(folder: Path, n: int = 200) -> Path:
-    lines = sentences(n)
-    (folder / "text").mkdir(parents=True)
-    documents = ["\n".join(lines[i : i + 10]) for i in range(0, n, 10)]
-    (folder / "text" / "a.txt").write_text("\n\n".join(documents[::2]) + "\n", encoding="utf-8")
-    (folder / "text" / "b.txt").write_text(
-        "\n\n".join(documents[1::2]) + f"\n{HOSTILE} ka mi & tor\n", encoding="utf-8"
-    )
-    (folder / "names.tsv").write_text("a\tb\n", encoding="utf-8")
-    (folder / "no <b>tes.md").write_text("hello", encoding="utf-8")
-    return folder
-
-
-def plain_step(name: str, needs: str, after: tuple[str, ...] = (), version: int = 1, run=None) -> Step:
-    """A step that counts the bytes of its input: as quick as a step can be."""
-
-    def count(job, settings):
-        size = sum(Path(path).stat().st_size for path in job.kit.paths(needs))
-        (job.pack / "models" / f"{name}.model").write_text(str(size))
-        return {"size": size}
-
-    def report(findings, pack):
-        return Chapter(f"{name}: {findings['size']}", findings, [], "", [])
-
-    return Step(name, name.title(), version, (needs,), (f"models/{name}.model",), run or count, report, after=after)
-
 
 SCHEMA = {
     "pack": str,
@@ -107,28 +58,7 @@ SCHEMA = {
 }
 
 
-def state(pack: Path) -> dict:
-    return json.loads((pack / "state.json").read_text(encoding="utf-8"))
-
-
-# ---- kits
-
-
-def test_files_are_recognised_by_place_and_name(tmp_path):
-    usable = "text/a.txt text/b.txt.gz parallel/x.src parallel/x.tgt names.tsv noisy.txt entities/1.ann"
-    others = "text/c.md deep/text/a.txt gold/names.tsv"
-    for name in (*usable.split(), *others.split(), ".hidden", "pack/models/x.model"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x")
-    kit = find_kit(tmp_path, tmp_path / "pack")
-    assert kit.files == {
-        "text": ("text/a.txt", "text/b.txt.gz"),
-        "parallel": ("parallel/x.src", "parallel/x.tgt"),
-        "names": ("names.tsv",),
-        "noisy": ("noisy.txt",),
-        "entities": ("entities/1.ann",),
-    }
-    assert set(kit.others) == set(others.split())
+# ---- errors
 
 
 @pytest.mark.parametrize(
@@ -263,232 +193,6 @@ def test_a_step_that_finds_too_little_is_left_out_with_its_reason_and_its_old_fi
     assert report["left_out"] == {"two": "too few"} and "names.tsv" in report["not_used"]
     with pytest.raises(InputError, match=r"names.tsv: too few"):
         learn(kit, tmp_path / "other", steps=steps[1:])
-
-
-def write_pairs(kit: Path, source: list[str], target: list[str]) -> Path:
-    (kit / "parallel").mkdir(parents=True, exist_ok=True)
-    for side, lines in ("src", source), ("tgt", target):
-        (kit / "parallel" / f"a.{side}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return kit
-
-
-def test_pairs_that_are_too_long_to_learn_from_are_left_out_with_their_folder(tmp_path):
-    lines = [" ".join(["a"] * 101)] * 60 + ["b"] * 49
-    kit = write_pairs(write_kit(tmp_path / "kit"), lines, lines)
-    reason = "only 49 sentence pairs of at most 100 words; at least 50 are needed"
-    outcome = learn(kit, tmp_path / "pack", steps=[plain_step("one", "text"), ALIGNMENTS])
-    assert outcome.left_out == {"align": reason} and outcome.report.exists()
-    with pytest.raises(InputError, match=f"parallel: {reason}"):
-        learn(kit, tmp_path / "other", steps=[ALIGNMENTS])
-
-
-@pytest.fixture
-def bitext() -> Bitext:
-    lines = sentences(120)
-    return Bitext(*(Corpus.from_sentences([spell(line).split() for line in lines]) for spell in (str, str.upper)))
-
-
-def test_pairs_without_a_known_word_on_one_side_are_not_in_the_bits(bitext):
-    model = HMM(workers=1, iterations=1).fit(bitext)
-    more = Bitext(
-        Corpus.from_sentences([*bitext.source, *([[f"new{i}"] for i in range(40)])]),
-        Corpus.from_sentences([*bitext.target, *([["KA", "MI"]] * 40)]),
-    )
-    one, other = (doubts(pairs, lambda pairs, half: model, 0.9, seed=1) for pairs in (bitext, more))
-    assert other.bits_with == pytest.approx(one.bits_with)
-    assert other.bits_without == pytest.approx(one.bits_without)
-
-
-def test_pairs_with_an_empty_side_change_no_figure_of_the_others(bitext, tmp_path):
-    source, target = ([" ".join(words) for words in side] for side in (bitext.source, bitext.target))
-    blank = [""] * 30
-    kits = {"plain": (source, target), "blank": (blank + source + source[:30] + blank, blank + target + blank * 2)}
-    figures = {}
-    for name, sides in kits.items():
-        outcome = learn(write_pairs(tmp_path / name, *sides), tmp_path / f"{name}.pack", workers=1, steps=[ALIGNMENTS])
-        figures[name] = outcome.chapters["align"].figures
-        lines = (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == figures[name]["suspicious"] and all(all(line.split("\t")) for line in lines)
-    assert figures["plain"] == figures["blank"] and figures["plain"]["pairs"] == 120
-
-
-def test_the_right_translation_is_offered_with_different_ones_only(bitext, tmp_path):
-    model = HMM(workers=1).fit(bitext)
-    source, target = ("ka ka mi mi", "tor tor sen sen"), ("KA KA MI MI", "TOR TOR SEN SEN")
-    repeated = Bitext(*(Corpus.from_sentences([line.split() for line in side * 20]) for side in (source, target)))
-    figures = measure_unseen(model, repeated, seed=1)
-    assert figures["choices"] == 2 and figures["found"] == figures["asked"] == 40
-    kit = write_pairs(tmp_path / "kit", ["ka mi"] * 60, ["KA MI"] * 60)
-    outcome = learn(kit, tmp_path / "pack", workers=1, steps=[ALIGNMENTS])
-    assert outcome.chapters["align"].figures["found"] is None
-    assert "they are all the same" in outcome.report.read_text(encoding="utf-8")
-
-
-def test_places_of_pairs_have_one_column_whatever_the_name_of_the_file(bitext, tmp_path):
-    source, target = ([" ".join(words) for words in side] for side in (bitext.source, bitext.target))
-    kit = write_pairs(tmp_path / "kit", [*source, *["new"] * 3], [*target, "KA", "MI TOR", "SEN"])
-    for side in (b"src", b"tgt"):
-        folder = os.fsencode(kit / "parallel")
-        os.rename(folder + b"/a." + side, folder + b"/\tt\xff." + side)
-    outcome = learn(kit, tmp_path / "pack", workers=1, steps=[ALIGNMENTS])
-    rows = [line.split("\t") for line in (outcome.pack / "suspicious.tsv").read_text(encoding="utf-8").splitlines()]
-    assert rows and all(len(row) == 5 and row[0] == r"\tt\udcff.src" for row in rows)
-
-
-def damage(pack: Path, change) -> None:
-    content = state(pack)
-    change(content)
-    (pack / "state.json").write_text(json.dumps(content), encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", ["../precious.txt", "outside/precious.txt", "models/../../precious.txt", "", "a\0b"])
-def test_a_hostile_pack_cannot_remove_what_is_not_in_it(tmp_path, name):
-    kit, pack, precious = write_kit(tmp_path / "kit"), tmp_path / "pack", tmp_path / "precious.txt"
-    learn(kit, pack, steps=[plain_step("one", "text")])
-    precious.write_text("x")
-    (pack / "outside").symlink_to(tmp_path)
-    for hostile in (name, str(precious)):
-        damage(pack, lambda content, name=hostile: content["steps"].update(old={"files": {name: "x"}}))
-        with pytest.raises(InputError, match="damaged state"):
-            learn(kit, pack, steps=[plain_step("one", "text")])
-    assert precious.read_text() == "x"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda record: record["findings"].clear(),
-        lambda record: record.update(findings=None),
-        lambda record: record.pop("seconds"),
-        lambda record: record.update(notes=7),
-        lambda record: record.pop("digest"),
-    ],
-)
-def test_a_step_whose_record_is_damaged_is_done_again(tmp_path, change):
-    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
-    steps = [plain_step("one", "text"), plain_step("two", "text")]
-    learn(kit, pack, steps=steps)
-    damage(pack, lambda content: change(content["steps"]["one"]))
-    assert learn(kit, pack, steps=steps).kept == ("two",)
-    assert learn(kit, pack, steps=steps).kept == ("one", "two")
-
-
-# ---- compiling ahead
-
-
-@pytest.fixture
-def compiled_by(monkeypatch, tmp_path):
-    """Compiling is writing a file here, after a while."""
-
-    def program(seconds: float) -> Path:
-        code = f"import sys, time; time.sleep({seconds}); open({str(tmp_path)!r} + '/' + sys.argv[1], 'w')"
-        monkeypatch.setattr(precompile, "_COMPILE", code)
-        return tmp_path
-
-    return program
-
-
-def test_a_step_waits_for_what_is_being_compiled_and_takes_what_is_not(compiled_by):
-    folder = compiled_by(0.3)
-    later = precompile.Precompiler(["one", "two"])
-    while later._current is None:
-        time.sleep(0.01)
-    later.turn("two")
-    later.turn("one")
-    assert [path.name for path in folder.iterdir()] == ["one"]
-    later.turn("three")
-    later.close()
-    assert [path.name for path in folder.iterdir()] == ["one"]
-
-
-def test_compiling_ahead_ends_with_the_run(compiled_by):
-    folder = compiled_by(100)
-    later = precompile.Precompiler(["one", "two"])
-    while later._process is None:
-        time.sleep(0.01)
-    later.close()
-    assert later._process.returncode is not None and not list(folder.iterdir())
-
-
-def test_only_cold_kernels_of_later_steps_are_compiled_ahead(tmp_path, monkeypatch):
-    monkeypatch.setattr(precompile, "cache_root", tmp_path)
-    asked = []
-    monkeypatch.setattr(learning, "Precompiler", lambda packages: asked.append(packages) or precompile.Precompiler([]))
-    monkeypatch.setattr(learning, "default_workers", lambda: 2)
-    steps = [replace(plain_step(name, "text"), kernels=f"k.{name}") for name in ("one", "two", "three")]
-    few = replace(plain_step("four", "names"), kernels="k.four")
-    for _ in range(2):
-        learn(write_kit(tmp_path / f"kit{len(asked)}", 1000), tmp_path / "pack", steps=[*steps, few])
-    assert asked == [["k.three", "k.two"], []]
-
-
-# ---- holding out
-
-
-def corpus_of(documents: int, each: int) -> Corpus:
-    lines = [[f"d{d}", f"w{i}", "x"] for d in range(documents) for i in range(each)]
-    return Corpus.from_sentences(lines).with_documents(np.arange(documents + 1) * each)
-
-
-def test_whole_documents_are_held_out_when_there_are_enough():
-    corpus = corpus_of(30, 8)
-    train, held_out, unit = split(corpus, seed=1)
-    assert unit == "documents" and len(train) + len(held_out) == len(corpus)
-    documents = {words[0] for words in held_out}
-    assert len(documents) == 3 and not documents & {words[0] for words in train}
-
-
-def test_few_documents_are_split_by_sentence():
-    corpus = corpus_of(3, 40)
-    train, held_out, unit = split(corpus, seed=1)
-    assert unit == "sentences" and len(held_out) == 12 and len(train) == 108
-
-
-def test_a_sentence_that_is_nearly_all_of_the_text_is_learned_from():
-    corpus = Corpus.from_sentences([["a"] * 10_000, *[["b", "c"]] * 30])
-    for seed in range(20):
-        train, held_out, _ = split(corpus, seed)
-        assert held_out.lengths.max() == 2 and len(held_out) == 15 and len(train) == 16
-
-
-def test_documents_that_are_hardly_anything_are_not_what_is_held_out():
-    corpus = Corpus.from_sentences([["a", "b"]] * 1009).with_documents(np.append(0, np.arange(1000, 1010)))
-    _, held_out, unit = split(corpus, seed=1)
-    assert unit == "sentences" and len(held_out) == 101
-
-
-def test_the_report_says_how_much_was_held_out_where_it_is_no_tenth(tmp_path):
-    (tmp_path / "kit" / "text").mkdir(parents=True)
-    text = "\n".join([*sentences(30), " ".join(sentences(1000, seed=2))])
-    (tmp_path / "kit" / "text" / "a.txt").write_text(text + "\n", encoding="utf-8")
-    report = learn(tmp_path / "kit", tmp_path / "pack", workers=1, steps=[LANGUAGE_MODEL]).report
-    assert re.search(r"trained without [12]\.\d % of the text \(15 sentences", report.read_text(encoding="utf-8"))
-
-
-def test_the_training_part_does_not_know_the_words_of_the_rest():
-    train, held_out, _ = split(corpus_of(30, 8), seed=1)
-    assert {word for words in train for word in words} == set(train.vocab.strings[3:])
-    assert train.vocab.counts[3:].min() > 0 and train.vocab.counts.sum() == train.n_tokens
-    unknown = held_out.recode(train.vocab).tokens == 0
-    assert unknown.sum() == len(held_out)  # the word that only this document has
-
-
-def test_the_split_depends_on_the_seed_only():
-    corpus = corpus_of(30, 8)
-    first, again, other = (list(split(corpus, seed).held_out) for seed in (1, 1, 2))
-    assert first == again != other
-
-
-def test_a_text_with_counts_of_its_own_is_the_same_text():
-    corpus = Corpus.from_sentences([["a", "b"], ["c"]])[1:]
-    assert list(corpus.counted()) == [["c"]] and len(corpus.counted().vocab) == 4
-
-
-def test_the_number_of_classes_follows_the_rule():
-    assert number_of_classes(np.array([2] * 100 + [1] * 1000)) == 10
-    assert number_of_classes(np.array([1, 1, 1])) == 2
-    assert number_of_classes(np.array([5])) == 1
-    assert number_of_classes(np.full(4_000_000, 2)) == 1000
 
 
 # ---- the whole job
@@ -645,3 +349,26 @@ def test_the_built_in_sample_is_learned_when_no_kit_is_given(tmp_path, monkeypat
     assert main(["learn", "-q", "--json"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert {step["status"] for step in result["steps"].values()} == {"kept"}
+
+
+def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(tmp_path, sample):
+    parts = ("parallel/train.src", "parallel/train.tgt", "names.tsv")
+    kit, one, two = kit_of(tmp_path / "kit", sample, *parts), tmp_path / "one", tmp_path / "two"
+    assert main(["learn", str(kit), "-o", str(one), "-q"]) == 0
+    command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(two), "--workers", "1"]
+    for beginning in ("word alignment", "transliterator"):
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if line.startswith(beginning) and line.endswith("...\n"):
+                    process.send_signal(signal.SIGINT)
+                    break
+            process.stderr.read()
+            assert process.wait(100) in (130, 0)
+    subprocess.run([*command, "-q"], check=True, capture_output=True)
+    names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.is_file())
+    assert names == sorted(str(path.relative_to(two)) for path in two.rglob("*") if path.is_file())
+    for name in set(names) - {"state.json", "report.json", "report.html"}:
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+    for step in ("align", "names"):
+        assert findings(one, step) == findings(two, step)

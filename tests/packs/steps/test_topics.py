@@ -14,10 +14,10 @@ import pytest
 import corpuscle
 from corpuscle import samples
 from corpuscle.errors import Interrupted
-from corpuscle.packs import learn, topics
+from corpuscle.packs import learn
 from corpuscle.packs.heldout import held_documents, split
 from corpuscle.packs.step import LeftOut
-from corpuscle.packs.topics import TOPICS, number_of_iterations, number_of_topics
+from corpuscle.packs.steps.topics import TOPICS, number_of_iterations, number_of_topics
 from corpuscle.text import Corpus, read_text
 from corpuscle.topics import NgramTopicModel, mark, pick_documents
 from tests.packs.pages import Page
@@ -124,7 +124,7 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(learned, tmp_path, monk
 
     pack = tmp_path / "pack"
     with monkeypatch.context() as patch, pytest.raises(Interrupted, match="same command goes on"):
-        patch.setattr(topics.NgramTopicModel, "fit", interrupted)
+        patch.setattr(NgramTopicModel, "fit", interrupted)
         learn(learned / "kit", pack, steps=[QUICK])
     assert (pack / "models" / "topics.model.partial").exists()
     learn(learned / "kit", pack, steps=[QUICK])

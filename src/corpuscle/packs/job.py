@@ -1,0 +1,111 @@
+"""What a step works with: the kit, the pack's folder, and the text, read and split once for all steps."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from corpuscle.errors import InputError
+from corpuscle.packs.heldout import Split, split
+from corpuscle.packs.kit import Kit
+from corpuscle.packs.step import LeftOut, check_enough
+from corpuscle.text import read_text
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import read_lines
+from corpuscle.text.stats import characters_of_types
+from corpuscle.text.vocab import FIRST
+
+__all__ = ["FEWEST_SPACES", "SEGMENTED", "Job"]
+
+FEWEST_SENTENCES = 20
+"""With fewer, a tenth held out says nothing."""
+
+FEWEST_SPACES = 0.02
+"""A text with a smaller share of spaces among its characters is taken to be written without them."""
+
+SEGMENTED = "segmented.txt"
+"""Where the segmenter writes the words of such a text, in the pack."""
+
+
+class Job:
+    """Kit, folder of the pack, seed and workers of a run, and what its steps share."""
+
+    def __init__(self, kit: Kit, pack: Path, seed: int, workers: int | None):
+        self.kit, self.pack, self.seed, self.workers = kit, pack, seed, workers
+        self._hashes: dict[str, dict[str, str]] = {}
+
+    def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
+        """A hash of the content of every file of some roles; each file is read once a run."""
+        for role in roles:
+            if role not in self._hashes:
+                self._hashes[role] = self.kit.hashes([role])
+        return {name: digest for role in roles for name, digest in self._hashes[role].items()}
+
+    def fit(self, model: Any, *material: Any, name: str, save: bool = False) -> Any:
+        """Fit a model to its material and return it; ``save`` also writes it, to ``name`` in the pack.
+
+        Unfinished work on that file goes on, unless it was done on other data or by another rule.
+        """
+        path = self.pack / name
+        partial = path.with_name(path.name + ".partial")
+        checkpoint = None
+        if partial.exists():
+            try:
+                checkpoint = model.checkpoint(*material, path, True)
+            except InputError:
+                partial.unlink()
+        if checkpoint is None:
+            checkpoint = model.checkpoint(*material, path, False)
+        with checkpoint:
+            model.fit(*material, checkpoint=checkpoint)
+            if save:
+                model.save(path)
+        return model
+
+    @cached_property
+    def raw(self) -> Corpus:
+        """The running text as it is written: every file begins a document, and so does every empty line."""
+        corpus, folder = read_text(*self.kit.paths("text"), blank="document"), self.kit.folder / "text"
+        filled = int((corpus.lengths > 0).sum())
+        check_enough(folder, filled, FEWEST_SENTENCES, "sentence of text", "sentences of text")
+        if len(corpus.vocab) == FIRST:
+            raise LeftOut(folder, None, "no words, only the mark of unknown ones")
+        return corpus
+
+    @cached_property
+    def letters(self) -> int:
+        """How many characters the words of the text have."""
+        return int(characters_of_types(self.raw.vocab) @ self.raw.vocab.counts[FIRST:])
+
+    @property
+    def share_of_spaces(self) -> float:
+        """How many of the characters of the text stand between two words."""
+        spaces = self.raw.n_tokens - len(self.raw)
+        return spaces / max(1, spaces + self.letters)
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether the words of the text are still to be found."""
+        return self.share_of_spaces < FEWEST_SPACES
+
+    @cached_property
+    def text(self) -> Corpus:
+        """The text in words: as it is written, or as the segmenter has split it if it is written without spaces."""
+        path = self.pack / SEGMENTED
+        return read_text(path, blank="document") if self.unspaced and path.is_file() else self.raw
+
+    @cached_property
+    def split(self) -> Split:
+        """The text without a seeded tenth, and that tenth."""
+        return split(self.text, self.seed)
+
+    def place(self, sentence: int) -> tuple[str | None, int | None]:
+        """File and line of a sentence of the text, for errors."""
+        for path in self.kit.paths("text"):
+            for line, content in read_lines(path):
+                if content.strip(" \t\n\v\f\r"):
+                    if sentence == 0:
+                        return path, line
+                    sentence -= 1
+        return None, None

@@ -1,0 +1,108 @@
+"""The transliterator of a pack: how names are written in the other script, how often rightly, and what goes wrong.
+
+A model learns from nine tenths of the names (and tunes its weights on a tenth of those) and is measured on the tenth
+that it has not seen. Then one is learned from all names, with the same settings and the weights of the first: that is
+the one in the pack.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from corpuscle.measure import news_measures
+from corpuscle.packs.chapters import transliterator as chapter
+from corpuscle.packs.heldout import tenth
+from corpuscle.packs.job import Job
+from corpuscle.packs.step import Findings, LeftOut, Step, check_enough, naming
+from corpuscle.text.pairs import Pair, read_pairs
+from corpuscle.text.wording import clip
+from corpuscle.transliterate import PhraseTransliterator
+
+__all__ = ["TRANSLITERATOR"]
+
+FILE = "models/names.model"
+SETTINGS = {"method": "phrase", "candidates": 20}
+FEWEST_NAMES = 100
+"""With fewer, nine tenths of nine tenths are too few to learn from."""
+
+_ERRORS, _CONFUSIONS, _DRAWN, _WAYS = 12, 10, 2, 4
+
+
+def run(job: Job, settings: Mapping[str, Any]) -> Findings:
+    """Learn to write names in the other script, and measure on names that were held out."""
+    paths = job.kit.paths("names")
+    pairs = [pair for path in paths for pair in read_pairs(path)]
+    check_enough(paths[0], len(pairs), FEWEST_NAMES, "name")
+    with naming(paths[0]):
+        return _learned(job, pairs, settings)
+
+
+def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findings:
+    model = PhraseTransliterator(seed=job.seed, workers=job.workers)
+    normal = model.spelling.normal
+    sources = list(dict.fromkeys(normal(pair.source) for pair in pairs))
+    if len(sources) == 1:
+        raise LeftOut(None, None, "all names are the same")
+    held = set(tenth(sources, job.seed, "packs/names"))
+    train = [pair for pair in pairs if normal(pair.source) not in held]
+    test = [pair for pair in pairs if normal(pair.source) in held]
+    job.fit(model, train, None, name=FILE)
+    ranked = model.transliterate([pair.source for pair in test], settings["candidates"])
+    candidates = [[candidate.target for candidate in found] for found in ranked]
+    references = [[normal(target) for target in pair.targets] for pair in test]
+    measured = news_measures(candidates, references, seed=job.seed)
+    final = PhraseTransliterator(seed=job.seed, workers=job.workers, tune=False).fit(pairs)
+    final.set_weights(model.weights_.tolist())
+    final.save(job.pack / FILE)
+    wrong: list[dict[str, Any]] = [
+        {
+            "source": clip(pair.source),
+            "found": clip(found[0]) if found else "",
+            "wanted": clip(wanted[0]),
+            "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None),
+        }
+        for pair, found, wanted in zip(test, candidates, references, strict=True)
+        if not found or found[0] not in wanted
+    ]
+    confused = Counter(_difference(row["found"], row["wanted"]) for row in wrong)
+    words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
+    return {
+        "pairs": len(pairs),
+        "held_out": len(test),
+        "tuned_on": model.provenance_["tuning_pairs"],
+        "rounds": len(model.history_),
+        "measures": measured.to_json(),
+        "errors": wrong[:_ERRORS],
+        "confusions": [[found, wanted, n] for (found, wanted), n in confused.most_common(_CONFUSIONS)],
+        "wrong": len(wrong),
+        "lattices": [[word, _ways(model, word)] for word in words[:_DRAWN]],
+        "bytes": (job.pack / FILE).stat().st_size,
+    }
+
+
+def _ways(model: PhraseTransliterator, word: str) -> list[Any]:
+    """The best ways to write a word: the whole and its phrases."""
+    return [[target, [list(phrase) for phrase in phrases]] for (target, _), phrases in model.derivations(word, _WAYS)]
+
+
+def _difference(found: str, wanted: str) -> tuple[str, str]:
+    """What is left of two strings without their common beginning and end.
+
+    >>> _difference("karan", "kiran")
+    ('a', 'i')
+    """
+    first = 0
+    while first < min(len(found), len(wanted)) and found[first] == wanted[first]:
+        first += 1
+    last = 0
+    while last < min(len(found), len(wanted)) - first and found[-1 - last] == wanted[-1 - last]:
+        last += 1
+    return found[first : len(found) - last], wanted[first : len(wanted) - last]
+
+
+TRANSLITERATOR = Step(
+    name="names", title="Transliterator of names", version=1, needs=("names",), writes=(FILE,), run=run,
+    report=chapter.report, settings=SETTINGS, learned="a transliterator of names", kernels="corpuscle.transliterate",
+)  # fmt: skip

@@ -1,0 +1,115 @@
+"""Tables: a row a line, cells separated by tabs, and where there is one a heading of names as the first line.
+
+No other module writes or reads tab-separated tables; formats of the field that happen to have tabs (CoNLL-U, brat,
+PubTator, columns) are not tables. A cell cannot hold a tab or a line break, and is refused when it is written, unless
+the table is ``escaped``: then ``\\t``, ``\\n``, ``\\r`` and ``\\\\`` stand for those and the backslash, ``\\uXXXX`` for
+other control characters and line separators.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral, Real
+
+from corpuscle.errors import InputError
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.wording import enumerated
+
+__all__ = ["escaped_cell", "format_row", "read_table", "unescaped_cell", "write_table"]
+
+_FORBIDDEN = re.compile(r"[\t\n\r]")
+_SPECIAL = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_ESCAPE = re.compile(r"\\(?:([\\tnr])|u([0-9a-f]{4})|)")
+_NAMES = {"\\": "\\", "\t": "t", "\n": "n", "\r": "r"}
+_CHARACTERS = {name: character for character, name in _NAMES.items()}
+
+
+def escaped_cell(cell: str) -> str:
+    """A cell whose tabs, line breaks, control characters and backslashes are escaped.
+
+    >>> escaped_cell("a\\tb")
+    'a\\\\tb'
+    """
+    return _SPECIAL.sub(lambda match: "\\" + (_NAMES.get(match[0]) or f"u{ord(match[0]):04x}"), cell)
+
+
+def unescaped_cell(cell: str) -> str:
+    """What was escaped in a cell; ``ValueError`` for a backslash that begins no escape."""
+
+    def character(match: re.Match[str]) -> str:
+        if match[0] == "\\":
+            raise ValueError(f"unknown escape in {cell[:40]!r}")
+        return _CHARACTERS[match[1]] if match[1] else chr(int(match[2], 16))
+
+    return _ESCAPE.sub(character, cell) if "\\" in cell else cell
+
+
+def _is_fraction(cell: object) -> bool:
+    """Whether it is a number with a fraction, Python's or NumPy's."""
+    return isinstance(cell, Real) and not isinstance(cell, Integral)
+
+
+def format_row(row: Iterable[object], number: str = ".4f", escaped: bool = False, path: AnyPath | None = None) -> str:
+    """A row as a line with its line feed; ``number``: the format of fractions. ``path`` is for the error.
+
+    >>> format_row(["word", 3, 0.25])
+    'word\\t3\\t0.2500\\n'
+    """
+    cells = [f"{cell:{number}}" if _is_fraction(cell) else str(cell) for cell in row]
+    if escaped:
+        cells = list(map(escaped_cell, cells))
+    line = "\t".join(cells)
+    if line.count("\t") >= len(cells) > 0 or "\n" in line or "\r" in line:
+        wrong = next(cell for cell in cells if _FORBIDDEN.search(cell))
+        raise InputError(path, None, f"this file cannot hold the field {wrong!r}")
+    return line + "\n"
+
+
+def write_table(
+    path: AnyPath,
+    heading: Sequence[str],
+    rows: Iterable[Iterable[object]],
+    number: str = ".4f",
+    *,
+    escaped: bool = False,
+) -> None:
+    """Write a table, all of it or nothing; ``-`` is stdout.
+
+    ``heading``: the names of the columns; without any, the table has no heading. ``number``: the format of fractions.
+    """
+    with write_atomically(path, "w") as output:
+        if heading:
+            output.write(format_row(heading, path=path))
+        output.writelines(format_row(row, number, escaped, path) for row in rows)
+
+
+def read_table(
+    path: AnyPath,
+    columns: Sequence[str] = (),
+    *,
+    heading: bool = False,
+    escaped: bool = False,
+    skip_blank: bool = False,
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table with their line numbers, from 1; a row with another number of cells than there are
+    ``columns`` is an error, unless none are named.
+
+    ``heading``: the first line names the columns, in this order; ``skip_blank``: empty lines are no rows.
+    """
+    for line, text in read_lines(path):
+        if line == 1 and heading:
+            first = "\t".join(columns)
+            if text != first:
+                raise InputError(path, 1, f"this table begins with the line {first!r}")
+            continue
+        if skip_blank and not text:
+            continue
+        cells = text.split("\t")
+        if columns and len(cells) != len(columns):
+            reason = f"{len(cells)} fields, where {enumerated(columns)} are expected, separated by tabs"
+            raise InputError(path, line, reason)
+        try:
+            yield line, list(map(unescaped_cell, cells)) if escaped else cells
+        except ValueError as error:
+            raise InputError(path, line, str(error)) from None

@@ -1,0 +1,47 @@
+"""Numbers and words as people see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent"]
+
+LONGEST_WORD = 60
+
+
+def count(n: float) -> str:
+    """A whole number with separators."""
+    return f"{n:,.0f}"
+
+
+def counted(n: int, thing: str, things: str | None = None) -> str:
+    """A number of things: ``1 word``, ``2,000 words``, ``3 classes``."""
+    return f"{count(n)} {thing if n == 1 else things or thing + 's'}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A fraction as people write it.
+
+    >>> percent(0.1234)
+    '12.3 %'
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def enumerated(things: Sequence[str]) -> str:
+    """Things in a sentence.
+
+    >>> enumerated(["words", "links", "names"])
+    'words, links and names'
+    """
+    return " and ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
+
+
+def clip(word: str, length: int = LONGEST_WORD) -> str:
+    """A word, cut with an ellipsis where it is absurdly long."""
+    return word if len(word) <= length else word[: length - 1] + "…"
+
+
+def beginning(words: Sequence[str], most: int) -> str:
+    """A sentence, or its first words and an ellipsis."""
+    return " ".join([clip(word) for word in words[:most]] + (["…"] if len(words) > most else []))

@@ -1,0 +1,35 @@
+"""Claims about corpuscle.measure.counts: precision, recall, F1, accuracy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from corpuscle import measure
+
+
+def test_precision_recall_and_f1_from_counts():
+    result = measure.precision_recall([1, 2, 0], [2, 2, 1], [2, 4, 0])
+    assert result["precision"] == pytest.approx(3 / 5)
+    assert result["recall"] == pytest.approx(3 / 6)
+    assert result["f1"] == pytest.approx(6 / 11)
+    assert result["f1_low"] <= result["f1"] <= result["f1_high"]
+    assert result.interval is not None and result.interval.low == result["f1_low"]
+    assert measure.precision_recall([0], [0], [0])["f1"] == 0.0
+    with pytest.raises(ValueError):
+        measure.precision_recall([2], [1], [3])
+
+
+def test_f1_of_two_systems_is_compared_on_the_same_items():
+    gold, correct_a, correct_b = np.full(100, 10), np.full(100, 9), np.tile([7, 8], 50)
+    comparison = measure.compare_f1(correct_a, gold, correct_b, gold, gold)
+    assert comparison.difference == pytest.approx(0.15) and comparison.low > 0.1 and comparison.p_value < 0.01
+
+
+def test_accuracy_interval_is_binomial():
+    correct = np.array([1] * 800 + [0] * 200)
+    result = measure.accuracy(correct, np.ones(1000))
+    assert result["accuracy"] == 0.8 and result.interval is not None
+    assert result.interval.deviation == pytest.approx(math.sqrt(0.8 * 0.2 / 1000), rel=0.1)

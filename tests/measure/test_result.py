@@ -1,0 +1,110 @@
+"""Claims about corpuscle.measure.result: what a result says about itself."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from corpuscle import measure
+from corpuscle.lm import NgramModel
+from corpuscle.segment import NestedSegmenter
+from corpuscle.text import Alignments, Corpus
+
+
+def test_signatures_say_what_was_counted():
+    result = measure.perplexity([-1.0, -2.0], [1, 2], draws=50, seed=9)
+    assert result.signature.startswith("perplexity|events:tokens and </s>|")
+    assert "50 draws, seed 9" in result.signature and "version:" in result.signature
+
+
+def results() -> dict[str, measure.Result]:
+    """A result of every metric."""
+    gold, found = Corpus.from_sentences([["the", "cat"], ["a"]]), Corpus.from_sentences([["thecat"], ["a"]])
+    links = [Alignments.from_pairs([pairs], [[True] * len(pairs)]) for pairs in ([(0, 0), (1, 1)], [(0, 0)])]
+    return {
+        "perplexity": measure.perplexity([-9.0, -7.0], [4, 3], [1, 0], [-6.0, -7.0]),
+        "letters": measure.letter_perplexity([-9.0], [5], {"unknown": 1, "sentences": 1}),
+        "f1": measure.precision_recall([1, 2], [2, 2], [2, 4]),
+        "accuracy": measure.accuracy([1, 0], [1, 1]),
+        "clusterings": measure.compare_clusterings([0, 1], [1, 0]),
+        "links": measure.alignment_error(*links),
+        "names": measure.news_measures([["a"], ["b"]], [["a"], ["c"]]),
+        "segmentation": measure.segmentation_scores(gold, found),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("perplexity", "perplexity 9.83 (95 % 9.49 to 10.31) | without oov 8.73 | tokens 7 | oov 14.3 % | "),
+        ("letters", "perplexity a letter 6.050 (95 % 6.050 to 6.050) | letters 5 | unknown 20.0 % | bits a letter 2.5"),
+        ("f1", "F1 60.0 % (95 % 50.0 % to 66.7 %) | precision 75.0 % (95 % 50.0 % to 100.0 %) | recall 50.0 % ("),
+        ("accuracy", "accuracy 50.0 % (95 % 0.0 % to 100.0 %) | decisions 2 | signature accuracy|of:tokens|"),
+        ("clusterings", "V-measure 100.0 % | homogeneity 100.0 % | "),
+        ("links", "AER 33.3 % (95 % 33.3 % to 33.3 %) | precision 100.0 % (95 % "),
+        ("names", "ACC 0.500 (95 % 0.000 to 1.000) | mean F 0.500 ("),
+        ("segmentation", "words F1 40.0 % (95 % 0.0 % to 100.0 %) | precision 50.0 % ("),
+    ],
+)
+def test_a_result_is_one_line_that_can_be_cited(name, beginning):
+    result = results()[name]
+    assert str(result) == repr(result) and str(result).startswith(beginning)
+    assert str(result).endswith(f" | signature {result.signature}") and "\n" not in str(result)
+
+
+def test_a_notebook_shows_a_table_with_every_figure_and_the_signature():
+    for result in results().values():
+        html = result._repr_html_()
+        assert html.count("<tr>") == str(result).count(" | ") + 1
+        assert result.signature.replace("</s>", "&lt;/s&gt;") in html
+
+
+def test_the_text_of_a_result_is_what_commands_show():
+    found = {name: result.text() for name, result in results().items()}
+    assert found["perplexity"] == (
+        "perplexity 9.833 (95 % 9.488 to 10.312), without unknown words 8.729\n"
+        "7 tokens with </s>, 1 unknown (14.29%), 3.2976 bits a token"
+    )
+    assert found["letters"] == "perplexity 6.050 a letter (6.050 to 6.050), 5 letters, 1 of them unknown"
+    assert found["links"].splitlines()[0::4] == [
+        "      AER: 33.33 % (33.33 to 33.33)",
+        "1 links, 2 sure and 2 possible gold links",
+    ]
+    assert found["names"].splitlines()[0::4] == ["ACC: 0.5000 (95 % 0.0000 to 1.0000)", "2 names"]
+    assert found["segmentation"].splitlines()[0::3] == [
+        "words      precision 50.00%, recall 33.33%, F1 40.00%",
+        "95 % interval of the words' F1: 0.00% to 100.00%",
+    ]
+    assert found["accuracy"] == "accuracy 50.0 % (95 % 0.0 % to 100.0 %)\ndecisions 2"
+    documents = measure.perplexity([-9.0], [4], [4], [0.0], events="tokens", units="documents")
+    assert documents.text() == "perplexity 9.488 (95 % 9.488 to 9.488), 4 words, 4 unknown"
+
+
+def test_a_figure_without_a_value_is_not_shown():
+    result = measure.perplexity([-1.0], [1], oov=[1], known_log_probabilities=[0.0])
+    assert "without" not in str(result) + result.text() + result._repr_html_()
+
+
+def test_a_comparison_says_what_was_compared_and_how():
+    comparison = measure.compare_perplexity([-30.0, -12.0], [-31.0, -14.0], [10, 5])
+    assert str(comparison).startswith("difference of perplexity -3.641 (95 % -5.421 to -2.112) | p 0.002 | signature ")
+    assert comparison.text() == "difference -3.641 (95 % -5.421 to -2.112), p = 0.002"
+    assert "paired bootstrap of sentences, 1000 draws, seed 1" in comparison.signature
+    assert "-5.421 to -2.112" in comparison._repr_html_()
+    rates = measure.compare_f1([1, 2], [2, 2], [1, 1], [2, 2], [2, 2], draws=10)
+    assert str(rates).startswith("difference of F1 25.0 % (95 % 0.0 % to 50.0 %) | p ")
+    assert set(rates.to_json()) == {"difference", "low", "high", "deviation", "p_value"}
+
+
+def test_the_signature_has_the_unit_that_was_predicted():
+    text = Corpus.from_sentences([["ab", "ab"], ["ba"]] * 5)
+    letters = NestedSegmenter(iterations=2).fit(text).perplexity(text)
+    assert letters.signature.startswith("perplexity|events:letters|unknown:included|interval:bootstrap of sentences")
+    words = NgramModel(order=1).fit(text).perplexity(text)
+    assert words.signature.startswith("perplexity|events:tokens and </s>|")
+
+
+def test_results_travel_between_processes():
+    for result in results().values():
+        assert str(pickle.loads(pickle.dumps(result))) == str(result)
