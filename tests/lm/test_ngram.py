@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import corpuscle
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.lm import ClassModel, HpyModel, Mixture, NgramModel, compare, read_arpa, write_arpa
-from corpuscle.lm.ngram import AUTO_ORDERS, FAMILY
+from corpuscle.lm.ngram import AUTO_ORDERS, FAMILY, FEW
 from corpuscle.lm.settings import METHODS
 from corpuscle.text import Corpus, Vocab
 
@@ -325,6 +325,36 @@ def test_perplexity_is_that_of_the_events_one_by_one():
     bits, starts = model.surprisals(dev)
     np.testing.assert_allclose(bits, np.array(logs) / -math.log(2), rtol=1e-12)
     assert starts.tolist() == [0, 3, 4, 7]
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+@pytest.mark.parametrize("method", FAMILY)
+def test_a_few_words_score_the_same_before_and_after_the_model_is_laid_out(method, boundary):
+    corpus = zipf_corpus()
+    unseen = Corpus.from_sentences([["w1", "never", "w2", "w29", "w28"], [], *zipf_corpus(seed=5)])
+    for order, unigram in product((1, 2, 4), ("uniform", "types")):
+        model = NgramModel(method=method, order=order, boundary=boundary, unigram=unigram).fit(corpus)
+        before = model.events(unseen).log_probability
+        assert ("automaton_" in vars(model)) == (not FAMILY[method].interpolated)
+        model.next_words(["w1"])
+        np.testing.assert_array_equal(model.events(unseen).log_probability, before)
+
+
+def test_who_asks_much_or_often_makes_the_model_lay_itself_out(tmp_path):
+    corpus = zipf_corpus()
+    NgramModel(order=3).fit(corpus).save(tmp_path / "m")
+    short = corpus[:20]
+    events = short.n_tokens + len(short)
+    model = corpuscle.load(tmp_path / "m")
+    for _ in range(FEW // events):
+        model.events(short)
+    assert "automaton_" not in vars(model)
+    model.events(short)
+    assert "automaton_" in vars(model)
+    for much in [["w1 w2"] * FEW], [["w1"], ["w2"]] * FEW, []:
+        model = corpuscle.load(tmp_path / "m")
+        model.score([" ".join(words) for words in much])
+        assert "automaton_" in vars(model)
 
 
 def test_workers_and_chunks_do_not_change_scores():

@@ -29,6 +29,7 @@ __all__ = [
     "discount_features",
     "discount_gradient",
     "estimate",
+    "estimate_unigrams",
     "good_turing_discounts",
     "prune_rows",
     "relative_entropy",
@@ -137,7 +138,7 @@ def _estimate_children(
                 probability[row] = direct + share if interpolated else direct
 
 
-def _estimate_unigrams(
+def estimate_unigrams(
     adjusted: np.ndarray, discounts: np.ndarray, interpolated: bool, uniform: bool, predictable: np.ndarray
 ) -> np.ndarray:
     """P(w) of every symbol, the freed mass (if ``uniform``) spread over all predictable symbols or the unseen ones."""
@@ -169,7 +170,7 @@ def estimate(
     """
     levels = ngrams.levels.tolist()
     probability, backoff = np.empty(levels[-1]), np.ones(levels[-2])
-    probability[: levels[1]] = _estimate_unigrams(
+    probability[: levels[1]] = estimate_unigrams(
         adjusted[: levels[1]], discounts[0], interpolated, uniform, predictable
     )
     vocabulary = int(np.count_nonzero(probability[: levels[1]]))  # the words that can be predicted at all

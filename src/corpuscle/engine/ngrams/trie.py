@@ -25,6 +25,7 @@ __all__ = [
     "Ngrams",
     "Tables",
     "automaton",
+    "children_rise",
     "chunk_bounds",
     "distribution",
     "find",
@@ -155,6 +156,16 @@ def find(words, low, high, word):
         else:
             high = middle
     return low if low < end and words[low] == word else np.int64(-1)
+
+
+@kernel
+def children_rise(words, first_child):
+    """Whether the words after every context rise; ``first_child`` rises and does not exceed the number of rows."""
+    for context in range(len(first_child) - 1):
+        for row in range(first_child[context] + 1, first_child[context + 1]):
+            if words[row] <= words[row - 1]:
+                return False
+    return True
 
 
 @kernel
