@@ -301,7 +301,7 @@ def _relative_entropy(model, history, first, last, divergence):
         free, free_below = 1.0, 1.0
         for row in range(begin, end):
             free -= np.exp(model.rows[row].log_probability)
-            divergence[row] = step(model, below, model.rows[row].word)[1]
+            divergence[row] = step(model, below, model.words[row])[1]
             free_below -= np.exp(divergence[row])
         free, free_below = max(free, 1e-300), max(free_below, 1e-300)
         old = np.log(free) - np.log(free_below)
@@ -345,7 +345,7 @@ def _renormalise(model, first, last):
         below = np.int64(model.contexts[context].suffix)
         for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
             seen += np.exp(model.rows[row].log_probability)
-            lower += np.exp(step(model, below, model.rows[row].word)[1])
+            lower += np.exp(step(model, below, model.words[row])[1])
             n_children += 1
         weight = 0.0
         if n_children > 0:
