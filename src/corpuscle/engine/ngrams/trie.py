@@ -339,7 +339,7 @@ def score_sentences(
     """
     tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
     out = np.empty(len(tokens) + len(starts) - 1)
-    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 4).tolist()
+    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 2).tolist()
 
     def score(chunk: tuple[int, int]) -> None:
         _score_sentences(model, tokens, starts, chunk[0], chunk[1], initial, end, out)
