@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.lm import ClassModel, Mixture, NgramModel, read_arpa, write_arpa
+from corpuscle.model import save_part
 from corpuscle.text import Corpus, read_text
 from tests.hostile import survives_hostile_edits
 from tests.mutation import survives
@@ -321,6 +323,30 @@ def use(path):
     loaded.perplexity(Corpus.from_sentences([["a", "b", "z"], []]), draws=2)
     loaded.next_words(["a"], 3)
     loaded.surprisals(Corpus.from_sentences([["c"] * 5]))
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "value", "reason"),
+    [
+        ("words", "a", 5, "must rise"),  # </s> c b c instead of </s> a b c
+        ("words", "a", 4, "must rise"),
+        ("words", 3, 4, "the symbols themselves"),
+        ("suffix", -1, 2**31 - 1, "a shorter n-gram"),
+        ("suffix", -1, -1, "a shorter n-gram"),
+        ("suffix", 3, 0, "no suffix"),
+        ("first_child", -1, 2**31 - 1, "end with the last row"),
+        ("first_child", 0, 0, "must follow the contexts"),
+        ("levels", 1, 1, "do not fit"),
+        ("levels", 2, 2**62, "do not fit"),
+    ],
+)
+def test_a_trie_that_is_none_is_refused(tmp_path, name, index, value, reason):
+    corpus = Corpus.from_sentences([["a", "a"], ["a", "b"], ["a", "c"], ["b", "c"]] * 3)
+    part = NgramModel(order=2, min_count=1, discounts=[0.5, 1, 1.5]).fit(corpus).part()
+    bad = part.arrays[name].copy()
+    bad[part.arrays["first_child"][3] + 1 if index == "a" else index] = value
+    with pytest.raises(ValueError, match=reason):
+        save_part(tmp_path / "m", replace(part, arrays={**part.arrays, name: bad}))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -302,6 +302,16 @@ def test_any_flipped_byte_is_noticed(toy):
             model.read(toy, TOY)
 
 
+def test_damage_is_called_damage_whatever_else_it_breaks(toy):
+    header, body = _parse(toy.read_bytes())
+    begin, end = header["columns"]["data_offsets"]
+    bad = _build(header, body[:begin] + bytes([255]) * (end - begin) + body[end:])
+    toy.write_bytes(bad)
+    refused(toy, "its checksum is wrong")
+    toy.write_bytes(reseal(bad))
+    refused(toy, "'columns' has the value -1, below 0")
+
+
 def use_toy(path):
     """Load and compute; the uncompiled kernel would raise IndexError where the compiled one reads elsewhere."""
     arrays = model.read(path, TOY).arrays

@@ -142,6 +142,8 @@ class LanguageModel(Model, ABC):
             corpus = read_strings(sentences[bounds[0] : bounds[1]], self.vocab_, **self.reading)
             return self.events(corpus, workers=1).by_sentence()
 
+        if len(pieces) == 1:
+            return score(pieces[0])
         parts = [self.events(read_strings([], self.vocab_)).by_sentence()]  # what is computed once, is computed here
         with workers(self.workers) as pool:
             parts += pool.scatter(pieces).map(score)

@@ -32,6 +32,7 @@ from corpuscle.engine.ngrams.trie import (
     top_continuations,
     truncate,
 )
+from corpuscle.engine.ngrams.walking import score_few
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import check_rows
@@ -48,6 +49,9 @@ AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
 CLUSTER_CHUNK = 1 << 20
 """About how many tokens a worker of a cluster counts at a time; the result does not depend on it."""
+_CONTRADICTORY = "the counts of this model contradict one another"
+FEW = 10_000
+"""So many events are read straight from the counts before the model is laid out: by then that would have paid."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class NgramModel(NgramSettings, LanguageModel):
         self.order_ = self.order if isinstance(self.order, int) else 0
         self.ngrams_: Ngrams | None = None
         self._tables: Tables | None = None
+        self._walked = 0
 
     # ---- learning
 
@@ -145,9 +150,9 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def _forget(self) -> None:
         """Drop what was computed or chosen for counts that are about to be replaced."""
-        for name in ("automaton_", "_ranked"):
+        for name in ("automaton_", "_ranked", "_own_adjusted"):
             self.__dict__.pop(name, None)
-        self._tables = None
+        self._tables, self._walked = None, 0
         self.chosen_ = {}
 
     def _development(self, dev: Corpus) -> Corpus | None:
@@ -294,8 +299,14 @@ class NgramModel(NgramSettings, LanguageModel):
         assert self.ngrams_ is not None
         tables = self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
         if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
-            raise InputError(None, None, "the counts of this model contradict one another")
+            raise InputError(None, None, _CONTRADICTORY)
         return tables
+
+    @cached_property
+    def _own_adjusted(self) -> np.ndarray:
+        """The adjusted counts of ``ngrams_``, int32 (rows,)."""
+        assert self.ngrams_ is not None
+        return frozen(self._adjusted(self.ngrams_), np.int32)
 
     @cached_property
     def automaton_(self) -> Automaton:
@@ -310,8 +321,12 @@ class NgramModel(NgramSettings, LanguageModel):
         return self._initial(self.automaton_)
 
     def _initial(self, model: Automaton) -> int:
-        left = {"single": 1, "pad": self.order_ - 1, "none": 0}[self.boundary]
-        return int(state_of(model, np.full(left, START, np.int32)))
+        return int(state_of(model, np.full(self._left, START, np.int32)))
+
+    @property
+    def _left(self) -> int:
+        """How many start symbols stand before a sentence."""
+        return {"single": 1, "pad": self.order_ - 1, "none": 0}[self.boundary]
 
     def _score(self, model: Automaton, corpus: Corpus, workers: int | None = None) -> np.ndarray:
         if self.boundary == "none":
@@ -320,10 +335,27 @@ class NgramModel(NgramSettings, LanguageModel):
             model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers or self.threads
         )
 
+    def _scores(self, corpus: Corpus, workers: int | None) -> np.ndarray:
+        """Log probability of every event: the first few read straight from the counts, where the method allows it;
+        for more of them, and for an empty text, the model is laid out as ``automaton_``."""
+        events, bounded = len(corpus.tokens) + len(corpus), self.boundary != "none"
+        is_small = 0 < events <= FEW - self._walked and "automaton_" not in self.__dict__
+        if not is_small or self.ngrams_ is None or not FAMILY[self.method].interpolated:
+            return self._score(self.automaton_, corpus, workers)
+        self._walked += events
+        scores = score_few(
+            self.ngrams_, self._own_adjusted, self.discounts_, corpus.tokens,
+            corpus.sentence_starts if bounded else np.array([0, len(corpus.tokens)]), predictable=self._predictable,
+            uniform=self.unigram == "uniform", start=START, left=self._left, end=END if bounded else -1,
+        )  # fmt: skip
+        if np.isnan(scores).any():
+            raise InputError(None, None, _CONTRADICTORY)
+        return scores
+
     def events(self, corpus: Corpus, workers: int | None = None) -> Events:
         """The probability of every token and sentence end."""
         corpus = corpus.recode(self.vocab_)
-        scores = self._score(self.automaton_, corpus, workers)
+        scores = self._scores(corpus, workers)
         if self.boundary == "none":
             return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)

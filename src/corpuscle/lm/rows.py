@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from corpuscle.compiled import frozen
+from corpuscle.engine.ngrams.trie import children_rise
 from corpuscle.model import Container
 
 __all__ = ["check_rows"]
@@ -31,9 +33,5 @@ def check_rows(loaded: Container) -> None:
             raise ValueError("a suffix must be a shorter n-gram")
     if order > 1 and first_child[-1] != levels[-1]:
         raise ValueError("the last context must end with the last row")
-    inner = np.ones(len(words), bool)
-    inner[: levels[1]] = False
-    inner[first_child[first_child < len(words)]] = False
-    falls = np.flatnonzero(words[1:] <= words[:-1]) + 1
-    if np.any(inner[falls]):
+    if not children_rise(frozen(words, np.int32), frozen(first_child, np.int32)):
         raise ValueError("the words after a context must rise")

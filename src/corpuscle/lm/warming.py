@@ -34,7 +34,8 @@ def warm() -> None:
             model.save(path)
             loaded = NgramModel.from_container(read(path))
             loaded.perplexity(corpus, draws=10)
-            loaded.next_words(["a"])
+            loaded.next_words(["a"])  # lays the model out, so that from now on it scores otherwise
+            loaded.perplexity(corpus, draws=10)
         NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
         for order in (2, "infinite"):
             sampled = HpyModel(order=order, iterations=2, samples=1, min_count=1).fit(corpus)

@@ -11,6 +11,7 @@ import datetime
 import json
 import os
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -287,16 +288,20 @@ def _home(path: str | PathLike[str], name: str) -> Any:
 
 
 def _finish(path: str | PathLike[str], kind: Kind, layout: container.Layout, header: dict[str, Any]) -> Container:
+    """The model, its checksum verified in a second thread while its arrays are validated."""
     written = header.get("checksum")
     if type(written) is not str or not written.startswith("sha256:") or len(written) != 71:
         raise InputError(path, None, "a damaged model: it has no checksum")
-    if container.checksum_of(layout, written[7:]) != written[7:]:
-        raise InputError(path, None, "a damaged model: its checksum is wrong")
-    try:
-        return _check(kind, Container(os.fspath(path), header, container.read_arrays(layout)))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        # A hostile header can make the functions of a kind stumble in any of these ways.
-        raise InputError(path, None, f"a damaged model: {error}") from error
+    with ThreadPoolExecutor(1) as beside:
+        checksum = beside.submit(container.checksum_of, layout, written[7:])
+        try:
+            return _check(kind, Container(os.fspath(path), header, container.read_arrays(layout)))
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+            # A hostile header can make the functions of a kind stumble in any of these ways.
+            raise InputError(path, None, f"a damaged model: {error}") from error
+        finally:
+            if checksum.result() != written[7:]:
+                raise InputError(path, None, "a damaged model: its checksum is wrong")
 
 
 def read(path: str | PathLike[str], kind: Kind | tuple[Kind, ...] | None = None) -> Container:

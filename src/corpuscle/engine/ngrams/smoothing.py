@@ -29,6 +29,7 @@ __all__ = [
     "discount_features",
     "discount_gradient",
     "estimate",
+    "estimate_unigrams",
     "good_turing_discounts",
     "prune_rows",
     "relative_entropy",
@@ -137,7 +138,7 @@ def _estimate_children(
                 probability[row] = direct + share if interpolated else direct
 
 
-def _estimate_unigrams(
+def estimate_unigrams(
     adjusted: np.ndarray, discounts: np.ndarray, interpolated: bool, uniform: bool, predictable: np.ndarray
 ) -> np.ndarray:
     """P(w) of every symbol, the freed mass (if ``uniform``) spread over all predictable symbols or the unseen ones."""
@@ -169,7 +170,7 @@ def estimate(
     """
     levels = ngrams.levels.tolist()
     probability, backoff = np.empty(levels[-1]), np.ones(levels[-2])
-    probability[: levels[1]] = _estimate_unigrams(
+    probability[: levels[1]] = estimate_unigrams(
         adjusted[: levels[1]], discounts[0], interpolated, uniform, predictable
     )
     vocabulary = int(np.count_nonzero(probability[: levels[1]]))  # the words that can be predicted at all
@@ -300,7 +301,7 @@ def _relative_entropy(model, history, first, last, divergence):
         free, free_below = 1.0, 1.0
         for row in range(begin, end):
             free -= np.exp(model.rows[row].log_probability)
-            divergence[row] = step(model, below, model.rows[row].word)[1]
+            divergence[row] = step(model, below, model.words[row])[1]
             free_below -= np.exp(divergence[row])
         free, free_below = max(free, 1e-300), max(free_below, 1e-300)
         old = np.log(free) - np.log(free_below)
@@ -344,7 +345,7 @@ def _renormalise(model, first, last):
         below = np.int64(model.contexts[context].suffix)
         for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
             seen += np.exp(model.rows[row].log_probability)
-            lower += np.exp(step(model, below, model.rows[row].word)[1])
+            lower += np.exp(step(model, below, model.words[row])[1])
             n_children += 1
         weight = 0.0
         if n_children > 0:

@@ -25,6 +25,7 @@ __all__ = [
     "Ngrams",
     "Tables",
     "automaton",
+    "children_rise",
     "chunk_bounds",
     "distribution",
     "find",
@@ -43,7 +44,7 @@ ROOT = -1
 """The state of the empty context."""
 
 _CHUNK = 1 << 18
-_LANES = 16
+_LANES = 32
 
 
 class Ngrams(NamedTuple):
@@ -91,19 +92,21 @@ class Tables(NamedTuple):
 
 
 CONTEXT = np.dtype([("backoff", np.float64), ("first_child", np.int32), ("suffix", np.int32)])
-ROW = np.dtype([("log_probability", np.float64), ("word", np.int32), ("state", np.int32)])
+ROW = np.dtype([("log_probability", np.float64), ("state", np.int32)])
 
 
 class Automaton(NamedTuple):
     """The same model laid out for reading text: what is needed together stands together, in one cache line.
 
     - ``contexts``: CONTEXT (context_rows + 1,), of which the last only ends the range of children before it;
+    - ``words``: int32 (rows,), apart from the rest because a search reads many of them;
     - ``rows``: ROW (rows,), with the state after an n-gram: its longest suffix that is a context which matters, because
       it has continuations or a back-off weight.
     """
 
     order: int
     contexts: np.ndarray
+    words: np.ndarray
     rows: np.ndarray
 
 
@@ -158,6 +161,16 @@ def find(words, low, high, word):
 
 
 @kernel
+def children_rise(words, first_child):
+    """Whether the words after every context rise; ``first_child`` rises and does not exceed the number of rows."""
+    for context in range(len(first_child) - 1):
+        for row in range(first_child[context] + 1, first_child[context + 1]):
+            if words[row] <= words[row - 1]:
+                return False
+    return True
+
+
+@kernel
 def find_ngram(words, first_child, gram):
     """The row of an n-gram (an array of symbols), or -1."""
     row = np.int64(gram[0])
@@ -198,7 +211,6 @@ def _fill_automaton(tables, contexts, rows):
     contexts[last].suffix = ROOT
     for row in range(len(rows)):
         rows[row].log_probability = tables.log_probability[row]
-        rows[row].word = tables.words[row]
         if row < last and (tables.first_child[row] < tables.first_child[row + 1] or tables.backoff[row] != 0.0):
             rows[row].state = row
         elif tables.suffix[row] == ROOT:
@@ -211,15 +223,15 @@ def automaton(tables: Tables) -> Automaton:
     """Lay a model out for reading text."""
     contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT), np.empty(len(tables.words), ROW)
     _fill_automaton(tables, contexts, rows)
-    return Automaton(tables.order, contexts, rows)
+    return Automaton(tables.order, contexts, tables.words, rows)
 
 
 @kernel_bare
-def _search(rows, low, size, word):
+def _search(words, low, size, word):
     """The last of ``size`` rows from ``low`` on whose word is not above ``word``, or ``low``; without branches."""
     while size > 1:
         half = size >> 1
-        low += half * (rows[low + half].word <= word)
+        low += half * (words[low + half] <= word)
         size -= half
     return low
 
@@ -235,8 +247,8 @@ def step(model, state, word):
         context = model.contexts[state]
         low = np.int64(context.first_child)
         size = model.contexts[state + 1].first_child - low
-        row = _search(model.rows, low, size, word)
-        if size > 0 and model.rows[row].word == word:
+        row = _search(model.words, low, size, word)
+        if size > 0 and model.words[row] == word:
             return np.int64(model.rows[row].state), weight + model.rows[row].log_probability
         weight += context.backoff
         state = np.int64(context.suffix)
@@ -257,10 +269,11 @@ def _score_sentences(model, tokens, starts, first, last, initial, end, out):
     """``step`` over whole sentences, many of them side by side.
 
     Reading one sentence is a chain of look-ups that miss the cache and wait for one another. So there are lanes, each
-    with a sentence of its own, that take turns: a turn asks for the memory that the lane's next turn will need. Turns
-    alternate between opening a context (``size`` is -1) and searching its continuations for the word.
+    with a sentence of its own, that take turns, and a turn asks for the memory that the lane's next turn will need.
+    ``size`` says what comes next: below 0, the context ``state`` is opened; above 1, the range of ``size`` rows from
+    ``low`` on is halved; 1, the row that is left is compared with the word; 0, ``low`` is the row of the word.
     """
-    contexts, rows = model.contexts, model.rows
+    contexts, words, rows = model.contexts, model.words, model.rows
     lanes = min(_LANES, last - first)
     sentence, at, word = np.empty(lanes, np.int64), np.empty(lanes, np.int64), np.empty(lanes, np.int64)
     state, low, size = np.empty(lanes, np.int64), np.empty(lanes, np.int64), np.full(lanes, -1)
@@ -273,24 +286,28 @@ def _score_sentences(model, tokens, starts, first, last, initial, end, out):
         lane = 0
         while lane < lanes:
             here = state[lane]
-            if size[lane] < 0:
-                if here == ROOT:
-                    low[lane], size[lane] = word[lane], 1
-                else:
-                    low[lane] = contexts[here].first_child
-                    size[lane] = contexts[here + 1].first_child - low[lane]
-                prefetch(rows, low[lane] + (size[lane] >> 1))
-                lane += 1
-                continue
-            row = _search(rows, low[lane], size[lane], word[lane])
-            found = size[lane] > 0 and rows[row].word == word[lane]
-            size[lane] = -1
-            if not found:
+            if size[lane] > 1:
+                half = size[lane] >> 1
+                low[lane] += half * (words[low[lane] + half] <= word[lane])
+                size[lane] -= half
+                prefetch(words, low[lane] + (size[lane] >> 1))
+            elif size[lane] < 0 and here == ROOT:
+                low[lane], size[lane] = word[lane], 0
+                prefetch(rows, low[lane])
+            elif size[lane] < 0 and contexts[here].first_child < contexts[here + 1].first_child:
+                low[lane] = contexts[here].first_child
+                size[lane] = contexts[here + 1].first_child - low[lane]
+                prefetch(words, low[lane] + (size[lane] >> 1))
+            elif size[lane] == 1 and words[low[lane]] == word[lane]:
+                size[lane] = 0
+                prefetch(rows, low[lane])
+            elif size[lane] != 0:
                 weight[lane] += contexts[here].backoff
-                state[lane] = contexts[here].suffix
+                state[lane], size[lane] = contexts[here].suffix, -1
+                prefetch(contexts, max(0, state[lane]))
             else:
-                out[at[lane] + sentence[lane]] = weight[lane] + rows[row].log_probability
-                weight[lane], state[lane] = 0.0, rows[row].state
+                out[at[lane] + sentence[lane]] = weight[lane] + rows[low[lane]].log_probability
+                weight[lane], state[lane], size[lane] = 0.0, rows[low[lane]].state, -1
                 at[lane] += 1
                 if at[lane] > starts[sentence[lane] + 1]:
                     if waiting == last:  # the last lane moves here
@@ -302,8 +319,7 @@ def _score_sentences(model, tokens, starts, first, last, initial, end, out):
                     sentence[lane], at[lane], state[lane] = waiting, starts[waiting], initial
                     waiting += 1
                 word[lane] = tokens[at[lane]] if at[lane] < starts[sentence[lane] + 1] else end
-            if state[lane] != ROOT:
-                prefetch(contexts, state[lane])
+                prefetch(contexts, max(0, state[lane]))
             lane += 1
 
 
@@ -323,7 +339,7 @@ def score_sentences(
     """
     tokens, starts = frozen(tokens, np.int32), frozen(starts, np.int64)
     out = np.empty(len(tokens) + len(starts) - 1)
-    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 4).tolist()
+    bounds = chunk_bounds(starts + np.arange(len(starts)), _CHUNK >> 2).tolist()
 
     def score(chunk: tuple[int, int]) -> None:
         _score_sentences(model, tokens, starts, chunk[0], chunk[1], initial, end, out)
@@ -357,7 +373,7 @@ def _distribution(model, state, out):
         context = chain[i]
         out *= np.exp(model.contexts[context].backoff)
         for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
-            out[model.rows[row].word] = np.exp(model.rows[row].log_probability)
+            out[model.words[row]] = np.exp(model.rows[row].log_probability)
 
 
 def distribution(model: Automaton, state: int, n_types: int) -> np.ndarray:
@@ -376,9 +392,9 @@ def top_continuations(model: Automaton, state: int, ranked: np.ndarray, k: int) 
     words, scores, weight = [np.empty(0, np.int64)], [np.empty(0)], 0.0
     while state != ROOT:
         context = model.contexts[state]
-        rows = model.rows[context["first_child"] : model.contexts[state + 1]["first_child"]]
-        words.append(rows["word"].astype(np.int64))
-        scores.append(weight + rows["log_probability"])
+        rows = slice(context["first_child"], model.contexts[state + 1]["first_child"])
+        words.append(model.words[rows].astype(np.int64))
+        scores.append(weight + model.rows[rows]["log_probability"])
         weight += float(context["backoff"])
         state = int(context["suffix"])
     known, first = np.unique(np.concatenate(words), return_index=True)  # the longest context has the first say
