@@ -8,6 +8,7 @@ import re
 import runpy
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,12 @@ def test_ci_runs_the_test_command_of_the_readme():
     extracted = subprocess.run(["bash", "-c", line + '; printf %s "$tests"'], cwd=ROOT, capture_output=True, text=True)
     assert extracted.stdout == block_after("test command", readme)
     assert "pytest" in extracted.stdout and '".[test]"' in extracted.stdout
+
+
+def test_the_test_command_needs_no_compiler_and_ci_compares_with_kenlm_as_well():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert not any("kenlm" in requirement for requirement in extras["test"]) and extras["kenlm"]
+    assert 'pip install --quiet ".[test,kenlm]"' in (ROOT / ".ci" / "run").read_text()
 
 
 def test_the_first_command_of_the_readme_learns_from_the_sample():

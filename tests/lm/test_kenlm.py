@@ -1,4 +1,4 @@
-"""Beside KenLM: its figures, recorded once with version 0.3.0, hold everywhere; where it is installed, it is asked again.
+"""Beside KenLM: its figures, recorded with version 0.3.0, hold everywhere; where it is installed, it is asked again.
 
 The commands that gave the figures, for the texts that ``made_text`` writes:
 

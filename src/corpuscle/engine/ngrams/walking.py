@@ -4,6 +4,8 @@ The interpolated estimates of ``smoothing`` are recursive, so the probability of
 every context from the shortest to the longest, two sums over what follows it (a(h) and the mass b(h) that discounting
 frees). That is some microseconds a word, where laying out a whole model takes a fraction of a second and much memory.
 Operations and their order are those of ``smoothing.estimate`` and ``trie.step``: the results are the same to the bit.
+
+Chen and Goodman, "An empirical study of smoothing techniques for language modeling", 1999; notation of ``smoothing``.
 """
 
 from __future__ import annotations
