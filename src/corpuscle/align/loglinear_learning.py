@@ -16,7 +16,8 @@ import numpy as np
 from corpuscle.align.kernels import loglinear_batches as batches
 from corpuscle.align.kernels.loglinear import OUTPUTS, STATES, Shape, Work, workspace
 from corpuscle.align.loglinear_agreement import guided
-from corpuscle.align.loglinear_data import Ready
+from corpuscle.align.loglinear_data import Encoded
+from corpuscle.align.settings import LogLinearSettings
 from corpuscle.engine.optim import online
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
@@ -24,7 +25,7 @@ from corpuscle.model import Array, Kind
 from corpuscle.random import Random, shuffle
 from corpuscle.scale import Workers, chunks_of
 
-__all__ = ["PARTIAL", "Plan", "climb"]
+__all__ = ["PARTIAL", "learn_weights"]
 
 _WORK_A_CALL = 100_000_000
 """About how many multiplications one call of a kernel makes."""
@@ -50,24 +51,9 @@ PARTIAL = Kind(
 """The state of an unfinished run."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How to learn: passes over the text, sentence pairs in a batch, rate of the first step, its decay in a pass, the
-    penalty, whether rates adapt to each feature, whether the directions agree, and the seed of the order."""
-
-    iterations: int
-    batch: int
-    rate: float
-    decay: float
-    beta: float
-    adaptive: bool
-    agreement: bool
-    seed: int
-
-
 @dataclass
 class _Direction:
-    ready: Ready
+    encoded: Encoded
     shape: Shape
     learner: online.Online
     work: Work
@@ -75,7 +61,7 @@ class _Direction:
     @property
     def cost(self) -> np.ndarray:
         """About how much work each sentence pair is, int64 (n_pairs,)."""
-        text, hood = self.ready.text, self.ready.hood
+        text, hood = self.encoded.text, self.encoded.hood
         sizes = np.concatenate([[0], np.cumsum(np.diff(hood.row_starts)[text.states])])
         m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
         return 8 * (m + 1) ** 2 * (n + 10) + 10 * np.diff(sizes[text.starts[STATES]])
@@ -88,11 +74,11 @@ def _order(n: int, seed: int, iteration: int) -> np.ndarray:
     return order
 
 
-def climb(
-    ready: list[Ready],
+def learn_weights(
+    encoded: list[Encoded],
     shapes: list[Shape],
     start: list[np.ndarray],
-    plan: Plan,
+    settings: LogLinearSettings,
     checkpoint: Checkpoint,
     pool: Workers,
     bar: Any,
@@ -106,7 +92,7 @@ def climb(
     arrays = {} if checkpoint.state is None else checkpoint.state.arrays
     sizes = [len(each) for each in start]
     nothing = [np.zeros(n) for n in sizes]
-    squares = [np.zeros(n * plan.adaptive) for n in sizes]
+    squares = [np.zeros(n * settings.adaptive) for n in sizes]
     state = {
         name: [np.array(arrays.get(f"{name}/{side}", each)) for side, each in zip(_NAMES, first, strict=True)]
         for name, first in (("weights", start), ("paid", nothing), ("squares", squares))
@@ -117,46 +103,46 @@ def climb(
     learners = [online.learner_of(*each) for each in zip(*state.values(), owed, strict=True)]
     directions = [
         _Direction(each, shape, learner, workspace(*each, shape))
-        for each, shape, learner in zip(ready, shapes, learners, strict=True)
+        for each, shape, learner in zip(encoded, shapes, learners, strict=True)
     ]
     history = [tuple(row) for row in arrays.get("history", np.zeros((0, 2))).tolist()]
     so_far = np.array(arrays.get("so_far", np.zeros(2)))
-    n = ready[0].text.starts.shape[1] - 1
-    tokens = np.array([each.text.starts[OUTPUTS, -1] for each in ready], np.float64)
+    n = encoded[0].text.starts.shape[1] - 1
+    tokens = np.array([each.text.starts[OUTPUTS, -1] for each in encoded], np.float64)
     cost = directions[0].cost + directions[1].cost
-    per_pass = -(-n // plan.batch)
+    per_pass = -(-n // settings.batch)
     before: list[np.ndarray] = []
-    for iteration in range(checkpoint.iteration, plan.iterations):
-        order = _order(n, plan.seed, iteration)
-        if plan.agreement:
+    for iteration in range(checkpoint.iteration, settings.iterations):
+        order = _order(n, settings.seed, iteration)
+        if settings.agreement:
             if iteration == checkpoint.iteration and checkpoint.position > 0:
                 before = [np.array(arrays.get(f"before/{side}", [])) for side in _NAMES]
                 if [len(each) for each in before] != sizes:
                     raise SettingError("the unfinished run does not fit this text")
             else:
                 before = [_settled(one.learner) for one in directions]
-            for one, both in zip(directions, guided(ready, shapes, before, pool), strict=True):
-                one.ready = both
-        rates = plan.rate * plan.decay ** ((iteration * per_pass + np.arange(per_pass)) * plan.batch / n)
-        slices = _slices(cost[order], plan.batch)
+            for one, both in zip(directions, guided(encoded, shapes, before, pool), strict=True):
+                one.encoded = both
+        rates = settings.rate * settings.decay ** ((iteration * per_pass + np.arange(per_pass)) * settings.batch / n)
+        slices = _slices(cost[order], settings.batch)
         begin = checkpoint.position if iteration == checkpoint.iteration else 0
         for number in range(begin, len(slices)):
             first, last = slices[number]
-            step = partial(_learn, order, first, last, plan.batch, rates, plan.beta / n)
+            step = partial(_learn, order, first, last, settings.batch, rates, settings.beta / n)
             so_far += list(pool.scatter(directions).map(step))
             if not np.isfinite(so_far).all():
-                raise SettingError(f"the weights ran away; try a smaller rate than {plan.rate}")
+                raise SettingError(f"the weights ran away; try a smaller rate than {settings.rate}")
             bar.advance(last - first, note=f"{so_far[0] / tokens[0] * n / last:.3f}")
             if number + 1 < len(slices):
                 checkpoint.after(iteration, partial(_state, directions, before, so_far, history), position=number + 1)
         history.append(tuple(so_far / tokens))
         so_far = np.zeros(2)
         checkpoint.after(iteration + 1, partial(_state, directions, before, so_far, history))
-    for one, alone in zip(directions, ready, strict=True):
+    for one, alone in zip(directions, encoded, strict=True):
         online.settle(one.learner)
         one.learner.clock[0] = -1  # from now on it only reads
-        one.ready = alone
-    history.append(tuple(_likelihoods(directions, cost, plan.batch, pool) / tokens))
+        one.encoded = alone
+    history.append(tuple(_likelihoods(directions, cost, settings.batch, pool) / tokens))
     return state["weights"], np.array(history)
 
 
@@ -182,7 +168,7 @@ def _learn(
     """Learn from some sentence pairs; their log-likelihood before that. Without rates nothing is learned."""
     sums, share = np.zeros(2), float(len(rates) > 0)
     batches.learn(
-        *one.ready, one.shape, one.learner, one.work, order, first, last, batch, rates, penalty, share, share, sums
+        *one.encoded, one.shape, one.learner, one.work, order, first, last, batch, rates, penalty, share, share, sums
     )
     return float(sums[0] - sums[1])
 
