@@ -184,11 +184,9 @@ TASKS: dict[str, Task] = {
                 "corpuscle.align:Fertility",
                 "the hidden Markov model, then sampling with fertilities",
             ),
-            "ibm1": Method(
-                "corpuscle.align.settings:Ibm1Settings", "corpuscle.align:Model1", "every position is as good as any other"
-            ),
+            "ibm1": Method("corpuscle.align.settings:Ibm1Settings", "corpuscle.align:Model1", "every position alike"),
             "diagonal": Method(
-                "corpuscle.align.settings:DiagonalSettings", "corpuscle.align:Diagonal", "links near the diagonal; fastest"
+                "corpuscle.align.settings:DiagonalSettings", "corpuscle.align:Diagonal", "links near the diagonal"
             ),
             "hmm": Method(
                 "corpuscle.align.settings:HmmSettings", "corpuscle.align:HMM", "a link depends on the one before it"

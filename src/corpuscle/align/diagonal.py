@@ -15,8 +15,8 @@ from corpuscle.align.positions import STRENGTHS
 from corpuscle.align.positions import Diagonal as Law
 from corpuscle.align.settings import DiagonalSettings
 from corpuscle.align.tables import Estimation, Posteriors, Tables, finished_tables
-from corpuscle.align.training import Stage, keep, learn_counts, partial_kind, training
-from corpuscle.learning import Checkpoint
+from corpuscle.align.training import EXPECTED, keep, training
+from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Container, Kind
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
@@ -33,18 +33,18 @@ class Diagonal(DiagonalSettings, Aligner):
 
     method: ClassVar[str] = "diagonal"
     KIND: ClassVar[Kind] = Kind("align.diagonal", 1, COUNTED | {"strengths": STRENGTHS}, check=check_counts)
-    PARTIAL: ClassVar[Kind] = partial_kind("diagonal", strengths=STRENGTHS)
+    PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED | {"strengths": STRENGTHS})
 
     strengths_: np.ndarray = learned()
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         """Learn from sentence pairs."""
-        with training(self, bitext, checkpoint, base, self.iterations) as work:
+        with training(self, bitext, checkpoint, base) as work:
             law = Law(self.p0, np.full(2, self.strength) if base is None else np.array(base.strengths_))
-            stages = [Stage(law, self.iterations, self.agreement)]
-            counts, law, self.history_ = learn_counts(work, stages, Estimation(self.alpha, self.bayes))
-        keep(self, work.text, counts)
-        self.strengths_ = law.strengths
+            em = work.expectation(self.alpha, self.bayes, law, self.agreement)
+            self.history_ = work.run(em, self.iterations, self.method)
+        keep(self, work.text, em.counts)
+        self.strengths_ = em.law.strengths
         return self
 
     @cached_property

@@ -10,8 +10,9 @@ probabilities: each direction learns from what the other believes too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,26 +90,32 @@ def _expected(piece: Piece, now: _Parameters) -> tuple[Pairs, list[Evidence]]:
 
 @dataclass
 class Expectation:
-    """Iterations over a text. ``before`` are counts that were there before any of its sentences, and stay."""
+    """A learner (see ``corpuscle.learning``) whose sweeps are iterations over a text, under one law of positions or one
+    after the other.
+
+    ``counts`` None is the start, where everything generates everything alike. ``before`` are counts that were there
+    before any sentence of this text, and stay.
+    """
 
     text: Pieces
     estimation: Estimation
     pool: Workers
+    law: Any
+    agreement: bool = False
     before: Counts | None = None
-    law_before: Law | None = None
 
     def __post_init__(self) -> None:
-        self._pieces = self.pool.scatter([Piece(self.text, number) for number in range(self.text.count)])
+        self.counts = self.before
+        self.pieces = self.pool.scatter([Piece(self.text, number) for number in range(self.text.count)])
 
-    def iterate(self, old: Counts | None, law: Law, agreement: bool) -> tuple[Counts, Law, np.ndarray]:
-        """The new counts and law, and the log-likelihood of both directions under the old ones, float64 (2,).
-
-        ``old`` None is the start, where everything generates everything alike; new counts take the place of old ones.
-        """
+    def finish(self, sweep: int) -> np.ndarray:
+        """One iteration: new counts, in the place of the old ones, and a new law. Returns the log-likelihood a token of
+        both directions under the old ones, float64 (2,)."""
+        old, law, agreement = self.counts, self.law, self.agreement
         forward, backward = (translation_of(self.text, old, d, self.estimation) for d in (0, 1))
         new = self._emptied(old)
-        moments, likelihoods = law.no_moments(self.law_before), np.zeros(2)
-        for pairs, both in self._pieces.map(_expected, _Parameters((forward, backward), law, agreement)):
+        moments, likelihoods = law.no_moments(), np.zeros(2)
+        for pairs, both in self.pieces.map(_expected, _Parameters((forward, backward), law, agreement)):
             if agreement:
                 _add(new, pairs, both[0].posteriors.links, 0, both=True)
             for d, part in enumerate(both):
@@ -120,7 +127,43 @@ class Expectation:
                 moments[d] += part.moments
         if agreement:
             self._agree(new)
-        return new, law.learned(moments, self.text.lengths, old is None), likelihoods
+        lengths = self.text.lengths
+        self.counts, self.law = new, law.learned(moments, lengths, old is None)
+        return likelihoods / lengths.sum(axis=0)[::-1]
+
+    def steps(self, sweep: int) -> int:
+        """None: an iteration is one piece of work."""
+        return 0
+
+    def step(self, sweep: int, number: int) -> None:
+        """There are none."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The counts and the law."""
+        assert self.counts is not None and self.counts.singles is not None
+        nulls, totals = self.counts.nulls, self.counts.singles.totals
+        return {
+            **self.law.arrays(),
+            "couples": self.counts.couples,
+            "singles": self.counts.singles.counts,
+            "totals/forward": totals[0],
+            "totals/backward": totals[1],
+            "nulls/forward": nulls[0],
+            "nulls/backward": nulls[1],
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Take back what ``state`` gave."""
+        wanted = self.text.no_counts()
+        assert wanted.singles is not None
+        nulls, totals = ((arrays[f"{name}/forward"], arrays[f"{name}/backward"]) for name in ("nulls", "totals"))
+        found = arrays["couples"], arrays["singles"], *nulls, *totals
+        places = wanted.couples, wanted.singles.counts, *wanted.nulls, *wanted.singles.totals
+        if [array.shape for array in found] != [array.shape for array in places]:
+            raise ValueError("it does not fit the text")
+        for place, array in zip(places, found, strict=True):
+            place[:] = array
+        self.counts, self.law = wanted, self.law.restored(arrays)
 
     def _emptied(self, old: Counts | None) -> Counts:
         """Counts to add to, in the arrays of the old ones, which nobody needs any more once there are tables. Singles

@@ -9,27 +9,25 @@ sentences are linked by draws under them.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle.align.base import COUNTED, Aligner, check_counts
-from corpuscle.align.expectation import Translation, translation_of
-from corpuscle.align.hmm import stages_of
+from corpuscle.align.expectation import Expectation, Translation, translation_of
+from corpuscle.align.hmm import HMM_STAGES, learn_hmm
 from corpuscle.align.kernels import fertility as engine
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.pieces import Counts, Piece, Singles, Text
 from corpuscle.align.positions import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.settings import FertilitySettings
-from corpuscle.align.tables import Estimation, Posteriors, Tables
-from corpuscle.align.training import EXPECTED, Work, keep, learn_counts, training
+from corpuscle.align.tables import Posteriors, Tables
+from corpuscle.align.training import Work, keep, training
 from corpuscle.compiled import frozen
-from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array, Container, Kind
 from corpuscle.random import Random
@@ -64,7 +62,7 @@ _DRAWN = {
     "jumps/forward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15),
     "jumps/backward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15),
 }
-"""The state of an unfinished run of sampling, besides its history."""
+"""The state of unfinished sampling."""
 
 _FERTILITIES = {
     "fertilities/source": Array("float32", ("source_types+3", engine.MOST + 1), low=0, finite=True),
@@ -76,11 +74,6 @@ def _check(loaded: Container) -> None:
     check_counts(loaded)
     if max(loaded.arrays[name].sum() for name in ("counts", "null/forward", "null/backward")) >= 2**31:
         raise ValueError("it counts more links than there can be")
-
-
-def _check_partial(loaded: Container) -> None:
-    if loaded.arrays.keys() - {"history"} not in ((EXPECTED | {"jumps": JUMPS}).keys() - {"history"}, _DRAWN.keys()):
-        raise ValueError("parts of it are missing")
 
 
 class _Statistics(NamedTuple):
@@ -98,35 +91,6 @@ class _Votes(NamedTuple):
     sizes: np.ndarray
     states: np.ndarray
     counts: np.ndarray
-
-
-@dataclass
-class _Sampling:
-    """All chains of both directions.
-
-    - ``linked``: for each direction int8 (int16 if sentences are long) (chains, outputs), the state of every output, or
-      -1;
-    - ``votes``: by direction and piece; ``seen``: by direction, of all chains in the last sweep, on the mean.
-    """
-
-    linked: list[np.ndarray]
-    votes: list[list[_Votes]]
-    seen: list[_Statistics]
-
-    def arrays(self, history: np.ndarray) -> dict[str, np.ndarray]:
-        """The state of an unfinished run."""
-        result: dict[str, np.ndarray] = {"history": history}
-        for side, linked, votes, seen in zip(_SIDES, self.linked, self.votes, self.seen, strict=True):
-            sizes, states, counts = (np.concatenate(arrays) for arrays in zip(*votes, strict=True))
-            result |= {
-                f"chains/{side}": linked.astype(np.int16),
-                f"votes/sizes/{side}": sizes,
-                f"votes/states/{side}": states.astype(np.int16),
-                f"votes/counts/{side}": counts,
-                f"fertilities/{side}": seen.fertilities,
-                f"jumps/{side}": seen.jumps,
-            }
-        return result
 
 
 class _Chains(NamedTuple):
@@ -147,6 +111,98 @@ class _Sweep(NamedTuple):
     turn: int
 
 
+class _Sampling:
+    """A learner (see ``corpuscle.learning``) whose sweeps draw the links of all chains of both directions.
+
+    - ``linked``: for each direction int8 (int16 if sentences are long) (chains, outputs), the state of every output, or
+      -1;
+    - ``votes``: by direction and piece; ``seen``: by direction, of all chains in the last sweep, on the mean;
+    - ``known``: by direction, what an older model has seen.
+    """
+
+    def __init__(self, settings: FertilitySettings, work: Work, known: list[_Statistics | None]):
+        self.settings, self.text, self.known = settings, work.text, known
+        self.linked: list[np.ndarray] = []
+        self.votes: list[list[_Votes]] = []
+        self.seen: list[_Statistics] = []
+        chains, firsts = settings.chains, range(0, settings.chains, _TOGETHER)
+        numbers = [range(first, min(first + _TOGETHER, chains)) for first in firsts]
+        self._tasks = work.pool.scatter([_Chains(self.text, work.before, d, each) for d in (0, 1) for each in numbers])
+
+    def start(self, links: list[np.ndarray]) -> None:
+        """Put all chains at the same links."""
+        text, width = self.text, _width(self.text)
+        self.linked = [np.tile(each.astype(width), (self.settings.chains, 1)) for each in links]
+        self.votes = [[_no_votes(own.stop - own.start, width) for _, own in _of_pieces(text, d)] for d in (0, 1)]
+        self.seen = [_observed(text, d, links[d]) for d in (0, 1)]
+
+    def steps(self, sweep: int) -> int:
+        """None: a sweep is one piece of work."""
+        return 0
+
+    def step(self, sweep: int, number: int) -> None:
+        """There are none."""
+
+    def finish(self, sweep: int) -> list[float]:
+        """Draw all links of all chains once; the later half of the sweeps votes. There is nothing to say about it."""
+        text, settings = self.text, self.settings
+        laws = [_laws(settings, _sum(self.seen[d], self.known[d]), text.sizes[d], text.longest) for d in (0, 1)]
+        found: list[_Statistics | None] = [None, None]
+        for d, chains, links, seen in self._tasks.map(_swept, _Sweep(self.linked, laws, settings.seed, sweep)):
+            self.linked[d][chains.start : chains.stop] = links
+            found[d] = _sum(seen, found[d])
+        self.seen = [_Statistics(*(each / settings.chains for each in seen)) for seen in found if seen is not None]
+        if sweep >= settings.sweeps // 2:
+            for d in (0, 1):
+                _vote(text, d, self.linked[d], self.votes[d])
+        return []
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The chains, the votes, and what was seen."""
+        result: dict[str, np.ndarray] = {}
+        for side, linked, votes, seen in zip(_SIDES, self.linked, self.votes, self.seen, strict=True):
+            sizes, states, counts = (np.concatenate(arrays) for arrays in zip(*votes, strict=True))
+            result |= {
+                f"chains/{side}": linked.astype(np.int16),
+                f"votes/sizes/{side}": sizes,
+                f"votes/states/{side}": states.astype(np.int16),
+                f"votes/counts/{side}": counts,
+                f"fertilities/{side}": seen.fertilities,
+                f"jumps/{side}": seen.jumps,
+            }
+        return result
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Take back what ``state`` gave."""
+        text, lengths, width = self.text, self.text.lengths, _width(self.text)
+        for d, side in enumerate(_SIDES):
+            names = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
+            linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in names)
+            outputs, types = int(text.first_outputs[d][-1]), text.sizes[1 - d]
+            wanted = [(self.settings.chains, outputs), (outputs,), (types, engine.MOST + 1)]
+            most = np.repeat(lengths[:, d], lengths[:, 1 - d])
+            if [linked.shape, sizes.shape, fertilities.shape] != wanted or (linked >= most).any():
+                raise ValueError("it does not fit the text")
+            if len(states) != sizes.sum() or (states >= np.repeat(most, sizes)).any():
+                raise ValueError("it does not fit the text")
+            first_votes, votes = starts_of(sizes), []
+            for _, own in _of_pieces(text, d):
+                cut = slice(first_votes[own.start], first_votes[own.stop])
+                votes.append(_Votes(sizes[own].copy(), states[cut].astype(width), counts[cut].copy()))
+            self.linked.append(linked.astype(width))
+            self.votes.append(votes)
+            self.seen.append(_Statistics(fertilities, jumps))
+
+
+def _laws(settings: FertilitySettings, seen: _Statistics, output_types: int, longest: int) -> engine.Laws:
+    """The laws under which links are drawn, for sentences of up to so many words."""
+    total = seen.fertilities.sum(axis=0) + 0.5
+    phi = seen.fertilities + _FERTILITY_PRIOR * total / total.sum()
+    jumps = widened(seen.jumps + _JUMP_PRIOR, max(MAX_JUMP, longest + 1))
+    odds = frozen(phi[:, 1:] / phi[:, :-1], np.float32)
+    return engine.Laws(frozen(jumps / jumps.sum(), np.float64), odds, float(output_types), settings.alpha, settings.p0)
+
+
 class Fertility(FertilitySettings, Aligner):
     """The hidden Markov model, and after it Gibbs sampling with fertilities, in the manner of eflomal (Östling and
     Tiedemann, "Efficient word alignment with Markov chain Monte Carlo", 2016). A chain is sequential; chains are drawn
@@ -158,65 +214,25 @@ class Fertility(FertilitySettings, Aligner):
 
     method: ClassVar[str] = "fertility"
     KIND: ClassVar[Kind] = Kind("align.fertility", 1, COUNTED | {"jumps": JUMPS} | _FERTILITIES, check=_check)
-    PARTIAL: ClassVar[Kind] = Kind(
-        "align.fertility.partial",
-        1,
-        {
-            name: dataclasses.replace(each, optional=True)
-            for name, each in (EXPECTED | {"jumps": JUMPS} | _DRAWN).items()
-        }
-        | {"history": EXPECTED["history"]},
-        check=_check_partial,
-    )
+    PARTIAL: ClassVar[Kind] = learning.partial(KIND.name, *HMM_STAGES, _DRAWN)
 
     jumps_: np.ndarray = learned()
     fertilities_: tuple[np.ndarray, np.ndarray] = learned()
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         """Learn from sentence pairs."""
-        with training(self, bitext, checkpoint, base, self.warm_up + self.iterations + self.sweeps) as work:
-            stages = stages_of(self, None if base is None else base.jumps_)
-            estimation = Estimation(self.alpha, self.bayes)
-            counts, law, self.history_ = learn_counts(work, stages, estimation)
-            if counts is None:
-                sampling = _restored(work, self.chains)
-            else:
-                links = _best_paths(work, counts, law, estimation)
-                del counts  # large, and not needed any more
-                sampling = _started(work.text, links, self.chains)
-            known = [None if base is None else _known(base, work.text, d) for d in (0, 1)]
-            counts = self._sample(work, sampling, known)
+        with training(self, bitext, checkpoint, base) as work:
+            em, self.history_ = learn_hmm(self, work, None if base is None else base.jumps_, self.method)
+            sampling = _Sampling(self, work, [None if base is None else _known(base, work.text, d) for d in (0, 1)])
+            if em.counts is not None:  # else unfinished work has come further
+                sampling.start(_best_paths(em))
+            del em  # large, and not needed any more
+            work.checkpoint.run(sampling, self.sweeps, columns=0, title=self.method, note="")
+            sampling.linked = []  # large, and not needed any more
+            counts = self._decided(work, sampling.votes, sampling.known)
         keep(self, work.text, counts)
         vars(self).pop("_tallies", None)
         return self
-
-    def _sample(self, work: Work, sampling: _Sampling, known: list[_Statistics | None]) -> Counts:
-        """Sweeps of all chains from their links; what the links count that win the vote."""
-        text, before = work.text, self.warm_up + self.iterations
-        numbers = [range(first, min(first + _TOGETHER, self.chains)) for first in range(0, self.chains, _TOGETHER)]
-        tasks = work.pool.scatter([_Chains(text, work.before, d, each) for d in (0, 1) for each in numbers])
-        for turn in range(max(0, work.checkpoint.iteration - before), self.sweeps):
-            laws = [self._laws(_sum(sampling.seen[d], known[d]), d, text.sizes[d], text.longest) for d in (0, 1)]
-            found: list[_Statistics | None] = [None, None]
-            for d, chains, links, seen in tasks.map(_swept, _Sweep(sampling.linked, laws, self.seed, turn)):
-                sampling.linked[d][chains.start : chains.stop] = links
-                found[d] = _sum(seen, found[d])
-            sampling.seen = [_Statistics(*(each / self.chains for each in seen)) for seen in found if seen is not None]
-            if turn >= self.sweeps // 2:
-                for d in (0, 1):
-                    _vote(text, d, sampling.linked[d], sampling.votes[d])
-            work.progress.advance()
-            work.checkpoint.after(before + turn + 1, partial(sampling.arrays, self.history_))
-        sampling.linked = []  # large, and not needed any more
-        return self._decided(work, sampling.votes, known)
-
-    def _laws(self, seen: _Statistics, direction: int, output_types: int, longest: int) -> engine.Laws:
-        """The laws under which links are drawn, for sentences of up to so many words."""
-        total = seen.fertilities.sum(axis=0) + 0.5
-        phi = seen.fertilities + _FERTILITY_PRIOR * total / total.sum()
-        jumps = widened(seen.jumps + _JUMP_PRIOR, max(MAX_JUMP, longest + 1))
-        odds = frozen(phi[:, 1:] / phi[:, :-1], np.float32)
-        return engine.Laws(frozen(jumps / jumps.sum(), np.float64), odds, float(output_types), self.alpha, self.p0)
 
     def _decided(self, work: Work, votes: list[list[_Votes]], known: list[_Statistics | None]) -> Counts:
         """The counts of the links with the most votes, and those of an older model."""
@@ -271,7 +287,7 @@ class Fertility(FertilitySettings, Aligner):
         linked = law.best_path(pairs, direction, table[pairs.cells], null)
         seen = _Statistics(self.fertilities_[direction].astype(np.float64), self.jumps_[direction])
         longest = max(int(np.diff(starts).max(initial=0)) for starts in (pairs.source_starts, pairs.target_starts))
-        laws = self._laws(seen, direction, len(null), longest)
+        laws = _laws(self, seen, len(null), longest)
         links, nulls = np.empty(len(pairs.cells), np.float32), np.empty(len(linked), np.float32)
         key = Random(self.seed, "align/fertility/apply", direction).array()[0]
         tally = self._tallies[direction]
@@ -325,25 +341,17 @@ def _sum(new: _Statistics, old: _Statistics | None) -> _Statistics:
     return new if old is None else _Statistics(new.fertilities + old.fertilities, new.jumps + old.jumps)
 
 
-def _best_paths(work: Work, counts: Counts, law: Jumps, estimation: Estimation) -> list[np.ndarray]:
-    """The best links of the HMM, by direction."""
-    text = work.text
-    now = [translation_of(text, counts, d, estimation) for d in (0, 1)], law, _width(text)
-    parts = list(work.pool.scatter([Piece(text, number) for number in range(text.count)]).map(_best_of_piece, now))
+def _best_paths(em: Expectation) -> list[np.ndarray]:
+    """The best links of the hidden Markov model, by direction."""
+    now = [translation_of(em.text, em.counts, d, em.estimation) for d in (0, 1)], em.law
+    parts = list(em.pieces.map(_best_of_piece, now))
     return [np.concatenate([part[d] for part in parts]) for d in (0, 1)]
 
 
-def _best_of_piece(piece: Piece, now: tuple[list[Translation], Jumps, type]) -> list[np.ndarray]:
-    translations, law, width = now
+def _best_of_piece(piece: Piece, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
+    translations, law = now
     pairs = piece.pairs()
-    return [law.best_path(pairs, each.direction, each.values(pairs), each.null).astype(width) for each in translations]
-
-
-def _started(text: Text, links: list[np.ndarray], chains: int) -> _Sampling:
-    """All chains at the same links."""
-    votes = [[_no_votes(own.stop - own.start, _width(text)) for _, own in _of_pieces(text, d)] for d in (0, 1)]
-    seen = [_observed(text, d, links[d]) for d in (0, 1)]
-    return _Sampling([np.tile(each, (chains, 1)) for each in links], votes, seen)
+    return [law.best_path(pairs, each.direction, each.values(pairs), each.null) for each in translations]
 
 
 def _width(text: Text) -> type:
@@ -405,28 +413,3 @@ def _vote(text: Text, direction: int, linked: np.ndarray, votes: list[_Votes]) -
             linked[:, own].astype(np.int16), sizes, states.astype(np.int16), counts, new_states, new_counts
         )
         votes[number] = _Votes(sizes, new_states[:end].astype(states.dtype), new_counts[:end].copy())
-
-
-def _restored(work: Work, chains: int) -> _Sampling:
-    """The chains of an unfinished run."""
-    assert work.checkpoint.state is not None
-    arrays: Mapping[str, np.ndarray] = work.checkpoint.state.arrays
-    text, lengths, width = work.text, work.text.lengths, _width(work.text)
-    sampling = _Sampling([], [], [])
-    for d, side in enumerate(_SIDES):
-        names = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
-        linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in names)
-        outputs, types = int(text.first_outputs[d][-1]), text.sizes[1 - d]
-        wanted = [(chains, outputs), (outputs,), (types, engine.MOST + 1)]
-        fits = [linked.shape, sizes.shape, fertilities.shape] == wanted
-        most = np.repeat(lengths[:, d], lengths[:, 1 - d])
-        if not fits or (linked >= most).any() or len(states) != sizes.sum() or (states >= np.repeat(most, sizes)).any():
-            raise SettingError("the unfinished run does not fit this text")
-        first_votes, votes = starts_of(sizes), []
-        for _, own in _of_pieces(text, d):
-            cut = slice(first_votes[own.start], first_votes[own.stop])
-            votes.append(_Votes(sizes[own].copy(), states[cut].astype(width), counts[cut].copy()))
-        sampling.linked.append(linked.astype(width))
-        sampling.votes.append(votes)
-        sampling.seen.append(_Statistics(fertilities, jumps))
-    return sampling

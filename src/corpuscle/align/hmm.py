@@ -10,25 +10,36 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from corpuscle.align.base import COUNTED, Aligner, check_counts
+from corpuscle.align.expectation import Expectation
 from corpuscle.align.nbest import jump_best, single_pairs
 from corpuscle.align.positions import JUMPS, MAX_JUMP, Jumps, Uniform
 from corpuscle.align.settings import HmmSettings
 from corpuscle.align.tables import Estimation, Posteriors, Tables, finished_tables
-from corpuscle.align.training import Stage, keep, learn_counts, partial_kind, training
-from corpuscle.learning import Checkpoint
+from corpuscle.align.training import EXPECTED, Work, keep, training
+from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Container, Kind
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 
-__all__ = ["HMM", "stages_of"]
+__all__ = ["HMM", "HMM_STAGES", "learn_hmm"]
 
 
-def stages_of(settings: HmmSettings, jumps: np.ndarray | None) -> list[Stage]:
-    """Model 1 first, which by itself agrees on too little; then the hidden Markov model, its jumps as an older model
-    has counted them."""
-    counts = np.ones((2, 2 * MAX_JUMP + 1)) if jumps is None else np.array(jumps)
-    law = Jumps(settings.p0, settings.rho, counts)
-    return [Stage(Uniform(), settings.warm_up), Stage(law, settings.iterations, settings.agreement)]
+HMM_STAGES = EXPECTED, EXPECTED | {"jumps": JUMPS}
+"""The states of unfinished work: of Model 1, and of the hidden Markov model after it."""
+
+
+def learn_hmm(
+    settings: HmmSettings, work: Work, known: np.ndarray | None, method: str
+) -> tuple[Expectation, np.ndarray]:
+    """Iterations of Model 1, which by itself agrees on too little, then of the hidden Markov model; and their history.
+
+    ``known``: the counts of jumps of an older model, which has had its Model 1.
+    """
+    em = work.expectation(settings.alpha, settings.bayes, Uniform())
+    before = work.run(em, settings.warm_up if known is None else 0, method)
+    counts = np.ones((2, 2 * MAX_JUMP + 1)) if known is None else np.array(known)
+    em.law, em.agreement = Jumps(settings.p0, settings.rho, counts, known), settings.agreement
+    return em, np.vstack([before, work.run(em, settings.iterations, method)])
 
 
 class HMM(HmmSettings, Aligner):
@@ -36,17 +47,16 @@ class HMM(HmmSettings, Aligner):
 
     method: ClassVar[str] = "hmm"
     KIND: ClassVar[Kind] = Kind("align.hmm", 1, COUNTED | {"jumps": JUMPS}, check=check_counts)
-    PARTIAL: ClassVar[Kind] = partial_kind("hmm", jumps=JUMPS)
+    PARTIAL: ClassVar[Kind] = partial(KIND.name, *HMM_STAGES)
 
     jumps_: np.ndarray = learned()
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         """Learn from sentence pairs."""
-        with training(self, bitext, checkpoint, base, self.warm_up + self.iterations) as work:
-            stages = stages_of(self, None if base is None else base.jumps_)
-            counts, law, self.history_ = learn_counts(work, stages, Estimation(self.alpha, self.bayes))
-        keep(self, work.text, counts)
-        self.jumps_ = law.counts
+        with training(self, bitext, checkpoint, base) as work:
+            em, self.history_ = learn_hmm(self, work, None if base is None else base.jumps_, self.method)
+        keep(self, work.text, em.counts)
+        self.jumps_ = em.law.counts
         return self
 
     @cached_property

@@ -14,8 +14,8 @@ from corpuscle.align.nbest import independent_best, single_pairs
 from corpuscle.align.positions import Uniform
 from corpuscle.align.settings import Ibm1Settings
 from corpuscle.align.tables import Estimation, Posteriors, Tables, finished_tables
-from corpuscle.align.training import Stage, keep, learn_counts, partial_kind, training
-from corpuscle.learning import Checkpoint
+from corpuscle.align.training import EXPECTED, keep, training
+from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Kind
 from corpuscle.text.bitext import Bitext
 
@@ -27,14 +27,14 @@ class Model1(Ibm1Settings, Aligner):
 
     method: ClassVar[str] = "ibm1"
     KIND: ClassVar[Kind] = Kind("align.ibm1", 1, COUNTED, check=check_counts)
-    PARTIAL: ClassVar[Kind] = partial_kind("ibm1")
+    PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED)
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         """Learn from sentence pairs."""
-        with training(self, bitext, checkpoint, base, self.iterations) as work:
-            stages = [Stage(Uniform(), self.iterations, self.agreement)]
-            counts, _, self.history_ = learn_counts(work, stages, Estimation(self.alpha, self.bayes))
-        keep(self, work.text, counts)
+        with training(self, bitext, checkpoint, base) as work:
+            em = work.expectation(self.alpha, self.bayes, Uniform(), self.agreement)
+            self.history_ = work.run(em, self.iterations, self.method)
+        keep(self, work.text, em.counts)
         return self
 
     @cached_property

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -47,7 +46,7 @@ from corpuscle.align.loglinear_data import (
     words_of_pairs,
 )
 from corpuscle.align.loglinear_file import KIND, arrays_of, restore
-from corpuscle.align.loglinear_learning import PARTIAL, learn_weights
+from corpuscle.align.loglinear_learning import PARTIAL, Passes
 from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.pieces import plain_pairs
 from corpuscle.align.settings import LogLinearSettings
@@ -58,7 +57,6 @@ from corpuscle.engine.optim.online import Online, reader_of
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Container, Kind
-from corpuscle.progress import bar
 from corpuscle.scale import workers as some_workers
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
@@ -206,18 +204,17 @@ class LogLinear(LogLinearSettings, Aligner):
         signature = signature_of(bitext) if checkpoint is None else checkpoint.signature
         chosen = usable(bitext, self.max_length)
         text = bitext if chosen.all() else bitext.select(chosen)
-        with ExitStack() as stack:
-            if checkpoint is None:
-                checkpoint = stack.enter_context(Checkpoint(None, PARTIAL, self.dependence(), signature))
-            progress = stack.enter_context(bar(self.method, self.iterations * len(text)))
-            with some_workers(self.workers, self.cluster) as pool:
-                neighbourhood = Neighbourhood.learn(text, self.neighbourhood, pool)
-            encoded = self.encoded(text, neighbourhood)
-            shapes = [self.layout(d).shape(self.null_jump == "remember") for d in (0, 1)]
-            start = [self.layout(d).start_weights() for d in (0, 1)]
-            pool = stack.enter_context(some_workers(self.workers))
-            weights, self.history_ = learn_weights(encoded, shapes, start, self, checkpoint, pool, progress)
-        self.weights_ = weights[0], weights[1]
+        with some_workers(self.workers, self.cluster) as pool:
+            neighbourhood = Neighbourhood.learn(text, self.neighbourhood, pool)
+        encoded = self.encoded(text, neighbourhood)
+        layouts = [self.layout(d) for d in (0, 1)]
+        shapes = [each.shape(self.null_jump == "remember") for each in layouts]
+        with some_workers(self.workers) as pool:
+            passes = Passes(encoded, shapes, [each.start_weights() for each in layouts], self, pool)
+            checkpoint = checkpoint or Checkpoint()
+            run = checkpoint.run(passes, self.iterations, columns=2, title=self.method, note="{:.3f} {:.3f}")
+            self.history_ = np.vstack([run.history, passes.likelihood()])
+        self.weights_ = passes.weights[0], passes.weights[1]
         self.provenance_ = {
             "sentence_pairs": len(bitext),
             "learned_from": len(text),

@@ -115,11 +115,11 @@ class Neighbourhood:
 
 def _model1(text: StoredPairs, estimation: Estimation, iterations: int, pool: Workers) -> Counts:
     """The counts of IBM Model 1."""
-    em, counts = Expectation(text, estimation, pool), None
-    for _ in range(iterations):
-        counts = em.iterate(counts, Uniform(), False)[0]
-    assert counts is not None
-    return counts
+    em = Expectation(text, estimation, pool, Uniform())
+    for iteration in range(iterations):
+        em.finish(iteration)
+    assert em.counts is not None
+    return em.counts
 
 
 def _sentences_with(tokens: np.ndarray, starts: np.ndarray, types: int) -> np.ndarray:

@@ -52,8 +52,8 @@ class Law(Protocol):
         float32 (output types,) is what the null word generates."""
         ...
 
-    def no_moments(self, before: Law | None) -> np.ndarray:
-        """What the moments of a text are added to, float64 (2, n_moments); ``before``: the law of an older model."""
+    def no_moments(self) -> np.ndarray:
+        """What the moments of a text are added to, float64 (2, n_moments)."""
         ...
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Law:
@@ -96,7 +96,7 @@ class Uniform:
         """Link probabilities."""
         return _independent(pairs, direction, links, null, translation.UNIFORM, 1.0, 0.0)
 
-    def no_moments(self, before: Law | None) -> np.ndarray:
+    def no_moments(self) -> np.ndarray:
         """Moments that nobody asks for."""
         return np.zeros((2, 2))
 
@@ -126,7 +126,7 @@ class Diagonal:
         strength = float(self.strengths[direction])
         return _independent(pairs, direction, links, null, translation.DIAGONAL, strength, self.p0)
 
-    def no_moments(self, before: Law | None) -> np.ndarray:
+    def no_moments(self) -> np.ndarray:
         """Two sums for each direction."""
         return np.zeros((2, 2))
 
@@ -175,11 +175,13 @@ def folded(wide: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Jumps:
     """An output comes from the null word with probability ``p0``, else a jump leads to its state: with probability
-    ``rho`` to any, else by ``counts`` float64 (2, 2 MAX_JUMP + 1), of distances, by direction."""
+    ``rho`` to any, else by ``counts`` float64 (2, 2 MAX_JUMP + 1), of distances, by direction; ``known`` of them, by an
+    older model, stay."""
 
     p0: float
     rho: float
     counts: np.ndarray
+    known: np.ndarray | None = None
 
     def _wide(self, pairs: Pairs, direction: int) -> np.ndarray:
         """Counts of all jumps that these pairs can have."""
@@ -206,10 +208,9 @@ class Jumps:
         jumps_engine.best_path(pairs, 0, last, direction == 1, values, null, wide, self.p0, self.rho, best)
         return best
 
-    def no_moments(self, before: Law | None) -> np.ndarray:
-        """A little of every jump, and those of the older model."""
-        old = before.counts if isinstance(before, Jumps) else np.zeros_like(self.counts)
-        return old + 1e-3
+    def no_moments(self) -> np.ndarray:
+        """A little of every jump, and those that stay."""
+        return np.full_like(self.counts, 1e-3) if self.known is None else self.known + 1e-3
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """The law with these counts."""
