@@ -15,6 +15,7 @@ __all__ = [
     "MATRICES",
     "NEIGHBOURHOODS",
     "SYMMETRISATIONS",
+    "WAYS",
     "AlignSettings",
     "DiagonalSettings",
     "FertilitySettings",
@@ -28,6 +29,8 @@ SYMMETRISATIONS = (
     "forward", "backward", "intersection", "union", "grow", "grow-diag", "grow-diag-final", "grow-diag-final-and",
 )  # fmt: skip
 """Ways to join the alignments of two directions; the first two take one of them as it is."""
+WAYS = (*SYMMETRISATIONS, "posterior")
+"""Ways to the links of a model; the last one takes those that are probable in both directions."""
 DEFAULT_SYMMETRISATION = "grow-diag-final-and"
 DECODINGS = ("viterbi", "posterior")
 MATRICES = ("geo", "mean", "forward", "backward", "nbest")
@@ -41,10 +44,9 @@ _MOST_VOTES = 255
 
 
 def check_symmetrisation(how: str) -> None:
-    """Complain about what is no way to the links of a model: one of ``SYMMETRISATIONS``, or ``posterior``."""
-    known = (*SYMMETRISATIONS, "posterior")
-    if how not in known:
-        raise SettingError(f"the symmetrisation is one of {', '.join(known)}, not {how!r}")
+    """Complain about what is none of ``WAYS``."""
+    if how not in WAYS:
+        raise SettingError(f"the symmetrisation is one of {', '.join(WAYS)}, not {how!r}")
 
 
 def _alpha(default: float) -> Any:

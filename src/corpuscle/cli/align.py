@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS, check_symmetrisation
+from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, WAYS, check_symmetrisation
 from corpuscle.catalogue import TASKS
 from corpuscle.cli import common
 from corpuscle.cli.align_links import as_text, check_links, measure_oracle, read_links
@@ -36,7 +36,7 @@ def _checked(_: click.Context, __: click.Parameter, how: str) -> str:
 
 symmetrise = option(
     "symmetrise",
-    f"{', '.join(SYMMETRISATIONS)} or posterior.",
+    f"{', '.join(WAYS[:-1])} or {WAYS[-1]}.",
     metavar="HOW",
     default=DEFAULT_SYMMETRISATION,
     callback=_checked,
@@ -178,7 +178,7 @@ def apply(
             raise SettingError("--nbest goes with --symmetrise forward or backward, and with nothing else")
         _write_n_best(loaded, bitext, nbest, symmetrise, output)
         return
-    ways = (symmetrise,) if every is None else (*SYMMETRISATIONS, "posterior")
+    ways = (symmetrise,) if every is None else WAYS
     found = loaded.align_all(bitext, ways, decode, threshold)
     if weights:
         found = {how: loaded.weighted(links, bitext) for how, links in found.items()}
