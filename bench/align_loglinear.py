@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.align import FILES, SETS, SOURCES
 from bench.harness import Call, Cell, Claim, typical
-from corpuscle.align.features import FAMILIES
+from corpuscle.align.settings import FAMILIES
 
 MOST = 6_000
 """Training sentence pairs of each set."""

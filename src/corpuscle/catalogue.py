@@ -178,10 +178,30 @@ TASKS: dict[str, Task] = {
         package="corpuscle.align",
         commands="corpuscle.cli.align",
         page="align.md",
+        methods={
+            "fertility": Method(
+                "corpuscle.align.settings:FertilitySettings",
+                "corpuscle.align:Fertility",
+                "the hidden Markov model, then sampling with fertilities",
+            ),
+            "ibm1": Method("corpuscle.align.settings:Ibm1Settings", "corpuscle.align:Model1", "every position alike"),
+            "diagonal": Method(
+                "corpuscle.align.settings:DiagonalSettings", "corpuscle.align:Diagonal", "links near the diagonal"
+            ),
+            "hmm": Method(
+                "corpuscle.align.settings:HmmSettings", "corpuscle.align:HMM", "a link depends on the one before it"
+            ),
+            "loglinear": Method(
+                "corpuscle.align.settings:LogLinearSettings", "corpuscle.align:LogLinear", "any features, also your own"
+            ),
+        },
         kinds={
-            "align.loglinear": "corpuscle.align.loglinear:LogLinear",
-            "align.matrix": "corpuscle.align.matrices:MatrixFile",
-            "align.model": "corpuscle.align:Aligner",
+            "align.ibm1": "corpuscle.align:Model1",
+            "align.diagonal": "corpuscle.align:Diagonal",
+            "align.hmm": "corpuscle.align:HMM",
+            "align.fertility": "corpuscle.align:Fertility",
+            "align.loglinear": "corpuscle.align:LogLinear",
+            "align.matrix": "corpuscle.align:MatrixFile",
         },
         step="corpuscle.packs.steps.alignments:ALIGNMENTS",
     ),

@@ -73,7 +73,7 @@ class Setting:
     def expected(self) -> str:
         """What a right value is, for complaints."""
         if self.choices:
-            return "one of " + ", ".join(map(str, self.choices))
+            return ("some of " if self.items else "one of ") + ", ".join(map(str, self.choices))
         what = _KINDS.get(self.type, "a value")
         if self.low is not None and self.high is not None:
             what += f" from {self.low:,} to {self.high:,}"
@@ -137,7 +137,7 @@ class Setting:
                 return self.parse(text)
             if self.items:
                 return tuple(self.type(item) for item in text.split(",")) if text else ()
-            return self.type(text)
+            return text if self.type is Any else self.type(text)
         except ValueError:
             raise SettingError(f"{self.name} is {self.expected()}; not {text!r}") from None
 

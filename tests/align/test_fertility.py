@@ -154,6 +154,10 @@ def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direc
     assert jumps.sum() == sweeps * len(TINY) + (fertilities * np.arange(engine.MOST + 1)).sum()
 
 
+def as_prepared(model, pairs):
+    return pairs
+
+
 def sample(count: int) -> tuple[Bitext, Alignments]:
     pairs = generate(1, pairs=count).pairs
     gold = Alignments.from_pairs(
@@ -180,9 +184,9 @@ def test_the_links_of_a_pair_do_not_depend_on_where_it_stands() -> None:
 def test_probabilities_of_every_output_sum_to_one() -> None:
     bitext, _ = sample(60)
     model = Fertility(sweeps=4).fit(bitext)
-    pairs = model._located(next(model._pieces(bitext)))
+    (pairs,) = model.map(bitext, as_prepared)
     for direction in 0, 1:
-        found = model.posteriors(pairs, 0, 60, direction, model.tables_[direction])
+        found = model.posteriors(pairs, direction)
         total = float(found.links.sum(dtype=np.float64) + found.nulls.sum(dtype=np.float64))
         assert total == pytest.approx(len(found.nulls), rel=1e-5)
 

@@ -68,7 +68,7 @@ def test_some_families_and_another_neighbourhood(folder, tmp_path, capsys) -> No
     assert main([*command, *more, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["method"] == "loglinear"
     model = corpuscle.load(path)
-    assert (model.families, model.neighbourhood, model.null_jump) == (("pair", "jump"), "cooc", "remember")
+    assert (model.families, model.neighbourhood, model.null_jump) == (("jump", "pair"), "cooc", "remember")
     assert (model.beta, model.seed) == (1.0, 7)
     assert {name.split("_")[0].split()[0] for name, _ in model.learned_features(0)} == {"pair", "jump"}
 
@@ -122,11 +122,14 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(folder, capsys, tmp_path) -
     model = str(folder / "m")
     for arguments, reason in [
         (["train", *loglinear, "--features", str(bad)], f"{bad}:2: 'much' is not a number"),
-        (["train", *loglinear, "--families", "pair,magic"], "families are some of"),
+        (["train", *loglinear, "--families", "pair,magic"], "families is some of"),
         (["train", *loglinear, "--neighbourhood", "magic"], "neighbourhood is one of"),
-        (["train", *loglinear, "--p0", "0.1"], "p0 means nothing with the method loglinear"),
-        (["train", *texts(folder), *out, "--features", str(folder / "features")], "features means nothing"),
-        (["train", *texts(folder), *out, "--method", "hmm", "--beta", "1"], "beta means nothing with the method hmm"),
+        (["train", *loglinear, "--p0", "0.1"], "--p0 means nothing with --method loglinear"),
+        (
+            ["train", *texts(folder), *out, "--features", str(folder / "features")],
+            "--features means nothing with",
+        ),
+        (["train", *texts(folder), *out, "--method", "hmm", "--beta", "1"], "--beta means nothing with --method hmm"),
         (["apply", model, *texts(folder), "--nbest", "3"], "one direction"),
         (["apply", model, *texts(folder), "--nbest", "3", "--all", str(tmp_path / "x")], "nothing else"),
         (["update", model, *texts(folder), *out], "learn from all the text"),

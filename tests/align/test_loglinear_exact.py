@@ -9,12 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpuscle.align.features import FAMILIES
 from corpuscle.align.kernels import loglinear_batches as batches
 from corpuscle.align.kernels.loglinear import workspace
 from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.loglinear_agreement import guided
-from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
+from corpuscle.align.neighbourhood import Neighbourhood
+from corpuscle.align.settings import FAMILIES, NEIGHBOURHOODS
 from corpuscle.engine.dp.chains import expectations, k_best
 from corpuscle.engine.optim import online
 from corpuscle.scale import workers
@@ -42,6 +42,10 @@ def own(source: str | None, target: str | None) -> dict[str, float]:
     return found | ({"nothing": 1.0} if source is None or target is None else {})
 
 
+def as_prepared(model, pairs):
+    return pairs
+
+
 class Case:
     """One direction of a small text, with any weights, and the features of any alignment by their definitions."""
 
@@ -52,7 +56,7 @@ class Case:
         )
         with workers(1) as pool:
             self.hood = Neighbourhood.learn(self.bitext, neighbourhood, pool)
-        self.ready = self.model.prepare(self.bitext, self.hood)[direction]
+        self.ready = self.model.encoded(self.bitext, self.hood)[direction]
         self.layout = self.model.layout(direction)
         self.shape = self.layout.shape(null_jump == "remember")
         self.names = self.model.names(direction, np.arange(self.layout.size))
@@ -295,10 +299,10 @@ def test_posteriors_and_best_alignments_equal_enumeration(direction, null_jump) 
     weights[direction] = case.weights
     case.model.weights_ = weights[0], weights[1]
     # To align, every word of the sentence is allowed.
-    (prepared,) = case.model._map(case.bitext, lambda pairs: pairs)
-    found = case.model.posteriors(prepared, 0, len(ROWS), direction, None)
-    paths, scores = case.model.k_best(prepared, 0, len(ROWS), direction, 5)
-    best = case.model.best(prepared, 0, len(ROWS), direction, None)
+    (prepared,) = case.model.map(case.bitext, as_prepared)
+    found = case.model.posteriors(prepared, direction)
+    paths, scores = case.model.k_best(prepared, direction, 5)
+    best = case.model.best(prepared, direction)
     assert (best == paths[0]).all()
     cells, at = prepared.cell_starts, prepared.source_starts if direction else prepared.target_starts
     for k in range(len(ROWS)):

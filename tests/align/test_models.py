@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from corpuscle.align import HMM, SYMMETRISATIONS, Diagonal, Fertility, Model1, align_pairs, symmetrise
-from corpuscle.align.base import Tables
-from corpuscle.align.expectation import JUMPS, link_posteriors, widened
 from corpuscle.align.kernels import jumps, translation
 from corpuscle.align.kernels.cooccurrence import couples_of, locate, pairs_of
+from corpuscle.align.positions import Diagonal as DiagonalLaw
+from corpuscle.align.positions import Jumps, Uniform, widened
 from corpuscle.compiled import frozen
 from corpuscle.random import Random
 from corpuscle.text.alignments import Alignments
@@ -111,7 +111,8 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     pairs, table, null = random_tables(direction)
     p0, rho = 0.15, 0.07
     counts = RANDOM.uniform(0.1, 5, 101)
-    evidence = link_posteriors(pairs, 0, 3, direction, Tables(table, null), JUMPS, p0, rho, 1.0, counts)
+    law = Jumps(p0, rho, np.stack([counts, counts]))
+    evidence = law.expect(pairs, direction, table[pairs.cells], null)
     wide = widened(counts, 60)
     best = np.empty(len(evidence.posteriors.nulls), np.int32)
     jumps.best_path(pairs, 0, 3, direction == 1, table[pairs.cells], *_frozen(null), wide, p0, rho, best)
@@ -120,7 +121,7 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     for sentence in range(3):
         emission, from_null = sentence_tables(pairs, sentence, direction, table, null)
         m, n = emission.shape
-        law = jump_law(m, wide, p0, rho)
+        steps = jump_law(m, wide, p0, rho)
         share = (
             np.array(
                 [
@@ -128,9 +129,9 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
                     for b in range(m + 1)
                 ]
             )
-            / law
+            / steps
         )  # the part of a jump that is not the uniform one
-        paths = list(hmm_paths(emission, from_null, law, p0))
+        paths = list(hmm_paths(emission, from_null, steps, p0))
         z = sum(p for _, p, _ in paths)
         expected, nulls = np.zeros((m, n)), np.zeros(n)
         for path, probability, _ in paths:
@@ -151,7 +152,7 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
         assert (best[outputs[sentence] : outputs[sentence + 1]] + 1).tolist() == list(top)
         total += np.log(z)
     assert evidence.posteriors.likelihood == pytest.approx(total, rel=1e-12)
-    assert np.allclose(evidence.jumps, taken[10:111], rtol=1e-9)
+    assert np.allclose(evidence.moments, taken[10:111], rtol=1e-9)
 
 
 def _frozen(*arrays):
@@ -163,7 +164,8 @@ def _frozen(*arrays):
 def test_model_1_and_diagonal_posteriors_equal_their_definitions(direction, kind) -> None:
     pairs, table, null = random_tables(direction)
     p0, strength = 0.2, 3.3
-    evidence = link_posteriors(pairs, 0, 3, direction, Tables(table, null), kind, p0, 0.0, strength, np.ones(101))
+    law = Uniform() if kind == translation.UNIFORM else DiagonalLaw(p0, np.full(2, strength))
+    evidence = law.expect(pairs, direction, table[pairs.cells], null)
     total, sum_h = 0.0, 0.0
     for sentence in range(3):
         emission, from_null = sentence_tables(pairs, sentence, direction, table, null)
@@ -181,7 +183,7 @@ def test_model_1_and_diagonal_posteriors_equal_their_definitions(direction, kind
         total += np.log(z).sum()
         sum_h += (joint / z * h).sum()
     assert evidence.posteriors.likelihood == pytest.approx(total)
-    assert evidence.sum_h == pytest.approx(sum_h, rel=1e-5)
+    assert evidence.moments[0] == pytest.approx(sum_h, rel=1e-5)
 
 
 def test_diagonal_closed_forms_equal_sums_and_finite_differences() -> None:
@@ -373,12 +375,16 @@ def test_symmetrisations_equal_the_book_and_contain_each_other() -> None:
         assert _links(symmetrise(b.transposed(), a.transposed(), how)) == {(p, j, i) for p, i, j in joined[how]}
 
 
+def as_prepared(model, pairs):
+    return pairs
+
+
 def test_posteriors_of_every_output_sum_to_one() -> None:
     for model in Model1(), Diagonal(), HMM():
         model.fit(SAMPLE[:50])
-        pairs = model._located(next(model._pieces(SAMPLE[:50])))
+        (pairs,) = model.map(SAMPLE[:50], as_prepared)
         for direction in (0, 1):
-            found = model.posteriors(pairs, 0, 50, direction, model.tables_[direction])
+            found = model.posteriors(pairs, direction)
             for k in range(50):
                 m, n = (int(np.diff(s)[k]) for s in (pairs.source_starts, pairs.target_starts))
                 matrix = found.links[pairs.cell_starts[k] : pairs.cell_starts[k + 1]].reshape(m, n)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from corpuscle.align import learner, pieces
-from corpuscle.align.expectation import JUMPS, Counts, Setting, iterate, no_singles
+from corpuscle.align.expectation import Expectation
 from corpuscle.align.kernels import fertility as engine
 from corpuscle.align.kernels.cooccurrence import couples_of, pairs_of
-from corpuscle.align.kernels.translation import DIAGONAL, UNIFORM
-from corpuscle.align.pieces import Text
+from corpuscle.align.pieces import StoredPairs, Text
+from corpuscle.align.positions import Diagonal, Jumps, Uniform
+from corpuscle.align.tables import Estimation
 from corpuscle.scale import workers
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
@@ -52,9 +53,9 @@ def test_couples_with_several_cells_are_shared_and_others_are_numbered_on_the_wa
     pairs, couples = kept_cells(BITEXT.select(chosen))
     every, often = keys_of(couples, types), np.bincount(pairs.cells)
     shared = keys_of(text.sharing.couples, types)
-    assert text.pieces > 5
+    assert text.count > 5
     assert sorted(shared) == sorted(every[often > 1])
-    cells = np.concatenate([text.piece(number).cells for number in range(text.pieces)])
+    cells = np.concatenate([text.piece(number).cells for number in range(text.count)])
     single = cells >= len(shared)
     assert (every[pairs.cells[~single]] == shared[cells[~single]]).all()
     assert (often[pairs.cells[single]] == 1).all()
@@ -74,33 +75,38 @@ def test_couples_of_an_older_model_are_shared_wherever_they_meet(short_pieces) -
 
 
 @pytest.mark.parametrize("bayes", [True, False])
-@pytest.mark.parametrize(("prior", "agreement"), [(UNIFORM, False), (DIAGONAL, True), (JUMPS, True), (JUMPS, False)])
+@pytest.mark.parametrize(
+    ("law", "agreement"),
+    [
+        (Uniform(), False),
+        (Diagonal(0.1, np.full(2, 4.0)), True),
+        (Jumps(0.1, 0.05, np.ones((2, 101))), True),
+        (Jumps(0.1, 0.05, np.ones((2, 101))), False),
+    ],
+)
 def test_iterations_over_pieces_count_what_iterations_over_kept_cells_count(
-    short_pieces, prior, agreement, bayes
+    short_pieces, law, agreement, bayes
 ) -> None:
     text = Text(BITEXT, CHOSEN)
     pairs, couples = kept_cells(BITEXT.select(CHOSEN))
     types = len(BITEXT.target.vocab)
 
-    def start(size: int, singles=None) -> Counts:
-        nulls = np.zeros(text.sizes[0]), np.zeros(text.sizes[1])
-        return Counts(np.zeros((2, size)), nulls, np.full(2, 4.0), np.ones((2, 101)), singles)
-
-    starts = start(text.n_shared, no_singles(text)), start(len(couples.columns))
-    counts: list[Counts | None] = [None, None]
-    setting = Setting(prior, 0.1, 0.05, 0.01, bayes, agreement)
     with workers(2) as pool:
+        ems = [
+            Expectation(walk, Estimation(0.01, bayes), pool, law, agreement)
+            for walk in (text, StoredPairs(pairs, couples, text.sizes))
+        ]
         for turn in range(3):
-            for k, (walk, table) in enumerate(((text, text.sharing.couples), (pairs, couples))):
-                counts[k], likelihood = iterate(walk, table, counts[k], setting, turn > 0, None, pool, starts[k])
-                assert np.isfinite(likelihood).all()
-    new, old = counts
-    assert np.allclose(new.strengths, old.strengths) and np.allclose(new.jumps, old.jumps)
+            for em in ems:
+                assert np.isfinite(em.finish(turn)).all()
+    new, old = (em.counts for em in ems)
+    for name, learned in ems[0].law.arrays().items():
+        assert np.allclose(learned, ems[1].law.arrays()[name])
     assert all(np.allclose(a, b) for a, b in zip(new.nulls, old.nulls, strict=True))
     place = {key: k for k, key in enumerate(keys_of(couples, types).tolist())}
     shared = [place[key] for key in keys_of(text.sharing.couples, types).tolist()]
     assert np.allclose(new.couples, old.couples[:, shared])
-    cells = np.concatenate([text.piece(number).cells for number in range(text.pieces)])
+    cells = np.concatenate([text.piece(number).cells for number in range(text.count)])
     assert np.allclose(new.singles.counts, old.couples[:, pairs.cells[cells >= text.n_shared]])
 
 

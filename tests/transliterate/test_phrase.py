@@ -29,7 +29,7 @@ from corpuscle.transliterate.base import combined
 from corpuscle.transliterate.decoding import Decoder, Search
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Spelling, prepare
-from corpuscle.transliterate.settings import METRICS, SYMMETRISATIONS
+from corpuscle.transliterate.settings import METRICS
 from corpuscle.transliterate.table import build_table, letter_weights
 from corpuscle.transliterate.tuning import Tuner
 from tests.hostile import survives_hostile_edits
@@ -428,12 +428,6 @@ def test_a_second_fit_keeps_nothing_of_the_first(tmp_path):
     learner.fit(second).save(tmp_path / "again")
     PhraseTransliterator(**QUICK, **PLAIN).fit(second).save(tmp_path / "new")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "new").read_bytes()
-
-
-def test_the_symmetrisations_are_those_of_the_aligners():
-    from corpuscle import align
-
-    assert (*align.SYMMETRISATIONS, "posterior") == SYMMETRISATIONS
 
 
 @pytest.mark.parametrize("settings", [{}, {"joint_order": 0}, {"joint_order": 0, "context": 0}])

@@ -1,197 +1,166 @@
-"""Aligner: what all models of word alignment have in common, the model file, and what can be done with it.
+"""Aligner: what all models of word alignment can do, each in its own way.
 
-A model is the expected counts of couples (a source and a target type that were linked) in both directions, and what
-its method adds: the pull of the diagonal, or the counts of jumps. Tables of probabilities are made from the counts when
-they are needed, so that learning can go on from a saved model.
-
-Direction 0 (forward) lets source words generate target words, direction 1 (backward) the other way round; all that
-leaves this module has links (source, target).
+A model has the expected counts of couples (a source and a target type that were linked) in both directions, and what
+its method adds. Direction 0 (forward) lets source words generate target words, direction 1 (backward) the other way
+round; all that leaves this module has links (source, target).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.align.kernels import symmetry, translation
-from corpuscle.align.kernels.cooccurrence import Couples, Pairs, locate, pairs_of
-from corpuscle.align.kernels.fertility import MOST
-from corpuscle.align.symmetrise import check_symmetrisation, symmetrise
+from corpuscle.align.kernels import symmetry
+from corpuscle.align.kernels.cooccurrence import Couples, locate
+from corpuscle.align.nbest import n_best_matrix, warn_of_long_pairs
+from corpuscle.align.pieces import plain_pairs, read_only
+from corpuscle.align.positions import sides_of
+from corpuscle.align.settings import (
+    DECODINGS,
+    DEFAULT_SYMMETRISATION,
+    MATRICES,
+    AlignSettings,
+    check_symmetrisation,
+)
+from corpuscle.align.symmetrisation import symmetrise
+from corpuscle.align.tables import Posteriors
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind, save, vocab_arrays
+from corpuscle.model import Array, Container, Kind, Model, vocab_arrays
 from corpuscle.scale import chunks_of, workers
+from corpuscle.settings import learned
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import starts_of
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["DECODINGS", "DEFAULT_SYMMETRISATION", "MATRICES", "MAX_JUMP", "Aligner", "Posteriors", "Tables"]
+__all__ = ["COUNTED", "LINKED", "Aligner", "check_counts", "check_rows", "couples_from", "signature_of"]
 
-MAX_JUMP = 50
-"""Longer jumps share one count in each direction."""
-
-UNSEEN = 1e-9
-"""The probability of a couple that was never seen together."""
-
-DECODINGS = ("viterbi", "posterior")
-MATRICES = ("geo", "mean", "forward", "backward", "nbest")
-DEFAULT_SYMMETRISATION = "grow-diag-final-and"
-
-_CELLS_A_CHUNK = 200_000
+_CELLS_A_PIECE = 200_000
 _SMALLEST = 0.01
 """Entries of matrices below this are zero."""
 
+LINKED = {
+    **vocab_arrays("source/", "source_types"),
+    **vocab_arrays("target/", "target_types"),
+    "couples/row_starts": Array("int64", ("source_types+4",), offsets_into="couples"),
+    "couples/columns": Array("int32", ("couples",), low=0, high="target_types+3"),
+    "counts": Array("float32", (2, "couples"), low=0, finite=True),
+    "history": Array("float64", ("iterations", 2), finite=True),
+}
+"""The arrays of every model."""
 
-class Tables(NamedTuple):
-    """Probabilities of one direction: ``couples`` float32 (n_couples + 1,), the last for couples that are not in the
-    table; ``null`` float32 (output types,), what the null word generates."""
-
-    couples: np.ndarray
-    null: np.ndarray
-
-
-class Posteriors(NamedTuple):
-    """Link probabilities of one direction in some sentence pairs: ``links`` float32 (n_cells,) in the order of cells,
-    ``nulls`` float32 (n_outputs,), ``likelihood``: the log-likelihood of the outputs, nan where it is not known."""
-
-    links: np.ndarray
-    nulls: np.ndarray
-    likelihood: float
+COUNTED = LINKED | {
+    "null/forward": Array("float64", ("target_types+3",), low=0, finite=True),
+    "null/backward": Array("float64", ("source_types+3",), low=0, finite=True),
+}
+"""The arrays of every model whose table comes from counts."""
 
 
-def _check(container: Container) -> None:
-    from corpuscle.align import METHODS
-
-    method = METHODS.get(str(container.settings.get("method")))
-    if method is None or method.KIND.name != container.kind:
-        raise ValueError("it does not say by which method it was learned")
-    fertile = container.settings["method"] == "fertility"
-    if any((f"fertilities/{side}" in container.arrays) != fertile for side in ("source", "target")):
-        raise ValueError("it has no fertilities, or should not have any")
-    if fertile and max(container.arrays[name].sum() for name in ("counts", "null/forward", "null/backward")) >= 2**31:
-        raise ValueError("it counts more links than there can be")
-    columns, starts = container.arrays["couples/columns"], container.arrays["couples/row_starts"]
+def check_rows(arrays: Mapping[str, np.ndarray], name: str) -> None:
+    """Complain if the columns of a table of couples do not rise in every row."""
+    columns, starts = arrays[f"{name}/columns"], arrays[f"{name}/row_starts"]
     inside = np.ones(len(columns), bool)
     inside[starts[:-1][starts[:-1] < len(columns)]] = False
     if (np.diff(columns, prepend=-1)[inside] <= 0).any():
-        raise ValueError("the couples of a word are not in order")
+        raise ValueError(f"the {name.split('/')[0]} of a word are not in order")
 
 
-class Aligner(ABC):
+def check_counts(loaded: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    check_rows(loaded.arrays, "couples")
+
+
+def couples_from(arrays: Mapping[str, np.ndarray], name: str) -> Couples:
+    """A table of couples of a file."""
+    return Couples(frozen(arrays[f"{name}/row_starts"], np.int64), frozen(arrays[f"{name}/columns"], np.int32))
+
+
+def signature_of(bitext: Bitext) -> str:
+    """A short hash of the text of both sides."""
+    return bitext.source.signature() + bitext.target.signature()
+
+
+class Aligner(AlignSettings, Model, ABC):
     """A learned model of word alignment; its subclasses are the methods.
 
     - ``source_vocab_``, ``target_vocab_``: the words of both sides;
     - ``couples_``: which of them were linked; ``counts_``: float32 (2, n_couples), how often, by direction;
-    - ``null_counts_``: how often each target word (direction 0) or source word (direction 1) came from nothing;
-    - ``strengths_``: float64 (2,), the pull of the diagonal; ``jumps_``: float64 (2, 101), counts of jumps;
-    - ``fertilities_``: of ``fertility`` only, float32 (types, MOST + 1) of source and of target types: how often a word
-      had 0, 1, ... links;
+    - ``null_counts_``: how often each target word (direction 0) or source word (direction 1) came from nothing, of
+      models whose table comes from counts;
     - ``history_``: the log-likelihood of the training text a token, by iteration and direction.
     """
 
     method: ClassVar[str]
+    limited: ClassVar[bool] = False
+    """Whether very long sentence pairs get no links."""
+    PARTIAL: ClassVar[Kind]
 
-    KIND = Kind(
-        "align.model",
-        1,
-        {
-            **vocab_arrays("source/", "source_types"),
-            **vocab_arrays("target/", "target_types"),
-            "couples/row_starts": Array("int64", ("source_types+4",), offsets_into="couples"),
-            "couples/columns": Array("int32", ("couples",), low=0, high="target_types+3"),
-            "counts": Array("float32", (2, "couples"), low=0, finite=True),
-            "null/forward": Array("float64", ("target_types+3",), low=0, finite=True),
-            "null/backward": Array("float64", ("source_types+3",), low=0, finite=True),
-            "strengths": Array("float64", (2,), low=0.1, high=14.001),
-            "jumps": Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15),
-            "history": Array("float64", ("iterations", 2), finite=True),
-            "fertilities/source": Array("float32", ("source_types+3", MOST + 1), low=0, finite=True, optional=True),
-            "fertilities/target": Array("float32", ("target_types+3", MOST + 1), low=0, finite=True, optional=True),
-        },
-        check=_check,
-    )
-
-    source_vocab_: Vocab
-    target_vocab_: Vocab
-    couples_: Couples
-    counts_: np.ndarray
-    null_counts_: tuple[np.ndarray, np.ndarray]
-    strengths_: np.ndarray
-    jumps_: np.ndarray
-    fertilities_: tuple[np.ndarray, np.ndarray]
-    history_: np.ndarray
-    preprocessing_: Preprocessing
-    provenance_: Mapping[str, Any]
-    alpha: float
-    bayes: bool
-    max_length: int
-    workers: int | None
+    source_vocab_: Vocab = learned()
+    target_vocab_: Vocab = learned()
+    couples_: Couples = learned()
+    counts_: np.ndarray = learned()
+    null_counts_: tuple[np.ndarray, np.ndarray] = learned()
+    history_: np.ndarray = learned()
 
     # What a method defines.
 
     @abstractmethod
-    def posteriors(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> Posteriors:
-        """Link probabilities of sentence pairs first..last-1 whose cells are filled."""
+    def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
+        """Learn from sentence pairs. ``checkpoint`` keeps unfinished work; ``base`` is a model of the same method whose
+        counts are built upon: it learns from new pairs what it does not know, and need not see the old ones again."""
 
-    def best(self, pairs: Pairs, first: int, last: int, direction: int, tables: Tables) -> np.ndarray:
+    @abstractmethod
+    def posteriors(self, pairs: Any, direction: int) -> Posteriors:
+        """Link probabilities of sentence pairs that ``prepared`` has made."""
+
+    def best(self, pairs: Any, direction: int) -> np.ndarray:
         """The best state of every output, int32, -1 for the null word."""
-        found = self.posteriors(pairs, first, last, direction, tables)
-        outputs, states = _sides(pairs, direction)
-        best = np.empty(int(outputs[last] - outputs[first]), np.int32)
-        symmetry.strongest(
-            outputs, states, pairs.cell_starts, first, last, direction == 1, found.links, found.nulls, best
-        )
+        found = self.posteriors(pairs, direction)
+        outputs, states = sides_of(pairs, direction)
+        best, last = np.empty(int(outputs[-1] - outputs[0]), np.int32), len(outputs) - 1
+        symmetry.strongest(outputs, states, pairs.cell_starts, 0, last, direction == 1, found.links, found.nulls, best)
         return best
 
-    def more_arrays(self) -> dict[str, np.ndarray]:
-        """What the method adds to the model file."""
-        return {}
+    def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The ``k`` best alignments of every sentence pair: states int32 (k, n_outputs), from 0, -1 for the null word,
+        and log-probabilities float64 (k,), -inf where there are fewer."""
+        raise SettingError(f"the method {self.method} has no list of best alignments, only their links' probabilities")
 
-    def take_more(self, arrays: Mapping[str, np.ndarray]) -> None:  # noqa: B027 (most methods add nothing)
-        """Take it from there."""
+    # Sentence pairs as a method wants them.
 
-    # What all can do.
-
-    @cached_property
-    def tables_(self) -> tuple[Tables, Tables]:
-        """The probabilities of both directions."""
-        return self._tables(0), self._tables(1)
-
-    def _tables(self, direction: int) -> Tables:
-        """Probabilities from counts, with the floor for couples that were never seen."""
-        counts = np.ascontiguousarray(self.counts_[direction], np.float64)
-        table = tables_from(self.couples_, counts, self.null_counts_[direction], direction, self.alpha, self.bayes)
-        np.maximum(table.couples, UNSEEN, out=table.couples)
-        np.maximum(table.null, UNSEEN, out=table.null)
-        return Tables(frozen(table.couples, np.float32), frozen(table.null, np.float32))
-
-    def _pieces(self, bitext: Bitext) -> Iterator[Bitext]:
-        """The pairs in chunks of bounded size, in the ids of this model."""
+    def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
+        """Sentence pairs in pieces of bounded size, and what they have in common, for ``prepared``."""
         bitext = Bitext(bitext.source.recode(self.source_vocab_), bitext.target.recode(self.target_vocab_))
-        bounds = chunks_of(bitext.source.lengths * bitext.target.lengths + 1, _CELLS_A_CHUNK).tolist()
-        for first, last in pairwise(bounds):
-            yield bitext[first:last]
+        return [plain_pairs(piece) for piece in slices(bitext, _CELLS_A_PIECE)], None
 
-    def _located(self, piece: Bitext) -> Pairs:
-        source, target = piece.source, piece.target
-        pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
-        locate(pairs, self.couples_, 0, len(piece))
+    def prepared(self, piece: Any, common: Any) -> Any:
+        """A piece for ``posteriors``, ``best`` and ``best_paths``: here the pairs with their cells."""
+        pairs = read_only(piece)._replace(cells=np.empty(int(piece.cell_starts[-1]), np.int32))
+        locate(pairs, self.couples_, 0, len(pairs.source_starts) - 1)
         return pairs
 
-    def _map(self, bitext: Bitext, function: Any) -> Iterator[Any]:
-        """``function(pairs)`` of every chunk of a bitext, in order."""
-        with workers(self.workers) as pool:
-            yield from pool.scatter(list(self._pieces(bitext))).map(lambda piece: function(self._located(piece)))
+    def map(self, bitext: Bitext, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        """``function(model, pairs, *arguments)`` of every piece of a bitext, in order; the function has a name in its
+        module, so that a cluster can find it."""
+        if self.limited:
+            warn_of_long_pairs(bitext)
+        pieces, common = self.cut(bitext)
+        with workers(self.workers, self.cluster) as pool:
+            yield from pool.scatter(pieces).map(_of_piece, (self, common, function, arguments))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model that goes to another process works there by itself."""
+        return self.__dict__ | {"workers": 1, "cluster": None}
+
+    # What all can do.
 
     def align(
         self,
@@ -219,33 +188,16 @@ class Aligner(ABC):
         if not 0 < threshold <= 1:
             raise SettingError(f"the threshold is above 0 and at most 1, not {threshold}")
         joint = [how for how in ways if how != "posterior"]
+        result: dict[str, Alignments] = {}
         if joint and decode == "posterior":
-            both = self._posterior_links(bitext, threshold)
-            result = {how: symmetrise(*both, how) for how in joint}
-        else:
-            result = self._best_links(bitext, joint)
+            forward, backward = (self.matrix(bitext, kind).links(threshold) for kind in ("forward", "backward"))
+            result = {how: symmetrise(forward, backward, how) for how in joint}
+        elif joint:
+            found = list(self.map(bitext, _best_links, joint))
+            result = {how: _joined([parts[k] for parts in found]) for k, how in enumerate(joint)}
         if "posterior" in ways:
             result["posterior"] = self.matrix(bitext).links(threshold)
         return result
-
-    def _best_links(self, bitext: Bitext, ways: list[str]) -> dict[str, Alignments]:
-        """The best states of each output, symmetrised in several ways."""
-
-        if ways:
-            _ = self.tables_  # once, before threads ask for them
-
-        def best(pairs: Pairs) -> list[Alignments]:
-            both = []
-            for direction, outputs in enumerate((pairs.target_starts, pairs.source_starts)):
-                states = self.best(pairs, 0, len(outputs) - 1, direction, self.tables_[direction])
-                both.append(links_from_best(states, outputs, direction))
-            return [symmetrise(both[0], both[1], how) for how in ways]
-
-        found = list(self._map(bitext, best)) if ways else []
-        return {how: joined_alignments([parts[k] for parts in found]) for k, how in enumerate(ways)}
-
-    def _posterior_links(self, bitext: Bitext, threshold: float) -> tuple[Alignments, Alignments]:
-        return tuple(self.matrix(bitext, kind).links(threshold) for kind in ("forward", "backward"))  # type: ignore
 
     def matrix(self, bitext: Bitext, kind: str = "geo") -> AlignmentMatrix:
         """How probable each link is: in one direction (``forward``, ``backward``), or the geometric (``geo``) or
@@ -254,22 +206,13 @@ class Aligner(ABC):
         if kind not in MATRICES:
             raise SettingError(f"a matrix is one of {', '.join(MATRICES)}, not {kind!r}")
         if kind == "nbest":
-            from corpuscle.align.nbest import n_best_matrix
-
             return n_best_matrix(self, bitext)
-
-        def matrices(pairs: Pairs) -> np.ndarray:
-            last = len(pairs.source_starts) - 1
-            wanted = {"forward": (0,), "backward": (1,)}.get(kind, (0, 1))
-            links = [self.posteriors(pairs, 0, last, d, self.tables_[d]).links for d in wanted]
-            return joined_posteriors(links, kind)
-
         shapes = np.column_stack([bitext.source.lengths, bitext.target.lengths]).astype(np.int32)
-        found = list(self._map(bitext, matrices))
+        found = list(self.map(bitext, _matrices, kind))
         return AlignmentMatrix(np.concatenate(found) if found else np.zeros(0, np.float32), shapes)
 
     def weighted(self, links: Alignments, bitext: Bitext) -> Alignments:
-        """The same links with their probabilities (geometric mean of both directions) as weights."""
+        """These links with their probabilities (geometric mean of both directions) as weights."""
         matrix = self.matrix(bitext)
         pairs = links.pairs
         cells = matrix.starts[pairs] + links.links[:, 0].astype(np.int64) * matrix.shapes[pairs, 1] + links.links[:, 1]
@@ -290,140 +233,63 @@ class Aligner(ABC):
     def log_likelihood(self, bitext: Bitext) -> np.ndarray:
         """The natural log of the probability of all target words given the source sentences, and of all source words
         given the target sentences, float64 (2,). A word that the model does not know has almost none."""
+        return np.array([*self.map(bitext, _likelihoods), [0.0, 0.0]]).sum(axis=0)
 
-        def likelihoods(pairs: Pairs) -> list[float]:
-            last = len(pairs.source_starts) - 1
-            return [self.posteriors(pairs, 0, last, d, self.tables_[d]).likelihood for d in (0, 1)]
+    def checkpoint(self, bitext: Bitext, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        return Checkpoint(path, self.PARTIAL, self.dependence(), signature_of(bitext), resume=resume)
 
-        return np.array([*self._map(bitext, likelihoods), [0.0, 0.0]]).sum(axis=0)
+    def dependence(self) -> dict[str, Any]:
+        """What the result of ``fit`` depends on besides the text."""
+        return self.settings
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a model file."""
+    # Files.
+
+    def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {
             **self.source_vocab_.arrays("source/"),
             **self.target_vocab_.arrays("target/"),
             "couples/row_starts": self.couples_.row_starts,
             "couples/columns": self.couples_.columns,
             "counts": self.counts_,
-            "null/forward": self.null_counts_[0],
-            "null/backward": self.null_counts_[1],
-            "strengths": self.strengths_,
-            "jumps": self.jumps_,
             "history": self.history_,
-            **self.more_arrays(),
         }
-        save(
-            path,
-            self.KIND,
-            arrays,
-            settings=self.settings_,
-            preprocessing=self.preprocessing_.settings,
-            provenance=self.provenance_,
-        )
+        if "null/forward" in self.KIND.arrays_for({}):
+            arrays |= {"null/forward": self.null_counts_[0], "null/backward": self.null_counts_[1]}
+        return arrays
 
-    @property
-    def settings_(self) -> dict[str, tuple[Any, str]]:
-        """The settings, with their origin."""
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
-        return {
-            name: (value, "default" if defaults.get(name) == value else "given")
-            for name, value in self.settings().items()
-        }
-
-    def settings(self) -> dict[str, Any]:
-        """What the result depends on."""
-        fields = [field.name for field in dataclasses.fields(self) if field.name != "workers"]  # type: ignore[arg-type]
-        return {"method": self.method} | {name: getattr(self, name) for name in fields}
-
-    @classmethod
-    def from_container(cls, container: Container) -> Aligner:
-        """The model of a file."""
-        from corpuscle.align import METHODS
-
-        settings = dict(container.settings)
-        learner = METHODS[settings.pop("method")]
-        known = {field.name for field in dataclasses.fields(learner)} - {"workers"}
-        if settings.keys() != known:
-            raise SettingError(f"{container.path}: its settings are not those of the method {learner.method}")
-        model = learner(**settings)
-        arrays = container.arrays
-        model.source_vocab_ = Vocab.from_arrays(arrays, "source/")
-        model.target_vocab_ = Vocab.from_arrays(arrays, "target/")
-        model.couples_ = Couples(
-            frozen(arrays["couples/row_starts"], np.int64), frozen(arrays["couples/columns"], np.int32)
-        )
-        model.counts_ = arrays["counts"]
-        model.null_counts_ = arrays["null/forward"], arrays["null/backward"]
-        model.strengths_, model.jumps_ = arrays["strengths"], arrays["jumps"]
-        model.history_ = arrays["history"]
-        model.take_more(arrays)
-        model.preprocessing_ = Preprocessing(**container.preprocessing)
-        model.provenance_ = container.provenance
-        return model
-
-    @abstractmethod
-    def fit(
-        self,
-        bitext: Bitext,
-        *,
-        preprocessing: Preprocessing | None = None,
-        checkpoint: Checkpoint | None = None,
-        base: Aligner | None = None,
-    ) -> Self:
-        """Learn from sentence pairs."""
+    def _restore(self, loaded: Container) -> None:
+        arrays = loaded.arrays
+        self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
+        self.target_vocab_ = Vocab.from_arrays(arrays, "target/")
+        self.couples_ = couples_from(arrays, "couples")
+        self.counts_, self.history_ = arrays["counts"], arrays["history"]
+        if "null/forward" in arrays:
+            self.null_counts_ = arrays["null/forward"], arrays["null/backward"]
 
 
-def _sides(pairs: Pairs, direction: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where the outputs and the states of each sentence pair begin."""
-    both = pairs.target_starts, pairs.source_starts
-    return (both[1], both[0]) if direction else both
-
-
-def references_from(
-    couples: Couples,
-    counts: np.ndarray,
-    direction: int,
-    alpha: float,
-    bayes: bool,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
-) -> np.ndarray:
-    """What the entries of every generating type are divided by, float64 (see ``translation.references_of``).
-
-    ``start``: sums of counts and numbers of couples that are not in the table, by generating type.
-    """
-    n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
-    totals, supports = (np.zeros(n_states), np.zeros(n_states)) if start is None else (each.copy() for each in start)
-    translation.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
-    references = np.empty(len(totals))
-    translation.references_of(totals, supports, alpha, bayes, references)
-    return references
-
-
-def tables_from(
-    couples: Couples,
-    counts: np.ndarray,
-    null_counts: np.ndarray,
-    direction: int,
-    alpha: float,
-    bayes: bool,
-    references: np.ndarray | None = None,
-) -> Tables:
-    """Probabilities from the expected counts of one direction; the entry beyond the last couple is zero."""
-    swap, counts = direction == 1, frozen(counts, np.float64)
-    if references is None:
-        references = references_from(couples, counts, direction, alpha, bayes)
-    table = np.zeros(len(counts) + 1, np.float32)
-    rows = np.arange(0, len(couples.row_starts) - 1)
-    bounds = chunks_of(np.diff(couples.row_starts)[rows], 4_000_000).tolist() if len(rows) else [0]
+def slices(bitext: Bitext, cells: int) -> Iterator[Bitext]:
+    """Consecutive parts of a bitext of about so many cells."""
+    bounds = chunks_of(bitext.source.lengths * bitext.target.lengths + 1, cells).tolist()
     for first, last in pairwise(bounds):
-        translation.normalise(couples, counts, swap, alpha, bayes, references, first, last, table)
-    null = np.empty(len(null_counts), np.float32)
-    translation.normalise_one(frozen(null_counts, np.float64), alpha, bayes, float(len(null_counts)), null)
-    return Tables(table, null)
+        yield bitext[first:last]
 
 
-def joined_posteriors(links: list[np.ndarray], kind: str) -> np.ndarray:
-    """One matrix from those of the directions, small entries set to zero; float32."""
+def _of_piece(piece: Any, job: tuple[Aligner, Any, Callable[..., Any], tuple[Any, ...]]) -> Any:
+    model, common, function, arguments = job
+    return function(model, model.prepared(piece, common), *arguments)
+
+
+def _best_links(model: Aligner, pairs: Any, ways: list[str]) -> list[Alignments]:
+    """The best states of each output, symmetrised in several ways."""
+    forward, backward = (_links(model.best(pairs, d), sides_of(pairs, d)[0], d) for d in (0, 1))
+    return [symmetrise(forward, backward, how) for how in ways]
+
+
+def _matrices(model: Aligner, pairs: Any, kind: str) -> np.ndarray:
+    """The matrices of both directions as one, small entries set to zero; float32 (n_cells,)."""
+    wanted = {"forward": (0,), "backward": (1,)}.get(kind, (0, 1))
+    links = [model.posteriors(pairs, d).links for d in wanted]
     if kind == "geo":
         result = np.sqrt(links[0] * links[1])
     elif kind == "mean":
@@ -435,7 +301,11 @@ def joined_posteriors(links: list[np.ndarray], kind: str) -> np.ndarray:
     return result
 
 
-def joined_alignments(parts: list[Alignments]) -> Alignments:
+def _likelihoods(model: Aligner, pairs: Any) -> list[float]:
+    return [model.posteriors(pairs, d).likelihood for d in (0, 1)]
+
+
+def _joined(parts: list[Alignments]) -> Alignments:
     """The alignments of consecutive pieces of a text as one."""
     if not parts:
         return Alignments(np.zeros((0, 2), np.int32), np.zeros(1, np.int64), np.zeros(0, bool))
@@ -443,7 +313,7 @@ def joined_alignments(parts: list[Alignments]) -> Alignments:
     return Alignments(links, starts_of(np.concatenate([np.diff(part.starts) for part in parts])), sure)
 
 
-def links_from_best(best: np.ndarray, outputs: np.ndarray, direction: int) -> Alignments:
+def _links(best: np.ndarray, outputs: np.ndarray, direction: int) -> Alignments:
     """The links (source, target) of the best states of all outputs, which begin at ``outputs`` in each pair."""
     lengths = np.diff(outputs)
     linked = np.flatnonzero(best >= 0)

@@ -35,7 +35,6 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
 __all__ = [
     "DICE_EDGES",
-    "FAMILIES",
     "ORTHO_EDGES",
     "Facts",
     "Layout",
@@ -44,11 +43,6 @@ __all__ = [
     "couple_features",
     "log_bins",
 ]
-
-FAMILIES = (
-    "pair", "identity", "prefix", "ortho", "dice", "m1", "m1log", "classpair", "diag", "source", "jump", "bigram",
-    "nulljump", "cycle",
-)  # fmt: skip
 
 ORTHO_EDGES = np.arange(9, 31, 2) / 10
 DICE_EDGES = np.append([0.05], np.arange(1, 10) / 10)

@@ -14,7 +14,7 @@ import numpy as np
 
 from corpuscle.align.kernels import loglinear_links
 from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, SCORES, STATES, Shape, Text, workspace
-from corpuscle.align.loglinear_data import Ready, turned
+from corpuscle.align.loglinear_data import Encoded, transposition
 from corpuscle.compiled import frozen
 from corpuscle.engine.optim.online import reader_of
 from corpuscle.scale import Workers, chunks_of
@@ -32,10 +32,10 @@ def _chunks(text: Text) -> list[tuple[int, int]]:
     return list(pairwise(chunks_of(np.diff(text.starts[CELLS]), _CELLS_A_CALL).tolist()))
 
 
-def _link_probabilities(ready: Ready, shape: Shape, weights: np.ndarray) -> np.ndarray:
+def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> np.ndarray:
     """How probable every link is, float32 (n_cells,), within the neighbourhood, by one direction alone."""
-    hood = ready.hood
-    text = ready.text._replace(guide=_NOTHING, null_guide=_NOTHING)
+    hood = encoded.hood
+    text = encoded.text._replace(guide=_NOTHING, null_guide=_NOTHING)
     work = workspace(text, hood, shape)
     loglinear_links.couple_scores(hood, frozen(weights, np.float64), work.couples[SCORES])
     cells, outputs = text.starts[CELLS], text.starts[OUTPUTS]
@@ -53,11 +53,11 @@ def _seen_from(text: Text, links: np.ndarray) -> np.ndarray:
     result = np.empty_like(links)
     for first, last in _chunks(text):
         part = slice(text.starts[CELLS, first], text.starts[CELLS, last])
-        result[part] = links[part][turned(text.starts[:, first : last + 1] - text.starts[:, first : first + 1])]
+        result[part] = links[part][transposition(text.starts[:, first : last + 1] - text.starts[:, first : first + 1])]
     return result
 
 
-def _idle(text: Text, links: np.ndarray) -> np.ndarray:
+def _unlinked(text: Text, links: np.ndarray) -> np.ndarray:
     """The probability that nothing comes from each state, float32 (n_states,), outputs being independent."""
     outputs = np.repeat(np.diff(text.starts[OUTPUTS]), np.diff(text.starts[STATES]))
     begins = np.cumsum(outputs) - outputs
@@ -65,14 +65,14 @@ def _idle(text: Text, links: np.ndarray) -> np.ndarray:
     return np.exp(np.add.reduceat(np.log(rest), begins))
 
 
-def guided(ready: list[Ready], shapes: list[Shape], weights: list[np.ndarray], pool: Workers) -> list[Ready]:
+def guided(encoded: list[Encoded], shapes: list[Shape], weights: list[np.ndarray], pool: Workers) -> list[Encoded]:
     """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
-    links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(ready[d], shapes[d], weights[d])))
+    links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(encoded[d], shapes[d], weights[d])))
     result = []
-    for d, one in enumerate(ready):
+    for d, one in enumerate(encoded):
         other = _seen_from(one.text, links[1 - d])
-        idle = _idle(ready[1 - d].text, links[1 - d])
+        unlinked = _unlinked(encoded[1 - d].text, links[1 - d])
         guide = frozen(np.log(np.maximum(other, _SMALLEST)), np.float32)
-        null_guide = frozen(np.log(np.maximum(idle, _SMALLEST_NULL)), np.float32)
+        null_guide = frozen(np.log(np.maximum(unlinked, _SMALLEST_NULL)), np.float32)
         result.append(one._replace(text=one.text._replace(guide=guide, null_guide=null_guide)))
     return result

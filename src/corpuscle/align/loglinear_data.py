@@ -7,28 +7,47 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, couple_features, log_bins, same_types
+from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, by_role, couple_features, log_bins, same_types
 from corpuscle.align.features_user import UserFeatures
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
 from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, STATES, Hood, Text
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
+from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["Ready", "bigrams_of", "make_ready", "rising", "turned", "words_of_pairs"]
+__all__ = [
+    "DirectionFeatures",
+    "Encoded",
+    "bigrams_of",
+    "encode",
+    "sorted_couples",
+    "transposition",
+    "words_of_pairs",
+]
 
 _CELLS_A_CALL = 2_000_000
 
 
-class Ready(NamedTuple):
-    """One direction, ready for kernels."""
+class Encoded(NamedTuple):
+    """One direction of some sentence pairs as kernels want it: the text, and the features of its couples."""
 
     text: Text
     hood: Hood
 
 
-def rising(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
+class DirectionFeatures(NamedTuple):
+    """The features of one direction: their numbers, what the training text says about couples, the bigrams of states
+    that have a feature (in the model's ids), and features of the user's own."""
+
+    layout: Layout
+    facts: Facts
+    bigrams: Couples
+    user: UserFeatures
+
+
+def sorted_couples(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
     """A table of couples whose rows rise, and the order that makes it out of the given ones."""
     order = np.lexsort((columns, rows))
     row_starts = np.zeros(n_rows + 1, np.int64)
@@ -36,7 +55,7 @@ def rising(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples,
     return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order
 
 
-def turned(starts: np.ndarray) -> np.ndarray:
+def transposition(starts: np.ndarray) -> np.ndarray:
     """For each cell of a text with these ``starts``, state by state, its place output by output, int64 (n_cells,)."""
     m, n = np.diff(starts[STATES]), np.diff(starts[OUTPUTS])
     pair = np.repeat(np.arange(len(m)), m * n)
@@ -55,7 +74,7 @@ def bigrams_of(corpus: Corpus) -> Couples:
     pairs = pairs_of(corpus.tokens, corpus.sentence_starts, corpus.tokens, corpus.sentence_starts)
     found = couples_of(pairs, len(corpus.vocab), len(corpus.vocab))
     rows = np.repeat(np.arange(len(corpus.vocab)), np.diff(found.row_starts))
-    return rising(rows, found.columns, len(corpus.vocab))[0]
+    return sorted_couples(rows, found.columns, len(corpus.vocab))[0]
 
 
 def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndarray]:
@@ -98,22 +117,22 @@ def _with_user(
     return new_starts, numbers, np.concatenate([values, their_values])[order]
 
 
-def make_ready(
-    states: Corpus,
-    outputs: Corpus,
+def encode(
+    bitext: Bitext,
     sides: tuple[Side, Side],
+    direction: int,
     rows: np.ndarray,
     columns: np.ndarray,
-    layout: Layout,
-    facts: Facts,
-    bigrams: Couples,
-    user: UserFeatures,
-) -> Ready:
+    features: DirectionFeatures,
+) -> Encoded:
     """One direction of some sentence pairs, with a neighbourhood of state types ``rows`` and output types ``columns``.
 
-    ``sides`` are those of states and outputs; ``bigrams`` has the model's ids.
+    ``sides``: what the model knows about source and target types.
     """
-    table, order = rising(rows, columns, len(states.vocab) + 1)
+    layout, facts, bigrams, user = features
+    states, outputs = by_role((bitext.source, bitext.target), direction)
+    sides = by_role(sides, direction)
+    table, order = sorted_couples(rows, columns, len(states.vocab) + 1)
     rows, columns = rows[order], columns[order]
     pairs = pairs_of(states.tokens, states.sentence_starts, outputs.tokens, outputs.sentence_starts)
     _locate(pairs, table)
@@ -124,10 +143,10 @@ def make_ready(
     copies = np.full(len(states.vocab) + 1, -1, np.int32)
     if "cycle" in layout.families:
         copies = _copies(*sides, rows, columns)
-    features = couple_features(layout, facts, *sides, rows, columns)
+    found = couple_features(layout, facts, *sides, rows, columns)
     if layout.user:
         more = user.of(states.vocab, outputs.vocab, rows, columns, facts.swap, False)
-        features = _with_user(features, more, layout.start("user"))
+        found = _with_user(found, more, layout.start("user"))
     known = sides[0].known[states.tokens].astype(np.int32)
     bigram_cells, bigram_starts = np.zeros(0, np.int32), np.zeros_like(pairs.cell_starts)
     if "bigram" in layout.families:
@@ -150,6 +169,6 @@ def make_ready(
     )
     hood = Hood(
         table.row_starts, frozen(null_cells, np.int32), frozen(copies, np.int32),
-        frozen(features[0], np.int64), frozen(features[1], np.int32), frozen(features[2], np.float64),
+        frozen(found[0], np.int64), frozen(found[1], np.int32), frozen(found[2], np.float64),
     )  # fmt: skip
-    return Ready(text, hood)
+    return Encoded(text, hood)

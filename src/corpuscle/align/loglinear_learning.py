@@ -1,166 +1,201 @@
-"""The loop that learns the log-linear model: both directions side by side, slice by slice, pass by pass.
+"""What learns the log-linear model: both directions side by side, slice by slice, pass by pass.
 
 Slices depend on the text alone, and each direction is learned by one thread at a time: the same bytes on any number of
-workers. Between slices the state of both learners can be kept and taken up again.
+workers. Between slices the state of both directions can be kept and taken up again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle.align.kernels import loglinear_batches as batches
 from corpuscle.align.kernels.loglinear import OUTPUTS, STATES, Shape, Work, workspace
 from corpuscle.align.loglinear_agreement import guided
-from corpuscle.align.loglinear_data import Ready
+from corpuscle.align.loglinear_data import Encoded
+from corpuscle.align.settings import LogLinearSettings
 from corpuscle.engine.optim import online
 from corpuscle.errors import SettingError
-from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Kind
+from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.scale import Workers, chunks_of
 
-__all__ = ["PARTIAL", "Plan", "climb"]
+__all__ = ["PARTIAL", "Passes"]
 
 _WORK_A_CALL = 100_000_000
 """About how many multiplications one call of a kernel makes."""
 
-PARTIAL = Kind(
-    "align.loglinear.partial",
-    1,
+_SIDES = ("forward", "backward")
+
+PARTIAL = learning.partial(
+    "align.loglinear",
     {
-        f"{name}/{direction}": Array("float64", (f"{direction}_features",), finite=True)
-        for name in ("weights", "paid")
-        for direction in ("forward", "backward")
+        f"{name}/{side}": Array("float64", (f"{side}_features",), finite=True, optional=name == "before")
+        for name in ("weights", "paid", "before")
+        for side in _SIDES
     }
     | {
         "squares/forward": Array("float64", ("forward_squares",), low=0, finite=True),
         "squares/backward": Array("float64", ("backward_squares",), low=0, finite=True),
-        "before/forward": Array("float64", ("forward_features",), finite=True, optional=True),
-        "before/backward": Array("float64", ("backward_features",), finite=True, optional=True),
         "owed": Array("float64", (2,), low=0, finite=True),
         "so_far": Array("float64", (2,), finite=True),
-        "history": Array("float64", ("iterations", 2), finite=True),
     },
 )
-"""The state of an unfinished run."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to learn: passes over the text, sentence pairs in a batch, rate of the first step, its decay in a pass, the
-    penalty, whether rates adapt to each feature, whether the directions agree, and the seed of the order."""
-
-    iterations: int
-    batch: int
-    rate: float
-    decay: float
-    beta: float
-    adaptive: bool
-    agreement: bool
-    seed: int
+"""The kind of file that keeps unfinished work."""
 
 
 @dataclass
 class _Direction:
-    ready: Ready
+    """One direction of the text, and what learns its weights. ``encoded`` is guided by the other direction where they
+    agree, ``alone`` is not."""
+
+    alone: Encoded
     shape: Shape
     learner: online.Online
-    work: Work
+
+    def __post_init__(self) -> None:
+        self.encoded = self.alone
+        self.work: Work = workspace(*self.alone, self.shape)
 
     @property
     def cost(self) -> np.ndarray:
         """About how much work each sentence pair is, int64 (n_pairs,)."""
-        text, hood = self.ready.text, self.ready.hood
+        text, hood = self.alone
         sizes = np.concatenate([[0], np.cumsum(np.diff(hood.row_starts)[text.states])])
         m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
         return 8 * (m + 1) ** 2 * (n + 10) + 10 * np.diff(sizes[text.starts[STATES]])
 
+    def learn(self, job: _Job) -> float:
+        """Learn from some sentence pairs; their log-likelihood before that. Without rates nothing is learned."""
+        sums, share = np.zeros(2), float(len(job.rates) > 0)
+        batches.learn(
+            *self.encoded, self.shape, self.learner, self.work, *job, share, share, sums,
+        )  # fmt: skip
+        return float(sums[0] - sums[1])
 
-def _order(n: int, seed: int, iteration: int) -> np.ndarray:
-    """The order of the sentence pairs in one pass over them."""
-    order = np.arange(n)
-    shuffle(Random(seed, "align.loglinear", iteration).array(), order)
-    return order
+
+class _Job(NamedTuple):
+    """Sentence pairs first..last-1 of an order, in batches, with the rate of each batch and the penalty."""
+
+    order: np.ndarray
+    first: int
+    last: int
+    batch: int
+    rates: np.ndarray
+    penalty: float
 
 
-def climb(
-    ready: list[Ready],
-    shapes: list[Shape],
-    start: list[np.ndarray],
-    plan: Plan,
-    checkpoint: Checkpoint,
-    pool: Workers,
-    bar: Any,
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Learn the weights of both directions, and say how the log-likelihood a token went in every pass.
+class Passes:
+    """A learner (see ``corpuscle.learning``) whose sweeps are passes over the text and whose steps are slices of it.
 
-    ``start`` are the weights to begin with. In the history, float64 (iterations + 1, 2), each pass has the mean of what
-    its batches had before they were learned from, in agreement with what the other direction thought of their links;
-    the last row is the log-likelihood of the final weights.
+    A row of its history has, for each direction, the mean log-likelihood a token that the batches of the pass had
+    before they were learned from, in agreement with what the other direction thought of their links. ``weights``:
+    those of both directions, at first those to begin with.
     """
-    arrays = {} if checkpoint.state is None else checkpoint.state.arrays
-    sizes = [len(each) for each in start]
-    nothing = [np.zeros(n) for n in sizes]
-    squares = [np.zeros(n * plan.adaptive) for n in sizes]
-    state = {
-        name: [np.array(arrays.get(f"{name}/{side}", each)) for side, each in zip(_NAMES, first, strict=True)]
-        for name, first in (("weights", start), ("paid", nothing), ("squares", squares))
-    }
-    if any([len(each) for each in state[name]] != sizes for name in ("weights", "paid")):
-        raise SettingError("the unfinished run does not fit this text")
-    owed = arrays.get("owed", np.zeros(2)).tolist()
-    learners = [online.learner_of(*each) for each in zip(*state.values(), owed, strict=True)]
-    directions = [
-        _Direction(each, shape, learner, workspace(*each, shape))
-        for each, shape, learner in zip(ready, shapes, learners, strict=True)
-    ]
-    history = [tuple(row) for row in arrays.get("history", np.zeros((0, 2))).tolist()]
-    so_far = np.array(arrays.get("so_far", np.zeros(2)))
-    n = ready[0].text.starts.shape[1] - 1
-    tokens = np.array([each.text.starts[OUTPUTS, -1] for each in ready], np.float64)
-    cost = directions[0].cost + directions[1].cost
-    per_pass = -(-n // plan.batch)
-    before: list[np.ndarray] = []
-    for iteration in range(checkpoint.iteration, plan.iterations):
-        order = _order(n, plan.seed, iteration)
-        if plan.agreement:
-            if iteration == checkpoint.iteration and checkpoint.position > 0:
-                before = [np.array(arrays.get(f"before/{side}", [])) for side in _NAMES]
-                if [len(each) for each in before] != sizes:
-                    raise SettingError("the unfinished run does not fit this text")
-            else:
-                before = [_settled(one.learner) for one in directions]
-            for one, both in zip(directions, guided(ready, shapes, before, pool), strict=True):
-                one.ready = both
-        rates = plan.rate * plan.decay ** ((iteration * per_pass + np.arange(per_pass)) * plan.batch / n)
-        slices = _slices(cost[order], plan.batch)
-        begin = checkpoint.position if iteration == checkpoint.iteration else 0
-        for number in range(begin, len(slices)):
-            first, last = slices[number]
-            step = partial(_learn, order, first, last, plan.batch, rates, plan.beta / n)
-            so_far += list(pool.scatter(directions).map(step))
-            if not np.isfinite(so_far).all():
-                raise SettingError(f"the weights ran away; try a smaller rate than {plan.rate}")
-            bar.advance(last - first, note=f"{so_far[0] / tokens[0] * n / last:.3f}")
-            if number + 1 < len(slices):
-                checkpoint.after(iteration, partial(_state, directions, before, so_far, history), position=number + 1)
-        history.append(tuple(so_far / tokens))
-        so_far = np.zeros(2)
-        checkpoint.after(iteration + 1, partial(_state, directions, before, so_far, history))
-    for one, alone in zip(directions, ready, strict=True):
-        online.settle(one.learner)
-        one.learner.clock[0] = -1  # from now on it only reads
-        one.ready = alone
-    history.append(tuple(_likelihoods(directions, cost, plan.batch, pool) / tokens))
-    return state["weights"], np.array(history)
 
+    def __init__(
+        self,
+        encoded: list[Encoded],
+        shapes: list[Shape],
+        weights: list[np.ndarray],
+        settings: LogLinearSettings,
+        pool: Workers,
+    ):
+        self.settings, self.pool, self.encoded, self.shapes, self.weights = settings, pool, encoded, shapes, weights
+        self.n = encoded[0].text.starts.shape[1] - 1
+        self.tokens = np.array([each.text.starts[OUTPUTS, -1] for each in encoded], np.float64)
+        self.so_far = np.zeros(2)
+        self._before: list[np.ndarray] = []
+        self._pass = -1
+        self._begin({})
+        self.cost = self.directions[0].cost + self.directions[1].cost
 
-_NAMES = ("forward", "backward")
+    def _begin(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Both directions at the start, or as they were kept."""
+        owed, self.directions = arrays.get("owed", np.zeros(2)), []
+        for d, (side, each) in enumerate(zip(_SIDES, self.encoded, strict=True)):
+            size = len(self.weights[d])
+            first = {"weights": self.weights[d], "paid": np.zeros(size)}
+            first["squares"] = np.zeros(size * self.settings.adaptive)
+            state = {name: np.array(arrays.get(f"{name}/{side}", array)) for name, array in first.items()}
+            if any(len(state[name]) != len(array) for name, array in first.items()):
+                raise ValueError("it does not fit the text")
+            self.weights[d] = state["weights"]
+            learner = online.learner_of(state["weights"], state["paid"], state["squares"], float(owed[d]))
+            self.directions.append(_Direction(each, self.shapes[d], learner))
+
+    def steps(self, sweep: int) -> int:
+        """How many slices the text has, in the order of this pass."""
+        self._enter(sweep)
+        return len(self._slices)
+
+    def _enter(self, sweep: int) -> None:
+        """Prepare a pass: the order of its sentence pairs."""
+        if sweep != self._pass:
+            self._pass, self._order = sweep, np.arange(self.n)
+            shuffle(Random(self.settings.seed, "align.loglinear", sweep).array(), self._order)
+            self._slices = _slices(self.cost[self._order], self.settings.batch)
+
+    def step(self, sweep: int, number: int) -> None:
+        """Learn from a slice."""
+        settings, n = self.settings, self.n
+        self._enter(sweep)
+        if number == 0 and settings.agreement:
+            self._before = [_settled(one.learner) for one in self.directions]
+            self._guide()
+        per_pass = -(-n // settings.batch)
+        progress = (sweep * per_pass + np.arange(per_pass)) * settings.batch / n
+        rates = settings.rate * settings.decay**progress
+        job = _Job(self._order, *self._slices[number], settings.batch, rates, settings.beta / n)
+        self.so_far += list(self.pool.scatter(self.directions).map(_Direction.learn, job))
+        if not np.isfinite(self.so_far).all():
+            raise SettingError(f"the weights ran away; try a smaller rate than {settings.rate}")
+
+    def _guide(self) -> None:
+        """Let each direction know what the other one thought before the pass."""
+        for one, both in zip(self.directions, guided(self.encoded, self.shapes, self._before, self.pool), strict=True):
+            one.encoded = both
+
+    def finish(self, sweep: int) -> np.ndarray:
+        """End a pass: its row of the history."""
+        row, self.so_far = self.so_far / self.tokens, np.zeros(2)
+        return row
+
+    def likelihood(self) -> np.ndarray:
+        """The log-likelihood a token of the final weights, float64 (2,); nothing is learned any more."""
+        for one in self.directions:
+            online.settle(one.learner)
+            one.learner.clock[0] = -1  # from now on it only reads
+            one.encoded = one.alone
+        total, batch = np.zeros(2), self.settings.batch
+        for first, last in _slices(self.cost, batch):
+            job = _Job(np.arange(self.n), first, last, batch, np.zeros(0), 0.0)
+            total += list(self.pool.scatter(self.directions).map(_Direction.learn, job))
+        return total / self.tokens
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What both directions have learned, and what they thought before the pass."""
+        state = {f"before/{side}": each for side, each in zip(_SIDES, self._before, strict=False)}
+        for side, one in zip(_SIDES, self.directions, strict=True):
+            weights, paid, squares = one.learner.weights, one.learner.paid, one.learner.squares
+            state |= {f"weights/{side}": weights, f"paid/{side}": paid, f"squares/{side}": squares}
+        state["owed"] = np.array([float(one.learner.owed[0]) for one in self.directions])
+        return state | {"so_far": self.so_far}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Take back what ``state`` gave."""
+        self._begin(arrays)
+        self.so_far = np.array(arrays["so_far"])
+        if number > 0 and self.settings.agreement:
+            self._before = [np.array(arrays[f"before/{side}"]) for side in _SIDES]
+            if [len(each) for each in self._before] != [len(each) for each in self.weights]:
+                raise ValueError("it does not fit the text")
+            self._guide()
 
 
 def _settled(learner: online.Online) -> np.ndarray:
@@ -174,37 +209,3 @@ def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
     starts = np.arange(0, len(cost), batch)
     bounds = chunks_of(np.add.reduceat(cost, starts), _WORK_A_CALL)
     return list(pairwise([*starts[bounds[:-1]].tolist(), len(cost)]))
-
-
-def _learn(
-    order: np.ndarray, first: int, last: int, batch: int, rates: np.ndarray, penalty: float, one: _Direction
-) -> float:
-    """Learn from some sentence pairs; their log-likelihood before that. Without rates nothing is learned."""
-    sums, share = np.zeros(2), float(len(rates) > 0)
-    batches.learn(
-        *one.ready, one.shape, one.learner, one.work, order, first, last, batch, rates, penalty, share, share, sums
-    )
-    return float(sums[0] - sums[1])
-
-
-def _likelihoods(directions: list[_Direction], cost: np.ndarray, batch: int, pool: Workers) -> np.ndarray:
-    """The log-likelihood of all sentence pairs, both directions."""
-    order, none = np.arange(len(cost)), np.zeros(0)
-
-    def of(one: _Direction) -> float:
-        return sum(_learn(order, first, last, batch, none, 0.0, one) for first, last in _slices(cost, batch))
-
-    return np.array(list(pool.scatter(directions).map(of)))
-
-
-def _state(
-    directions: list[_Direction], before: list[np.ndarray], so_far: np.ndarray, history: list[tuple[float, ...]]
-) -> dict[str, np.ndarray]:
-    state: dict[str, np.ndarray] = {f"before/{name}": each for name, each in zip(_NAMES, before, strict=False)}
-    for name, one in zip(_NAMES, directions, strict=True):
-        learner = one.learner
-        state |= {f"weights/{name}": learner.weights, f"paid/{name}": learner.paid, f"squares/{name}": learner.squares}
-    state["owed"] = np.array([float(one.learner.owed[0]) for one in directions])
-    state["so_far"] = so_far
-    state["history"] = np.array(history, np.float64).reshape(-1, 2)
-    return state

@@ -7,22 +7,24 @@ to know; the hidden Markov model and the log-linear model are chains, and have t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.align.base import MAX_JUMP, Aligner
-from corpuscle.align.expectation import widened
 from corpuscle.align.kernels.cooccurrence import Pairs
 from corpuscle.align.kernels.loglinear import LONGEST
-from corpuscle.align.loglinear import LogLinear
-from corpuscle.align.models import HMM, Diagonal, Model1
+from corpuscle.align.pieces import part_of
+from corpuscle.align.positions import MAX_JUMP, Jumps, sides_of, widened
+from corpuscle.align.tables import Posteriors, Tables
 from corpuscle.engine.dp.chains import k_best
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix
 from corpuscle.text.bitext import Bitext
 
-__all__ = ["Ranked", "n_best", "n_best_matrix"]
+if TYPE_CHECKING:
+    from corpuscle.align.base import Aligner
+
+__all__ = ["Ranked", "independent_best", "jump_best", "n_best", "n_best_matrix", "single_pairs", "warn_of_long_pairs"]
 
 
 class Ranked(NamedTuple):
@@ -30,6 +32,13 @@ class Ranked(NamedTuple):
 
     links: np.ndarray
     probability: float
+
+
+def warn_of_long_pairs(bitext: Bitext) -> None:
+    """Say which sentence pairs are too long for a table of all steps."""
+    long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
+    if long:
+        warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
 
 
 def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[list[Ranked]]:
@@ -40,28 +49,14 @@ def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[l
     """
     if not 1 <= k <= 10_000:
         raise SettingError(f"the number of best alignments is between 1 and 10000, not {k}")
-    if type(model) not in (Model1, Diagonal, HMM, LogLinear):  # what builds on them is no chain
-        raise SettingError(f"the method {model.method} has no list of best alignments, only their links' probabilities")
-    long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
-    if long and not isinstance(model, LogLinear):  # which says it itself
-        warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
-
-    def of_piece(pairs: Any) -> list[list[Ranked]]:
-        last = len(pairs.source_starts) - 1
-        outputs = pairs.source_starts if direction else pairs.target_starts
-        found = []
-        if isinstance(model, LogLinear):
-            paths, scores = model.k_best(pairs, 0, last, direction, k)
-            for pair in range(last):
-                own = paths[:, outputs[pair] : outputs[pair + 1]]
-                found.append(_ranked(own, scores[:, pair], direction))
-            return found
-        for pair in range(last):
-            found.append(_ranked(*_chain_best(model, pairs, pair, direction, k), direction))
-        return found
-
-    for piece in model._map(bitext, of_piece):
+    if not model.limited:  # else it says so itself
+        warn_of_long_pairs(bitext)
+    for piece in model.map(bitext, _ranked_pairs, direction, k):
         yield from piece
+
+
+def _ranked_pairs(model: Aligner, pairs: Any, direction: int, k: int) -> list[list[Ranked]]:
+    return [_ranked(paths, scores, direction) for paths, scores in model.best_paths(pairs, direction, k)]
 
 
 def _ranked(paths: np.ndarray, scores: np.ndarray, direction: int) -> list[Ranked]:
@@ -77,45 +72,68 @@ def _ranked(paths: np.ndarray, scores: np.ndarray, direction: int) -> list[Ranke
     return result
 
 
-def _chain_best(model: Aligner, pairs: Pairs, pair: int, direction: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (k, n) from 0, -1 for the null word, and log-probabilities (k,) of one sentence pair."""
-    m, n = (int(each[pair + 1] - each[pair]) for each in (pairs.source_starts, pairs.target_starts))
-    m, n = (n, m) if direction else (m, n)
+def single_pairs(pairs: Pairs, direction: int) -> Iterator[tuple[Pairs, int, int]]:
+    """Every sentence pair by itself, with the number of its states and of its outputs."""
+    outputs, states = (np.diff(starts).tolist() for starts in sides_of(pairs, direction))
+    for pair, (n, m) in enumerate(zip(outputs, states, strict=True)):
+        yield part_of(pairs, pair, pair + 1), m, n
+
+
+def _by_output(cells: np.ndarray, m: int, n: int, direction: int) -> np.ndarray:
+    """Values of the cells of a sentence pair, (n_outputs, n_states)."""
+    return cells.reshape(n, m) if direction else cells.reshape(m, n).T
+
+
+def independent_best(found: Posteriors, m: int, n: int, direction: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The best alignments of one sentence pair whose outputs choose their states by themselves: states (k, n) from 0,
+    -1 for the null word, and log-probabilities (k,)."""
     if min(m, n) == 0 or max(m, n) > LONGEST:
-        return np.full((1, n), -1, np.int32), np.zeros(1)
-    found = model.posteriors(pairs, pair, pair + 1, direction, model.tables_[direction])
+        return _no_links(n)
+    emission = np.column_stack([found.nulls, _by_output(found.links, m, n, direction)]).astype(np.float64)
+    none = np.zeros(m + 1)
     with np.errstate(divide="ignore"):
-        chain: Any
-        if isinstance(model, HMM):
-            chain, places = _jump_chain(model, pairs, pair, direction, m, n)
-            total = found.likelihood
-        else:
-            links = found.links.reshape(n, m) if direction else found.links.reshape(m, n).T
-            emission = np.column_stack([found.nulls, links]).astype(np.float64)
-            none = np.zeros(m + 1)
-            chain = none, np.log(emission / emission.sum(axis=1, keepdims=True)), np.zeros((m + 1, m + 1)), none
-            places, total = np.arange(-1, m), 0.0
-    paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
-    first, emission, steps, last = chain
-    k_best(n, len(places), first, emission, steps, last, k, paths, scores)
-    return places[paths].astype(np.int32), scores - total
+        logs = np.log(emission / emission.sum(axis=1, keepdims=True))
+    return _chain_best(none, logs, np.zeros((m + 1, m + 1)), none, np.arange(-1, m), k)
 
 
-def _jump_chain(model: HMM, pairs: Pairs, pair: int, direction: int, m: int, n: int) -> Any:
-    """The hidden Markov model of a sentence pair: null copies of the positions 0..m, then the positions 1..m."""
-    tables = model.tables_[direction]
-    cells = pairs.cells[pairs.cell_starts[pair] : pairs.cell_starts[pair + 1]]
-    cells = cells.reshape(n, m) if direction else cells.reshape(m, n).T
-    tokens, starts = (pairs.source, pairs.source_starts) if direction else (pairs.target, pairs.target_starts)
-    null = tables.null[tokens[starts[pair] : starts[pair + 1]]]
-    emission = np.hstack([np.repeat(null[:, None], m + 1, axis=1), tables.couples[cells]]).astype(np.float64)
+def jump_best(
+    pairs: Pairs, m: int, n: int, direction: int, tables: Tables, law: Jumps, likelihood: float, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best alignments of one sentence pair under the hidden Markov model, as ``independent_best`` gives them.
+
+    States of the chain: null copies of the positions 0..m, then the positions 1..m.
+    """
+    if min(m, n) == 0 or max(m, n) > LONGEST:
+        return _no_links(n)
+    null = tables.null[pairs.source if direction else pairs.target]
+    from_words = _by_output(tables.couples[pairs.cells], m, n, direction)
+    emission = np.hstack([np.repeat(null[:, None], m + 1, axis=1), from_words]).astype(np.float64)
     width = max(m + 1, MAX_JUMP)
-    wide = widened(model.jumps_[direction], width)
+    wide = widened(law.counts[direction], width)
     counts = wide[width + np.arange(1, m + 1) - np.arange(m + 1)[:, None]]
-    law = (1 - model.p0) * ((1 - model.rho) * counts / counts.sum(axis=1, keepdims=True) + model.rho / m)
-    steps = np.hstack([model.p0 * np.eye(m + 1), law])
-    steps = np.log(np.vstack([steps, steps[1:]]))
-    return (steps[0], np.log(emission), steps, np.zeros(2 * m + 1)), np.append(np.full(m + 1, -1), np.arange(m))
+    jumps = (1 - law.p0) * ((1 - law.rho) * counts / counts.sum(axis=1, keepdims=True) + law.rho / m)
+    steps = np.hstack([law.p0 * np.eye(m + 1), jumps])
+    with np.errstate(divide="ignore"):
+        steps = np.log(np.vstack([steps, steps[1:]]))
+        logs = np.log(emission)
+    places = np.append(np.full(m + 1, -1), np.arange(m))
+    paths, scores = _chain_best(steps[0], logs, steps, np.zeros(2 * m + 1), places, k)
+    return paths, scores - likelihood
+
+
+def _no_links(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The only alignment of a pair that has no links."""
+    return np.full((1, n), -1, np.int32), np.zeros(1)
+
+
+def _chain_best(
+    first: np.ndarray, emission: np.ndarray, steps: np.ndarray, last: np.ndarray, places: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best paths of a chain, as the ``places`` of its states, and their scores."""
+    n = len(emission)
+    paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
+    k_best(n, len(places), first, emission, steps, last, k, paths, scores)
+    return places[paths].astype(np.int32), scores
 
 
 def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatrix:

@@ -10,31 +10,38 @@ Every word of the training text stays reachable: where nothing may generate it, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.align.base import MAX_JUMP, Tables, tables_from
-from corpuscle.align.expectation import Counts, Setting, chunks, iterate
+from corpuscle.align.expectation import Expectation
 from corpuscle.align.features import DICE_EDGES, SMALLEST_M1
 from corpuscle.align.kernels import neighbourhoods
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
-from corpuscle.align.kernels.translation import UNIFORM
+from corpuscle.align.pieces import CELLS_A_PIECE, Counts, StoredPairs
+from corpuscle.align.positions import Uniform
+from corpuscle.align.settings import NEIGHBOURHOODS
+from corpuscle.align.tables import Estimation, Tables, tables_from
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
+from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["CUT", "NEIGHBOURHOODS", "Neighbourhood", "allowed_links"]
 
-NEIGHBOURHOODS = ("eb-model1", "model1", "cooc", "full")
 CUT = 1e-4
 """A translation has at least this share of the probability of the best one."""
 ALPHA = 0.01
 ITERATIONS = {"model1": 5}
 _BAYES_ITERATIONS = 8
 _MOST_COUPLES = 20_000_000
+
+
+def _chunks(pairs: Pairs) -> list[tuple[int, int]]:
+    """Where sentence pairs are cut for calls of kernels: consecutive (first, last)."""
+    return list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_PIECE).tolist()))
 
 
 def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
@@ -47,7 +54,7 @@ def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
     row_starts = np.zeros(source_types + 1, np.int64)
     row_starts[sources + 1] = len(targets)
     couples = Couples(frozen(np.cumsum(row_starts), np.int64), frozen(np.tile(targets, len(sources)), np.int32))
-    for first, last in chunks(pairs):
+    for first, last in _chunks(pairs):
         locate(pairs, couples, first, last)
     return couples
 
@@ -69,16 +76,16 @@ class Neighbourhood:
     dice: np.ndarray
 
     @classmethod
-    def learn(cls, bitext: Bitext, name: str, pool: Any, cut: float = CUT) -> Neighbourhood:
+    def learn(cls, bitext: Bitext, name: str, pool: Workers, cut: float = CUT) -> Neighbourhood:
         """The neighbourhood of all words of a bitext."""
         source, target = bitext.source, bitext.target
         sizes = len(source.vocab), len(target.vocab)
         pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
         couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
         rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
-        bayes = name != "model1"
-        counts = _model1(pairs, couples, sizes, bayes, ITERATIONS.get(name, _BAYES_ITERATIONS), pool)
-        tables = [tables_from(couples, counts.couples[d], counts.nulls[d], d, ALPHA, bayes) for d in (0, 1)]
+        stored, estimation = StoredPairs(pairs, couples, (sizes[1], sizes[0])), Estimation(ALPHA, name != "model1")
+        counts = _model1(stored, estimation, ITERATIONS.get(name, _BAYES_ITERATIONS), pool)
+        tables = [tables_from(couples, counts.couples[d], counts.nulls[d], d, estimation) for d in (0, 1)]
         allowed = np.ones((2, len(rows)), bool)
         from_null = [np.bincount(side.tokens, minlength=len(side.vocab)) > 0 for side in (target, source)]
         if name in ("model1", "eb-model1"):
@@ -88,7 +95,7 @@ class Neighbourhood:
                 np.maximum.at(best, states, table)
                 allowed[d] = table >= np.float32(cut) * best[states]
                 from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
-                for first, last in chunks(pairs):
+                for first, last in _chunks(pairs):
                     neighbourhoods.reach(
                         pairs, d == 1, first, last, frozen(tables[d].couples, np.float32), from_null[d], allowed[d]
                     )
@@ -106,15 +113,13 @@ class Neighbourhood:
         return int(self.allowed[direction].sum() + self.from_null[direction].sum())
 
 
-def _model1(pairs: Pairs, couples: Couples, sizes: tuple[int, int], bayes: bool, iterations: int, pool: Any) -> Counts:
-    nothing = np.zeros((2, len(couples.columns)))
-    start = Counts(nothing, (np.zeros(sizes[1]), np.zeros(sizes[0])), np.ones(2), np.ones((2, 2 * MAX_JUMP + 1)))
-    counts = None
-    for _ in range(iterations):
-        setting = Setting(UNIFORM, 0.0, 0.0, ALPHA, bayes, False)
-        counts, _ = iterate(pairs, couples, counts, setting, False, None, pool, start)
-    assert counts is not None
-    return counts
+def _model1(text: StoredPairs, estimation: Estimation, iterations: int, pool: Workers) -> Counts:
+    """The counts of IBM Model 1."""
+    em = Expectation(text, estimation, pool, Uniform())
+    for iteration in range(iterations):
+        em.finish(iteration)
+    assert em.counts is not None
+    return em.counts
 
 
 def _sentences_with(tokens: np.ndarray, starts: np.ndarray, types: int) -> np.ndarray:
@@ -126,7 +131,7 @@ def _sentences_with(tokens: np.ndarray, starts: np.ndarray, types: int) -> np.nd
 def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> np.ndarray:
     """The bins of 2 c(x, t) / (c(x) + c(t)), counted in sentence pairs."""
     together, stamps = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int32)
-    for first, last in chunks(pairs):
+    for first, last in _chunks(pairs):
         neighbourhoods.meetings(pairs, first, last, stamps, together)
     alone = [
         _sentences_with(side.tokens, side.sentence_starts, len(side.vocab)) for side in (bitext.source, bitext.target)
@@ -136,7 +141,7 @@ def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> n
 
 
 def allowed_links(
-    gold: Alignments, bitext: Bitext, hood: Neighbourhood, training: Bitext, direction: int
+    gold: Alignments, bitext: Bitext, neighbourhood: Neighbourhood, training: Bitext, direction: int
 ) -> Alignments:
     """The gold links, sure or possible, that a neighbourhood allows: their AER is that of its oracle."""
     source = training.source.vocab.mapping_from(bitext.source.vocab)[bitext.source.tokens]
@@ -144,8 +149,8 @@ def allowed_links(
     left = source[bitext.source.sentence_starts[gold.pairs] + gold.links[:, 0]]
     right = target[bitext.target.sentence_starts[gold.pairs] + gold.links[:, 1]]
     width = np.int64(len(training.target.vocab))
-    chosen = hood.allowed[direction]
-    keys = np.sort(hood.rows[chosen] * width + hood.couples.columns[chosen])
+    chosen = neighbourhood.allowed[direction]
+    keys = np.sort(neighbourhood.rows[chosen] * width + neighbourhood.couples.columns[chosen])
     kept = np.isin(left * width + right, keys) & (left >= FIRST) & (right >= FIRST)
     starts = np.concatenate([[0], np.cumsum(np.bincount(gold.pairs[kept], minlength=len(gold)))])
     return Alignments(gold.links[kept], starts.astype(np.int64), gold.sure[kept])

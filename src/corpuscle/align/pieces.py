@@ -1,12 +1,15 @@
-"""The text that a learner walks through, piece by piece: cells are found when a piece is worked on, and forgotten.
+"""The text that a learner goes through, piece by piece: cells are found when a piece is worked on, and forgotten.
 
 A piece has some hundred thousand cells. Where the text is cut depends on nothing but its lengths. The first pieces
-are remembered after all, as many as do not take much memory: so small texts do not pay for what large ones save.
+are remembered after all, as many as do not take much memory: so small texts do not pay for what large ones save. A
+worker in another process gets its pieces with their cells.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,26 +20,134 @@ from corpuscle.scale import chunks_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["CELLS_A_PIECE", "Filled", "Text", "Walk"]
+__all__ = [
+    "CELLS_A_PIECE",
+    "Counts",
+    "Piece",
+    "Pieces",
+    "Singles",
+    "StoredPairs",
+    "Text",
+    "part_of",
+    "plain_pairs",
+    "read_only",
+]
 
 CELLS_A_PIECE = 200_000
 _REMEMBERED = 40
 """How many pieces keep their cells: 32 MB."""
 
+_NO_CELLS = np.empty(0, np.int32)
 
-class Filled:
-    """Pairs whose cells are kept.
 
-    - ``pieces``: how many there are; ``lengths``: int64 (n_pairs, 2), source and target;
+class Singles(NamedTuple):
+    """Singles, counted: ``counts`` float32 (2, n_singles), by direction (uint8 if they are links, not expectations);
+    ``totals`` two float64 arrays, their sums by the type that generates (source types in direction 0)."""
+
+    counts: np.ndarray
+    totals: tuple[np.ndarray, np.ndarray]
+
+
+class Counts(NamedTuple):
+    """Expected links of a text: ``couples`` float64 (2, n_couples), by direction, ``nulls`` two float64 arrays by
+    output type; ``singles`` where not all couples are shared."""
+
+    couples: np.ndarray
+    nulls: tuple[np.ndarray, np.ndarray]
+    singles: Singles | None = None
+
+
+def read_only(pairs: Pairs) -> Pairs:
+    """These pairs in arrays of the types that kernels are compiled for; their cells may be written."""
+    source, source_starts, target, target_starts, cell_starts, cells = pairs
+    tokens = frozen(source, np.int32), frozen(target, np.int32)
+    starts = [frozen(each, np.int64) for each in (source_starts, target_starts, cell_starts)]
+    return Pairs(tokens[0], starts[0], tokens[1], starts[1], starts[2], np.require(cells, np.int32, ["C", "W"]))
+
+
+def plain_pairs(bitext: Bitext) -> Pairs:
+    """Sentence pairs without their cells."""
+    source, target = bitext.source, bitext.target
+    starts = source.sentence_starts, target.sentence_starts, starts_of(source.lengths * target.lengths)
+    return read_only(Pairs(source.tokens, starts[0], target.tokens, starts[1], starts[2], _NO_CELLS))
+
+
+def part_of(pairs: Pairs, first: int, last: int) -> Pairs:
+    """Sentence pairs first..last-1, with their cells."""
+    cut = []
+    for values, starts in ((0, 1), (2, 3), (5, 4)):
+        begin, end = pairs[starts][first], pairs[starts][last]
+        cut += [pairs[values][begin:end], frozen(pairs[starts][first : last + 1] - begin, np.int64)]
+    source, source_starts, target, target_starts, cells, cell_starts = cut
+    return Pairs(source, source_starts, target, target_starts, cell_starts, cells)
+
+
+class Pieces(Protocol):
+    """Sentence pairs in pieces.
+
+    - ``couples``: those that have a place in a table; ``count``: the number of pieces;
+    - ``lengths``: int64 (n_pairs, 2), source and target; ``sizes``: the number of types of the outputs of direction 0
+      and 1 (so of the states of direction 1 and 0);
     - ``supports``: how many singles have each source type, and each target type, float64; None: there are no singles.
     """
 
+    couples: Couples
+    count: int
+    sizes: tuple[int, int]
+    supports: tuple[np.ndarray, np.ndarray] | None
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Source and target lengths."""
+        ...
+
+    def piece(self, number: int) -> Pairs:
+        """A piece with its cells; they are not to be changed."""
+        ...
+
+    def no_counts(self) -> Counts:
+        """Zero links."""
+        ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece for a worker: its cells are found there, or, if the worker is another process, before it gets them."""
+
+    text: Pieces
+    number: int
+
+    def pairs(self) -> Pairs:
+        """The sentence pairs with their cells."""
+        return self.text.piece(self.number)
+
+    def __reduce__(self) -> Any:
+        return _Sent, (*self.pairs(),)
+
+
+class _Sent:
+    """A piece in another process."""
+
+    def __init__(self, *arrays: np.ndarray):
+        self._pairs = read_only(Pairs(*arrays))
+
+    def pairs(self) -> Pairs:
+        """The sentence pairs with their cells."""
+        return self._pairs
+
+    def __reduce__(self) -> Any:
+        return _Sent, (*self._pairs,)
+
+
+class StoredPairs:
+    """Pairs whose cells are kept, all of whose couples have a place in a table."""
+
     supports: tuple[np.ndarray, np.ndarray] | None = None
 
-    def __init__(self, pairs: Pairs):
-        self.pairs = pairs
+    def __init__(self, pairs: Pairs, couples: Couples, sizes: tuple[int, int]):
+        self.pairs, self.couples, self.sizes = pairs, couples, sizes
         self.bounds = list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_PIECE).tolist()))
-        self.pieces = len(self.bounds)
+        self.count = len(self.bounds)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -45,32 +156,31 @@ class Filled:
 
     def piece(self, number: int) -> Pairs:
         """A piece with its cells."""
-        first, last = self.bounds[number]
-        source, source_starts, target, target_starts, cell_starts, cells = self.pairs
-        own = slice(first, last + 1)
-        begin, end = cell_starts[first], cell_starts[last]
-        starts = frozen(cell_starts[own] - begin, np.int64)
-        return Pairs(source, source_starts[own], target, target_starts[own], starts, cells[begin:end])
+        return part_of(self.pairs, *self.bounds[number])
+
+    def no_counts(self) -> Counts:
+        """Zero links."""
+        return Counts(np.zeros((2, len(self.couples.columns))), (np.zeros(self.sizes[0]), np.zeros(self.sizes[1])))
 
 
 class Text:
-    """A bitext, of which the ``chosen`` pairs are walked through, with what ``Filled`` has, and
+    """A bitext, of which the ``chosen`` pairs are gone through, with what ``Pieces`` has, and
 
-    - ``sizes``: the number of types of the outputs of direction 0 and 1 (so of the states of direction 1 and 0);
     - ``sharing``: the shared couples; those of ``known`` are among them;
     - ``longest``: the length of the longest chosen sentence;
-    - ``first_singles``: int64 (pieces + 1,), the number of the first single of each piece;
-    - ``first_outputs``: two int64 (pieces + 1,), the first output of each piece, by direction.
+    - ``first_singles``: int64 (count + 1,), the number of the first single of each piece;
+    - ``first_outputs``: two int64 (count + 1,), the first output of each piece, by direction.
     """
 
     def __init__(self, bitext: Bitext, chosen: np.ndarray, known: Couples | None = None):
         source, target = bitext.source, bitext.target
         self.bitext, self.chosen, self.sizes = bitext, chosen, (len(target.vocab), len(source.vocab))
         bounds = chunks_of(source.lengths * target.lengths * chosen, CELLS_A_PIECE)
-        self.bounds, self.pieces = bounds.tolist(), len(bounds) - 1
-        pairs = self._pairs(bitext)
-        self.sharing, singles, lone = engine.share(pairs, chosen, len(source.vocab), len(target.vocab), known)
-        self.supports: tuple[np.ndarray, np.ndarray] | None = lone[0].astype(np.float64), lone[1].astype(np.float64)
+        self.bounds, self.count = bounds.tolist(), len(bounds) - 1
+        pairs = plain_pairs(bitext)
+        self.sharing, singles, alone = engine.share(pairs, chosen, len(source.vocab), len(target.vocab), known)
+        self.couples = self.sharing.couples
+        self.supports: tuple[np.ndarray, np.ndarray] | None = alone[0].astype(np.float64), alone[1].astype(np.float64)
         self.first_singles, *firsts = (
             starts_of(np.add.reduceat(np.where(chosen, counts, 0), bounds[:-1]))
             for counts in (singles, target.lengths, source.lengths)
@@ -81,6 +191,9 @@ class Text:
         self.longest = int(self.lengths.max(initial=0))
         self._remembered: dict[int, Pairs] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_remembered": {}}
+
     @property
     def lengths(self) -> np.ndarray:
         """Source and target lengths of the chosen pairs."""
@@ -89,25 +202,20 @@ class Text:
     @property
     def n_shared(self) -> int:
         """How many couples are shared."""
-        return len(self.sharing.couples.columns)
+        return len(self.couples.columns)
 
-    @staticmethod
-    def _pairs(bitext: Bitext) -> Pairs:
-        sides = bitext.source, bitext.target
-        tokens = [frozen(side.tokens, np.int32) for side in sides]
-        starts = [frozen(side.sentence_starts, np.int64) for side in sides]
-        nothing = np.empty(0, np.int32)
-        return Pairs(tokens[0], starts[0], tokens[1], starts[1], frozen(starts_of([]), np.int64), nothing)
+    def no_counts(self) -> Counts:
+        """Zero links."""
+        singles = Singles(
+            np.zeros((2, int(self.first_singles[-1])), np.float32), (np.zeros(self.sizes[1]), np.zeros(self.sizes[0]))
+        )
+        return Counts(np.zeros((2, self.n_shared)), (np.zeros(self.sizes[0]), np.zeros(self.sizes[1])), singles)
 
     def plain(self, number: int) -> Pairs:
         """A piece without its cells."""
         first, last = self.bounds[number], self.bounds[number + 1]
         piece, chosen = self.bitext[first:last], self.chosen[first:last]
-        if not chosen.all():
-            piece = piece.select(chosen)
-        return self._pairs(piece)._replace(
-            cell_starts=frozen(starts_of(piece.source.lengths * piece.target.lengths), np.int64)
-        )
+        return plain_pairs(piece if chosen.all() else piece.select(chosen))
 
     def piece(self, number: int) -> Pairs:
         """A piece with its cells; they are not to be changed."""
@@ -119,6 +227,3 @@ class Text:
         if number < _REMEMBERED:
             self._remembered[number] = pairs
         return pairs
-
-
-Walk = Filled | Text

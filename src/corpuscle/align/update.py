@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.align.base import Aligner
-from corpuscle.align.expectation import Counts, no_singles
+from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.sharing import places_of
-from corpuscle.align.pieces import Text
+from corpuscle.align.pieces import Counts, Text
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
@@ -30,18 +29,15 @@ def _with_new_words(vocab: Vocab, corpus: Corpus) -> Corpus:
     return corpus.map_tokens(mapping, joined)
 
 
-def extended(bitext: Bitext, base: Aligner) -> Bitext:
-    """The bitext in the ids of a model, with new ids for new words."""
-    return Bitext(
-        _with_new_words(base.source_vocab_, bitext.source), _with_new_words(base.target_vocab_, bitext.target)
-    )
+def extended(bitext: Bitext, source: Vocab, target: Vocab) -> Bitext:
+    """The bitext in the ids of these vocabularies, with new ids for new words."""
+    return Bitext(_with_new_words(source, bitext.source), _with_new_words(target, bitext.target))
 
 
-def counts_of(base: Aligner, text: Text) -> Counts:
-    """The counts of a model, in the couples of a text that shares them."""
-    counts = np.zeros((2, text.n_shared))
-    counts[:, places_of(text.sharing, base.couples_)] = base.counts_
-    nulls = np.zeros(text.sizes[0]), np.zeros(text.sizes[1])
-    for known, all_types in zip(base.null_counts_, nulls, strict=True):
+def counts_of(text: Text, couples: Couples, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray]) -> Counts:
+    """The counts of a model, float32 (2, n_couples) and of the null word, in the couples of a text that shares them."""
+    result = text.no_counts()
+    result.couples[:, places_of(text.sharing, couples)] = counts
+    for known, all_types in zip(nulls, result.nulls, strict=True):
         all_types[: len(known)] = known
-    return Counts(counts, nulls, np.array(base.strengths_), np.array(base.jumps_), no_singles(text))
+    return result

@@ -1,17 +1,19 @@
-"""``corpuscle align``: links in files, gold ones and others, and what a comparison of them says."""
+"""``corpuscle align evaluate``: links in files, gold ones and others, and what a comparison of them says."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from corpuscle.errors import InputError
+from corpuscle.align.settings import NEIGHBOURHOODS
+from corpuscle.cli.command import Figures, work_of
+from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
     from corpuscle.text.alignments import Alignments
     from corpuscle.text.bitext import Bitext
 
-__all__ = ["as_text", "check_links", "read_links"]
+__all__ = ["as_text", "check_links", "measure_oracle", "read_links"]
 
 
 def read_links(path: str, sentences: int | None = None) -> Alignments:
@@ -34,6 +36,29 @@ def check_links(gold: Alignments, found: Alignments, gold_path: str, path: str, 
     if bitext is not None:
         gold.check_range(bitext, gold_path)
         found.check_range(bitext, path)
+
+
+def measure_oracle(gold: str, bitext: Bitext, training: Bitext, name: str, seed: int) -> Figures:
+    """How good links could be if only those that a neighbourhood allows may be chosen."""
+    from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+    from corpuscle.measure.links import alignment_error
+    from corpuscle.scale import workers
+
+    if name not in NEIGHBOURHOODS:
+        raise SettingError(f"a neighbourhood is one of {', '.join(NEIGHBOURHOODS)}, not {name!r}")
+    wanted = read_links(gold, len(bitext))
+    wanted.check_range(bitext, gold)
+    work = work_of()
+    with workers(work.get("workers"), work.get("cluster")) as pool:
+        neighbourhood = Neighbourhood.learn(training, name, pool)
+    values: dict[str, Any] = {"neighbourhood": name}
+    lines = []
+    for direction, which in enumerate(("forward", "backward")):
+        result = alignment_error(wanted, allowed_links(wanted, bitext, neighbourhood, training, direction), seed=seed)
+        couples = neighbourhood.size(direction)
+        values |= {f"aer_{which}": result["aer"], f"couples_{which}": couples}
+        lines.append(f"{which}: oracle AER {100 * result['aer']:.2f} %, {couples:,} couples")
+    return Figures(values, "\n".join(lines))
 
 
 def as_text(values: dict[str, Any]) -> str:

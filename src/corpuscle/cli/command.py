@@ -123,7 +123,8 @@ class SettingOption(click.Option):
         flag = option_of(setting.name)
         facts: dict[str, Any] = {"help": setting.help, "default": None}
         if setting.type is bool:
-            off = f"/{option_of('no_' + setting.name)}" if setting.default is not False else ""
+            switchable = any(each.default is not False for each in (setting, *declared.values()))
+            off = f"/{option_of('no_' + setting.name)}" if switchable else ""
             super().__init__([flag + off, setting.name], is_flag=True, **facts)
         else:
             super().__init__([flag, setting.name], metavar=setting.value_text(), **facts)

@@ -5,27 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from corpuscle.align.settings import DEFAULT_SYMMETRISATION, WAYS
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
 if TYPE_CHECKING:
     from corpuscle.transliterate.preparation import Spelling
 
-__all__ = ["ALIGNERS", "METRICS", "SYMMETRISATIONS", "LetterSettings", "PhraseSettings"]
+__all__ = ["ALIGNERS", "METRICS", "LetterSettings", "PhraseSettings"]
 
 ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
 METRICS = ("likelihood", "bleu", "acc", "fscore")
-SYMMETRISATIONS = (
-    "forward",
-    "backward",
-    "intersection",
-    "union",
-    "grow",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "posterior",
-)
-"""What ``corpuscle.align`` can do with links of two directions."""
 
 
 class LetterSettings(Settings):
@@ -48,8 +37,8 @@ class PhraseSettings(LetterSettings, Seeded, Parallel):
 
     symmetrise: str = setting(
         "How the aligners hmm, ibm1 and diagonal join their two directions.",
-        default="grow-diag-final-and",
-        choices=SYMMETRISATIONS,
+        default=DEFAULT_SYMMETRISATION,
+        choices=WAYS,
     )
     heuristics: bool = setting("Links of hmm, ibm1 and diagonal: none cross, no target is left out.", default=True)
     iterations: int = setting("Rounds of training of the aligner.", default=10, low=1, high=1000)

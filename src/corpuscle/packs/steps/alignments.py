@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, METHODS, Aligner, learner
+from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
 from corpuscle.align.lexicon import lexicon
 from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.packs.chapters import alignments as chapter
@@ -44,7 +44,7 @@ COLUMNS = (
 )  # fmt: skip
 SETTINGS = {
     "method": DEFAULT_METHOD,
-    "symmetrisation": DEFAULT_SYMMETRISATION,
+    "symmetrise": DEFAULT_SYMMETRISATION,
     "dictionary_from_links": 1.0,
     "dictionary_from_score": 0.1,
     "doubts_by": "hmm",
@@ -102,15 +102,17 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     parallel, folder = read_parallel(job), job.kit.folder / "parallel"
     bitext = parallel.bitext
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
-    filled, longest = np.flatnonzero((lengths > 0).all(axis=1)), METHODS[settings["method"]].max_length
+    filled, longest = np.flatnonzero((lengths > 0).all(axis=1)), learner(settings["method"]).max_length
     short = int((lengths[filled] <= longest).all(axis=1).sum())
     which = "" if short == len(filled) else f" of at most {longest} words"
     check_enough(folder, short, FEWEST_PAIRS, f"sentence pair{which}", f"sentence pairs{which}")
 
     def learned(pairs: Bitext, method: str, name: str, save: bool = False) -> Aligner:
-        chance = {"seed": job.seed} if hasattr(METHODS[method], "seed") else {}
+        model = learner(method, workers=job.workers)
+        if "seed" in model.settings:
+            model = model.replace(seed=job.seed)
         with naming(folder):
-            return job.fit(learner(method, workers=job.workers, **chance), pairs, name=name, save=save)
+            return job.fit(model, pairs, name=name, save=save)
 
     held = np.array(tenth(filled.tolist(), job.seed, "packs/parallel"))
     training = bitext.select(np.setdiff1d(filled, held))
@@ -125,7 +127,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
             job.seed,
         )
     final = learned(bitext, settings["method"], FILE, save=True)
-    write_pharaoh(final.align(bitext, settings["symmetrisation"]), job.pack / LINKS)
+    write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
     entries = lexicon(final, min_count=low, min_score=score, examples=bitext)
     rows = (
@@ -143,7 +145,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "held_out": measure_unseen(measured, bitext.select(held), job.seed),
         "bits_with": halves.bits_with,
         "bits_without": halves.bits_without,
-        "grids": _grids(measured, bitext.select(held), settings["symmetrisation"]),
+        "grids": _grids(measured, bitext.select(held), settings["symmetrise"]),
         "entries": len(entries),
         "headwords": len({entry.source for entry in entries}),
         "shown": dictionary.headwords(entries)[:_SHOWN],
@@ -153,12 +155,12 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     }
 
 
-def _grids(model: Aligner, held_out: Bitext, symmetrisation: str) -> list[dict[str, Any]]:
+def _grids(model: Aligner, held_out: Bitext, symmetrise: str) -> list[dict[str, Any]]:
     """A few unseen pairs, the first ones of a fair length, with the probabilities of links and the links."""
     lengths = np.column_stack([held_out.source.lengths, held_out.target.lengths])
     fair = ((lengths >= _SHORTEST) & (lengths <= _LONGEST)).all(axis=1)
     drawn = held_out.select(np.flatnonzero(fair)[:_DRAWN])
-    matrix, links = model.matrix(drawn), model.align(drawn, symmetrisation)
+    matrix, links = model.matrix(drawn), model.align(drawn, symmetrise)
     return [
         {
             "source": [clip(word) for word in source],

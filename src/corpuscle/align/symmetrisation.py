@@ -7,13 +7,14 @@ from itertools import pairwise
 import numpy as np
 
 from corpuscle.align.kernels import symmetry
+from corpuscle.align.settings import DEFAULT_SYMMETRISATION, SYMMETRISATIONS
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.scale import chunks_of
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["SYMMETRISATIONS", "check_symmetrisation", "symmetrise"]
+__all__ = ["symmetrise"]
 
 _CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
 _DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
@@ -27,20 +28,10 @@ _STEPS: dict[str, tuple[list[tuple[int, int]], int]] = {
     "grow-diag-final-and": (_CROSS + _DIAGONAL, symmetry.AND),
 }
 
-SYMMETRISATIONS = ("forward", "backward", *_STEPS)
-"""Ways to join two alignments; the first two take one of them as it is."""
-
 _CELLS_A_CALL = 4_000_000
 
 
-def check_symmetrisation(how: str) -> None:
-    """Complain about what is no way to the links of a model: one of ``SYMMETRISATIONS``, or ``posterior``."""
-    known = (*SYMMETRISATIONS, "posterior")
-    if how not in known:
-        raise SettingError(f"the symmetrisation is one of {', '.join(known)}, not {how!r}")
-
-
-def symmetrise(forward: Alignments, backward: Alignments, how: str = "grow-diag-final-and") -> Alignments:
+def symmetrise(forward: Alignments, backward: Alignments, how: str = DEFAULT_SYMMETRISATION) -> Alignments:
     """Join two alignments of the same sentence pairs, both with links (source, target); the result is sorted.
 
     >>> one = Alignments.from_pairs([[(0, 0), (1, 1), (3, 3), (4, 3)]])

@@ -1,0 +1,225 @@
+"""Where links go: the law of positions of each model, what is expected under it, and what it learns from that.
+
+- ``Uniform``: every state and the null word are as good as any other (IBM Model 1);
+- ``Diagonal``: states near the diagonal are better (Model 2 of Dyer, Chahuneau and Smith 2013);
+- ``Jumps``: a state depends on the one before it (the hidden Markov model of Vogel, Ney and Tillmann 1996).
+
+A law is a record for both directions. ``expect`` turns the translation probabilities of cells into link probabilities
+and moments, which add up over a text, from ``no_moments`` on; ``learned`` is the law that these moments call for. See
+``kernels.translation`` and ``kernels.jumps`` for the mathematics.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from corpuscle.align.kernels import jumps as jumps_engine
+from corpuscle.align.kernels import translation
+from corpuscle.align.kernels.cooccurrence import Pairs
+from corpuscle.align.tables import Posteriors
+from corpuscle.compiled import frozen
+from corpuscle.model import Array
+
+__all__ = ["MAX_JUMP", "Diagonal", "Evidence", "Jumps", "Law", "Uniform", "folded", "sides_of", "widened"]
+
+MAX_JUMP = 50
+"""Longer jumps share one count in each direction."""
+
+JUMPS = Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15)
+STRENGTHS = Array("float64", (2,), low=0.1, high=14.001)
+
+_STEPS, _RATE = 8, 20.0  # how the pull of the diagonal climbs in each iteration
+_WEAKEST, _STRONGEST = 0.1, 14.0
+
+
+class Evidence(NamedTuple):
+    """What one direction of some sentence pairs says: link probabilities, and moments for the law of positions."""
+
+    posteriors: Posteriors
+    moments: np.ndarray
+
+
+class Law(Protocol):
+    """A law of positions."""
+
+    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+        """Link probabilities, in the place of the translation probabilities ``links`` float32 (n_cells,); ``null``
+        float32 (output types,) is what the null word generates."""
+        ...
+
+    def no_moments(self) -> np.ndarray:
+        """What the moments of a text are added to, float64 (2, n_moments)."""
+        ...
+
+    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Law:
+        """The law after an iteration with these moments over pairs of these ``lengths`` int64 (n_pairs, 2); ``first``:
+        there was no table before it."""
+        ...
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is learned, for a file."""
+        ...
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Law:
+        """This law as it was written to a file."""
+        ...
+
+
+def sides_of(pairs: Pairs, direction: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the outputs and the states of each sentence pair begin."""
+    both = pairs.target_starts, pairs.source_starts
+    return (both[1], both[0]) if direction else both
+
+
+def _independent(
+    pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray, kind: int, strength: float, p0: float
+) -> Evidence:
+    """Link probabilities where the states of outputs do not depend on each other; moments: sum of h, sum of links."""
+    outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
+    nulls, null = np.ones(int(outputs[-1] - outputs[0]), np.float32), frozen(null, np.float32)
+    likelihood, *moments = translation.posteriors(
+        pairs, 0, last, direction == 1, null, kind, strength, p0, links, nulls
+    )
+    return Evidence(Posteriors(links, nulls, likelihood), np.array(moments))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """All states and the null word alike; nothing is learned."""
+
+    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+        """Link probabilities."""
+        return _independent(pairs, direction, links, null, translation.UNIFORM, 1.0, 0.0)
+
+    def no_moments(self) -> np.ndarray:
+        """Moments that nobody asks for."""
+        return np.zeros((2, 2))
+
+    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
+        """Itself."""
+        return self
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Nothing."""
+        return {}
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """An output comes from the null word with probability ``p0``, else from a state near the diagonal; ``strengths``
+    float64 (2,): how near, by direction."""
+
+    p0: float
+    strengths: np.ndarray
+
+    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+        """Link probabilities, the sum of h over links, and the sum of links."""
+        strength = float(self.strengths[direction])
+        return _independent(pairs, direction, links, null, translation.DIAGONAL, strength, self.p0)
+
+    def no_moments(self) -> np.ndarray:
+        """Two sums for each direction."""
+        return np.zeros((2, 2))
+
+    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
+        """Some steps towards the mean of h that the links have; none as long as the table knows nothing."""
+        if first:
+            return self
+        means = moments[:, 0] / moments[:, 1]
+        strengths = [_climbed(lengths, d, float(self.strengths[d]), float(means[d])) for d in (0, 1)]
+        return dataclasses.replace(self, strengths=np.array(strengths))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The strengths."""
+        return {"strengths": self.strengths}
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The law with the strengths of a file."""
+        return dataclasses.replace(self, strengths=np.array(arrays["strengths"]))
+
+
+def _climbed(lengths: np.ndarray, direction: int, strength: float, mean_h: float) -> float:
+    """The strength of one direction after some steps towards the mean of h."""
+    longest = int(lengths.max(initial=0)) + 1
+    states, outputs = lengths[:, direction], lengths[:, 1 - direction]
+    keys, counts = np.unique(states * longest + outputs, return_counts=True)
+    shapes = np.column_stack(np.divmod(keys, longest))
+    for _ in range(_STEPS):
+        strength += _RATE * (mean_h - translation.expected_h(shapes, counts, strength))
+        strength = min(max(strength, _WEAKEST), _STRONGEST)
+    return strength
+
+
+def widened(jumps: np.ndarray, width: int) -> np.ndarray:
+    """Counts of jumps for all distances up to ``width``; those beyond the last bucket share its count."""
+    distances = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
+    return frozen(jumps[distances], np.float64)
+
+
+def folded(wide: np.ndarray) -> np.ndarray:
+    """The inverse of ``widened`` for expected counts."""
+    width = len(wide) // 2
+    buckets = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
+    return np.bincount(buckets, wide, 2 * MAX_JUMP + 1)
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """An output comes from the null word with probability ``p0``, else a jump leads to its state: with probability
+    ``rho`` to any, else by ``counts`` float64 (2, 2 MAX_JUMP + 1), of distances, by direction; ``known`` of them, by an
+    older model, stay."""
+
+    p0: float
+    rho: float
+    counts: np.ndarray
+    known: np.ndarray | None = None
+
+    def _wide(self, pairs: Pairs, direction: int) -> np.ndarray:
+        """Counts of all jumps that these pairs can have."""
+        longest = int(np.diff(sides_of(pairs, direction)[1]).max(initial=0))
+        return widened(self.counts[direction], max(longest + 1, MAX_JUMP))
+
+    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+        """Link probabilities and expected counts of jumps."""
+        outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
+        nulls, null = np.ones(int(outputs[-1] - outputs[0]), np.float32), frozen(null, np.float32)
+        wide = self._wide(pairs, direction)
+        counts = np.zeros(len(wide))
+        likelihood = jumps_engine.jump_posteriors(
+            pairs, 0, last, direction == 1, null, wide, self.p0, self.rho, links, nulls, counts
+        )
+        return Evidence(Posteriors(links, nulls, likelihood), folded(counts))
+
+    def best_path(self, pairs: Pairs, direction: int, values: np.ndarray, null: np.ndarray) -> np.ndarray:
+        """The best state of every output, int32, -1 for the null word, by the translation probabilities ``values``
+        float32 (n_cells,)."""
+        outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
+        best, null = np.empty(int(outputs[-1] - outputs[0]), np.int32), frozen(null, np.float32)
+        wide = self._wide(pairs, direction)
+        jumps_engine.best_path(pairs, 0, last, direction == 1, values, null, wide, self.p0, self.rho, best)
+        return best
+
+    def no_moments(self) -> np.ndarray:
+        """A little of every jump, and those that stay."""
+        return np.full_like(self.counts, 1e-3) if self.known is None else self.known + 1e-3
+
+    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
+        """The law with these counts."""
+        return dataclasses.replace(self, counts=moments)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The counts of jumps."""
+        return {"jumps": self.counts}
+
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The law with the counts of a file."""
+        return dataclasses.replace(self, counts=np.array(arrays["jumps"]))

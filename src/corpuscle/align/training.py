@@ -1,0 +1,142 @@
+"""Learning a model from counts: what every such method does before and after its iterations.
+
+``training`` prepares the text and all that is needed to work on it; ``keep`` leaves in the model the couples that
+matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.align.base import Aligner, signature_of
+from corpuscle.align.expectation import Expectation
+from corpuscle.align.kernels.cooccurrence import Couples
+from corpuscle.align.kernels.sharing import take_apart
+from corpuscle.align.pieces import Counts, Singles, Text
+from corpuscle.align.tables import Estimation
+from corpuscle.align.update import counts_of, extended
+from corpuscle.compiled import frozen
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Array
+from corpuscle.scale import Workers, chunks_of
+from corpuscle.scale import workers as some_workers
+from corpuscle.text.bitext import Bitext
+
+__all__ = ["EXPECTED", "KEEP", "Work", "keep", "training", "usable"]
+
+EXPECTED = {
+    "couples": Array("float64", (2, "couples"), low=0, finite=True),
+    "singles": Array("float32", (2, "singles"), low=0, high=1.001),
+    "totals/forward": Array("float64", ("source",), low=0, finite=True),
+    "totals/backward": Array("float64", ("target",), low=0, finite=True),
+    "nulls/forward": Array("float64", ("target",), low=0, finite=True),
+    "nulls/backward": Array("float64", ("source",), low=0, finite=True),
+}
+"""The state of unfinished expectation and maximisation, besides its law of positions."""
+
+KEEP = 1e-4
+"""A couple with fewer expected links than this, in both directions, is not kept in the model."""
+
+_COUPLES_AT_ONCE = 1_000_000
+
+
+def usable(bitext: Bitext, max_length: int) -> np.ndarray:
+    """The pairs to learn from, bool (n_pairs,): both sides have words, and not too many. Warns about the others."""
+    lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+    empty, long = (lengths == 0).any(axis=1), (lengths > max_length).any(axis=1)
+    if empty.any():
+        warn(f"{int(empty.sum()):,} of {len(bitext):,} sentence pairs have an empty side; they get no links")
+    if (long & ~empty).any():
+        count = int((long & ~empty).sum())
+        warn(f"{count:,} sentence pairs have a side of more than {max_length} words and are not learned from")
+    chosen = ~(empty | long)
+    if not chosen.any():
+        raise InputError(None, None, "there are no sentence pairs to learn from")
+    if chosen.sum() == 1:
+        warn("there is only one sentence pair to learn from")
+    return chosen
+
+
+class Work(NamedTuple):
+    """What a learner works on, and with. ``before``: what an older model has counted, in the couples of this text."""
+
+    text: Text
+    before: Counts | None
+    checkpoint: Checkpoint
+    pool: Workers
+
+    def expectation(self, alpha: float, bayes: bool, law: Any, agreement: bool = False) -> Expectation:
+        """Expectation and maximisation over the text."""
+        return Expectation(self.text, Estimation(alpha, bayes), self.pool, law, agreement, self.before)
+
+    def run(self, em: Expectation, iterations: int, method: str) -> np.ndarray:
+        """Iterations, from where unfinished work stands; the log-likelihood a token, float64 (iterations, 2)."""
+        return self.checkpoint.run(em, iterations, columns=2, title=method, note="{:.4f} {:.4f}").history
+
+
+@contextmanager
+def training(model: Aligner, bitext: Bitext, checkpoint: Checkpoint | None, base: Aligner | None) -> Iterator[Work]:
+    """Everything that learning needs; afterwards the model has the vocabularies and the record of its text."""
+    if base is not None and type(base) is not type(model):
+        raise SettingError(f"a model of the method {model.method} does not go on from one of {base.method}")
+    signature = signature_of(bitext) if checkpoint is None else checkpoint.signature
+    chosen = usable(bitext, model.max_length)
+    if base is not None:
+        bitext = extended(bitext, base.source_vocab_, base.target_vocab_)
+    text = Text(bitext, chosen, None if base is None else base.couples_)
+    before = None if base is None else counts_of(text, base.couples_, base.counts_, base.null_counts_)
+    with some_workers(model.workers, model.cluster) as pool:
+        yield Work(text, before, checkpoint or Checkpoint(), pool)
+    model.source_vocab_, model.target_vocab_ = bitext.source.vocab, bitext.target.vocab
+    model.provenance_ = {
+        "sentence_pairs": len(bitext),
+        "learned_from": int(chosen.sum()),
+        "source_tokens": int(text.first_outputs[1][-1]),
+        "target_tokens": int(text.first_outputs[0][-1]),
+        "signature": signature,
+    }
+
+
+def keep(model: Aligner, text: Text, counts: Counts | None) -> None:
+    """Leave in the model the couples that matter, by rising columns in every row."""
+    assert counts is not None
+    parts = [*_kept_couples(text.couples, counts.couples), *_kept_singles(text, counts.singles)]
+    rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+    del parts
+    order = np.lexsort((columns, rows))
+    row_starts = np.zeros(text.sizes[1] + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=text.sizes[1]), out=row_starts[1:])
+    model.couples_ = Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32))
+    model.counts_, model.null_counts_ = links[:, order], counts.nulls
+    vars(model).pop("tables_", None)  # those of an earlier text
+
+
+_Kept = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""Source types, target types, and counts float32 (2, n) of some couples."""
+
+
+def _kept_couples(couples: Couples, counts: np.ndarray) -> _Kept:
+    """The shared couples that matter, some rows at a time."""
+    for first, last in pairwise(chunks_of(np.diff(couples.row_starts), _COUPLES_AT_ONCE).tolist()):
+        begin, end = couples.row_starts[first], couples.row_starts[last]
+        kept = np.flatnonzero((counts[:, begin:end] >= KEEP).any(axis=0))
+        rows = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(couples.row_starts[first : last + 1]))
+        yield rows[kept], couples.columns[begin:end][kept], counts[:, begin + kept].astype(np.float32)
+
+
+def _kept_singles(text: Text, singles: Singles | None) -> _Kept:
+    """The singles that matter, piece by piece."""
+    assert singles is not None
+    for number, (begin, end) in enumerate(pairwise(text.first_singles.tolist())):
+        counts = singles.counts[:, begin:end]
+        kept = np.flatnonzero((counts >= KEEP).any(axis=0))
+        if len(kept):
+            types = np.empty((2, end - begin), np.int32)
+            take_apart(text.piece(number), text.n_shared, begin, types)
+            yield types[0, kept], types[1, kept], counts[:, kept].astype(np.float32)
