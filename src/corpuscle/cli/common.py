@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +26,7 @@ __all__ = [
     "place_of",
     "read_input",
     "refuse_markup",
-    "table_lines",
     "warn_of_overlap",
-    "write_table",
 ]
 
 
@@ -81,21 +79,6 @@ def naming(path: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(error.path or path, error.line, error.reason) from error
-
-
-def table_lines(heading: Iterable[str], rows: Iterable[Iterable[object]], number: str = ".4f") -> Iterator[str]:
-    """The lines of a table of tab-separated values; ``number``: the format of fractions."""
-    yield "\t".join(heading)
-    for row in rows:
-        yield "\t".join(f"{value:{number}}" if isinstance(value, float) else str(value) for value in row)
-
-
-def write_table(path: str, heading: Iterable[str], rows: Iterable[Iterable[object]], number: str = ".4f") -> None:
-    """Write tab-separated values, see ``table_lines``."""
-    from corpuscle.text.files import write_atomically
-
-    with write_atomically(path, "w") as out:
-        out.writelines(line + "\n" for line in table_lines(heading, rows, number))
 
 
 def place_of(line: int, paths: Sequence[str], n_lines: int) -> tuple[str, int]:

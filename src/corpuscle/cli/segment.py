@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import check_model_output, load, naming, place_of, read_input, write_table
+from corpuscle.cli.common import check_model_output, load, naming, place_of, read_input
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
@@ -196,6 +196,8 @@ def perplexity(model: str, text: str, best: bool, spaces: str, seed: int) -> Fig
 @output("-")
 def lexicon(model: str, output: str) -> None:
     """The words that a model found: occurrences, tables, type, and the surprisal of their spelling (natural log)."""
+    from corpuscle.text import write_table
+
     heading = ("word", "occurrences", "tables", "type", "surprisal")
     write_table(output, heading, load(model, "segment", _LEARNED).lexicon(), ".6g")
 
@@ -217,6 +219,8 @@ def posterior(model: str, text: str, output: str, draws: int, spaces: str | None
     sides, probability."""
     import numpy as np
 
+    from corpuscle.text import write_table
+
     loaded = load(model, "segment", _LEARNED)
     with naming(text):
         letters, probabilities = loaded.posterior(_read(text), draws=draws, seed=seed, spaces=spaces)
@@ -236,6 +240,8 @@ def posterior(model: str, text: str, output: str, draws: int, spaces: str | None
 def history(model: str, output: str) -> None:
     """What was noted after every sweep of training, and the parameters that were drawn: discounts and strengths by the
     length of the context, mean lengths of words by type."""
+    from corpuscle.text import write_table
+
     loaded = load(model, "segment", _LEARNED)
     rows = (
         (chain, sweep, *row)

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer
-from corpuscle.cli.common import (
-    check_model_output,
-    check_output,
-    load,
-    naming,
-    one_line,
-    table_lines,
-    write_table,
-)
+from corpuscle.cli.common import check_model_output, check_output, load, naming, one_line
 from corpuscle.errors import SettingError, warn
 
 if TYPE_CHECKING:
@@ -67,6 +59,8 @@ def train(
 ) -> Figures:
     """Learn topics and their n-grams from documents: texts with blank lines between them, folders, or .jsonl."""
     import time
+
+    from corpuscle.text import write_table
 
     check_model_output(output)
     if log is not None:
@@ -156,6 +150,7 @@ def score(
     oov, log10, perplexity, document)."""
     import numpy as np
 
+    from corpuscle.text import write_table
     from corpuscle.text.vocab import UNKNOWN
     from corpuscle.topics.products import document_names
 
@@ -181,14 +176,14 @@ def score(
     write_table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
 
 
-def _written(values: list[dict[str, Any]], lines: list[str], output: str) -> Figures:
-    """What a command says about documents: its lines go to a file, or (``-``) are what it prints."""
+def _written(values: list[dict[str, Any]], text: str, output: str) -> Figures:
+    """What a command says about documents: its text goes to a file, or (``-``) is what it prints."""
     from corpuscle.text.files import write_atomically
 
     if output == "-":
-        return Figures({"documents": values}, "\n".join(lines))
+        return Figures({"documents": values}, text.removesuffix("\n"))
     with write_atomically(output, "w") as out:
-        out.writelines(line + "\n" for line in lines)
+        out.write(text)
     return Figures({"documents": values}, "")
 
 
@@ -214,6 +209,7 @@ def apply(
 ) -> Figures:
     """What each document is about (TSV: document, words, oov, topic, share, typical words; a line for each of its
     largest topics)."""
+    from corpuscle.text.tables import format_row
     from corpuscle.topics import document_topics, summaries
 
     check_output(output)
@@ -239,7 +235,8 @@ def apply(
             shown = [{"topic": k, "share": share, "words": typical[k]} for k, share in best]
             values.append(about | {"topics": shown})
             rows += [(*begin, k, share, " ".join(typical[k])) for k, share in best]
-    return _written(values, list(table_lines(["document", "words", "oov", *columns], rows)), output)
+    table = map(format_row, [["document", "words", "oov", *columns], *rows])
+    return _written(values, "".join(table), output)
 
 
 @command(group)
@@ -260,6 +257,7 @@ def show(
     tsv: str | None,
 ) -> Figures:
     """Show topics with their words and phrases."""
+    from corpuscle.text import write_table
     from corpuscle.topics import contexts as topical_contexts
     from corpuscle.topics import summaries
     from corpuscle.topics.products import has_topics
@@ -361,7 +359,7 @@ def mark(
         {"document": name, "sentences": [[dict(zip(fields, w, strict=True)) for w in s] for s in sentences]}
         for name, sentences in zip(document_names(corpus), texts, strict=True)
     ]
-    return _written(values, _marked_lines(corpus, texts, lines), output)
+    return _written(values, "".join(line + "\n" for line in _marked_lines(corpus, texts, lines)), output)
 
 
 Marked = tuple[str, float, int]
