@@ -313,9 +313,7 @@ class Parallel(Settings):
     workers: int | None = setting(
         "How many workers share the work.", default=None, low=1, high=1024, shown="one for each core", runtime=True
     )
-    cluster: Any = setting(
-        "Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", parse=str, runtime=True
-    )
+    cluster: Any = setting("Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", runtime=True)
 
 
 class Seeded(Settings):

@@ -289,7 +289,7 @@ def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path, monkey
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr("corpuscle.transliterate.decoding._WORK", 200)  # several chunks
     pairs, names = cipher(4, 150), [pair.source for pair in cipher(3, 40)]
-    settings = QUICK | {"metric": "acc", "joint_order": 2, "order": 3}
+    settings = QUICK | {"aligner": "ibm1", "iterations": 2, "metric": "acc", "joint_order": 2, "order": 3}
     threads = PhraseTransliterator(**settings, workers=2).fit(pairs)
     threads.save(tmp_path / "threads")
     with distributed.LocalCluster(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.align.settings import DEFAULT_SYMMETRISATION
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST
@@ -28,11 +29,12 @@ def align_letters(
     bitext: Bitext,
     aligner: str = "joint",
     iterations: int = 10,
-    symmetrise: str = "grow-diag-final-and",
+    symmetrise: str = DEFAULT_SYMMETRISATION,
     heuristics: bool = True,
-    workers: int | None = None,
+    **work: Any,
 ) -> Alignments:
-    """Align the letters of name pairs. ``symmetrise`` and ``heuristics`` do not concern the joint aligner."""
+    """Align the letters of name pairs. ``symmetrise``, ``heuristics`` and ``work`` (``workers``, ``cluster``) do not
+    concern the joint aligner."""
     if aligner == "joint":
         source, target = bitext.source, bitext.target
         grid = joint.grid(
@@ -42,8 +44,7 @@ def align_letters(
         return _attached(*joint.links(grid, probability), bitext)
     from corpuscle.align import align_pairs
 
-    settings: dict[str, Any] = {"symmetrise": symmetrise, "iterations": iterations, "workers": workers}
-    found = align_pairs(bitext, method=aligner, **settings).sorted()
+    found = align_pairs(bitext, method=aligner, symmetrise=symmetrise, iterations=iterations, **work).sorted()
     return repair(found, bitext) if heuristics else found
 
 

@@ -160,9 +160,8 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             Corpus.from_sentences([self.spelling.symbols(source) for source, _, _ in rows]),
             Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
         )
-        alignments = align_letters(
-            bitext, self.aligner, self.iterations, self.symmetrise, self.heuristics, self.workers
-        )
+        work = {"workers": self.workers, "cluster": self.cluster}
+        alignments = align_letters(bitext, self.aligner, self.iterations, self.symmetrise, self.heuristics, **work)
         self.alignments_, self.bitext_ = alignments, bitext
         names = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
         with warnings.catch_warnings():
