@@ -401,4 +401,4 @@ def evaluate(
         other = read_links(against, len(wanted))
         check_links(wanted, other, gold, against, bitext)
         values["against"] = compare_alignments(wanted, found, other, seed=seed).to_json()
-    return Figures(values, as_text(values))
+    return Figures(values, as_text(result, values))

@@ -10,6 +10,7 @@ from corpuscle.cli.command import Figures, work_of
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
+    from corpuscle.measure import Result
     from corpuscle.text.alignments import Alignments
     from corpuscle.text.bitext import Bitext
 
@@ -61,13 +62,9 @@ def measure_oracle(gold: str, bitext: Bitext, training: Bitext, name: str, seed:
     return Figures(values, "\n".join(lines))
 
 
-def as_text(values: dict[str, Any]) -> str:
-    """The figures of ``align evaluate`` for people."""
-    lines = [
-        f"{name:>9}: {100 * values[key]:.2f} % ({100 * values[f'{key}_low']:.2f} to {100 * values[f'{key}_high']:.2f})"
-        for name, key in (("AER", "aer"), ("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
-    ]
-    lines.append(f"{values['links']:,} links, {values['sure']:,} sure and {values['possible']:,} possible gold links")
+def as_text(result: Result, values: dict[str, Any]) -> str:
+    """The figures of ``align evaluate`` for people: the result, and what else was asked."""
+    lines = [result.text()]
     for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
         if not math.isnan(values.get(key, math.nan)):
             lines.append(f"links of {name} words seen once in training: {values[key]:.2f}")

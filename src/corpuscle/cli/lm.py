@@ -187,8 +187,6 @@ def _sample_model(model: HpyModel, corpus: Corpus, output: str, arpa: str | None
 @raw
 def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figures:
     """Perplexity of a text, with and without unknown words, and its 95 % interval."""
-    import math
-
     loaded = load(model, "lm")
     corpus = _read(text, loaded, raw)
     shares = warn_of_overlap(loaded, corpus, model)
@@ -196,14 +194,7 @@ def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figur
     if 0 < corpus.n_tokens <= result["oov"]:
         warn("no word of the text is known to the model")
     figures = result.to_json() | shares | {"vocabulary": len(loaded.vocab_) - 3}
-    known, ends = result["perplexity_without_oov"], "" if loaded.boundary == "none" else " with </s>"
-    return Figures(
-        figures,
-        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f})"
-        + ("" if math.isnan(known) else f", without unknown words {known:.3f}")
-        + f"\n{result['tokens']:,} tokens{ends}, {result['oov']:,} unknown "
-        f"({result['oov'] / result['tokens']:.2%}), {result['bits_per_token']:.4f} bits a token",
-    )
+    return Figures(figures, result.text())
 
 
 @command(group, work=True, figures=False)
@@ -380,7 +371,5 @@ def compare(model_a: str, model_b: str, text: str, seed: int) -> Figures:
             **comparison.to_json(),
             **shares,
         },
-        f"{model_a}: {first:.3f}\n{model_b}: {second:.3f}\n"
-        f"difference {comparison.difference:.3f} (95 % {comparison.low:.3f} to {comparison.high:.3f}), "
-        f"p = {comparison.p_value:.3g}",
+        f"{model_a}: {first:.3f}\n{model_b}: {second:.3f}\n{comparison.text()}",
     )

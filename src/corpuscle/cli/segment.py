@@ -148,14 +148,7 @@ def evaluate(gold: str, output: str | None, model: str | None, seed: int) -> Fig
     except OtherText as error:
         reason = str(error).partition(": ")[2]
         raise InputError(output or gold, error.sentence + 1, reason) from None
-    figures = result.to_json() | shares
-    lines = [
-        f"{name:<11}precision {figures[prefix + 'precision']:.2%}, recall {figures[prefix + 'recall']:.2%}, "
-        f"F1 {figures[prefix + 'f1']:.2%}"
-        for name, prefix in (("words", ""), ("boundaries", "boundary_"), ("lexicon", "lexicon_"))
-    ]
-    lines.append(f"95 % interval of the words' F1: {figures['f1_low']:.2%} to {figures['f1_high']:.2%}")
-    return Figures(figures, "\n".join(lines))
+    return Figures(result.to_json() | shares, result.text())
 
 
 def _applied(path: str, gold: Corpus) -> tuple[Corpus, dict[str, float]]:
@@ -183,12 +176,8 @@ def perplexity(model: str, text: str, best: bool, spaces: str, seed: int) -> Fig
     """Perplexity per letter of a text, with a 95 % interval."""
     loaded = load(model, "segment", _LEARNED)
     with naming(text):
-        figures = loaded.perplexity(_read(text), best=best, spaces=spaces, seed=seed).to_json()
-    return Figures(
-        figures,
-        f"perplexity {figures['perplexity']:.3f} a letter ({figures['low']:.3f} to {figures['high']:.3f}), "
-        f"{figures['letters']:,} letters, {figures['unknown']:,} of them unknown",
-    )
+        result = loaded.perplexity(_read(text), best=best, spaces=spaces, seed=seed)
+    return Figures(result.to_json(), result.text())
 
 
 @command(group, figures=False)

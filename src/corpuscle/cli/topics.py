@@ -105,7 +105,6 @@ def train(
 @_reading
 def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: int, **reading: Any) -> Figures:
     """How well a model predicts new documents, each read from left to right."""
-    import math
     import time
 
     from corpuscle.text.overlap import overlap
@@ -122,12 +121,7 @@ def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: i
     if share > 0.05:
         warn(f"{share:.0%} of these sentences were among those that the model learned from")
     figures = result.to_json()
-    text = (
-        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f}), "
-        f"{result['tokens']:,} words, {result['oov']:,} unknown"
-    )
-    if math.isfinite(result["perplexity_without_oov"]):
-        text += f", {result['perplexity_without_oov']:.3f} without them"
+    text = result.text()
     if len(by_sample) > 1:
         mean = sum(by_sample) / len(by_sample)
         figures |= {"perplexity_by_sample": by_sample, "mean_of_samples": mean}

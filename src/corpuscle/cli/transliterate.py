@@ -162,12 +162,8 @@ def evaluate(
     else:
         raise SettingError("give either an OUTPUT to measure or a --model to apply")
     references = [[spelling.normal(target) for target in pair.targets] for pair in gold]
-    figures = news_measures(candidates, references, seed=seed).to_json() | shares
-    lines = [
-        f"{label}: {figures[name]:.4f} (95 % {figures[f'{name}_low']:.4f} to {figures[f'{name}_high']:.4f})"
-        for name, label in (("acc", "ACC"), ("f_score", "mean F"), ("mrr", "MRR"), ("map_ref", "MAP_ref"))
-    ]
-    return Figures(figures, "\n".join([*lines, f"{figures['names']:,} names"]))
+    result = news_measures(candidates, references, seed=seed)
+    return Figures(result.to_json() | shares, result.text())
 
 
 def _overlap(model: Any, pairs: list[Pair]) -> dict[str, float]:
