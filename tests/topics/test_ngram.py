@@ -444,7 +444,7 @@ def test_a_run_of_the_command_can_be_logged_and_resumed(folder, capsys, tmp_path
         (["--method", "rescaling", "--order", "infinite"], "--order is a whole number"),
         (["--order", "many"], "--order is a whole number from 1 to 250, or infinite"),
         (["--max-order", "4"], "max_order means nothing without order infinite"),
-        (["--topics", "0"], "topics is a whole number"),
+        (["--topics", "0"], "--topics is a whole number"),
         (["--sampler", "block"], "sampler is one of"),
         (["--documents", "no-such.tsv"], "no-such.tsv"),
     ],
