@@ -18,9 +18,10 @@ import numpy as np
 
 from corpuscle.align.kernels import translation
 from corpuscle.align.kernels.cooccurrence import Pairs
-from corpuscle.align.pieces import Counts, Piece, Pieces, Singles
+from corpuscle.align.pieces import Counts, Piece, Singles, StoredPairs, Text
 from corpuscle.align.positions import Evidence, Law
 from corpuscle.align.tables import Estimation, references_from, tables_from
+from corpuscle.learning import Learner
 from corpuscle.scale import Workers
 
 __all__ = ["Expectation", "Translation", "translation_of"]
@@ -54,7 +55,9 @@ class Translation(NamedTuple):
         return values
 
 
-def translation_of(text: Pieces, counts: Counts | None, direction: int, estimation: Estimation) -> Translation:
+def translation_of(
+    text: StoredPairs | Text, counts: Counts | None, direction: int, estimation: Estimation
+) -> Translation:
     """The translation probabilities after these counts; None: at the start."""
     if counts is None:
         types = text.sizes[direction]
@@ -89,7 +92,7 @@ def _expected(piece: Piece, now: _Parameters) -> tuple[Pairs, list[Evidence]]:
 
 
 @dataclass
-class Expectation:
+class Expectation(Learner):
     """A learner (see ``corpuscle.learning``) whose sweeps are iterations over a text, under one law of positions or one
     after the other.
 
@@ -97,7 +100,7 @@ class Expectation:
     before any sentence of this text, and stay.
     """
 
-    text: Pieces
+    text: StoredPairs | Text
     estimation: Estimation
     pool: Workers
     law: Any
@@ -130,13 +133,6 @@ class Expectation:
         lengths = self.text.lengths
         self.counts, self.law = new, law.learned(moments, lengths, old is None)
         return likelihoods / lengths.sum(axis=0)[::-1]
-
-    def steps(self, sweep: int) -> int:
-        """None: an iteration is one piece of work."""
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        """There are none."""
 
     def state(self) -> dict[str, np.ndarray]:
         """The counts and the law."""

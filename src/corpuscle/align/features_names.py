@@ -14,6 +14,7 @@ import numpy as np
 from corpuscle.align.features import DICE_EDGES, ORTHO_EDGES, Layout, log_bins
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import BINS, FIRST_CLASS
+from corpuscle.align.tables import rows_of
 from corpuscle.text.vocab import Vocab
 
 __all__ = ["feature_names"]
@@ -55,7 +56,7 @@ def feature_names(
 ) -> list[str]:
     """The names of some features, given by number; ``couples`` are source by source, ``swap`` if states are targets."""
     c = layout.all_classes
-    heads = [np.repeat(np.arange(len(t.row_starts) - 1), np.diff(t.row_starts)).tolist() for t in (couples, bigrams)]
+    heads = [rows_of(table).tolist() for table in (couples, bigrams)]
 
     def pair(k: int) -> str:
         x, t = heads[0][k], int(couples.columns[k])

@@ -25,7 +25,7 @@ from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.pieces import Counts, Piece, Singles, Text
 from corpuscle.align.positions import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.settings import FertilitySettings
-from corpuscle.align.tables import Posteriors, Tables
+from corpuscle.align.tables import Posteriors, Tables, rows_of
 from corpuscle.align.training import Work, keep, training
 from corpuscle.compiled import frozen
 from corpuscle.learning import Checkpoint
@@ -111,7 +111,7 @@ class _Sweep(NamedTuple):
     turn: int
 
 
-class _Sampling:
+class _Sampling(learning.Learner):
     """A learner (see ``corpuscle.learning``) whose sweeps draw the links of all chains of both directions.
 
     - ``linked``: for each direction int8 (int16 if sentences are long) (chains, outputs), the state of every output, or
@@ -135,13 +135,6 @@ class _Sampling:
         self.linked = [np.tile(each.astype(width), (self.settings.chains, 1)) for each in links]
         self.votes = [[_no_votes(own.stop - own.start, width) for _, own in _of_pieces(text, d)] for d in (0, 1)]
         self.seen = [_observed(text, d, links[d]) for d in (0, 1)]
-
-    def steps(self, sweep: int) -> int:
-        """None: a sweep is one piece of work."""
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        """There are none."""
 
     def finish(self, sweep: int) -> list[float]:
         """Draw all links of all chains once; the later half of the sweeps votes. There is nothing to say about it."""
@@ -272,7 +265,7 @@ class Fertility(FertilitySettings, Aligner):
         found = []
         for d, tally in enumerate(self._tallies):
             mass = self.alpha * len(tally.nulls)
-            states = self.couples_.columns if d else _rows(self.couples_)
+            states = self.couples_.columns if d else rows_of(self.couples_)
             table = np.empty(len(tally.couples), np.float32)
             table[:-1] = (tally.couples[:-1] + self.alpha) / (tally.states[states] + mass)
             table[-1] = self.alpha / (1 + mass)
@@ -306,15 +299,10 @@ class Fertility(FertilitySettings, Aligner):
         self.jumps_, self.fertilities_ = arrays["jumps"], (arrays["fertilities/source"], arrays["fertilities/target"])
 
 
-def _rows(couples: Couples) -> np.ndarray:
-    """The source type of every couple."""
-    return np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
-
-
 def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: int, types: int) -> engine.Tally:
     """Counts in whole numbers; ``types``: of states."""
     links, unlinked = (np.rint(each).astype(np.int32) for each in (counts, nulls))
-    by_state = np.bincount(couples.columns if direction else _rows(couples), links, types).astype(np.int32)
+    by_state = np.bincount(couples.columns if direction else rows_of(couples), links, types).astype(np.int32)
     return engine.Tally(np.append(links, np.int32(0)), by_state, unlinked, np.array([unlinked.sum()], np.int64))
 
 

@@ -56,7 +56,7 @@ class HMM(HmmSettings, Aligner):
         with training(self, bitext, checkpoint, base) as work:
             em, self.history_ = learn_hmm(self, work, None if base is None else base.jumps_, self.method)
         keep(self, work.text, em.counts)
-        self.jumps_ = em.law.counts
+        self.jumps_ = em.law.jumps
         return self
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.align.base import Aligner
+from corpuscle.align.tables import rows_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import write_table
@@ -62,7 +63,7 @@ def lexicon(
     equals), if that probability reaches ``threshold``.
     """
     couples = model.couples_
-    rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
+    rows = rows_of(couples)
     columns = couples.columns
     counts = model.counts_.astype(np.float64)
     by_source = np.bincount(rows, counts[0], len(couples.row_starts) - 1)

@@ -41,7 +41,6 @@ from corpuscle.align.loglinear_data import (
     Encoded,
     bigrams_of,
     encode,
-    sorted_couples,
     transposition,
     words_of_pairs,
 )
@@ -50,7 +49,7 @@ from corpuscle.align.loglinear_learning import PARTIAL, Passes
 from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.pieces import plain_pairs
 from corpuscle.align.settings import LogLinearSettings
-from corpuscle.align.tables import Posteriors
+from corpuscle.align.tables import Posteriors, rows_of, sorted_couples
 from corpuscle.align.training import KEEP, usable
 from corpuscle.compiled import frozen
 from corpuscle.engine.optim.online import Online, reader_of
@@ -146,9 +145,8 @@ class LogLinear(LogLinearSettings, Aligner):
 
     def _facts(self, direction: int) -> Facts:
         width = len(self.target_vocab_)
-        rows = np.repeat(np.arange(len(self.source_vocab_)), np.diff(self.couples_.row_starts))
         return Facts(
-            rows * np.int64(width) + self.couples_.columns,
+            rows_of(self.couples_) * np.int64(width) + self.couples_.columns,
             self.m1_[direction],
             self.m1_[1 - direction],
             self.null_m1_[direction],

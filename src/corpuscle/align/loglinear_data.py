@@ -11,6 +11,7 @@ from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, by_role,
 from corpuscle.align.features_user import UserFeatures
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
 from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, STATES, Hood, Text
+from corpuscle.align.tables import rows_of, sorted_couples
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
 from corpuscle.text.bitext import Bitext
@@ -22,7 +23,6 @@ __all__ = [
     "Encoded",
     "bigrams_of",
     "encode",
-    "sorted_couples",
     "transposition",
     "words_of_pairs",
 ]
@@ -47,14 +47,6 @@ class DirectionFeatures(NamedTuple):
     user: UserFeatures
 
 
-def sorted_couples(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
-    """A table of couples whose rows rise, and the order that makes it out of the given ones."""
-    order = np.lexsort((columns, rows))
-    row_starts = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=row_starts[1:])
-    return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order
-
-
 def transposition(starts: np.ndarray) -> np.ndarray:
     """For each cell of a text with these ``starts``, state by state, its place output by output, int64 (n_cells,)."""
     m, n = np.diff(starts[STATES]), np.diff(starts[OUTPUTS])
@@ -73,8 +65,7 @@ def bigrams_of(corpus: Corpus) -> Couples:
     """All types that share a sentence, either order, as a table whose rows rise."""
     pairs = pairs_of(corpus.tokens, corpus.sentence_starts, corpus.tokens, corpus.sentence_starts)
     found = couples_of(pairs, len(corpus.vocab), len(corpus.vocab))
-    rows = np.repeat(np.arange(len(corpus.vocab)), np.diff(found.row_starts))
-    return sorted_couples(rows, found.columns, len(corpus.vocab))[0]
+    return sorted_couples(rows_of(found), found.columns, len(corpus.vocab))[0]
 
 
 def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndarray]:
@@ -84,10 +75,9 @@ def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndar
     """
     pairs = pairs_of(states.tokens, states.sentence_starts, outputs.tokens, outputs.sentence_starts)
     found = couples_of(pairs, len(states.vocab), len(outputs.vocab))
-    rows = np.repeat(np.arange(len(states.vocab)), np.diff(found.row_starts))
     all_outputs = np.unique(outputs.tokens)
     return (
-        np.append(rows, np.full(len(all_outputs), len(states.vocab))).astype(np.int32),
+        np.append(rows_of(found), np.full(len(all_outputs), len(states.vocab))).astype(np.int32),
         np.append(found.columns, all_outputs).astype(np.int32),
     )
 

@@ -109,7 +109,7 @@ def jump_best(
     from_words = _by_output(tables.couples[pairs.cells], m, n, direction)
     emission = np.hstack([np.repeat(null[:, None], m + 1, axis=1), from_words]).astype(np.float64)
     width = max(m + 1, MAX_JUMP)
-    wide = widened(law.counts[direction], width)
+    wide = widened(law.jumps[direction], width)
     counts = wide[width + np.arange(1, m + 1) - np.arange(m + 1)[:, None]]
     jumps = (1 - law.p0) * ((1 - law.rho) * counts / counts.sum(axis=1, keepdims=True) + law.rho / m)
     steps = np.hstack([law.p0 * np.eye(m + 1), jumps])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,6 @@ __all__ = [
     "CELLS_A_PIECE",
     "Counts",
     "Piece",
-    "Pieces",
     "Singles",
     "StoredPairs",
     "Text",
@@ -82,39 +81,11 @@ def part_of(pairs: Pairs, first: int, last: int) -> Pairs:
     return Pairs(source, source_starts, target, target_starts, cell_starts, cells)
 
 
-class Pieces(Protocol):
-    """Sentence pairs in pieces.
-
-    - ``couples``: those that have a place in a table; ``count``: the number of pieces;
-    - ``lengths``: int64 (n_pairs, 2), source and target; ``sizes``: the number of types of the outputs of direction 0
-      and 1 (so of the states of direction 1 and 0);
-    - ``supports``: how many singles have each source type, and each target type, float64; None: there are no singles.
-    """
-
-    couples: Couples
-    count: int
-    sizes: tuple[int, int]
-    supports: tuple[np.ndarray, np.ndarray] | None
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Source and target lengths."""
-        ...
-
-    def piece(self, number: int) -> Pairs:
-        """A piece with its cells; they are not to be changed."""
-        ...
-
-    def no_counts(self) -> Counts:
-        """Zero links."""
-        ...
-
-
 @dataclass(frozen=True)
 class Piece:
     """A piece for a worker: its cells are found there, or, if the worker is another process, before it gets them."""
 
-    text: Pieces
+    text: StoredPairs | Text
     number: int
 
     def pairs(self) -> Pairs:
@@ -140,7 +111,12 @@ class _Sent:
 
 
 class StoredPairs:
-    """Pairs whose cells are kept, all of whose couples have a place in a table."""
+    """Pairs whose cells are kept.
+
+    - ``couples``: those that have a place in a table, here all of them; ``count``: the number of pieces;
+    - ``sizes``: the number of types of the outputs of direction 0 and 1 (so of the states of direction 1 and 0);
+    - ``supports``: how many singles have each source type, and each target type, float64; None: there are no singles.
+    """
 
     supports: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -164,7 +140,7 @@ class StoredPairs:
 
 
 class Text:
-    """A bitext, of which the ``chosen`` pairs are gone through, with what ``Pieces`` has, and
+    """A bitext, of which the ``chosen`` pairs are gone through, with what ``StoredPairs`` has, and
 
     - ``sharing``: the shared couples; those of ``known`` are among them;
     - ``longest``: the length of the longest chosen sentence;

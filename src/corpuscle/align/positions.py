@@ -11,10 +11,9 @@ and moments, which add up over a text, from ``no_moments`` on; ``learned`` is th
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -44,30 +43,33 @@ class Evidence(NamedTuple):
     moments: np.ndarray
 
 
-class Law(Protocol):
-    """A law of positions."""
+@dataclass(frozen=True)
+class Law:
+    """A law of positions. ``parameter``: the name of the array that is learned, none where nothing is."""
+
+    parameter: ClassVar[str] = ""
 
     def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
-        """Link probabilities, in the place of the translation probabilities ``links`` float32 (n_cells,); ``null``
-        float32 (output types,) is what the null word generates."""
-        ...
+        """Link probabilities, in the place of the translation probabilities ``links`` float32 (n_cells,), and moments;
+        ``null`` float32 (output types,) is what the null word generates."""
+        raise NotImplementedError
 
     def no_moments(self) -> np.ndarray:
         """What the moments of a text are added to, float64 (2, n_moments)."""
-        ...
+        return np.zeros((2, 2))
 
-    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Law:
+    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """The law after an iteration with these moments over pairs of these ``lengths`` int64 (n_pairs, 2); ``first``:
         there was no table before it."""
-        ...
+        return self
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is learned, for a file."""
-        ...
+        return {self.parameter: getattr(self, self.parameter)} if self.parameter else {}
 
-    def restored(self, arrays: Mapping[str, np.ndarray]) -> Law:
-        """This law as it was written to a file."""
-        ...
+    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
+        """This law with what was learned as a file has it."""
+        return replace(self, **{name: np.array(arrays[name]) for name in self.arrays()})
 
 
 def sides_of(pairs: Pairs, direction: int) -> tuple[np.ndarray, np.ndarray]:
@@ -89,35 +91,20 @@ def _independent(
 
 
 @dataclass(frozen=True)
-class Uniform:
-    """All states and the null word alike; nothing is learned."""
+class Uniform(Law):
+    """All states and the null word alike; nothing is learned, and nobody asks for moments."""
 
     def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
         """Link probabilities."""
         return _independent(pairs, direction, links, null, translation.UNIFORM, 1.0, 0.0)
 
-    def no_moments(self) -> np.ndarray:
-        """Moments that nobody asks for."""
-        return np.zeros((2, 2))
-
-    def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
-        """Itself."""
-        return self
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Nothing."""
-        return {}
-
-    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
-        """Itself."""
-        return self
-
 
 @dataclass(frozen=True)
-class Diagonal:
+class Diagonal(Law):
     """An output comes from the null word with probability ``p0``, else from a state near the diagonal; ``strengths``
     float64 (2,): how near, by direction."""
 
+    parameter: ClassVar[str] = "strengths"
     p0: float
     strengths: np.ndarray
 
@@ -126,25 +113,13 @@ class Diagonal:
         strength = float(self.strengths[direction])
         return _independent(pairs, direction, links, null, translation.DIAGONAL, strength, self.p0)
 
-    def no_moments(self) -> np.ndarray:
-        """Two sums for each direction."""
-        return np.zeros((2, 2))
-
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """Some steps towards the mean of h that the links have; none as long as the table knows nothing."""
         if first:
             return self
         means = moments[:, 0] / moments[:, 1]
         strengths = [_climbed(lengths, d, float(self.strengths[d]), float(means[d])) for d in (0, 1)]
-        return dataclasses.replace(self, strengths=np.array(strengths))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The strengths."""
-        return {"strengths": self.strengths}
-
-    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The law with the strengths of a file."""
-        return dataclasses.replace(self, strengths=np.array(arrays["strengths"]))
+        return replace(self, strengths=np.array(strengths))
 
 
 def _climbed(lengths: np.ndarray, direction: int, strength: float, mean_h: float) -> float:
@@ -173,20 +148,21 @@ def folded(wide: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Jumps:
+class Jumps(Law):
     """An output comes from the null word with probability ``p0``, else a jump leads to its state: with probability
-    ``rho`` to any, else by ``counts`` float64 (2, 2 MAX_JUMP + 1), of distances, by direction; ``known`` of them, by an
-    older model, stay."""
+    ``rho`` to any, else by ``jumps`` float64 (2, 2 MAX_JUMP + 1), counts by direction and distance; those that are
+    ``known``, from an older model, stay."""
 
+    parameter: ClassVar[str] = "jumps"
     p0: float
     rho: float
-    counts: np.ndarray
+    jumps: np.ndarray
     known: np.ndarray | None = None
 
     def _wide(self, pairs: Pairs, direction: int) -> np.ndarray:
         """Counts of all jumps that these pairs can have."""
         longest = int(np.diff(sides_of(pairs, direction)[1]).max(initial=0))
-        return widened(self.counts[direction], max(longest + 1, MAX_JUMP))
+        return widened(self.jumps[direction], max(longest + 1, MAX_JUMP))
 
     def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
         """Link probabilities and expected counts of jumps."""
@@ -210,16 +186,8 @@ class Jumps:
 
     def no_moments(self) -> np.ndarray:
         """A little of every jump, and those that stay."""
-        return np.full_like(self.counts, 1e-3) if self.known is None else self.known + 1e-3
+        return np.full_like(self.jumps, 1e-3) if self.known is None else self.known + 1e-3
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """The law with these counts."""
-        return dataclasses.replace(self, counts=moments)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The counts of jumps."""
-        return {"jumps": self.counts}
-
-    def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The law with the counts of a file."""
-        return dataclasses.replace(self, counts=np.array(arrays["jumps"]))
+        return replace(self, jumps=moments)

@@ -145,5 +145,9 @@ class LogLinearSettings(AlignSettings, Seeded):
         choices=("none", "plain"),
     )
     features: Any = setting(
-        "Features of your own: source, target, name, value on each line.", default=None, metavar="FILE", runtime=True
+        "Features of your own: source, target, name, value on each line.",
+        default=None,
+        metavar="FILE",
+        parse=str,
+        runtime=True,
     )

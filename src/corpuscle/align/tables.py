@@ -12,12 +12,34 @@ from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
 
-__all__ = ["Estimation", "Posteriors", "Tables", "finished_tables", "references_from", "tables_from"]
+__all__ = [
+    "Estimation",
+    "Posteriors",
+    "Tables",
+    "finished_tables",
+    "references_from",
+    "rows_of",
+    "sorted_couples",
+    "tables_from",
+]
 
 UNSEEN = 1e-9
 """The probability of a couple that was never seen together."""
 
 _COUPLES_A_CALL = 4_000_000
+
+
+def rows_of(couples: Couples) -> np.ndarray:
+    """The source type of every couple, int64 (n_couples,)."""
+    return np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
+
+
+def sorted_couples(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
+    """A table of couples whose rows rise, and the order that makes it out of the given ones."""
+    order = np.lexsort((columns, rows))
+    row_starts = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=row_starts[1:])
+    return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order
 
 
 class Estimation(NamedTuple):

@@ -18,9 +18,8 @@ from corpuscle.align.expectation import Expectation
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.sharing import take_apart
 from corpuscle.align.pieces import Counts, Singles, Text
-from corpuscle.align.tables import Estimation
+from corpuscle.align.tables import Estimation, sorted_couples
 from corpuscle.align.update import counts_of, extended
-from corpuscle.compiled import frozen
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
@@ -109,10 +108,7 @@ def keep(model: Aligner, text: Text, counts: Counts | None) -> None:
     parts = [*_kept_couples(text.couples, counts.couples), *_kept_singles(text, counts.singles)]
     rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
     del parts
-    order = np.lexsort((columns, rows))
-    row_starts = np.zeros(text.sizes[1] + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=text.sizes[1]), out=row_starts[1:])
-    model.couples_ = Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32))
+    model.couples_, order = sorted_couples(rows, columns, text.sizes[1])
     model.counts_, model.null_counts_ = links[:, order], counts.nulls
     vars(model).pop("tables_", None)  # those of an earlier text
 
