@@ -137,7 +137,7 @@ class Setting:
                 return self.parse(text)
             if self.items:
                 return tuple(self.type(item) for item in text.split(",")) if text else ()
-            return self.type(text)
+            return text if self.type is Any else self.type(text)
         except ValueError:
             raise SettingError(f"{self.name} is {self.expected()}; not {text!r}") from None
 
