@@ -107,19 +107,19 @@ def _several(options, models, limits, tokens, starts, copies, base, name, last_n
             endings = np.empty(first[n + 1] - first[n])
             for h in range(first[n], first[n + 1]):
                 endings[h - first[n]] = ending(models, work.states[h], limits)
-            ranked, edge_of, next_of, after, done = search(
+            ranked, items, done = search(
                 options, limits, first[: n + 2], endings, work.scores, work.edges[:, :n_edges], most_pops
             )
             for item in done:
                 begin, step_item, p = at, item, 0
-                while edge_of[step_item] >= 0:
-                    edge = edge_of[step_item]
+                while items.edges[step_item] >= 0:
+                    edge = items.edges[step_item]
                     q = _position(first, np.int64(ranked[0, edge]))
                     out.segments[at, 0], out.segments[at, 1] = np.int64(ranked[2, edge]), q - p
                     p = q
                     at += 1
-                    step_item = next_of[step_item]
-                _write(options, models, limits, n, after[item], rows, begin, at, work, out)
+                    step_item = items.following[step_item]
+                _write(options, models, limits, n, items.after[item], rows, begin, at, work, out)
                 rows += 1
         name += 1
         out.starts[name - base] = rows
