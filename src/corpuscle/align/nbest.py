@@ -17,7 +17,7 @@ from corpuscle.align.kernels.cooccurrence import Pairs
 from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.models import HMM, Diagonal, Model1
-from corpuscle.engine.dp.chains import k_best
+from corpuscle.engine.dp.chains import Chain, k_best
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix
 from corpuscle.text.bitext import Bitext
@@ -85,23 +85,21 @@ def _chain_best(model: Aligner, pairs: Pairs, pair: int, direction: int, k: int)
         return np.full((1, n), -1, np.int32), np.zeros(1)
     found = model.posteriors(pairs, pair, pair + 1, direction, model.tables_[direction])
     with np.errstate(divide="ignore"):
-        chain: Any
         if isinstance(model, HMM):
             chain, places = _jump_chain(model, pairs, pair, direction, m, n)
             total = found.likelihood
         else:
             links = found.links.reshape(n, m) if direction else found.links.reshape(m, n).T
             emission = np.column_stack([found.nulls, links]).astype(np.float64)
-            none = np.zeros(m + 1)
-            chain = none, np.log(emission / emission.sum(axis=1, keepdims=True)), np.zeros((m + 1, m + 1)), none
+            none, steps = np.zeros(m + 1), np.zeros((1, m + 1, m + 1))
+            chain = Chain(none, np.log(emission / emission.sum(axis=1, keepdims=True)), steps, none)
             places, total = np.arange(-1, m), 0.0
     paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
-    first, emission, steps, last = chain
-    k_best(n, len(places), first, emission, steps, last, k, paths, scores)
+    k_best(n, len(places), chain, k, paths, scores)
     return places[paths].astype(np.int32), scores - total
 
 
-def _jump_chain(model: HMM, pairs: Pairs, pair: int, direction: int, m: int, n: int) -> Any:
+def _jump_chain(model: HMM, pairs: Pairs, pair: int, direction: int, m: int, n: int) -> tuple[Chain, np.ndarray]:
     """The hidden Markov model of a sentence pair: null copies of the positions 0..m, then the positions 1..m."""
     tables = model.tables_[direction]
     cells = pairs.cells[pairs.cell_starts[pair] : pairs.cell_starts[pair + 1]]
@@ -115,7 +113,8 @@ def _jump_chain(model: HMM, pairs: Pairs, pair: int, direction: int, m: int, n: 
     law = (1 - model.p0) * ((1 - model.rho) * counts / counts.sum(axis=1, keepdims=True) + model.rho / m)
     steps = np.hstack([model.p0 * np.eye(m + 1), law])
     steps = np.log(np.vstack([steps, steps[1:]]))
-    return (steps[0], np.log(emission), steps, np.zeros(2 * m + 1)), np.append(np.full(m + 1, -1), np.arange(m))
+    chain = Chain(steps[0], np.log(emission), steps[None], np.zeros(2 * m + 1))
+    return chain, np.append(np.full(m + 1, -1), np.arange(m))
 
 
 def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatrix:
