@@ -15,7 +15,7 @@ from corpuscle.align.kernels.loglinear import workspace
 from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.loglinear_agreement import guided
 from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood
-from corpuscle.engine.dp.chains import expectations, k_best
+from corpuscle.engine.dp.chains import Chain, Room, expectations, k_best
 from corpuscle.engine.optim import online
 from corpuscle.scale import workers
 from corpuscle.text.bitext import Bitext
@@ -335,7 +335,8 @@ def test_chains_equal_enumeration(sparse) -> None:
     marginals, taken = np.zeros((n, s)), np.zeros((s, s))
     buffers = np.zeros(s), np.zeros(s), np.zeros(n)
     turned = np.ascontiguousarray(steps.T)
-    logarithm = expectations(n, s, first, emission, steps, turned, last, marginals, taken, *buffers)
+    chain, room = Chain(first, emission, steps[None], last), Room(marginals, taken[None], *buffers)
+    logarithm = expectations(n, s, chain, turned[None], room)
     assert logarithm == pytest.approx(math.log(z), abs=1e-13)
     for j in range(n):
         for q in range(s):
@@ -344,9 +345,9 @@ def test_chains_equal_enumeration(sparse) -> None:
         times = sum(w * sum(pair == (p, q) for pair in itertools.pairwise(path)) for path, w in weights.items())
         assert taken[p, q] == pytest.approx(times / z, abs=1e-13)
     with np.errstate(divide="ignore"):
-        logs = [np.log(each) for each in (first, emission, steps, last)]
+        logs = Chain(*map(np.log, chain))
     paths, scores = np.zeros((100, n), np.int32), np.zeros(100)
-    count = k_best(n, s, *logs, 100, paths, scores)
+    count = k_best(n, s, logs, 100, paths, scores)
     possible = sorted((w for w in weights.values() if w > 0), reverse=True)
     assert count == len(possible)
     assert np.allclose(np.exp(scores[:count]), possible)

@@ -428,6 +428,6 @@ class HMM(Learned):
             outputs, states = states, outputs
         best = np.empty(int(outputs[last] - outputs[first]), np.int32)
         wide = widened(jumps, max(int(np.diff(states[first : last + 1]).max(initial=0)) + 1, MAX_JUMP))
-        null = frozen(null, np.float32)
-        jumps_engine.best_path(pairs, first, last, direction == 1, values, null, wide, self.p0, self.rho, best)
+        law = jumps_engine.Law(wide, frozen(null, np.float32), self.p0, self.rho)
+        jumps_engine.best_path(pairs, first, last, direction == 1, law, values, best)
         return best
