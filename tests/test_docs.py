@@ -6,7 +6,6 @@ import importlib
 import pkgutil
 import re
 import runpy
-import runpy
 import shlex
 import subprocess
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Jumps: the hidden Markov model of word alignment without any m by m matrix (Vogel, Ney and Tillmann, "HMM-based word
-alignment in statistical translation", 1996, eq. 2-6; null copies as in Och and Ney, "A systematic comparison of various
-statistical alignment models", 2003, eq. 17-19).
+"""Jumps: the hidden Markov model of word alignment without any m by m matrix.
 
 States are the positions 1..m of the generating side and, for each of them and for the start 0, a null copy, which
 emits with the null word's table and remembers where the last word came from. From position i' or its null copy:
@@ -15,6 +13,9 @@ times as long (m = n = 20; 1.2 times at 40 or 80).
 
 Forward values are scaled at each output: to sum to one, or by the largest. The best path is read from the finished
 table: whence a state came is looked for only where the path goes.
+
+Vogel, Ney and Tillmann, "HMM-based word alignment in statistical translation", 1996; the null copies are those of Och
+and Ney, "A systematic comparison of various statistical alignment models", 2003.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ class _Table(NamedTuple):
     """Room for a sentence pair of at most m states and n outputs.
 
     - ``emission``: (n, m), the probability of an output from each position; ``nulls``: (n,), from the null word;
-    - ``words``: (n, m), forward, the positions 1..m; ``merged``: (n + 1, m + 1), before each output, a position 0..m and
-      its null copy together; ``scales``: (n,), by what the values of an output were multiplied (sums) or divided (best);
+    - ``words``: (n, m), forward, the positions 1..m; ``merged``: (n + 1, m + 1), before each output, a position 0..m
+      and its null copy together; ``scales``: (n,), by what the values of an output were multiplied (sums) or divided
+      (best);
     - ``norms``: (m + 1,), 1 / sum over i of c(i - i') for i' = 0..m.
     """
 

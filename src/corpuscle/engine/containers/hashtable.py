@@ -8,12 +8,13 @@ Items are rows of the caller's own arrays; the table is an ``index`` from keys o
 
 The home of a key is its mixed bits, cut to the size of the index. An item stands at its home or behind it, and there is
 no free slot between the two: a search goes on from the home until it meets the key or a free slot. When an item goes,
-others that stand behind the gap and may stand in it move up, so that this remains true (Knuth, "The Art of Computer
-Programming", volume 3, 1998, section 6.4, algorithms L and R).
+others that stand behind the gap and may stand in it move up, so that this remains true.
 
 Where different items may have the same key (a key is a hash of a stretch of symbols), the caller compares what
 ``probe`` finds (``same_stretch``), and goes on with ``probe`` from the ``next_slot``. Where an item stands depends on
 the order in which items came, its number does not: results that follow the numbers do not depend on the layout.
+
+Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section 6.4, algorithms L and R.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""A binary heap: items with priorities, of which the largest can be had at once (Williams, "Algorithm 232: heapsort",
-1964).
+"""A binary heap: items with priorities, of which the largest can be had at once.
 
 A heap is two arrays, ``priorities`` float64 (room,) and ``items`` int64 (room,), and the number of items in it: the
 children of place i are at 2 i + 1 and 2 i + 2, and none is larger than its parent. The top is place 0. The caller
 counts the items and sees to the room.
+
+Williams, "Algorithm 232: heapsort", 1964.
 """
 
 from __future__ import annotations

@@ -2,25 +2,27 @@
 
 A path has a state at every position. Its weight is the product of ``first`` (of its first state), ``emission`` (of each
 position and state), ``steps`` (of each two states that follow each other) and ``last`` (of its last state): a hidden
-Markov model, or a conditional random field whose steps may depend on the position.
+Markov model, or a conditional random field whose steps may depend on the position. The forward table
 
-The forward table (Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition", 1989,
-eq. 19-21 for sums, eq. 32-33 for the best),
-
-    table[0, q] = first[q] emission[0, q],    table[j, q] = (plus over p of table[j - 1, p] steps[j, p, q]) emission[j, q],
+    table[0, q] = first[q] emission[0, q]
+    table[j, q] = (plus over p of table[j - 1, p] steps[j, p, q]) emission[j, q]
 
 is filled row by row: a state p adds its share to the whole next row, which runs along memory. Sums are scaled so that
-each row adds up to one (Rabiner, eq. 91-92); the logarithms of the scales add up to that of the total.
+each row adds up to one; the logarithms of the scales add up to that of the total.
 
-- ``expectations`` (Rabiner, eq. 23-27, 36-37) is the same sweep reversed: the backward row of a position is made of
-  that behind it with the transposed steps, multiplies the forward row, which makes it a distribution over states, and
-  both together say how often each step is taken.
+- ``expectations`` is the same sweep reversed: the backward row of a position is made of that behind it with the
+  transposed steps, multiplies the forward row, which makes it a distribution over states, and both together say how
+  often each step is taken.
 - ``k_best`` goes back over the table of the best: the r-th best path to a state is the best continuation of what its
-  predecessors have not used yet, and only those states are asked for another path whose last one has been used (Jimenez
-  and Marzal, "Computing the k shortest paths: a new algorithm and an experimental comparison", 1999, section 3; Huang
-  and Chiang, "Better k-best parsing", 2005, algorithm 3). It takes n s^2 + k n s steps, not k n s^2.
+  predecessors have not used yet, and only those states are asked for another path whose last one has been used. It
+  takes n s^2 + k n s steps, not k n s^2.
 
 Buffers may be larger than n and s.
+
+Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition", 1989, equations 19-21
+(forward), 24-27 (backward, states), 32-35 (the best path), 36-37 (steps), 91-92 (scaling): his pi, a and b are first,
+steps and emission. Jimenez and Marzal, "Computing the k shortest paths: a new algorithm and an experimental
+comparison", 1999; Huang and Chiang, "Better k-best parsing", 2005, algorithm 3.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Grids: all ways to cut two sequences side by side into units (Jiampojamarn, Kondrak and Sherif, "Applying
-many-to-many alignments and hidden Markov models to letter-to-phoneme conversion", 2007, section 3).
+"""Grids: all ways to cut two sequences side by side into units.
 
 A grid of two sequences of n and m symbols has the cells (i, j), i = 0..n, j = 0..m: so much of both has been read. A
 unit of shape (a, b) takes a symbols of the first and b of the second sequence, and is an edge from (i - a, j - b) to
@@ -8,15 +7,18 @@ unit of shape (a, b) takes a symbols of the first and b of the second sequence, 
     table[i, j] = plus over the shapes (a, b) of table[i - a, j - b] weights[unit of this shape that ends in (i, j)].
 
 Row by row, every cell comes after those that it needs. ``expectations`` is the same sweep reversed: what reaches a cell
-from the end is handed back along its edges, and with the forward table says how often each unit is expected (their
-algorithm 1). ``best_path`` reads the best way to cut from the finished table of the best: the last edge is one whose
-score equals that of the cell.
+from the end is handed back along its edges, and with the forward table says how often each unit is expected.
+``best_path`` reads the best way to cut from the finished table of the best: the last edge is one whose score equals
+that of the cell.
 
 Sums are not scaled: names and words have a few dozen symbols. A pair whose sum underflows has no weight.
 
 - ``units``: int32 (cells, shapes), the unit of each shape that ends in a cell, -1 where it does not fit; cell (i, j)
   has number ``i width + j``, with a width of m + 1;
 - ``shapes``: int64 (shapes, 2), never (0, 0); ``weights``: float64 (n_units,), for the best path their logarithms.
+
+Jiampojamarn, Kondrak and Sherif, "Applying many-to-many alignments and hidden Markov models to letter-to-phoneme
+conversion", 2007.
 """
 
 from __future__ import annotations

@@ -2,14 +2,16 @@
 
 A lattice has hypotheses in stacks, and edges between them that carry an option each; the score through an edge is that
 of the best path from the beginning that ends with it. So the priority of a partial path, from some edge to the end, is
-exact, and complete paths come out in order (Soong and Huang, "A tree-trellis based fast search for finding the n best
-sentence hypotheses in continuous speech recognition", 1991, section 3). The edges into a hypothesis are ranked: only
-the best of them waits in the heap, and the next best takes its place when it leaves (Huang and Chiang, "Better k-best
-parsing", 2005, algorithm 3). Two partial paths that begin in the same hypothesis and spell the same output differ in
-nothing that matters, and the second one is dropped: there are exponentially many ways to cut a word, but few outputs.
+exact, and complete paths come out in order. The edges into a hypothesis are ranked: only the best of them waits in the
+heap, and the next best takes its place when it leaves. Two partial paths that begin in the same hypothesis and spell
+the same output differ in nothing that matters, and the second one is dropped: there are exponentially many ways to cut
+a word, but few outputs.
 
 A partial path is an *item*: its first edge, the item that goes on from there, the score from its edge on. What waits in
 the heap is an edge that leads into the beginning of an item, two numbers of 32 bits in one.
+
+Soong and Huang, "A tree-trellis based fast search for finding the N best sentence hypotheses in continuous speech
+recognition", 1991; Huang and Chiang, "Better k-best parsing", 2005, algorithm 3.
 """
 
 from __future__ import annotations

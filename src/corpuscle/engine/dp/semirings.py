@@ -1,4 +1,4 @@
-"""Semirings: one dynamic program, several questions (Goodman, "Semiring parsing", 1999, section 2 and figure 5).
+"""Semirings: one dynamic program, several questions.
 
 A dynamic program combines the weights along a path (*times*) and those of alternative paths (*plus*). Times distributes
 over plus, so all paths with the same beginning can be taken together, whatever the two operations are:
@@ -21,6 +21,8 @@ A program is made by a factory, whose kernel closes over the semiring and nothin
 
 so that its branches on the semiring are decided when it is compiled, and both kernels are found in the cache on disk by
 the next process. (A kernel that closes over another kernel is not.)
+
+Goodman, "Semiring parsing", 1999, section 2.
 """
 
 from __future__ import annotations
