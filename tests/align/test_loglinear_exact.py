@@ -15,7 +15,6 @@ from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.loglinear_agreement import guided
 from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.settings import FAMILIES, NEIGHBOURHOODS
-from corpuscle.engine.dp.chains import expectations, k_best
 from corpuscle.engine.optim import online
 from corpuscle.scale import workers
 from corpuscle.text.bitext import Bitext
@@ -322,41 +321,6 @@ def test_posteriors_and_best_alignments_equal_enumeration(direction, null_jump) 
             assert scores[r, k] == pytest.approx(score - z, abs=1e-10)
             assert (paths[r, at[k] : at[k + 1]] + 1).tolist() == list(alignment)
         assert np.isneginf(scores[len(every) :, k]).all()
-
-
-@pytest.mark.parametrize("sparse", [0.0, 0.4])
-def test_chains_equal_enumeration(sparse) -> None:
-    dice = np.random.default_rng(5)
-    n, s = 4, 3
-    first, last, emission, steps = (dice.uniform(0.1, 1, shape) for shape in (s, s, (n, s), (s, s)))
-    emission[dice.uniform(size=(n, s)) < sparse] = 0
-    steps[0, 1] = 0
-    weights = {}
-    for path in itertools.product(range(s), repeat=n):
-        weight = first[path[0]] * last[path[-1]] * np.prod([emission[j, q] for j, q in enumerate(path)])
-        weights[path] = weight * np.prod([steps[p, q] for p, q in itertools.pairwise(path)])
-    z = sum(weights.values())
-    marginals, taken = np.zeros((n, s)), np.zeros((s, s))
-    buffers = np.zeros(s), np.zeros(s), np.zeros(n)
-    turned = np.ascontiguousarray(steps.T)
-    logarithm = expectations(n, s, first, emission, steps, turned, last, marginals, taken, *buffers)
-    assert logarithm == pytest.approx(math.log(z), abs=1e-13)
-    for j in range(n):
-        for q in range(s):
-            assert marginals[j, q] == pytest.approx(sum(w for p, w in weights.items() if p[j] == q) / z, abs=1e-13)
-    for p, q in itertools.product(range(s), repeat=2):
-        times = sum(w * sum(pair == (p, q) for pair in itertools.pairwise(path)) for path, w in weights.items())
-        assert taken[p, q] == pytest.approx(times / z, abs=1e-13)
-    with np.errstate(divide="ignore"):
-        logs = [np.log(each) for each in (first, emission, steps, last)]
-    paths, scores = np.zeros((100, n), np.int32), np.zeros(100)
-    count = k_best(n, s, *logs, 100, paths, scores)
-    possible = sorted((w for w in weights.values() if w > 0), reverse=True)
-    assert count == len(possible)
-    assert np.allclose(np.exp(scores[:count]), possible)
-    assert len({tuple(path) for path in paths[:count].tolist()}) == count
-    for path, score in zip(paths[:count].tolist(), scores[:count], strict=True):
-        assert weights[tuple(path)] == pytest.approx(math.exp(score))
 
 
 @pytest.mark.parametrize("adaptive", [False, True])

@@ -115,7 +115,8 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     evidence = law.expect(pairs, direction, table[pairs.cells], null)
     wide = widened(counts, 60)
     best = np.empty(len(evidence.posteriors.nulls), np.int32)
-    jumps.best_path(pairs, 0, 3, direction == 1, table[pairs.cells], *_frozen(null), wide, p0, rho, best)
+    law = jumps.Law(wide, *_frozen(null), p0, rho)
+    jumps.best_path(pairs, 0, 3, direction == 1, law, table[pairs.cells], best)
     outputs = pairs.source_starts if direction else pairs.target_starts
     total, taken = 0.0, np.zeros(121)
     for sentence in range(3):

@@ -7,6 +7,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
+from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.restaurants import hierarchy as hpy
 from corpuscle.engine.restaurants.pool import DISH, FREE_COUNT, NODE, USED
 from corpuscle.engine.restaurants.seating import sample_parameters
@@ -52,18 +53,18 @@ class Text:
     def sweep(self, iteration, mh=False, norm="type", parameters=True):
         order = np.arange(len(self.seated))
         shuffle(self.stream, order)
+        sentences = gibbs.Sentences(
+            self.starts, self.gaps, self.fixed, self.seated, self.cuts, self.ends, self.numbers, self.sums
+        )
         at = 0
         while at < len(order):
-            arguments = (
-                self.nested, self.lattice, self.starts, order, at, len(order), self.gaps, self.fixed, self.seated,
-                self.cuts, self.ends, self.numbers, self.sums, self.stream,
-            )  # fmt: skip
+            arguments = self.nested, self.lattice, sentences, order, at, len(order)
             if mh:
-                at = exact.sweep_exactly(*arguments, self.old_cuts, self.notes)
+                at = exact.sweep_exactly(*arguments, self.old_cuts, self.notes, self.stream)
             else:
-                at = gibbs.sweep(*arguments)
+                at = gibbs.sweep(*arguments, self.stream)
             if at < len(order):
-                self.nested = model.grown_nested(self.nested)
+                self.nested = model.grown_nested(self.nested, 2 * len(self.old_cuts))
         if parameters:
             sample_parameters(self.nested.words, self.seed, 2 * iteration)
             sample_parameters(self.nested.letters, self.seed, 2 * iteration + 1)
@@ -76,7 +77,7 @@ class Text:
     def forward(self, sentence, best=False):
         first, n = self.starts[sentence], self.starts[sentence + 1] - self.starts[sentence]
         lattices.fill(self.nested, self.lattice, self.text, first, n, self.gaps)
-        return paths.forward(self.nested.words, self.lattice, n, best)
+        return paths.forward(self.nested.words, self.lattice, n, MAX if best else SUM)
 
     def words(self, sentence, cuts=None):
         """The lengths of the words of a sentence."""
@@ -333,7 +334,7 @@ def test_a_frozen_model_predicts_the_same(sampled):
         for sentence in range(len(SENTENCES)):
             first, n = text.starts[sentence], text.starts[sentence + 1] - text.starts[sentence]
             lattices.fill(copy, text.lattice, text.text, first, n, text.gaps)
-            again = paths.forward(copy.words, text.lattice, n, best)
+            again = paths.forward(copy.words, text.lattice, n, MAX if best else SUM)
             assert again == pytest.approx(text.forward(sentence, best), abs=1e-11)
     assert frozen["occurrences"][0] == len(SENTENCES) - 1  # the first was taken out
     entries = nested.words.entries

@@ -16,7 +16,7 @@ from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.align.pieces import part_of
 from corpuscle.align.positions import MAX_JUMP, Jumps, sides_of, widened
 from corpuscle.align.tables import Posteriors, Tables
-from corpuscle.engine.dp.chains import k_best
+from corpuscle.engine.dp.chains import Chain, k_best
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix
 from corpuscle.text.bitext import Bitext
@@ -93,7 +93,7 @@ def independent_best(found: Posteriors, m: int, n: int, direction: int, k: int) 
     none = np.zeros(m + 1)
     with np.errstate(divide="ignore"):
         logs = np.log(emission / emission.sum(axis=1, keepdims=True))
-    return _chain_best(none, logs, np.zeros((m + 1, m + 1)), none, np.arange(-1, m), k)
+    return _chain_best(Chain(none, logs, np.zeros((1, m + 1, m + 1)), none), np.arange(-1, m), k)
 
 
 def jump_best(
@@ -117,7 +117,7 @@ def jump_best(
         steps = np.log(np.vstack([steps, steps[1:]]))
         logs = np.log(emission)
     places = np.append(np.full(m + 1, -1), np.arange(m))
-    paths, scores = _chain_best(steps[0], logs, steps, np.zeros(2 * m + 1), places, k)
+    paths, scores = _chain_best(Chain(steps[0], logs, steps[None], np.zeros(2 * m + 1)), places, k)
     return paths, scores - likelihood
 
 
@@ -126,13 +126,11 @@ def _no_links(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.full((1, n), -1, np.int32), np.zeros(1)
 
 
-def _chain_best(
-    first: np.ndarray, emission: np.ndarray, steps: np.ndarray, last: np.ndarray, places: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _chain_best(chain: Chain, places: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The best paths of a chain, as the ``places`` of its states, and their scores."""
-    n = len(emission)
+    n = len(chain.emission)
     paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
-    k_best(n, len(places), first, emission, steps, last, k, paths, scores)
+    k_best(n, len(places), chain, k, paths, scores)
     return places[paths].astype(np.int32), scores
 
 

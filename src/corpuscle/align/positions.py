@@ -170,18 +170,17 @@ class Jumps(Law):
         nulls, null = np.ones(int(outputs[-1] - outputs[0]), np.float32), frozen(null, np.float32)
         wide = self._wide(pairs, direction)
         counts = np.zeros(len(wide))
-        likelihood = jumps_engine.jump_posteriors(
-            pairs, 0, last, direction == 1, null, wide, self.p0, self.rho, links, nulls, counts
-        )
+        law = jumps_engine.Law(wide, null, self.p0, self.rho)
+        likelihood = jumps_engine.jump_posteriors(pairs, 0, last, direction == 1, law, links, nulls, counts)
         return Evidence(Posteriors(links, nulls, likelihood), folded(counts))
 
     def best_path(self, pairs: Pairs, direction: int, values: np.ndarray, null: np.ndarray) -> np.ndarray:
         """The best state of every output, int32, -1 for the null word, by the translation probabilities ``values``
         float32 (n_cells,)."""
         outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
-        best, null = np.empty(int(outputs[-1] - outputs[0]), np.int32), frozen(null, np.float32)
-        wide = self._wide(pairs, direction)
-        jumps_engine.best_path(pairs, 0, last, direction == 1, values, null, wide, self.p0, self.rho, best)
+        best = np.empty(int(outputs[-1] - outputs[0]), np.int32)
+        law = jumps_engine.Law(self._wide(pairs, direction), frozen(null, np.float32), self.p0, self.rho)
+        jumps_engine.best_path(pairs, 0, last, direction == 1, law, values, best)
         return best
 
     def no_moments(self) -> np.ndarray:

@@ -184,12 +184,15 @@ class Chain:
 
     def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> None:
         """Sample the sentences ``order[at:last]``, and make room whenever there is none."""
+        sentences = gibbs.Sentences(
+            self.material.starts, self.material.gaps, fixed, self.seated, self.cuts, *self._buffers, self.sums
+        )
         while at < last:
-            arguments = (
-                self.nested, self.lattice, self.material.starts, order, at, last, self.material.gaps, fixed,
-                self.seated, self.cuts, *self._buffers, self.sums, stream,
-            )  # fmt: skip
-            at = sweep_exactly(*arguments, *self._undo) if self.settings["mh"] else gibbs.sweep(*arguments)
+            arguments = self.nested, self.lattice, sentences, order, at, last
+            if self.settings["mh"]:
+                at = sweep_exactly(*arguments, *self._undo, stream)
+            else:
+                at = gibbs.sweep(*arguments, stream)
             if at < last:
                 self.nested = grown_nested(self.nested, 2 * self.room)
 

@@ -26,7 +26,7 @@ from corpuscle.align.kernels.loglinear import (
 )
 from corpuscle.align.kernels.loglinear_sums import CLAMPED, exponentiate, log_emissions, sum_paths
 from corpuscle.compiled import kernel, kernel_bare
-from corpuscle.engine.dp.chains import k_best
+from corpuscle.engine.dp.chains import Chain, k_best
 
 __all__ = ["couple_scores", "link_posteriors", "n_best"]
 
@@ -92,8 +92,9 @@ def n_best(text, hood, shape, learner, work, first, last, k, normalise, paths, s
             continue
         s = lay_out(text, hood, shape, learner, work, sentence)
         log_emissions(text, hood, work, sentence, s, np.int64(CLAMPED))
-        first_step, last_step, steps = work.lines[FIRST], work.lines[LAST], work.squares[STEPS]
-        found = k_best(n, s, first_step, work.outputs[EMISSION], steps, last_step, k, own, own_scores)
+        steps = work.squares[STEPS : STEPS + 1]
+        chain = Chain(work.lines[FIRST], work.outputs[EMISSION], steps, work.lines[LAST])
+        found = k_best(n, s, chain, k, own, own_scores)
         total = 0.0
         if normalise:
             total = exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))

@@ -43,7 +43,7 @@ from corpuscle.align.kernels.loglinear import (
     lay_out,
 )
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.dp.chains import expectations
+from corpuscle.engine.dp.chains import Chain, Room, expectations
 
 __all__ = ["CLAMPED", "FREE", "add_expectations", "exponentiate", "log_emissions", "sum_paths"]
 
@@ -120,10 +120,10 @@ def sum_paths(text, hood, work, sentence, s, side):
             emission[j, q] = math.exp(emission[j, q] - top)
         factor += top
     lines, squares = work.lines, work.squares
-    return factor + expectations(
-        n, s, lines[P_FIRST], emission, squares[P_STEPS], squares[P_TURNED], lines[P_LAST],
-        work.outputs[MARGINALS], squares[TAKEN], lines[COMING], lines[REACHED], work.scales,
-    )  # fmt: skip
+    chain = Chain(lines[P_FIRST], emission, squares[P_STEPS : P_STEPS + 1], lines[P_LAST])
+    taken = squares[TAKEN : TAKEN + 1]
+    room = Room(work.outputs[MARGINALS], taken, lines[COMING], lines[REACHED], work.scales)
+    return factor + expectations(n, s, chain, squares[P_TURNED : P_TURNED + 1], room)
 
 
 @kernel_bare

@@ -1,10 +1,7 @@
 """The arrays behind ``engine.restaurants.hierarchy``: nodes and entries in a pool, found by hashing, freed and reused.
 
-Everything is rows of integers, so that a restaurant and its totals share a cache line. Items are found by open
-addressing with linear probing; an item that goes leaves no tombstone. Free rows are chained and taken first.
-
-Open addressing with linear probing and deletion: Knuth, "The art of computer programming, vol. 3: sorting and
-searching", 1973, section 6.4, algorithms L and R.
+Everything is rows of integers, so that a restaurant, its key and its totals share a cache line. Items are found by
+``engine.containers.hashtable``. Free rows are chained and taken first.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.random import mix
+from corpuscle.engine.containers.hashtable import enter, erase, find, new_index, pair
 
 __all__ = [
     "Restaurants",
@@ -78,10 +75,6 @@ class Restaurants(NamedTuple):
     path: np.ndarray
 
 
-def _index_size(room: int) -> int:
-    return 1 << max(3, (2 * room - 1).bit_length())
-
-
 def new_pool(
     laws: int,
     *,
@@ -105,8 +98,8 @@ def new_pool(
         np.zeros((nodes, 8), np.int32),
         np.zeros((entries, 8), np.int32),
         np.zeros((cells, 3), np.int32),
-        np.full(_index_size(nodes) if indexed else 1, NONE, np.int32),
-        np.full(_index_size(entries) if indexed else 1, NONE, np.int32),
+        new_index(nodes) if indexed else np.full(1, NONE, np.int32),
+        new_index(entries) if indexed else np.full(1, NONE, np.int32),
         counters,
         np.full(laws, discount),
         np.full(laws, strength),
@@ -148,10 +141,7 @@ def grown(pool: Restaurants, customers: int = 1) -> Restaurants:
 
 def indexed_anew(pool: Restaurants) -> Restaurants:
     """The same pool with indices that fit its room."""
-    pool = pool._replace(
-        node_index=np.full(_index_size(len(pool.nodes)), NONE, np.int32),
-        entry_index=np.full(_index_size(len(pool.entries)), NONE, np.int32),
-    )
+    pool = pool._replace(node_index=new_index(len(pool.nodes)), entry_index=new_index(len(pool.entries)))
     _fill_indices(pool)
     return pool
 
@@ -160,58 +150,13 @@ def indexed_anew(pool: Restaurants) -> Restaurants:
 
 
 @kernel_bare
-def _slot(index, first, second):
-    key = (np.uint64(np.uint32(first)) << np.uint64(32)) | np.uint64(np.uint32(second))
-    return np.int64(mix(key) & np.uint64(len(index) - 1))
-
-
-@kernel_bare
-def _find(index, items, first, second):
-    """The item with this key, or NONE."""
-    slot = _slot(index, first, second)
-    while True:
-        item = np.int64(index[slot])
-        if item < 0 or (items[item, 0] == first and items[item, 1] == second):
-            return item
-        slot = (slot + 1) & (len(index) - 1)
-
-
-@kernel_bare
-def _enter(index, items, item):
-    slot = _slot(index, np.int64(items[item, 0]), np.int64(items[item, 1]))
-    while index[slot] >= 0:
-        slot = (slot + 1) & (len(index) - 1)
-    index[slot] = item
-
-
-@kernel_bare
-def _erase(index, items, item):
-    """Take an item out of the index; those behind it move up, so that no gap hides them."""
-    last = len(index) - 1
-    gap = _slot(index, np.int64(items[item, 0]), np.int64(items[item, 1]))
-    while index[gap] != item:
-        gap = (gap + 1) & last
-    at = gap
-    while True:
-        at = (at + 1) & last
-        other = np.int64(index[at])
-        if other < 0:
-            break
-        home = _slot(index, np.int64(items[other, 0]), np.int64(items[other, 1]))
-        if ((at - home) & last) >= ((at - gap) & last):
-            index[gap] = other
-            gap = at
-    index[gap] = NONE
-
-
-@kernel_bare
 def _fill_indices(pool):
     for node in range(pool.counters[NODES, USED]):
         if pool.nodes[node, PARENT] >= 0:
-            _enter(pool.node_index, pool.nodes, node)
+            enter(pool.node_index, pool.nodes, node)
     for entry in range(pool.counters[ENTRIES, USED]):
         if pool.entries[entry, NODE] >= 0:
-            _enter(pool.entry_index, pool.entries, entry)
+            enter(pool.entry_index, pool.entries, entry)
 
 
 @kernel_bare
@@ -272,7 +217,7 @@ def new_root(pool, law):
 @kernel_bare
 def find_child(pool, node, symbol):
     """The node that extends this one by a symbol, or NONE."""
-    return _find(pool.node_index, pool.nodes, np.int64(node), np.int64(symbol))
+    return find(pool.node_index, pool.nodes, pair(node, symbol))
 
 
 @kernel_bare
@@ -281,7 +226,7 @@ def make_child(pool, node, symbol):
     child = find_child(pool, node, symbol)
     if child < 0:
         child = _new_node(pool, node, symbol, pool.nodes[node, LAW] + 1)
-        _enter(pool.node_index, pool.nodes, child)
+        enter(pool.node_index, pool.nodes, child)
         pool.nodes[node, CHILDREN] += 1
     return child
 
@@ -315,7 +260,7 @@ def release(pool, node):
         if nodes[node, CUSTOMERS] or nodes[node, CHILDREN] or nodes[node, STOPS] or nodes[node, PASSES]:
             return
         parent = np.int64(nodes[node, PARENT])
-        _erase(pool.node_index, nodes, node)
+        erase(pool.node_index, nodes, node)
         give_back(pool.counters, NODES, nodes, node)
         nodes[parent, CHILDREN] -= 1
         node = parent
@@ -324,7 +269,7 @@ def release(pool, node):
 @kernel_bare
 def find_entry(pool, node, dish):
     """The entry of a dish in a node, or NONE."""
-    return _find(pool.entry_index, pool.entries, np.int64(node), np.int64(dish))
+    return find(pool.entry_index, pool.entries, pair(node, dish))
 
 
 @kernel_bare
@@ -335,7 +280,7 @@ def _new_entry(pool, node, dish):
     pool.entries[entry, DISH] = dish
     pool.entries[entry, UP] = NONE
     pool.entries[entry, CELLS] = NONE
-    _enter(pool.entry_index, pool.entries, entry)
+    enter(pool.entry_index, pool.entries, entry)
     return entry
 
 
@@ -365,6 +310,6 @@ def entry_of(pool, node, dish, linked):
 def drop_entry(pool, entry):
     """Free an entry that has no customers, and its node if that is empty now."""
     node = np.int64(pool.entries[entry, NODE])
-    _erase(pool.entry_index, pool.entries, entry)
+    erase(pool.entry_index, pool.entries, entry)
     give_back(pool.counters, ENTRIES, pool.entries, entry)
     release(pool, node)

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
 from corpuscle.scale import each
@@ -35,36 +37,47 @@ def _cut_everywhere(cuts, gaps, first, n):
         cuts[i] = i == first or gaps[i] != FORBIDDEN
 
 
+class _Sentences(NamedTuple):
+    """``text``: int32 (letters,); ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (letters,), see ``lattice``."""
+
+    text: np.ndarray
+    starts: np.ndarray
+    gaps: np.ndarray
+
+
 @kernel_bare
-def _apply(nested, lattice, text, starts, first, last, gaps, best, cuts, logs):
-    """The log probability of sentences, of all segmentations or of the best one, which goes to ``cuts``."""
+def _apply(nested, lattice, sentences, first, last, semiring, cuts, logs):
+    """The log probability of sentences first..last-1: of all segmentations, or of the best one, which goes to
+    ``cuts``."""
+    starts = sentences.starts
     for sentence in range(first, last):
         begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
         if n == 0:
             continue
-        fill(nested, lattice, text, begin, n, gaps)
-        logs[sentence] = forward(nested.words, lattice, n, best)
-        if best:
+        fill(nested, lattice, sentences.text, begin, n, sentences.gaps)
+        logs[sentence] = forward(nested.words, lattice, n, semiring)
+        if semiring == MAX:
             if math.isfinite(logs[sentence]):
                 trace(lattice, n, cuts, begin)
             else:
-                _cut_everywhere(cuts, gaps, begin, n)
+                _cut_everywhere(cuts, sentences.gaps, begin, n)
 
 
 @kernel_bare
-def _draw(nested, lattice, text, starts, first, last, gaps, cuts, draws, counts, stream):
+def _draw(nested, lattice, sentences, first, last, cuts, draws, counts, stream):
     """``counts`` += how often a word begins at each letter in so many drawn segmentations."""
+    starts = sentences.starts
     for sentence in range(first, last):
         begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
         if n == 0:
             continue
-        fill(nested, lattice, text, begin, n, gaps)
-        possible = math.isfinite(forward(nested.words, lattice, n, False))
+        fill(nested, lattice, sentences.text, begin, n, sentences.gaps)
+        possible = math.isfinite(forward(nested.words, lattice, n, SUM))
         for _ in range(draws):
             if possible:
                 draw(nested.words, lattice, n, cuts, begin, stream)
             else:
-                _cut_everywhere(cuts, gaps, begin, n)
+                _cut_everywhere(cuts, sentences.gaps, begin, n)
             for i in range(begin, begin + n):
                 counts[i] += cuts[i]
 
@@ -93,7 +106,7 @@ def best_cuts(
     cuts, logs = np.zeros(len(text), np.uint8), np.zeros(len(starts) - 1)
 
     def work(lattice, _, first, last):
-        _apply(nested, lattice, text, starts, first, last, gaps, True, cuts, logs)
+        _apply(nested, lattice, _Sentences(text, starts, gaps), first, last, MAX, cuts, logs)
 
     _in_threads(nested, starts, longest, workers, _CHUNK, work)
     return cuts, logs
@@ -106,7 +119,7 @@ def log_totals(
     cuts, logs = np.zeros(1, np.uint8), np.zeros(len(starts) - 1)
 
     def work(lattice, _, first, last):
-        _apply(nested, lattice, text, starts, first, last, gaps, False, cuts, logs)
+        _apply(nested, lattice, _Sentences(text, starts, gaps), first, last, SUM, cuts, logs)
 
     _in_threads(nested, starts, longest, workers, _CHUNK, work)
     return logs
@@ -128,7 +141,7 @@ def drawn_boundaries(
 
     def work(lattice, chunk, first, last):
         stream = Random(seed, "nested.draws", sample, chunk).array()
-        _draw(nested, lattice, text, starts, first, last, gaps, cuts, draws, counts, stream)
+        _draw(nested, lattice, _Sentences(text, starts, gaps), first, last, cuts, draws, counts, stream)
 
     _in_threads(nested, starts, longest, workers, max(1, _DRAWN // draws), work)
     return counts

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel
+from corpuscle.engine.dp.lattices import best_cuts
 
 __all__ = ["autonomies", "autonomous_words"]
 
@@ -73,25 +74,16 @@ def autonomies(text: np.ndarray, stretches: np.ndarray, longest: int) -> np.ndar
 @kernel
 def _best(scores, stretches, allowed, cuts):
     """``cuts`` := 1 where the words with the greatest sum of scores, each times its length, begin."""
-    longest = scores.shape[1] - 1
     room = 1
     for i in range(len(stretches) - 1):
         room = max(room, stretches[i + 1] - stretches[i] + 1)
-    best, back = np.empty(room), np.empty(room, np.int32)
+    table, back, weighted = np.empty(room), np.empty(room, np.int32), np.empty((room, scores.shape[1]))
     for i in range(len(stretches) - 1):
-        first, n = stretches[i], stretches[i + 1] - stretches[i]
-        best[1 : n + 1] = -np.inf
-        best[0] = 0.0
-        for begin in range(n):
-            if best[begin] == -np.inf or (begin > 0 and not allowed[first + begin]):
-                continue
-            for length in range(1, min(longest, n - begin) + 1):
-                score = best[begin] + length * scores[first + begin, length]
-                if score > best[begin + length]:
-                    best[begin + length], back[begin + length] = score, length
-        while n > 0:
-            n -= back[n]
-            cuts[first + n] = 1
+        first, last = stretches[i], stretches[i + 1]
+        for at in range(first, last):
+            for length in range(1, scores.shape[1]):
+                weighted[at - first, length] = length * scores[at, length]
+        best_cuts(weighted[: last - first], allowed[first:last], table, back, cuts[first:last])
 
 
 def autonomous_words(text: np.ndarray, stretches: np.ndarray, allowed: np.ndarray, longest: int) -> np.ndarray:

@@ -22,6 +22,7 @@ import math
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.dp.semirings import SUM
 from corpuscle.engine.restaurants.hierarchy import (
     _fill_parents,
     joined_size,
@@ -377,12 +378,13 @@ def _log_proposal(words, lattice, n, cuts, first, ends):
 
 
 @kernel_bare
-def _resample(nested, lattice, first, n, gaps, cuts, old_cuts, ends, numbers, notes, stream):
+def _resample(nested, lattice, sentences, first, n, old_cuts, notes, stream):
     """One Metropolis-Hastings step; returns the log of the total of all segmentations."""
+    cuts, ends, numbers = sentences.cuts, sentences.ends, sentences.numbers
     notes[0] = 0
     old = _remove_noted(nested, first, n, cuts, ends, numbers, stream, notes)
-    fill(nested, lattice, nested.text, first, n, gaps)
-    total = forward(nested.words, lattice, n, False)
+    fill(nested, lattice, nested.text, first, n, sentences.gaps)
+    total = forward(nested.words, lattice, n, SUM)
     old -= _log_proposal(nested.words, lattice, n, cuts, first, ends)
     for i in range(n):
         old_cuts[i] = cuts[first + i]
@@ -398,19 +400,22 @@ def _resample(nested, lattice, first, n, gaps, cuts, old_cuts, ends, numbers, no
 
 
 @kernel_bare
-def sweep_exactly(
-    nested, lattice, starts, order, at, last, gaps, fixed, seated, cuts, ends, numbers, sums, stream, old_cuts, notes
-):
-    """As ``nested_gibbs.sweep``; ``old_cuts``: uint8, room for a sentence; ``notes``: see ``new_notes``."""
+def sweep_exactly(nested, lattice, sentences, order, at, last, old_cuts, notes, stream):
+    """Sample the segmentations of the sentences ``order[at:last]``, each by a Metropolis-Hastings step if it is in the
+    model; returns where there was no more room, or ``last``.
+
+    ``sentences.sums[0]`` += the log probabilities of the sentences that are not fixed; ``old_cuts``: uint8, room for a
+    sentence; ``notes``: see ``new_notes``.
+    """
     for i in range(at, last):
         sentence = order[i]
-        first, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        first, n = sentences.starts[sentence], sentences.starts[sentence + 1] - sentences.starts[sentence]
         if n == 0:
             continue
         if not roomy(nested, 2 * n):
             return i
-        if seated[sentence] and not fixed[sentence]:
-            sums[0] += _resample(nested, lattice, first, n, gaps, cuts, old_cuts, ends, numbers, notes, stream)
+        if sentences.seated[sentence] and not sentences.fixed[sentence]:
+            sentences.sums[0] += _resample(nested, lattice, sentences, first, n, old_cuts, notes, stream)
             continue
-        resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream)
+        resample(nested, lattice, sentences, sentence, first, n, stream)
     return last

@@ -6,9 +6,12 @@ section 4.1.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.dp.semirings import SUM
 from corpuscle.segment.kernels.lattice import fill
 from corpuscle.segment.kernels.model import (
     BOUNDARY,
@@ -23,7 +26,26 @@ from corpuscle.segment.kernels.model import (
 )
 from corpuscle.segment.kernels.paths import draw, forward
 
-__all__ = ["add_sentence", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
+__all__ = ["Sentences", "add_sentence", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
+
+
+class Sentences(NamedTuple):
+    """The sentences that are sampled.
+
+    - ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (letters,), see ``lattice``;
+    - ``fixed``: uint8 (sentences,), whether a sentence keeps its words; ``seated``: uint8 (sentences,), whether its
+      words are in the model; ``cuts``: uint8 (letters,), whether a word begins at a letter;
+    - ``ends``, ``numbers``: int32, room for the words of one sentence; ``sums``: float64 (1 or more,).
+    """
+
+    starts: np.ndarray
+    gaps: np.ndarray
+    fixed: np.ndarray
+    seated: np.ndarray
+    cuts: np.ndarray
+    ends: np.ndarray
+    numbers: np.ndarray
+    sums: np.ndarray
 
 
 @kernel_bare
@@ -74,34 +96,32 @@ def remove_sentence(nested, first, n, cuts, ends, numbers, stream):
 
 
 @kernel_bare
-def resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream):
+def resample(nested, lattice, sentences, sentence, first, n, stream):
     """A sentence of n letters from ``first`` on leaves, if it was there, and comes back with words drawn anew, unless
-    they are fixed. The arrays: see ``sweep``."""
-    if seated[sentence]:
-        remove_sentence(nested, first, n, cuts, ends, numbers, stream)
-    if not fixed[sentence]:
-        fill(nested, lattice, nested.text, first, n, gaps)
-        sums[0] += forward(nested.words, lattice, n, False)
+    they are fixed."""
+    cuts, ends = sentences.cuts, sentences.ends
+    if sentences.seated[sentence]:
+        remove_sentence(nested, first, n, cuts, ends, sentences.numbers, stream)
+    if not sentences.fixed[sentence]:
+        fill(nested, lattice, nested.text, first, n, sentences.gaps)
+        sentences.sums[0] += forward(nested.words, lattice, n, SUM)
         draw(nested.words, lattice, n, cuts, first, stream)
     add_sentence(nested, first, n, cuts, ends, stream)
-    seated[sentence] = 1
+    sentences.seated[sentence] = 1
 
 
 @kernel_bare
-def sweep(nested, lattice, starts, order, at, last, gaps, fixed, seated, cuts, ends, numbers, sums, stream):
+def sweep(nested, lattice, sentences, order, at, last, stream):
     """Sample the segmentations of the sentences ``order[at:last]``; returns where there was no more room, or ``last``.
 
-    ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (letters,), see ``nested_lattice``; ``fixed``: uint8
-    (sentences,), whether a sentence keeps its words; ``seated``: uint8 (sentences,), whether its words are in the
-    model; ``cuts``: uint8 (letters,), whether a word begins at a letter; ``ends``, ``numbers``: int32, room for the
-    words of one sentence; ``sums[0]`` += the log probabilities of the sentences that are not fixed.
+    ``sentences.sums[0]`` += the log probabilities of the sentences that are not fixed.
     """
     for i in range(at, last):
         sentence = order[i]
-        first, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        first, n = sentences.starts[sentence], sentences.starts[sentence + 1] - sentences.starts[sentence]
         if n == 0:
             continue
         if not roomy(nested, n):
             return i
-        resample(nested, lattice, sentence, first, n, gaps, fixed, seated, cuts, ends, numbers, sums, stream)
+        resample(nested, lattice, sentences, sentence, first, n, stream)
     return last

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.containers import hashtable
 from corpuscle.engine.restaurants.hierarchy import add, remove
 from corpuscle.engine.restaurants.pool import (
     CELL_ROWS,
@@ -46,7 +47,6 @@ from corpuscle.engine.restaurants.pool import (
     take,
 )
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable, variable_probability
-from corpuscle.random import mix
 
 __all__ = [
     "BOUNDARY",
@@ -94,8 +94,8 @@ class Nested(NamedTuple):
     - ``text``: int32 (n,), the letters in which the words stand; ``masks``: uint16 (letters,), the class of every
       letter as a bit; ``kinds``: uint8 (2048,), the type of a word by the joined masks of its letters;
     - ``rows``: int32 (word_room, 3), of every word BEGIN (in ``text``), LENGTH and LAST_RECORD, the newest record, or
-      NONE; ``hashes``: uint64 (word_room,); ``slots``: int32 (power of two), by which
-      words are found, open addressing;
+      NONE; ``hashes``: uint64 (word_room,); ``slots``: int32 (power of two), by which ``hashtable`` finds words by
+      their hashes;
     - ``records``: int32 (record_room, 2): OWNER, a word, and AFTER: the next newer record of that word, or of the
       newest the oldest; ``orders``: uint8 (record_room, longest word + 1), the depths at which its letters stopped;
     - ``counters``: int64 (2, 3), of words and records how many rows have been used, the first free one and how many;
@@ -172,8 +172,7 @@ def new_nested(
 
 def indexed_words(nested: Nested) -> Nested:
     """The same model with an index that fits its room for words."""
-    size = 1 << (2 * len(nested.rows) - 1).bit_length()
-    nested = nested._replace(slots=np.full(size, NONE, np.int32))
+    nested = nested._replace(slots=hashtable.new_index(len(nested.rows)))
     _fill_index(nested)
     return nested
 
@@ -233,60 +232,23 @@ def hash_step(hash, letter):
 @kernel_bare
 def find_word(nested, text, begin, length, hash):
     """The number of the word ``text[begin : begin + length]``, or NONE."""
-    index, rows = nested.slots, nested.rows
-    last = len(index) - 1
-    slot = np.int64(mix(hash)) & last
+    slots, hashes, rows = nested.slots, nested.hashes, nested.rows
+    slot = hashtable.probe(slots, hashes, hash, hashtable.home(slots, hash))
     while True:
-        word = np.int64(index[slot])
-        if word < 0:
+        word = np.int64(slots[slot])
+        if word < 0 or (
+            rows[word, LENGTH] == length
+            and hashtable.same_stretch(nested.text, np.int64(rows[word, BEGIN]), text, begin, length)
+        ):
             return word
-        if nested.hashes[word] == hash and rows[word, LENGTH] == length:
-            same = True
-            known = np.int64(rows[word, BEGIN])
-            for i in range(length):
-                if nested.text[known + i] != text[begin + i]:
-                    same = False
-                    break
-            if same:
-                return word
-        slot = (slot + 1) & last
-
-
-@kernel_bare
-def _enter_word(nested, word):
-    last = len(nested.slots) - 1
-    slot = np.int64(mix(nested.hashes[word])) & last
-    while nested.slots[slot] >= 0:
-        slot = (slot + 1) & last
-    nested.slots[slot] = word
-
-
-@kernel_bare
-def _erase_word(nested, word):
-    """Take a word out of the index; those behind it move up."""
-    index = nested.slots
-    last = len(index) - 1
-    gap = np.int64(mix(nested.hashes[word])) & last
-    while index[gap] != word:
-        gap = (gap + 1) & last
-    at = gap
-    while True:
-        at = (at + 1) & last
-        other = np.int64(index[at])
-        if other < 0:
-            break
-        home = np.int64(mix(nested.hashes[other])) & last
-        if ((at - home) & last) >= ((at - gap) & last):
-            index[gap] = other
-            gap = at
-    index[gap] = NONE
+        slot = hashtable.probe(slots, hashes, hash, hashtable.next_slot(slots, slot))
 
 
 @kernel_bare
 def _fill_index(nested):
     for word in range(1, nested.counters[WORDS, USED]):
         if nested.rows[word, BEGIN] != FREE:
-            _enter_word(nested, word)
+            hashtable.enter(nested.slots, nested.hashes, word)
 
 
 @kernel_bare
@@ -300,7 +262,7 @@ def intern(nested, begin, length):
         word = take(nested.counters, WORDS, nested.rows)
         nested.rows[word, BEGIN], nested.rows[word, LENGTH], nested.rows[word, LAST_RECORD] = begin, length, NONE
         nested.hashes[word] = hash
-        _enter_word(nested, word)
+        hashtable.enter(nested.slots, nested.hashes, word)
     return word
 
 
@@ -308,7 +270,7 @@ def intern(nested, begin, length):
 def drop_word(nested, word):
     """Give up the number of a word if it was the last of its kind."""
     if find_entry(nested.words, 0, word) < 0:
-        _erase_word(nested, word)
+        hashtable.erase(nested.slots, nested.hashes, word)
         give_back(nested.counters, WORDS, nested.rows, word)
 
 

@@ -1,12 +1,10 @@
 """Monotone many-to-many alignment: two sequences are cut side by side into units; EM learns how likely each unit is.
 
-A unit is a few source symbols with a few target symbols, see ``SHAPES``. The probability of a pair is the sum over all
-ways to cut it of the product of its units' probabilities: one distribution over all units, so both directions are
-learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target) positions; the
-expectation step is the forward-backward algorithm on it.
-
-Jiampojamarn, Kondrak and Sherif, "Applying many-to-many alignments and hidden Markov models to letter-to-phoneme
-conversion", 2007.
+A unit is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn, Kondrak and Sherif, "Applying
+many-to-many alignments and hidden Markov models to letter-to-phoneme conversion", 2007, section 3). The probability of
+a pair is the sum over all ways to cut it of the product of its units' probabilities: one distribution over all units,
+so both directions are learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target)
+positions, see ``engine.dp.grids``.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
+from corpuscle.engine.dp import grids
 from corpuscle.transliterate.kernels.phrases import intern
 
 __all__ = ["SHAPES", "Grid", "expectation", "grid", "learn", "links"]
@@ -86,65 +85,43 @@ def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, targ
 
 
 @kernel
+def _largest(grid, first, last):
+    """How many cells the largest grid of some pairs has."""
+    cells = 0
+    for pair in range(first, last):
+        cells = max(cells, grid.starts[pair + 1] - grid.starts[pair])
+    return cells
+
+
+@kernel
 def _expectation(grid, shapes, probability, first, last, counts):
     """Add the expected number of each unit to ``counts``; returns the log-likelihood of the pairs first..last-1."""
     likelihood = 0.0
+    table = np.empty((2, _largest(grid, first, last)))
     for pair in range(first, last):
-        n, m, base = grid.source_lengths[pair], grid.target_lengths[pair], grid.starts[pair]
-        width = m + 1
-        size = (n + 1) * width
-        forward, backward = np.zeros(size), np.zeros(size)
-        forward[0] = 1.0
-        for cell in range(1, size):
-            for shape in range(len(shapes)):
-                unit = grid.units[base + cell, shape]
-                if unit >= 0:
-                    before = cell - shapes[shape, 0] * width - shapes[shape, 1]
-                    forward[cell] += forward[before] * probability[unit]
-        total = forward[size - 1]
-        if not total > 0.0:
-            continue
-        likelihood += np.log(total)
-        backward[size - 1] = 1.0 / total
-        for cell in range(size - 1, 0, -1):
-            if backward[cell] == 0.0:
-                continue
-            for shape in range(len(shapes)):
-                unit = grid.units[base + cell, shape]
-                if unit >= 0:
-                    before = cell - shapes[shape, 0] * width - shapes[shape, 1]
-                    flow = probability[unit] * backward[cell]
-                    backward[before] += flow
-                    counts[unit] += forward[before] * flow
+        units = grid.units[grid.starts[pair] : grid.starts[pair + 1]]
+        width = grid.target_lengths[pair] + 1
+        log_sum = grids.expectations(units, shapes, width, probability, table[0], table[1], counts)
+        if log_sum > -np.inf:
+            likelihood += log_sum
     return likelihood
 
 
 @kernel
 def _best(grid, shapes, log_probability, first, last, out, out_starts):
     """Write the links of the best way to cut each of the pairs first..last-1, from last to first."""
+    largest = _largest(grid, first, last)
+    table, path = np.empty(largest), np.empty((2, largest), np.int64)
     for pair in range(first, last):
-        n, m, base = grid.source_lengths[pair], grid.target_lengths[pair], grid.starts[pair]
-        width = m + 1
-        size = (n + 1) * width
-        best, choice = np.full(size, -np.inf), np.full(size, -1)
-        best[0] = 0.0
-        for cell in range(1, size):
-            for shape in range(len(shapes)):
-                unit = grid.units[base + cell, shape]
-                if unit >= 0:
-                    before = cell - shapes[shape, 0] * width - shapes[shape, 1]
-                    score = best[before] + log_probability[unit]
-                    if score > best[cell]:
-                        best[cell], choice[cell] = score, shape
-        at, cell = out_starts[pair], size - 1
-        while cell > 0 and choice[cell] >= 0:
-            i, j = cell // width, cell % width
-            a, b = shapes[choice[cell], 0], shapes[choice[cell], 1]
+        units = grid.units[grid.starts[pair] : grid.starts[pair + 1]]
+        width, at = grid.target_lengths[pair] + 1, out_starts[pair]
+        for step in range(grids.best_path(units, shapes, width, log_probability, table, path)):
+            i, j = path[0, step] // width, path[0, step] % width
+            a, b = shapes[path[1, step], 0], shapes[path[1, step], 1]
             for x in range(a):
                 for y in range(b):
                     out[at, 0], out[at, 1] = i - a + x, j - b + y
                     at += 1
-            cell -= a * width + b
         out_starts[pair + 1] = at
 
 

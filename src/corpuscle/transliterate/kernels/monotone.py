@@ -39,6 +39,14 @@ class Derivations(NamedTuple):
     segments: np.ndarray
 
 
+class _Names(NamedTuple):
+    """The sequences to rewrite: ``tokens`` int32, ``starts`` int64, ``copies`` int32, as in ``decode``."""
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    copies: np.ndarray
+
+
 @kernel_bare
 def _position(first, hypothesis):
     """Which stack a hypothesis is in."""
@@ -58,19 +66,13 @@ def _write(options, models, limits, n, score, row, begin, end, work, out):
 
 
 @kernel_bare
-def _best(options, models, limits, tokens, starts, copies, first_name, last_name, work, out):
-    """Write the best rewriting of the sequences first_name..last_name-1; returns how many rewritings and segments."""
+def _best(options, models, limits, names, first_name, last_name, work, out):
+    """Write the best rewriting of the sequences first_name..last_name-1."""
     rows, at = np.int64(0), np.int64(0)
     for name in range(first_name, last_name):
-        n = starts[name + 1] - starts[name]
-        forward(
-            options,
-            models,
-            tokens[starts[name] : starts[name + 1]],
-            copies[starts[name] : starts[name + 1]],
-            limits,
-            work,
-        )
+        begin, end = names.starts[name], names.starts[name + 1]
+        n = end - begin
+        forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
         best, top = -1, -np.inf
         for h in range(work.first[n], work.first[n + 1]):
             score = work.scores[h] + ending(models, work.states[h], limits)
@@ -89,17 +91,18 @@ def _best(options, models, limits, tokens, starts, copies, first_name, last_name
             _write(options, models, limits, n, top, rows, begin, at, work, out)
             rows += 1
         out.starts[name - first_name + 1] = rows
-    return rows, at
 
 
 @kernel
-def _several(options, models, limits, tokens, starts, copies, base, name, last_name, most_pops, rows, at, work, out):
-    """Write the n best rewritings of the sequences name..last_name-1 after what is there; returns the sequence before
-    which there was no room for edges (or last_name), and how many rewritings and segments there are."""
+def _several(options, models, limits, names, base, name, last_name, most_pops, work, out):
+    """Write the n best rewritings of the sequences name..last_name-1 after those of base..name-1, which are there;
+    returns the sequence before which there was no room for edges, or last_name."""
+    rows = out.starts[name - base]
+    at = out.segment_starts[rows]
     while name < last_name:
-        n = starts[name + 1] - starts[name]
-        source, own = tokens[starts[name] : starts[name + 1]], copies[starts[name] : starts[name + 1]]
-        n_edges = forward(options, models, source, own, limits, work)
+        begin, end = names.starts[name], names.starts[name + 1]
+        n = end - begin
+        n_edges = forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
         if n_edges == NO_ROOM:
             break
         first = work.first
@@ -107,23 +110,23 @@ def _several(options, models, limits, tokens, starts, copies, base, name, last_n
             endings = np.empty(first[n + 1] - first[n])
             for h in range(first[n], first[n + 1]):
                 endings[h - first[n]] = ending(models, work.states[h], limits)
-            ranked, edge_of, next_of, after, done = search(
+            ranked, items, done = search(
                 options, limits, first[: n + 2], endings, work.scores, work.edges[:, :n_edges], most_pops
             )
             for item in done:
                 begin, step_item, p = at, item, 0
-                while edge_of[step_item] >= 0:
-                    edge = edge_of[step_item]
+                while items.edges[step_item] >= 0:
+                    edge = items.edges[step_item]
                     q = _position(first, np.int64(ranked[0, edge]))
                     out.segments[at, 0], out.segments[at, 1] = np.int64(ranked[2, edge]), q - p
                     p = q
                     at += 1
-                    step_item = next_of[step_item]
-                _write(options, models, limits, n, after[item], rows, begin, at, work, out)
+                    step_item = items.following[step_item]
+                _write(options, models, limits, n, items.after[item], rows, begin, at, work, out)
                 rows += 1
         name += 1
         out.starts[name - base] = rows
-    return name, rows, at
+    return name
 
 
 def decode(
@@ -151,18 +154,18 @@ def decode(
         np.zeros(rows + 1, np.int64),
         np.empty((limits.n_best * symbols, 2), np.int32),
     )
-    text = (frozen(tokens, np.int32), frozen(starts, np.int64), frozen(copies, np.int32))
+    names = _Names(frozen(tokens, np.int32), frozen(starts, np.int64), frozen(copies, np.int32))
     if limits.n_best == 1:
         work = buffers(options, models, limits, longest, 0)
-        n_rows, n_segments = _best(options, models, limits, *text, first, last, work, out)
+        _best(options, models, limits, names, first, last, work, out)
     else:
-        room, name, n_rows, n_segments = _EDGES, first, 0, 0
+        room, name = _EDGES, first
         while name < last:
             work = buffers(options, models, limits, longest, room)
-            name, n_rows, n_segments = _several(
-                options, models, limits, *text, first, name, last, most_pops, n_rows, n_segments, work, out
-            )
+            name = _several(options, models, limits, names, first, name, last, most_pops, work, out)
             room *= 4
+    n_rows = int(out.starts[-1])
+    n_segments = int(out.segment_starts[n_rows])
     return Derivations(
         out.starts, out.scores[:n_rows], out.logs[:n_rows], out.segment_starts[: n_rows + 1], out.segments[:n_segments]
     )

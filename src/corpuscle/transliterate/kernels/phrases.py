@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
+from corpuscle.engine.containers import hashtable
 
 __all__ = [
     "LONGEST",
@@ -130,50 +131,40 @@ def extract(
 
 
 @kernel
-def _intern(symbols, begins, lengths, slots, ids, firsts):
-    """Number stretches by content in order of first occurrence, by open addressing; returns how many there are."""
-    mask = len(slots) - 1
+def _intern(symbols, begins, lengths, index, ids, firsts, hashes):
+    """Number stretches by content in order of first occurrence; returns how many there are. ``hashes`` uint64 like
+    ``firsts``."""
     known = 0
     for row in range(len(begins)):
         begin, length = begins[row], lengths[row]
-        h = np.uint64(0xCBF29CE484222325)
+        key = np.uint64(0xCBF29CE484222325)
         for i in range(begin, begin + length):
-            h = (h ^ np.uint64(symbols[i])) * np.uint64(0x100000001B3)
-        h ^= h >> np.uint64(29)
-        slot = np.int64(h) & mask
-        while True:
-            candidate = slots[slot]
-            if candidate < 0:
-                slots[slot] = known
-                firsts[known] = row
-                ids[row] = known
-                known += 1
+            key = (key ^ np.uint64(symbols[i])) * np.uint64(0x100000001B3)
+        slot = hashtable.probe(index, hashes, key, hashtable.home(index, key))
+        while index[slot] >= 0:
+            other = firsts[index[slot]]
+            if lengths[other] == length and hashtable.same_stretch(symbols, begins[other], symbols, begin, length):
                 break
-            other = firsts[candidate]
-            if lengths[other] == length:
-                same = True
-                for i in range(length):
-                    if symbols[begins[other] + i] != symbols[begin + i]:
-                        same = False
-                        break
-                if same:
-                    ids[row] = candidate
-                    break
-            slot = (slot + 1) & mask
+            slot = hashtable.probe(index, hashes, key, hashtable.next_slot(index, slot))
+        if index[slot] < 0:
+            index[slot] = known
+            firsts[known], hashes[known] = row, key
+            known += 1
+        ids[row] = index[slot]
     return known
 
 
 def intern(symbols: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number stretches of a text by their content: the number of each, and the first row that has each number."""
-    size = 1 << max(4, int(2 * len(begins)).bit_length())
     ids, firsts = np.empty(len(begins), np.int64), np.empty(len(begins), np.int64)
     known = _intern(
         frozen(symbols, np.int32),
         frozen(begins, np.int64),
         frozen(lengths, np.int64),
-        np.full(size, -1, np.int64),
+        hashtable.new_index(len(begins), np.int64),
         ids,
         firsts,
+        np.empty(len(begins), np.uint64),
     )
     return ids, firsts[:known]
 

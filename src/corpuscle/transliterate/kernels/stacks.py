@@ -19,7 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.engine.containers import heap
+from corpuscle.engine.containers.hashtable import enter, home, new_index, probe
 from corpuscle.engine.ngrams.trie import Automaton, find, step
 from corpuscle.transliterate.kernels import windows
 
@@ -87,8 +89,8 @@ class Limits(NamedTuple):
 class Work(NamedTuple):
     """Where a sequence of at most N symbols is worked on.
 
-    - ``slots``: int64, a hash table of candidate numbers; of 2 beam candidates ``keys``: int64, their states, ``best``:
-      float64, ``backs``, ``choices``, ``numbers``, ``order``: int64;
+    - ``slots``: int64, by which ``hashtable`` finds candidates by their states; of 2 beam candidates ``keys``: int64,
+      their states, ``best``: float64, ``backs``, ``choices``, ``numbers``, ``order``: int64;
     - ``nodes``: int64 (N, longest), the trie node of the k + 1 symbols from p on, or -1; ``ranked``: int64, ``values``:
       float64 (N, longest, most options of a node), its options at this place, best first;
     - ``first``: int64 (N + 2,), where each stack's hypotheses begin; ``states``, ``back``, ``choice``: int64,
@@ -125,7 +127,7 @@ def buffers(options: Options, models: Models, limits: Limits, longest: int, edge
     most = int(np.diff(options.first_option).max(initial=1))
     pieces = len(models.windows.starts) - 1 if len(models.windows.pieces) else 0
     return Work(
-        slots=np.empty(1 << max(4, (4 * limits.beam - 1).bit_length()), np.int64),
+        slots=new_index(room, np.int64),
         keys=np.empty(room, np.int64),
         best=np.empty(room),
         backs=np.empty(room, np.int64),
@@ -205,14 +207,11 @@ def _rank(options, models, source, limits, work):
 # ---- the forward pass
 
 
-@kernel_bare
-def _slot(slots, keys, state):
-    """Where a state is, or belongs, in a hash table of candidate numbers; ``keys`` has the candidates' states."""
-    mask = len(slots) - 1
-    slot = np.int64((np.uint64(state) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & mask
-    while slots[slot] >= 0 and keys[slots[slot]] != state:
-        slot = (slot + 1) & mask
-    return slot
+@kernel_inline
+def _slot(work, state):
+    """Where the candidate with a state is, or belongs, in the hash table of candidates."""
+    key = np.uint64(state)
+    return probe(work.slots, work.keys, key, home(work.slots, key))
 
 
 @kernel_bare
@@ -267,38 +266,10 @@ def ending(models, both, limits):
 
 
 @kernel_bare
-def _sort(best, order, held):
-    """Put the candidates 0..held-1 in order, best first, of equal ones the first; by heap sort."""
-    for i in range(held):
-        order[i] = i
-    for size in range(held + held // 2, 0, -1):
-        if size > held:  # make a heap whose top is the worst
-            at, end = size - held - 1, held
-        else:
-            at, end = 0, size - 1
-            order[0], order[end] = order[end], order[0]
-        item = order[at]
-        while 2 * at + 1 < end:
-            child = 2 * at + 1
-            if child + 1 < end and _worse(best, order[child + 1], order[child]):
-                child += 1
-            if not _worse(best, order[child], item):
-                break
-            order[at] = order[child]
-            at = child
-        order[at] = item
-
-
-@kernel_bare
-def _worse(best, a, b):
-    return best[a] < best[b] or (best[a] == best[b] and a > b)
-
-
-@kernel_bare
 def _halve(work, beam, held):
     """Keep the ``beam`` best candidates, in their order, and find them again in the hash table; returns their number
     and the score of the last."""
-    _sort(work.best, work.order, held)
+    heap.sort(work.best, work.order, held)
     last, kept = work.order[beam - 1], 0
     floor = work.best[last]
     for i in range(held):
@@ -309,14 +280,14 @@ def _halve(work, beam, held):
     for i in range(len(work.slots)):
         work.slots[i] = -1
     for i in range(kept):
-        work.slots[_slot(work.slots, work.keys, work.keys[i])] = i
+        enter(work.slots, work.keys, i)
     return kept, floor
 
 
 @kernel_bare
 def _settle(work, limits, q, held, top):
     """The best candidates become the hypotheses of stack q; returns how many."""
-    _sort(work.best, work.order, held)
+    heap.sort(work.best, work.order, held)
     kept, first = 0, work.first[q]
     while kept < held and kept < limits.beam and work.best[work.order[kept]] >= top - limits.threshold:
         c, h = work.order[kept], first + kept
@@ -381,7 +352,7 @@ def forward(options, models, source, copies, limits, work):
                     state, score = _read(models, options, option, work.states[h], score, limits, reach)
                     if not score >= floor:
                         continue
-                    slot = _slot(work.slots, work.keys, state)
+                    slot = _slot(work, state)
                     candidate = work.slots[slot]
                     if candidate < 0:
                         if held == len(work.keys):
@@ -390,7 +361,7 @@ def forward(options, models, source, copies, limits, work):
                             floor = max(floor, least)
                             if score < floor:
                                 continue
-                            slot = _slot(work.slots, work.keys, state)
+                            slot = _slot(work, state)
                         candidate = held
                         work.slots[slot] = candidate
                         work.keys[candidate], work.best[candidate], work.numbers[candidate] = state, score, made
