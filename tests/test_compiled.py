@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from corpuscle import compiled
-from corpuscle.cli.warm import WARMERS
+from corpuscle.catalogue import TASKS
 
+PACKAGES = {name: task.package for name, task in TASKS.items() if task.kernels}
 REPORT = Path(__file__).with_name("kernel_report.py")
 WHERE = "from corpuscle.compiled import cache_directory; at = cache_directory('corpuscle.hashing'); print(at)"
 
@@ -24,18 +25,18 @@ def run(*arguments, **environment):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("task", WARMERS)
+@pytest.mark.parametrize("task", PACKAGES)
 def test_a_second_process_finds_every_kernel_in_the_cache(task):
-    run(REPORT, WARMERS[task])
-    report = json.loads(run(REPORT, WARMERS[task]))
+    run(REPORT, PACKAGES[task])
+    report = json.loads(run(REPORT, PACKAGES[task]))
     assert report["misses"] == {} and report["hits"] > 0
 
 
 @pytest.mark.slow
 def test_a_cold_cache_fills_within_ten_seconds_a_file_and_serves_the_next_process(tmp_path):
-    cold = json.loads(run(REPORT, *WARMERS.values(), CORPUSCLE_CACHE=str(tmp_path)))
+    cold = json.loads(run(REPORT, *PACKAGES.values(), CORPUSCLE_CACHE=str(tmp_path)))
     assert {module: seconds for module, seconds in cold["seconds"].items() if seconds > 10} == {}
-    warm = json.loads(run(REPORT, *WARMERS.values(), CORPUSCLE_CACHE=str(tmp_path)))
+    warm = json.loads(run(REPORT, *PACKAGES.values(), CORPUSCLE_CACHE=str(tmp_path)))
     assert warm["misses"] == {} and warm["seconds"] == {}
 
 
