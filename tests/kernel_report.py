@@ -31,14 +31,15 @@ class Clock(event.Listener):
 
 
 def kernels_of(modules: dict[str, ModuleType]) -> dict[str, Dispatcher]:
-    """All kernels of the package that have been imported, by their full names."""
-    found = {}
-    for name, module in modules.items():
-        if name.startswith("corpuscle"):
-            for value in vars(module).values():
-                if isinstance(value, Dispatcher) and value.py_func.__module__.startswith("corpuscle"):
-                    found[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value
-    return found
+    """All kernels of the package that have been imported, by module and name there (those that a factory has made have
+    names of their own only in the module)."""
+    return {
+        f"{name}.{attribute}": value
+        for name, module in modules.items()
+        if name.startswith("corpuscle")
+        for attribute, value in vars(module).items()
+        if isinstance(value, Dispatcher) and value.py_func.__module__ == name
+    }
 
 
 def main(packages: list[str]) -> None:

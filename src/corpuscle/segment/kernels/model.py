@@ -233,15 +233,16 @@ def hash_step(hash, letter):
 def find_word(nested, text, begin, length, hash):
     """The number of the word ``text[begin : begin + length]``, or NONE."""
     slots, hashes, rows = nested.slots, nested.hashes, nested.rows
-    slot = hashtable.probe(slots, hashes, hash, hashtable.home(slots, hash))
+    slot = hashtable.home(slots, hash)
     while True:
         word = np.int64(slots[slot])
         if word < 0 or (
-            rows[word, LENGTH] == length
+            hashes[word] == hash
+            and rows[word, LENGTH] == length
             and hashtable.same_stretch(nested.text, np.int64(rows[word, BEGIN]), text, begin, length)
         ):
             return word
-        slot = hashtable.probe(slots, hashes, hash, hashtable.next_slot(slots, slot))
+        slot = hashtable.next_slot(slots, slot)
 
 
 @kernel_bare

@@ -1,0 +1,34 @@
+"""A small case for every public kernel of ``corpuscle.engine.dp``: ``warm()`` calls them all."""
+
+import numpy as np
+
+from corpuscle.engine.dp import chains, grids, lattices, nbest
+from tests.engine.dp import test_chains, test_grids, test_nbest
+
+KERNELS = {
+    f"{module.__name__}.{name}"
+    for module in (chains, grids, lattices, nbest)
+    for name in module.__all__
+    if hasattr(getattr(module, name), "py_func")
+}
+"""Their full names."""
+
+
+def warm() -> None:
+    """Call every kernel once."""
+    n, s = 3, 2
+    chain = test_chains.any_chain(1, n, s)
+    for sweep in chains.sum_chain, chains.best_chain:
+        sweep(n, s, chain, np.zeros((n, s)), np.zeros(n))
+    test_chains.run_expectations(chain)
+    test_chains.run_k_best(test_chains.logs_of(chain), 2)
+    units, weights = test_grids.any_grid(2, 2, 1)
+    table, path = np.zeros(9), np.zeros((2, 9), np.int64)
+    for sweep in grids.sum_grid, grids.best_grid:
+        sweep(units, test_grids.SHAPES, 3, weights, table)
+    grids.expectations(units, test_grids.SHAPES, 3, weights, table, np.zeros(9), np.zeros(7))
+    grids.best_path(units, test_grids.SHAPES, 3, weights, table, path)
+    lattices.best_cuts(np.ones((3, 2)), np.ones(3, bool), np.zeros(4), np.zeros(4, np.int32), np.zeros(3, np.uint8))
+    first, edges, endings = test_nbest.any_lattice(1, 1)
+    limits = test_nbest.Limits(2, True)
+    nbest.search(test_nbest.OPTIONS, limits, first, endings, np.zeros(3), np.array(edges, float).T.copy(), 9)
