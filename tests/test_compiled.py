@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from corpuscle import compiled
-from corpuscle.cli.warm import WARMERS
+from corpuscle.catalogue import TASKS
 
+WARMERS = {name: task.package for name, task in TASKS.items() if task.kernels}
 REPORT = Path(__file__).with_name("kernel_report.py")
 WHERE = "from corpuscle.compiled import cache_directory; at = cache_directory('corpuscle.hashing'); print(at)"
 
