@@ -98,11 +98,11 @@ class Mixture(LanguageModel):
                 break
         return self
 
-    def _component_logs(self, corpus: Corpus, workers: int | None = None) -> tuple[np.ndarray, Events]:
+    def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
         """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
         logs, events = [], None
         for model, foreign, share in zip(self.models, self._foreign, self._share, strict=True):
-            events = model.events(corpus, workers or self.threads)
+            events = model.events(corpus)
             lacking = foreign[corpus.tokens]
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
@@ -113,9 +113,8 @@ class Mixture(LanguageModel):
             unknown = events_of(corpus, unknown)
         return np.array(logs), events._replace(unknown=unknown)
 
-    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
-        """The probability of every token and sentence end."""
-        logs, events = self._component_logs(corpus.recode(self.vocab_), workers)
+    def _events(self, corpus: Corpus) -> Events:
+        logs, events = self._component_logs(corpus)
         with np.errstate(divide="ignore"):
             return events._replace(log_probability=np.log(self.weights_ @ np.exp(logs)))
 

@@ -6,7 +6,7 @@ and how it takes them back (``_restore``). Everything else about files stands he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from corpuscle.model.kinds import Kind
 from corpuscle.model.store import Container, Part, save_part
-from corpuscle.scale import default_workers
+from corpuscle.progress import say
+from corpuscle.scale import default_workers, workers
 from corpuscle.settings import Parallel, learned
 
 __all__ = ["Model"]
@@ -46,6 +47,22 @@ class Model(Parallel):
     def threads(self) -> int:
         """How many threads share the work."""
         return self.workers or default_workers()
+
+    def spread(self, function: Callable[[Any, Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
+        """``function(piece, model)`` of every piece of a stream, in order, wherever the work is done: on threads, which
+        share the model, or on a cluster, to which it goes once. The function has a name in its module, so that a
+        cluster can find it; what the model computes only once should be there before."""
+        with workers(self.workers, self.cluster) as pool:
+            yield from pool.map(function, pieces, self)
+
+    def stays_here(self, why: str) -> None:
+        """Say that something is not done on the cluster that was asked for, and why."""
+        if self.cluster is not None:
+            say(f"not on the cluster: {why}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model that goes to another process knows no cluster."""
+        return vars(self) | {"cluster": None}
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
         """What has been learned."""
