@@ -7,10 +7,9 @@ A model gives the log probability of every event of a text (``events``) and the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,12 +89,33 @@ class _Piece(NamedTuple):
     starts: np.ndarray
 
 
+def _cut(corpus: Corpus) -> Iterator[_Piece]:
+    """The pieces of a text that workers share; an empty text has an empty one."""
+    bounds = chunks_of(corpus.lengths + 1, _EVENTS).tolist()
+    for first, last in pairwise(bounds if len(bounds) > 1 else [0, 0]):
+        piece = corpus[first:last]
+        yield _Piece(piece.tokens, piece.sentence_starts)
+
+
 def _events_of(piece: _Piece, model: LanguageModel) -> Events:
     return model._events(Corpus(piece.tokens, piece.starts, model.vocab_))
 
 
 def _scores_of(sentences: Sequence[str], model: LanguageModel) -> SentenceScores:
-    return model._events(read_strings(sentences, model.vocab_, **model.reading).recode(model.vocab_)).by_sentence()
+    return model._events(read_strings(sentences, model.vocab_, **model.reading)).by_sentence()
+
+
+def _joined(parts: Sequence[Events]) -> Events:
+    """The events of consecutive pieces as those of one text."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.cumsum([0, *(events.starts[-1] for events in parts)])
+    starts = [events.starts[:-1] + size for events, size in zip(parts, sizes[:-1], strict=True)]
+    return Events(
+        np.concatenate([events.log_probability for events in parts]),
+        np.concatenate([events.unknown for events in parts]),
+        np.concatenate([*starts, sizes[-1:]]),
+    )
 
 
 class LanguageModel(Model, ABC):
@@ -162,46 +182,21 @@ class LanguageModel(Model, ABC):
 
     def events(self, corpus: Corpus) -> Events:
         """The probability of every token of a text and of every sentence end."""
-        parts = [events for _, events in self.stream([corpus])]
-        if len(parts) < 2:
-            return parts[0] if parts else self._events(corpus.recode(self.vocab_))
-        sizes = np.cumsum([0, *(events.starts[-1] for events in parts)])
-        starts = [events.starts[:-1] + size for events, size in zip(parts, sizes, strict=False)]
-        return Events(
-            np.concatenate([events.log_probability for events in parts]),
-            np.concatenate([events.unknown for events in parts]),
-            np.concatenate([*starts, sizes[-1:]]),
-        )
+        [(_, events)] = self.stream([corpus])
+        return events
 
     def stream(self, corpora: Iterable[Corpus]) -> Iterator[tuple[Corpus, Events]]:
-        """A stream of texts cut into pieces, each with its events; only a few pieces are in memory at a time."""
-        waiting: deque[Corpus] = deque()
-
-        def pieces() -> Iterator[_Piece]:
-            for corpus in corpora:
-                known, step = corpus.recode(self.vocab_), [0, len(corpus)]
-                if self.boundary != "none":
-                    step = chunks_of(corpus.lengths + 1, _EVENTS).tolist()
-                for first, last in pairwise(step):
-                    waiting.append(corpus[first:last])
-                    piece = known[first:last]
-                    yield _Piece(piece.tokens, piece.sentence_starts)
-
-        stream = pieces()
-        begin = list(islice(stream, 2))
+        """Every text of a stream with its events; only a few of them are in memory at a time."""
         if self.boundary == "none":
             self.stays_here(_ONE_STREAM)
-        if self.boundary == "none" or len(begin) < 2:
-            events = map(partial(_events_of, model=self), chain(begin, stream))
-        else:
-            events = self._shared(_events_of, chain(begin, stream))
-        for found in events:
-            yield waiting.popleft(), found
+            yield from ((corpus, self._events(corpus.recode(self.vocab_))) for corpus in corpora)
+            return
+        groups = ((corpus, _cut(corpus.recode(self.vocab_))) for corpus in corpora)
+        for corpus, parts in self.spread_groups(_events_of, groups):
+            yield corpus, _joined(parts)
 
-    def _shared(self, function: Callable[[Any, Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
-        """``spread``, after what is computed once has been computed here."""
+    def _prepare(self) -> None:
         self._events(Corpus.from_sentences([], self.vocab_))
-        return self.spread(function, pieces)
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""
@@ -215,9 +210,7 @@ class LanguageModel(Model, ABC):
         """Figures of sentences given as strings, read as the model's training text was; the fastest way for many."""
         sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
         pieces = [sentences[first:last] for first, last in pairwise(chunks_of(sizes, _CHARACTERS).tolist())]
-        if len(pieces) < 2:
-            return _scores_of(sentences, self)
-        parts = list(self._shared(_scores_of, pieces))
+        parts = list(self.spread(_scores_of, pieces or [sentences]))
         return SentenceScores(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def surprisals(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
