@@ -20,6 +20,16 @@ settings.register_profile(
 settings.load_profile("corpuscle")
 
 
+@pytest.fixture(scope="session")
+def cluster():
+    """The address of a Dask cluster of two processes on this computer."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    ) as local:
+        yield local.scheduler_address
+
+
 @pytest.fixture(autouse=True)
 def talkative():
     """A ``--quiet`` that one test gives to a command does not silence the next test."""

@@ -1,16 +1,23 @@
 """Work on pieces of a corpus: the same bytes with any number of workers, threads or cluster."""
 
+import ast
 import os
+import socket
 import threading
+import time
+from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpuscle.errors import InputError, SettingError
-from corpuscle.scale import chunks_of, workers
+import corpuscle
+from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, SettingError
+from corpuscle.scale import beside, chunks_of, default_workers, each, workers
+from corpuscle.settings import Parallel
 
 
 def weighted_sum(chunk, scale):
@@ -34,13 +41,17 @@ def pid(chunk):
     return os.getpid()
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        yield cluster
+def names_of_nested_workers(chunk, _=None):
+    """The threads that do the work of pools inside of shared work."""
+    with workers(4) as pool:
+        inner = list(pool.map(lambda _: threading.current_thread().name, range(8)))
+    return {threading.current_thread().name, *inner, *each(lambda _: threading.current_thread().name, range(8), 3)}, (
+        default_workers()
+    )
+
+
+def die(chunk):
+    os._exit(1)
 
 
 @pytest.fixture
@@ -64,7 +75,7 @@ def test_any_number_of_threads_gives_the_same_bytes(chunks):
 def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(chunks, cluster):
     distributed = pytest.importorskip("distributed")
     by_threads = total(chunks, 2)
-    assert total(chunks, cluster=cluster.scheduler_address) == by_threads
+    assert total(chunks, cluster=cluster) == by_threads
     with distributed.Client(cluster) as client:
         assert total(chunks, cluster=client) == by_threads
         assert client.status == "running"  # a client that is not ours stays open
@@ -110,6 +121,116 @@ def test_an_interrupt_drops_the_work_that_waits():
         finally:
             release.set()
     assert len(done) < 10
+
+
+def test_a_stream_is_read_only_a_little_ahead():
+    taken = []
+
+    def stream():
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    for count in 1, 2:
+        taken.clear()
+        with workers(count) as pool:
+            results = pool.map(lambda piece: -piece, stream())
+            assert [next(results) for _ in range(3)] == [0, -1, -2]
+            assert len(taken) <= 20
+            results.close()
+
+
+def test_workers_start_no_workers_of_their_own(cluster):
+    for more in {"count": 2}, {"cluster": cluster}:
+        with workers(**more) as pool:
+            for names, default in pool.map(names_of_nested_workers, range(6)):
+                assert len(names) == 1 and default == 1
+    names, _ = names_of_nested_workers(0)  # nobody's worker, so there are threads again
+    assert len(names) > 1
+
+
+def test_one_thread_beside_this_one():
+    with beside() as other:
+        assert other.submit(lambda: threading.current_thread().name).result() != threading.current_thread().name
+
+
+def test_workers_and_a_cluster_exclude_each_other():
+    with pytest.raises(SettingError, match="not both"), workers(2, "tcp://127.0.0.1:1"):
+        pass
+    with pytest.raises(SettingError, match="not both"):
+        Parallel(workers=2, cluster="tcp://127.0.0.1:1")
+    for first, second in (("workers", 2), ("cluster", "tcp://127.0.0.1:1")), (("cluster", "tcp://x:1"), ("workers", 2)):
+        learner = Parallel(**dict([first]))
+        with pytest.raises(SettingError, match="not both"):
+            setattr(learner, *second)
+        assert getattr(learner, second[0]) is None
+        setattr(learner, first[0], None)
+        setattr(learner, *second)
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "localhost", "nonsense://nowhere", "tcp://no.such.host:8786", ""]
+)
+def test_a_bad_address_is_one_line_within_ten_seconds(address):
+    pytest.importorskip("distributed")
+    begin = time.monotonic()
+    with pytest.raises(SettingError) as caught, workers(cluster=address):
+        pass
+    assert time.monotonic() - begin < 10 and "\n" not in str(caught.value) and address in str(caught.value)
+
+
+def test_a_server_that_is_no_scheduler_is_one_line_within_ten_seconds():
+    pytest.importorskip("distributed")
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        address, begin = f"tcp://127.0.0.1:{server.getsockname()[1]}", time.monotonic()
+        with pytest.raises(SettingError, match="no Dask cluster answers at"), workers(cluster=address):
+            pass
+        assert time.monotonic() - begin < 10
+    with pytest.raises(SettingError, match="not 8786"), workers(cluster=8786):
+        pass
+
+
+def test_a_cluster_without_workers_is_waited_for_and_one_that_dies_is_a_clear_error():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        pytest.warns(CorpuscleWarning, match="no workers yet"),
+        workers(cluster=cluster.scheduler_address) as pool,
+    ):
+        results = pool.map(str, [1])
+        cluster.scale(1)
+        assert list(results) == ["1"]
+        with (
+            pytest.raises(CorpuscleError, match="has dropped the work"),
+            workers(cluster=cluster.scheduler_address) as other,
+        ):
+            list(other.map(die, [1]))
+
+
+ALLOWED = {
+    "scale.py": {"threading", "concurrent.futures"},
+    "progress.py": {"threading"},  # is this the main thread, which hears Ctrl-C?
+    "packs/precompile.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
+}
+
+
+def test_nothing_else_starts_threads_or_processes_or_talks_to_a_cluster():
+    root, found = Path(corpuscle.__file__).parent, {}
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for name in names:
+                if name.split(".")[0] in (
+                    "threading",
+                    "concurrent",
+                    "multiprocessing",
+                    "dask",
+                    "distributed",
+                    "joblib",
+                ):
+                    found.setdefault(path.relative_to(root).as_posix(), set()).add(name)
+    assert found == ALLOWED
 
 
 def test_no_workers_no_chunks_and_no_cluster_are_clear_errors():

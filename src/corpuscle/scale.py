@@ -9,26 +9,36 @@ Most learners add up statistics over pieces of the corpus. The pieces are scatte
 
 computes ``expected_counts(chunk, parameters)`` wherever a chunk is and combines the results. Two rules make the outcome
 independent of the workers: where the data are cut depends on data and settings only (``chunks_of``), and results are
-combined along a binary tree whose shape depends only on the number of chunks. Threads do the work (kernels release
-the GIL); with ``cluster`` Dask does.
+combined along a binary tree whose shape depends only on the number of chunks. A finished model that is applied to a
+stream of pieces needs neither: ``pool.map(function, pieces, model)``, see ``Model.spread``.
+
+Threads do the work (kernels release the GIL); with ``cluster`` Dask does. There, functions must have a name in a
+module, and chunks, results and what is broadcast go through pickle. A worker starts no workers of its own: what is
+shared out inside of shared work is done in place. Nothing else in the package starts threads or talks to a cluster.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from corpuscle.errors import SettingError, require
+from corpuscle.errors import CorpuscleError, SettingError, require, warn
 
-__all__ = ["Pieces", "Workers", "chunks_of", "default_workers", "each", "workers"]
+__all__ = ["Pieces", "Workers", "beside", "chunks_of", "default_workers", "each", "workers"]
 
-CONNECT_SECONDS = 20
+CONNECT_SECONDS = 8
+AHEAD = 2
+"""So many pieces for each worker are handed out before the first result is asked for."""
+
+_thread = threading.local()
 
 
 class Pieces(Protocol):
@@ -51,13 +61,20 @@ class Workers(Protocol):
 
     count: int
 
+    def map(self, function: Callable[..., Any], pieces: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+        """``function(piece)`` or ``function(piece, broadcast)`` of every piece of a stream, in order; only a few of
+        them are in memory at a time."""
+        ...
+
     def scatter(self, chunks: Sequence[Any]) -> Pieces:
-        """Hand the chunks out."""
+        """Hand the chunks out, for several rounds of work on them."""
         ...
 
 
 def default_workers() -> int:
-    """As many workers as this process has cores."""
+    """As many workers as this process has cores; one where a worker asks."""
+    if _is_worker():
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -82,7 +99,43 @@ def chunks_of(weights: np.ndarray, target: int) -> np.ndarray:
 def each(function: Callable[[Any], Any], items: Sequence[Any], count: int | None = None) -> list[Any]:
     """``function(item)`` of every item in order, on ``count`` threads of this process, which share its memory."""
     with workers(min(count or default_workers(), max(1, len(items)))) as pool:
-        return list(pool.scatter(items).map(function))
+        return list(pool.map(function, items))
+
+
+@contextmanager
+def beside() -> Iterator[Executor]:
+    """One thread beside this one, for what can be done meanwhile: ``submit`` gives a future. It is waited for."""
+    with ThreadPoolExecutor(1, thread_name_prefix="corpuscle") as executor:
+        yield executor
+
+
+def _is_worker() -> bool:
+    return getattr(_thread, "works", False)
+
+
+def _work(function: Callable[..., Any], *arguments: Any) -> Any:
+    """``function(*arguments)``, done by a worker."""
+    before, _thread.works = _is_worker(), True
+    try:
+        return function(*arguments)
+    finally:
+        _thread.works = before
+
+
+def _in_order(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iterator[Any]:
+    """The result of ``submit(item)``, a future, for every item in order; so many are under way at a time, so that
+    memory does not grow with the number of items."""
+    running: deque[Any] = deque()
+    try:
+        for item in items:
+            running.append(submit(item))
+            while running and (len(running) > ahead or running[0].done()):
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+    finally:
+        for future in running:
+            future.cancel()
 
 
 def _tree(results: Iterable[Any], combine: Callable[[Any, Any], Any]) -> Any:
@@ -113,35 +166,27 @@ def _arguments(broadcast: Any) -> tuple[Any, ...]:
 
 
 class _Threads:
-    def __init__(self, count: int, executor: ThreadPoolExecutor | None):
+    def __init__(self, count: int, executor: Executor | None):
         self.count, self.executor = count, executor
 
+    def map(self, function: Callable[..., Any], pieces: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+        executor, more = self.executor, _arguments(broadcast)
+        if executor is None:
+            yield from (function(piece, *more) for piece in pieces)
+        else:
+            submit = partial(executor.submit, _work, function)
+            yield from _in_order(lambda piece: submit(piece, *more), pieces, AHEAD * self.count)
+
     def scatter(self, chunks: Sequence[Any]) -> Pieces:
-        return _ThreadPieces(self, list(chunks))
+        return _ThreadPieces(self, chunks)
 
 
 class _ThreadPieces:
-    def __init__(self, pool: _Threads, chunks: list[Any]):
+    def __init__(self, pool: _Threads, chunks: Sequence[Any]):
         self.pool, self.chunks = pool, chunks
 
     def map(self, function: Callable[..., Any], broadcast: Any = None) -> Iterator[Any]:
-        executor, more = self.pool.executor, _arguments(broadcast)
-        if executor is None:
-            yield from (function(chunk, *more) for chunk in self.chunks)
-            return
-        # Only so many results wait for their turn, so that memory does not grow with the number of chunks.
-        ahead = 2 * self.pool.count
-        running: deque[Future[Any]] = deque()
-        try:
-            for chunk in self.chunks:
-                running.append(executor.submit(function, chunk, *more))
-                if len(running) > ahead:
-                    yield running.popleft().result()
-            while running:
-                yield running.popleft().result()
-        finally:
-            for future in running:
-                future.cancel()
+        return self.pool.map(function, self.chunks, broadcast)
 
     def map_reduce(
         self, function: Callable[..., Any], combine: Callable[[Any, Any], Any], broadcast: Any = None
@@ -149,51 +194,83 @@ class _ThreadPieces:
         return _tree(self.map(function, broadcast), combine)
 
 
+class _Parcel:
+    """Something on its way to or from a worker, in one: Dask would take a list or a dictionary apart."""
+
+    def __init__(self, content: Any):
+        self.content = content
+
+
+def _work_there(function: Callable[..., Any], *arguments: _Parcel) -> _Parcel:
+    """``function(*arguments)``, done by a worker of a cluster."""
+    return _Parcel(_work(function, *(argument.content for argument in arguments)))
+
+
 class _Cluster:
     def __init__(self, client: Any, count: int):
         self.client, self.count = client, count
 
+    def submitter(self, function: Callable[..., Any], broadcast: Any) -> Callable[[Any], Any]:
+        """What hands out a parcel or the future of one, after it has handed out once what all of them need."""
+        more = () if broadcast is None else self.client.scatter([_Parcel(broadcast)], broadcast=True, hash=False)
+        return lambda parcel: self.client.submit(_work_there, function, parcel, *more, pure=False)
+
+    def open(self, function: Callable[..., Any], parcels: Iterable[Any], broadcast: Any) -> Iterator[Any]:
+        """The results of ``function`` for parcels or futures of parcels, in order."""
+        for parcel in _in_order(self.submitter(function, broadcast), parcels, AHEAD * self.count):
+            yield parcel.content
+
+    def map(self, function: Callable[..., Any], pieces: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+        return self.open(function, map(_Parcel, pieces), broadcast)
+
     def scatter(self, chunks: Sequence[Any]) -> Pieces:
-        return _ClusterPieces(self.client, self.client.scatter(list(chunks), hash=False) if len(chunks) else [])
+        return _ClusterPieces(self, self.client.scatter(list(map(_Parcel, chunks)), hash=False) if len(chunks) else [])
 
 
 class _ClusterPieces:
-    def __init__(self, client: Any, chunks: list[Any]):
-        self.client, self.chunks = client, chunks
-
-    def _submit(self, function: Callable[..., Any], broadcast: Any) -> list[Any]:
-        more = () if broadcast is None else self.client.scatter([broadcast], broadcast=True, hash=False)
-        return [self.client.submit(function, chunk, *more, pure=False) for chunk in self.chunks]
+    def __init__(self, pool: _Cluster, chunks: list[Any]):
+        self.pool, self.chunks = pool, chunks
 
     def map(self, function: Callable[..., Any], broadcast: Any = None) -> Iterator[Any]:
-        futures = deque(self._submit(function, broadcast))
-        try:
-            while futures:
-                yield futures.popleft().result()
-        finally:
-            self.client.cancel(list(futures))
+        return self.pool.open(function, self.chunks, broadcast)
 
     def map_reduce(
         self, function: Callable[..., Any], combine: Callable[[Any, Any], Any], broadcast: Any = None
     ) -> Any:
-        futures = self._submit(function, broadcast)
+        client, submit = self.pool.client, self.pool.submitter(function, broadcast)
+        futures = [submit(chunk) for chunk in self.chunks]
         try:
             # The same tree as with threads, planned here and computed where the results are.
-            return _tree(futures, lambda a, b: self.client.submit(combine, a, b, pure=False)).result()
+            total = _tree(futures, lambda a, b: client.submit(_work_there, combine, a, b, pure=False))
+            return total.result().content
         except BaseException:
-            self.client.cancel(futures)
+            client.cancel(futures)
             raise
 
 
-def _connect(cluster: Any) -> tuple[Any, bool]:
-    """A Dask client, and whether it is ours to close."""
+@contextmanager
+def _connected(cluster: Any) -> Iterator[Any]:
+    """A Dask client: the given one, or one for the scheduler at an address. What happens to a cluster is one line."""
     distributed = require("distributed", extra="cluster")
-    if not isinstance(cluster, str):
-        return cluster, False
+    if isinstance(cluster, distributed.Client):
+        client, address = cluster, cluster.scheduler.address
+    elif isinstance(cluster, str):
+        address = cluster
+        try:
+            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise SettingError(f"no Dask cluster answers at {address}: {error}") from error
+    else:
+        raise SettingError(
+            f"a cluster is the address of a Dask scheduler, or a dask.distributed.Client; not {cluster!r}"
+        )
     try:
-        return distributed.Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False), True
-    except (OSError, ValueError, TimeoutError) as error:
-        raise SettingError(f"no Dask cluster answers at {cluster}: {error}") from error
+        yield client
+    except (distributed.KilledWorker, distributed.comm.CommClosedError, CancelledError) as error:
+        raise CorpuscleError(f"the cluster at {address} has dropped the work: {error}") from error
+    finally:
+        if client is not cluster:
+            client.close()
 
 
 @contextmanager
@@ -202,17 +279,16 @@ def workers(count: int | None = None, cluster: Any = None) -> Iterator[Workers]:
     scheduler or by a ``dask.distributed.Client``. Errors come through unchanged; Ctrl-C drops what waits."""
     if count is not None and count < 1:
         raise SettingError(f"there must be at least one worker, not {count}")
-    if cluster is not None:
-        if count is not None:
-            raise SettingError("give a number of workers or a cluster, not both: the cluster has its own workers")
-        client, ours = _connect(cluster)
-        try:
-            yield _Cluster(client, max(1, len(client.scheduler_info()["workers"])))
-        finally:
-            if ours:
-                client.close()
+    if cluster is not None and count is not None:
+        raise SettingError("give a number of workers or a cluster, not both: the cluster has its own workers")
+    if cluster is not None and not _is_worker():
+        with _connected(cluster) as client:
+            threads = sum(client.nthreads().values())
+            if threads == 0:
+                warn("the cluster has no workers yet; the work waits for them")
+            yield _Cluster(client, max(1, threads))
         return
-    count = default_workers() if count is None else count
+    count = 1 if _is_worker() else count or default_workers()
     if count == 1:
         yield _Threads(1, None)
         return

@@ -315,6 +315,20 @@ class Parallel(Settings):
     )
     cluster: Any = setting("Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", runtime=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_work(self.workers, self.cluster)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in Parallel.SETTINGS:
+            self._check_work(**{"workers": self.workers, "cluster": self.cluster, name: value})
+        super().__setattr__(name, value)
+
+    @staticmethod
+    def _check_work(workers: int | None, cluster: Any) -> None:
+        if workers is not None and cluster is not None:
+            raise SettingError("give workers or a cluster, not both: a cluster has workers of its own")
+
 
 class Seeded(Settings):
     """The setting of everything that makes random choices."""

@@ -658,24 +658,6 @@ def test_em_finds_the_weight_that_a_grid_finds():
         assert mixture.perplexity(corpus[600:], draws=1)["perplexity"] >= best - 1e-9
 
 
-# ---- many machines
-
-
-def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    corpus = zipf_corpus(sentences=2000)
-    NgramModel(method="mkn", order=4, workers=2).fit(corpus).save(tmp_path / "threads")
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-    ):
-        patch.setattr("corpuscle.lm.ngram.CLUSTER_CHUNK", 2000)
-        NgramModel(method="mkn", order=4, cluster=cluster.scheduler_address).fit(corpus).save(tmp_path / "cluster")
-        with pytest.raises(SettingError, match="boundaries"):
-            NgramModel(method="mkn", order=4, boundary="none", cluster=cluster.scheduler_address).fit(corpus)
-    assert (tmp_path / "cluster").read_bytes() == (tmp_path / "threads").read_bytes()
-
-
 # ---- edges
 
 

@@ -285,19 +285,15 @@ def test_workers_do_not_change_a_byte(tmp_path):
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
 
 
-def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
+def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("corpuscle.transliterate.decoding._WORK", 200)  # several chunks
     pairs, names = cipher(4, 150), [pair.source for pair in cipher(3, 40)]
     settings = QUICK | {"aligner": "ibm1", "iterations": 2, "metric": "acc", "joint_order": 2, "order": 3}
     threads = PhraseTransliterator(**settings, workers=2).fit(pairs)
     threads.save(tmp_path / "threads")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        model = PhraseTransliterator(**settings, cluster=cluster.scheduler_address).fit(pairs)
-        model.save(tmp_path / "cluster")
-        assert model.transliterate(names, 3) == threads.transliterate(names, 3)
+    model = PhraseTransliterator(**settings, cluster=cluster).fit(pairs)
+    model.save(tmp_path / "cluster")
+    assert model.transliterate(names, 3) == threads.transliterate(names, 3)
     assert (tmp_path / "cluster").read_bytes() == (tmp_path / "threads").read_bytes()
 
 

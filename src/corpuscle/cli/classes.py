@@ -91,7 +91,7 @@ def export(model: str, output: str, format: str) -> None:
     load(model, "classes").export(output, format)
 
 
-@command(group, figures=False)
+@command(group, work=True, figures=False)
 @argument("model")
 @argument("input", default="-")
 @output("-")

@@ -203,7 +203,9 @@ def _take_shared(context: click.Context, parameters: dict[str, Any]) -> None:
         if isinstance(param, SettingOption) and not param.declared and param.name in parameters:
             given = parameters[param.name]
             parameters[param.name] = param.setting.default if given is None else param.value(given, param.setting)
-    context.meta["corpuscle.work"] = {name: parameters.pop(name) for name in Parallel.SETTINGS if name in parameters}
+    work = {name: parameters.pop(name) for name in Parallel.SETTINGS if name in parameters}
+    Parallel(**work)  # complains about workers together with a cluster
+    context.meta["corpuscle.work"] = work
 
 
 def _make(

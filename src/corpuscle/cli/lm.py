@@ -218,8 +218,7 @@ def score(model: str, text: str, words: bool, raw: bool) -> None:
         corpora = iter([read_input([text], raw, **loaded.reading)])
     else:
         corpora = iter_text(text, **loaded.reading)
-    for corpus in corpora:
-        events = loaded.events(corpus)
+    for corpus, events in loaded.stream(corpora):
         write(heading)
         heading = ""
         if words:

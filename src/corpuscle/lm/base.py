@@ -7,13 +7,16 @@ A model gives the log probability of every event of a text (``events``) and the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.ngrams.counting import add_boundaries
+from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
+from corpuscle.engine.ngrams.merging import merge_ngrams
+from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.errors import SettingError
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Model
@@ -24,8 +27,11 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.plain import read_strings
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
 
-_CHARACTERS = 1 << 18
-"""How much text is encoded and scored at a time."""
+_CHARACTERS, _EVENTS = 1 << 18, 1 << 16
+"""How much text a worker encodes and scores at a time, or scores when it has been encoded."""
+_COUNTED = 1 << 20
+"""About how many tokens a worker of a cluster counts at a time."""
+_ONE_STREAM = "a text without sentence boundaries is one stream, which is read here"
 
 __all__ = ["Events", "LanguageModel", "SentenceScores", "compare", "compare_events"]
 
@@ -76,6 +82,42 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     return mask
 
 
+class _Piece(NamedTuple):
+    """Some sentences in the words of a model, without these words."""
+
+    tokens: np.ndarray
+    starts: np.ndarray
+
+
+def _cut(corpus: Corpus) -> Iterator[_Piece]:
+    """The pieces of a text that workers share; an empty text has an empty one."""
+    bounds = chunks_of(corpus.lengths + 1, _EVENTS).tolist()
+    for first, last in pairwise(bounds if len(bounds) > 1 else [0, 0]):
+        piece = corpus[first:last]
+        yield _Piece(piece.tokens, piece.sentence_starts)
+
+
+def _events_of(piece: _Piece, model: LanguageModel) -> Events:
+    return model._events(Corpus(piece.tokens, piece.starts, model.vocab_))
+
+
+def _scores_of(sentences: Sequence[str], model: LanguageModel) -> SentenceScores:
+    return model._events(read_strings(sentences, model.vocab_, **model.reading)).by_sentence()
+
+
+def _joined(parts: Sequence[Events]) -> Events:
+    """The events of consecutive pieces as those of one text."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.cumsum([0, *(events.starts[-1] for events in parts)])
+    starts = [events.starts[:-1] + size for events, size in zip(parts, sizes[:-1], strict=True)]
+    return Events(
+        np.concatenate([events.log_probability for events in parts]),
+        np.concatenate([events.unknown for events in parts]),
+        np.concatenate([*starts, sizes[-1:]]),
+    )
+
+
 class LanguageModel(Model, ABC):
     """A distribution over sentences of a vocabulary, one word after the other.
 
@@ -93,8 +135,8 @@ class LanguageModel(Model, ABC):
         """How its texts are read: arguments of ``read_text`` and its kin."""
 
     @abstractmethod
-    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
-        """The probability of every token of a text and of every sentence end; on as many threads as the model has."""
+    def _events(self, corpus: Corpus) -> Events:
+        """The probability of every token and sentence end of a text in the words of the model."""
 
     @abstractmethod
     def distribution(self, context: Sequence[str]) -> np.ndarray:
@@ -109,6 +151,19 @@ class LanguageModel(Model, ABC):
             return corpus.tokens
         left = 1 if self.boundary == "single" else self.order_ - 1
         return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
+
+    def _count(self, corpus: Corpus) -> Ngrams:
+        """The n-grams of a text in the words of the model."""
+        end = END if self.boundary != "none" else -1
+        if self.cluster is None or end < 0:
+            if end < 0:
+                self.stays_here(_ONE_STREAM)
+            return count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, end, self.threads)
+        bounds = chunks_of(corpus.lengths + 1, _COUNTED).tolist()
+        pieces = [self._symbols(corpus[first:last]) for first, last in pairwise(bounds)]
+        with workers(cluster=self.cluster) as pool:
+            count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
+            return pool.scatter(pieces).map_reduce(count, merge_ngrams)
 
     @property
     def _predictable(self) -> np.ndarray:
@@ -125,6 +180,24 @@ class LanguageModel(Model, ABC):
             return False
         return self.boundary != "none" or MARKUP[START] not in self.vocab_
 
+    def events(self, corpus: Corpus) -> Events:
+        """The probability of every token of a text and of every sentence end."""
+        [(_, events)] = self.stream([corpus])
+        return events
+
+    def stream(self, corpora: Iterable[Corpus]) -> Iterator[tuple[Corpus, Events]]:
+        """Every text of a stream with its events; only a few of them are in memory at a time."""
+        if self.boundary == "none":
+            self.stays_here(_ONE_STREAM)
+            yield from ((corpus, self._events(corpus.recode(self.vocab_))) for corpus in corpora)
+            return
+        groups = ((corpus, _cut(corpus.recode(self.vocab_))) for corpus in corpora)
+        for corpus, parts in self.spread_groups(_events_of, groups):
+            yield corpus, _joined(parts)
+
+    def _prepare(self) -> None:
+        self._events(Corpus.from_sentences([], self.vocab_))
+
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""
         scores = self.events(corpus).by_sentence()
@@ -136,17 +209,8 @@ class LanguageModel(Model, ABC):
     def score(self, sentences: Sequence[str]) -> SentenceScores:
         """Figures of sentences given as strings, read as the model's training text was; the fastest way for many."""
         sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
-        pieces = list(pairwise(chunks_of(sizes, _CHARACTERS).tolist()))
-
-        def score(bounds: tuple[int, int]) -> SentenceScores:
-            corpus = read_strings(sentences[bounds[0] : bounds[1]], self.vocab_, **self.reading)
-            return self.events(corpus, workers=1).by_sentence()
-
-        if len(pieces) == 1:
-            return score(pieces[0])
-        parts = [self.events(read_strings([], self.vocab_)).by_sentence()]  # what is computed once, is computed here
-        with workers(self.workers) as pool:
-            parts += pool.scatter(pieces).map(score)
+        pieces = [sentences[first:last] for first, last in pairwise(chunks_of(sizes, _CHARACTERS).tolist())]
+        parts = list(self.spread(_scores_of, pieces or [sentences]))
         return SentenceScores(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def surprisals(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:

@@ -90,10 +90,8 @@ class ClassModel(LanguageModel):
         self.order_, self.provenance_ = self.ngram.order_, self.ngram.provenance_
         return self
 
-    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
-        """The probability of every token and sentence end."""
-        corpus = corpus.recode(self.vocab_)
-        events = self.ngram.events(corpus.map_tokens(self.class_of_, self.ngram.vocab_), workers or self.threads)
+    def _events(self, corpus: Corpus) -> Events:
+        events = self.ngram._events(corpus.map_tokens(self.class_of_, self.ngram.vocab_))
         log_probability = events.log_probability.copy()
         where = np.arange(len(corpus.tokens))
         if self.boundary != "none":

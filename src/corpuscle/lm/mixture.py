@@ -69,8 +69,9 @@ class Mixture(LanguageModel):
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
         self.tuning_items_ = np.unique(np.concatenate([model.tuning_items_ for model in models]))
-        # Words of the mixture that a model lacks, and the share of its unknown word that each of them gets.
-        self._foreign = [model.vocab_.mapping_from(self.vocab_) == UNKNOWN for model in models]
+        # The words of the mixture in each model; those that it lacks, and the share of its unknown word that they get.
+        self._ids = [model.vocab_.mapping_from(self.vocab_) for model in models]
+        self._foreign = [ids == UNKNOWN for ids in self._ids]
         self._share = [1.0 / np.count_nonzero(foreign) for foreign in self._foreign]
 
     @property
@@ -98,11 +99,11 @@ class Mixture(LanguageModel):
                 break
         return self
 
-    def _component_logs(self, corpus: Corpus, workers: int | None = None) -> tuple[np.ndarray, Events]:
+    def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
         """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
         logs, events = [], None
-        for model, foreign, share in zip(self.models, self._foreign, self._share, strict=True):
-            events = model.events(corpus, workers or self.threads)
+        for model, ids, foreign, share in zip(self.models, self._ids, self._foreign, self._share, strict=True):
+            events = model.events(corpus.map_tokens(ids, model.vocab_))
             lacking = foreign[corpus.tokens]
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
@@ -113,18 +114,18 @@ class Mixture(LanguageModel):
             unknown = events_of(corpus, unknown)
         return np.array(logs), events._replace(unknown=unknown)
 
-    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
-        """The probability of every token and sentence end."""
-        logs, events = self._component_logs(corpus.recode(self.vocab_), workers)
+    def _events(self, corpus: Corpus) -> Events:
+        logs, events = self._component_logs(corpus)
         with np.errstate(divide="ignore"):
             return events._replace(log_probability=np.log(self.weights_ @ np.exp(logs)))
 
     def distribution(self, context: Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,)."""
         total = np.zeros(len(self.vocab_))
-        for weight, model, foreign, share in zip(self.weights_, self.models, self._foreign, self._share, strict=True):
+        parts = zip(self.weights_, self.models, self._ids, self._foreign, self._share, strict=True)
+        for weight, model, ids, foreign, share in parts:
             inner = model.distribution(context)
-            here = inner[model.vocab_.mapping_from(self.vocab_)]
+            here = inner[ids]
             here[foreign] = inner[UNKNOWN] * share
             total += weight * here
         return total

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle import scale
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import smoothing
-from corpuscle.engine.ngrams.counting import count_ngrams
-from corpuscle.engine.ngrams.merging import merge_ngrams
 from corpuscle.engine.ngrams.trie import (
     Automaton,
     Ngrams,
@@ -38,7 +34,6 @@ from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
-from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
@@ -47,8 +42,6 @@ __all__ = ["Method", "NgramModel", "find_markup"]
 
 AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
-CLUSTER_CHUNK = 1 << 20
-"""About how many tokens a worker of a cluster counts at a time; the result does not depend on it."""
 _CONTRADICTORY = "the counts of this model contradict one another"
 FEW = 10_000
 """So many events are read straight from the counts before the model is laid out: by then that would have paid."""
@@ -164,18 +157,6 @@ class NgramModel(NgramSettings, LanguageModel):
             return None
         self.tuning_items_ = item_hashes(dev)
         return dev.recode(self.vocab_)
-
-    def _count(self, corpus: Corpus) -> Ngrams:
-        end = END if self.boundary != "none" else -1
-        if self.cluster is None:
-            return count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, end, self.threads)
-        if self.boundary == "none":
-            raise SettingError("a text without sentence boundaries is counted in one piece, not on a cluster")
-        bounds = chunks_of(corpus.lengths + 1, CLUSTER_CHUNK).tolist()
-        pieces = [self._symbols(corpus[first:last]) for first, last in pairwise(bounds)]
-        with scale.workers(cluster=self.cluster) as pool:
-            count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
-            return pool.scatter(pieces).map_reduce(count, merge_ngrams)
 
     def at_order(self, order: int) -> NgramModel:
         """The model of a lower order with the same words, from the same counts, with discounts of its own."""
@@ -328,20 +309,18 @@ class NgramModel(NgramSettings, LanguageModel):
         """How many start symbols stand before a sentence."""
         return {"single": 1, "pad": self.order_ - 1, "none": 0}[self.boundary]
 
-    def _score(self, model: Automaton, corpus: Corpus, workers: int | None = None) -> np.ndarray:
+    def _score(self, model: Automaton, corpus: Corpus) -> np.ndarray:
         if self.boundary == "none":
             return score_stream(model, corpus.tokens)
-        return score_sentences(
-            model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, workers or self.threads
-        )
+        return score_sentences(model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, self.threads)
 
-    def _scores(self, corpus: Corpus, workers: int | None) -> np.ndarray:
+    def _scores(self, corpus: Corpus) -> np.ndarray:
         """Log probability of every event: the first few read straight from the counts, where the method allows it;
         for more of them, and for an empty text, the model is laid out as ``automaton_``."""
         events, bounded = len(corpus.tokens) + len(corpus), self.boundary != "none"
         is_small = 0 < events <= FEW - self._walked and "automaton_" not in self.__dict__
         if not is_small or self.ngrams_ is None or not FAMILY[self.method].interpolated:
-            return self._score(self.automaton_, corpus, workers)
+            return self._score(self.automaton_, corpus)
         self._walked += events
         scores = score_few(
             self.ngrams_, self._own_adjusted, self.discounts_, corpus.tokens,
@@ -352,10 +331,8 @@ class NgramModel(NgramSettings, LanguageModel):
             raise InputError(None, None, _CONTRADICTORY)
         return scores
 
-    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
-        """The probability of every token and sentence end."""
-        corpus = corpus.recode(self.vocab_)
-        scores = self._scores(corpus, workers)
+    def _events(self, corpus: Corpus) -> Events:
+        scores = self._scores(corpus)
         if self.boundary == "none":
             return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)

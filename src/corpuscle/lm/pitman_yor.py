@@ -20,7 +20,6 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import InputError, SettingError
@@ -41,7 +40,7 @@ from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
-from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
+from corpuscle.text.vocab import START, UNKNOWN, Vocab
 
 __all__ = ["PARTIAL", "HpyModel"]
 
@@ -112,6 +111,7 @@ class HpyModel(HpySettings, LanguageModel):
         if self.min_count > 1:
             self.vocab_, mapping = corpus.vocab.cut(self.min_count)
             corpus = corpus.map_tokens(mapping, self.vocab_)
+        self.stays_here("a Gibbs chain is sequential by nature")
         self._run(self._sampler(corpus), checkpoint or Checkpoint())
         for name in ("_ngram_models", "_predictors"):
             self.__dict__.pop(name, None)
@@ -121,8 +121,7 @@ class HpyModel(HpySettings, LanguageModel):
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
             return VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
-        end = END if self.boundary != "none" else -1
-        self.ngrams_ = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, end, self.threads)
+        self.ngrams_ = self._count(corpus)
         return FixedSampler(self.ngrams_, base, self.seed)
 
     def _run(self, sampler: Sampler, checkpoint: Checkpoint) -> None:
@@ -173,11 +172,9 @@ class HpyModel(HpySettings, LanguageModel):
             )
         return self._ngram_models[0]
 
-    def events(self, corpus: Corpus, workers: int | None = None) -> Events:
-        """The probability of every token and sentence end, averaged over the samples."""
-        corpus = corpus.recode(self.vocab_)
+    def _events(self, corpus: Corpus) -> Events:
         if not self.infinite:
-            several = [model.events(corpus, workers) for model in self._ngram_models]
+            several = [model._events(corpus) for model in self._ngram_models]
             logs = np.array([events.log_probability for events in several])
             with np.errstate(divide="ignore"):
                 return several[0]._replace(log_probability=np.log(np.exp(logs).mean(0)))
@@ -185,7 +182,7 @@ class HpyModel(HpySettings, LanguageModel):
         available = gibbs.available_context(symbols, START, self.order_ - 1)
         total, base = np.zeros(len(symbols)), 1.0 / int(self._predictable.sum())
         for predictor in self._predictors:
-            contexts.score(predictor, symbols, available, START, base, total, workers or self.threads)
+            contexts.score(predictor, symbols, available, START, base, total, self.threads)
         predicted = symbols != START
         with np.errstate(divide="ignore"):
             log_probability = np.log(total[predicted] / len(self._predictors))

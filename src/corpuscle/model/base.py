@@ -6,18 +6,23 @@ and how it takes them back (``_restore``). Everything else about files stands he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from corpuscle.model.kinds import Kind
 from corpuscle.model.store import Container, Part, save_part
-from corpuscle.scale import default_workers
+from corpuscle.progress import say
+from corpuscle.scale import default_workers, workers
 from corpuscle.settings import Parallel, learned
 
 __all__ = ["Model"]
+
+T = TypeVar("T")
 
 _NONE = np.empty(0, np.uint64)
 _ITEMS = {"items/training": "items_", "items/tuning": "tuning_items_"}
@@ -46,6 +51,51 @@ class Model(Parallel):
     def threads(self) -> int:
         """How many threads share the work."""
         return self.workers or default_workers()
+
+    def spread(self, function: Callable[[Any, Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
+        """``function(piece, model)`` of every piece of a stream, in order, wherever the work is done: on threads, which
+        share the model, or on a cluster, to which it goes once. A single piece is not worth the way. The function has a
+        name in its module, so that a cluster can find it."""
+        stream = iter(pieces)
+        begin = list(islice(stream, 2))
+        with workers(self.workers, self.cluster) as pool:
+            if len(begin) < 2:
+                yield from (function(piece, self) for piece in begin)
+            else:
+                self._prepare()
+                yield from pool.map(function, chain(begin, stream), self)
+
+    def spread_groups(
+        self, function: Callable[[Any, Any], Any], groups: Iterable[tuple[T, Iterable[Any]]]
+    ) -> Iterator[tuple[T, list[Any]]]:
+        """As ``spread``, for a stream of groups of pieces, each with something that goes with it, such as a text: that,
+        and the results of the pieces. A group has at least one piece."""
+        waiting: deque[tuple[T, int]] = deque()
+
+        def stream() -> Iterator[Any]:
+            for what, pieces in groups:
+                several = list(pieces)
+                waiting.append((what, len(several)))
+                yield from several
+
+        results: list[Any] = []
+        for result in self.spread(function, stream()):
+            results.append(result)
+            if len(results) == waiting[0][1]:
+                yield waiting.popleft()[0], results
+                results = []
+
+    def _prepare(self) -> None:
+        """Compute what is computed only once, before the work is shared out."""
+
+    def stays_here(self, why: str) -> None:
+        """Say that something is not done on the cluster that was asked for, and why."""
+        if self.cluster is not None:
+            say(f"not on the cluster: {why}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model that goes to another process knows no cluster."""
+        return vars(self) | {"cluster": None}
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
         """What has been learned."""

@@ -15,7 +15,6 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ import numpy as np
 
 from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
+from corpuscle.scale import beside
 
 __all__ = ["Entry", "parse_json", "read_arrays", "read_layout", "write"]
 
@@ -217,8 +217,8 @@ def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mappin
             digest.update(buffer)
         return head.replace(UNSEALED.encode(), digest.hexdigest().encode(), 1)
 
-    with replacing(path) as file, ThreadPoolExecutor(1) as beside:
-        hashing = beside.submit(sealed)
+    with replacing(path) as file, beside() as other:
+        hashing = other.submit(sealed)
         file.write(head if file.seekable() else hashing.result())
         for buffer in buffers:
             file.write(buffer)

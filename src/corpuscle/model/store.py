@@ -11,7 +11,6 @@ import datetime
 import json
 import os
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -24,6 +23,7 @@ from corpuscle.catalogue import find, home_of
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
+from corpuscle.scale import beside
 
 __all__ = [
     "Container", "Part", "load", "numbered", "prefixed", "read", "read_header", "save", "save_part",
@@ -292,8 +292,8 @@ def _finish(path: str | PathLike[str], kind: Kind, layout: container.Layout, hea
     written = header.get("checksum")
     if type(written) is not str or not written.startswith("sha256:") or len(written) != 71:
         raise InputError(path, None, "a damaged model: it has no checksum")
-    with ThreadPoolExecutor(1) as beside:
-        checksum = beside.submit(container.checksum_of, layout, written[7:])
+    with beside() as other:
+        checksum = other.submit(container.checksum_of, layout, written[7:])
         try:
             return _check(kind, Container(os.fspath(path), header, container.read_arrays(layout)))
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:

@@ -8,8 +8,8 @@ algorithm, boundary probabilities by drawing segmentations, perplexity by summin
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -25,6 +25,7 @@ from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base, sample_arrays
 from corpuscle.segment.kernels import apply as applied
+from corpuscle.segment.kernels.apply import Stretch, stretches
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.state import base_logs, thaw
@@ -74,6 +75,23 @@ PARTIAL = learning.partial(
     sample=lambda extra, number: _of_chains(extra, f"sample/{number}/", sample_arrays),
 )
 """An unfinished run."""
+
+
+def _best(stretch: Stretch, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    return applied.best_cuts(stretch, model._models[0], longest)
+
+
+def _totals(stretch: Stretch, model: Segmenter, longest: int) -> np.ndarray:
+    return applied.log_totals(stretch, model._models[0], longest)
+
+
+def _drawn(stretch: Stretch, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
+    """How often a word begins at each letter, over all samples."""
+    several = [
+        applied.drawn_boundaries(stretch, nested, longest, draws, seed, number)
+        for number, nested in enumerate(model._models)
+    ]
+    return np.sum(several, axis=0)
 
 
 class Segmenter(SegmentSettings, Model):
@@ -136,6 +154,7 @@ class Segmenter(SegmentSettings, Model):
 
     def _run(self, given: Given, checkpoint: Checkpoint) -> None:
         """All sweeps of all chains, from where the checkpoint stands."""
+        self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
         with scale.workers(min(self.threads, self.chains)) as pool:
             chains, columns = learning.Chains(self._chains(given.material), pool), len(self.history_columns())
             history, kept = checkpoint.run(
@@ -174,28 +193,40 @@ class Segmenter(SegmentSettings, Model):
         ids = np.concatenate([np.arange(FIRST), self.vocab_.encode(spelled)]).astype(np.int32)
         return letters, ids[letters.tokens], pieces(letters, gaps != FORBIDDEN), gaps
 
-    def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
+    def _prepare(self) -> None:
+        assert self._models
+
+    def _cuts(self, corpora: Iterable[Corpus], spaces: str | None) -> Iterator[tuple[Letters, np.ndarray]]:
+        """A stream of texts as their letters, and where words begin, uint8 (letters,)."""
         if spaces not in (None, "forced", "remove"):
             raise SettingError(f"spaces is forced or remove, not {spaces!r}")
-        letters, text, starts, gaps = self._known(corpus, spaces)
-        return letters, applied.best_cuts(self._models[0], text, starts, gaps, self.max_word_, self.threads)[0]
+
+        def groups() -> Iterator[tuple[Letters, list[Stretch]]]:
+            lines = 0
+            for corpus in corpora:
+                try:
+                    letters, text, starts, gaps = self._known(corpus, spaces)
+                except InputError as error:
+                    raise InputError(error.path, error.line and lines + error.line, error.reason) from None
+                lines += len(corpus)
+                yield letters, stretches(text, starts, gaps)
+
+        best = partial(_best, longest=self.max_word_)
+        for letters, found in self.spread_groups(best, groups()):
+            yield letters, np.concatenate([cuts for cuts, _ in found])
 
     def segment(self, corpus: Corpus, *, spaces: str | None = None) -> Corpus:
         """The most probable words of a text (a corpus of what stands between white space), as a corpus of words.
 
         ``spaces``: ``forced`` or ``remove``, by default as in training.
         """
-        return word_corpus(*self._cuts(corpus, spaces), self.units)
+        [(letters, cuts)] = self._cuts([corpus], spaces)
+        return word_corpus(letters, cuts, self.units)
 
     def segment_lines(self, corpora: Iterator[Corpus], *, spaces: str | None = None) -> Iterator[bytes]:
         """The most probable words of a stream of texts, as bytes of segmented lines."""
-        lines = 0
-        for corpus in corpora:
-            try:
-                yield segmented_bytes(*self._cuts(corpus, spaces), self.units)
-            except InputError as error:
-                raise InputError(error.path, error.line and lines + error.line, error.reason) from None
-            lines += len(corpus)
+        for letters, cuts in self._cuts(corpora, spaces):
+            yield segmented_bytes(letters, cuts, self.units)
 
     def posterior(
         self, corpus: Corpus, *, draws: int = 100, seed: int = 1, spaces: str | None = None
@@ -203,11 +234,8 @@ class Segmenter(SegmentSettings, Model):
         """The probability that a word begins at each letter, float64 (letters,), over all samples, from so many
         segmentations drawn from each."""
         letters, text, starts, gaps = self._known(corpus, spaces)
-        counts = np.zeros(len(text), np.int64)
-        for number, nested in enumerate(self._models):
-            counts += applied.drawn_boundaries(
-                nested, text, starts, gaps, self.max_word_, draws, seed, number, self.threads
-            )
+        draw = partial(_drawn, longest=self.max_word_, draws=draws, seed=seed)
+        counts = np.concatenate(list(self.spread(draw, stretches(text, starts, gaps, draws))))
         return letters, counts / (draws * len(self._models))
 
     def perplexity(
@@ -227,8 +255,10 @@ class Segmenter(SegmentSettings, Model):
         letters, text, starts, gaps = self._known(corpus, spaces, longest)
         if len(text) == 0:
             raise InputError(None, None, "the text is empty")
+        sentences = stretches(text, starts, gaps)
         if best:
-            cuts, logs = applied.best_cuts(nested, text, starts, gaps, longest, self.threads)
+            found = list(self.spread(partial(_best, longest=longest), sentences))
+            cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))
             words = int(cuts.sum())
             figures = {
                 "words": words,
@@ -236,7 +266,7 @@ class Segmenter(SegmentSettings, Model):
                 "word_length": len(text) / words,
             }
         else:
-            logs = applied.log_totals(nested, text, starts, gaps, longest, self.threads)
+            logs = np.concatenate(list(self.spread(partial(_totals, longest=longest), sentences)))
         figures = {"unknown": int((text == UNKNOWN).sum()), "sentences": len(letters), **figures}
         return letter_perplexity(logs, np.diff(starts), figures, draws=draws, seed=seed)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from itertools import chain, pairwise
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,14 +19,54 @@ from corpuscle.errors import InputError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, perplexity
 from corpuscle.model import Kind, Model
+from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import UNKNOWN, Vocab
 from corpuscle.topics.documents import document_bounds, read_documents
+from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.settings import TopicSettings
 
-__all__ = ["TopicModel"]
+__all__ = ["Look", "Some", "TopicModel", "all_words", "of_documents"]
+
+Look = Callable[[int, int], Likelihoods]
+"""What a sample of a model says about the words of a text from one position to another."""
+
+_WORDS = 1 << 10
+"""About how many words of documents a worker reads at a time."""
+_PIECE = 1 << 12
+"""So many words of a document are looked at at a time."""
+
+
+class Some(NamedTuple):
+    """Consecutive documents in the words of a model, to be read with one of its samples: the number of the first of
+    them, and the arrays of their ``Corpus``."""
+
+    sample: int
+    first: int
+    tokens: np.ndarray
+    sentence_starts: np.ndarray
+    document_starts: np.ndarray
+
+
+def of_documents(
+    some: Some, model: TopicModel, read: Callable[[Reader, Look, int, int], Any], **settings: Any
+) -> list[Any]:
+    """``read(reader, look, first, last)`` of every document, with a reader that has not begun, see ``Reader`` for its
+    settings, a look at all documents, and where the document is among them."""
+    corpus = Corpus(some.tokens, some.sentence_starts, model.vocab_, some.document_starts)
+    alpha, look = model._look(corpus, some.sample)
+    return [
+        read(Reader(alpha, document=some.first + number, **settings), look, first, last)
+        for number, (first, last) in enumerate(pairwise(document_bounds(corpus).tolist()))
+    ]
+
+
+def all_words(reader: Reader, look: Look, first: int, last: int) -> np.ndarray:
+    """Read a document; the natural log of the probability of each of its words given all before it: (words,)."""
+    slices = range(first, last, _PIECE)
+    return np.concatenate([np.empty(0), *(reader.read(look(at, min(at + _PIECE, last))) for at in slices)])
 
 
 class TopicModel(TopicSettings, Model, ABC):
@@ -67,6 +109,25 @@ class TopicModel(TopicSettings, Model, ABC):
         return corpus
 
     @abstractmethod
+    def _look(self, corpus: Corpus, sample: int) -> tuple[np.ndarray, Look]:
+        """The prior of the topics in a sample, float64 (topics,), and its look at some documents in our words."""
+
+    def _by_sample(self, corpus: Corpus, function: Callable[[Some, Any], list[Any]], samples: int) -> list[list[Any]]:
+        """What ``function(some, model)``, such as ``of_documents``, finds in every document of some; for all documents,
+        by each of so many samples: a list a sample."""
+        corpus = corpus.recode(self.vocab_)
+        lines = np.array([0, len(corpus)]) if corpus.document_starts is None else corpus.document_starts
+        bounds = chunks_of(np.diff(corpus.sentence_starts[lines]), _WORDS).tolist()
+
+        def some(sample: int, first: int, last: int) -> Some:
+            text = corpus[int(lines[first]) : int(lines[last])]
+            return Some(sample, first, text.tokens, text.sentence_starts, lines[first : last + 1] - lines[first])
+
+        pairs = list(pairwise(bounds if len(bounds) > 1 else [0, 0]))
+        groups = ((sample, [some(sample, *pair) for pair in pairs]) for sample in range(samples))
+        return [list(chain.from_iterable(found)) for _, found in self.spread_groups(function, groups)]
+
+    @abstractmethod
     def log_probabilities(
         self,
         corpus: Corpus,
@@ -78,7 +139,7 @@ class TopicModel(TopicSettings, Model, ABC):
         seed: int = 1,
     ) -> np.ndarray:
         """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,);
-        for the settings see ``kernels.particles.Reader``. Every thread reads whole documents."""
+        for the settings see ``kernels.particles.Reader``. Every worker reads whole documents."""
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any) -> Result:
         """Perplexity with a bootstrap interval over documents, with and without unknown words.

@@ -14,22 +14,21 @@ The fifth is ``RescalingModel``. A new document is read from left to right with 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle import learning, scale
+from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import Vocab
-from corpuscle.topics.base import TopicModel
-from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.base import Look, TopicModel, all_words, of_documents
 from corpuscle.topics.kernels.frozen import Predictor, likelihoods, predictor
-from corpuscle.topics.kernels.particles import Reader
+from corpuscle.topics.kernels.particles import Likelihoods
 from corpuscle.topics.kernels.seats import DOUBLY, SEPARATE, SWITCHING
 from corpuscle.topics.sampling import STATE, TopicSampler, stream_of
 from corpuscle.topics.settings import INFINITE, NgramTopicSettings
@@ -40,8 +39,6 @@ SAMPLED = {"hpylm": SEPARATE, "hpytm": SEPARATE, "hierarchical": DOUBLY, "switch
 """Method -> its number in ``kernels.seats``."""
 
 _MOST_SAMPLES = 1000
-_PIECE = 1 << 12
-"""So many words of a document are read at a time."""
 
 
 def _sample_arrays(number: int) -> dict[str, Array]:
@@ -120,6 +117,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
     ) -> Self:
         """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets every sweep's number and log
         probability."""
+        self.stays_here("a Gibbs chain is sequential by nature")
         self._run(self.chain(corpus), checkpoint or Checkpoint(), log)
         self.__dict__.pop("_predictors", None)
         return self
@@ -163,6 +161,19 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
     def _predictors(self) -> list[Predictor]:
         return [self._predictor(sample) for sample in self.samples_]
 
+    def _prepare(self) -> None:
+        assert self._predictors
+
+    def _look(self, corpus: Corpus, sample: int) -> tuple[np.ndarray, Look]:
+        symbols, places, available = stream_of(corpus, self.order_ - 1)
+
+        def look(first: int, last: int) -> Likelihoods:
+            here = slice(first, last)
+            words = corpus.tokens[here]
+            return likelihoods(self._predictors[sample], self.topics_, symbols, places[here], words, available[here])
+
+        return self.samples_[sample]["alpha"], look
+
     def sample_log_probabilities(
         self,
         corpus: Corpus,
@@ -175,28 +186,11 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
     ) -> np.ndarray:
         """The natural log of the probability of every word given all before it in its document, by each sample:
         float64 (samples, n_tokens). ``particles``, ``every``, ``mode``, ``rejuvenate``: see ``Reader``."""
-        corpus = corpus.recode(self.vocab_)
-        symbols, places, available = stream_of(corpus, self.order_ - 1)
-        bounds = document_bounds(corpus).tolist()
-        out = np.empty((len(self.samples_), corpus.n_tokens))
-        predictors = self._predictors  # made before the threads ask
-
-        def read(job: tuple[int, int]) -> None:
-            number, document = job
-            reader = Reader(
-                self.samples_[number]["alpha"], particles=particles, every=every, mode=mode, rejuvenate=rejuvenate,
-                seed=seed, document=document,
-            )  # fmt: skip
-            for first in range(bounds[document], bounds[document + 1], _PIECE):
-                piece = slice(first, min(first + _PIECE, bounds[document + 1]))
-                words = likelihoods(
-                    predictors[number], self.topics_, symbols, places[piece], corpus.tokens[piece], available[piece]
-                )
-                out[number, piece] = reader.read(words)
-
-        jobs = [(number, document) for number in range(len(predictors)) for document in range(len(bounds) - 1)]
-        scale.each(read, jobs, self.threads)
-        return out
+        read = partial(
+            of_documents, read=all_words, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed
+        )
+        by_sample = self._by_sample(corpus, read, len(self.samples_))
+        return np.array([np.concatenate([np.empty(0), *documents]) for documents in by_sample])
 
     def log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
         """The natural log of the probability of every word given all before it in its document, averaged over the

@@ -3,24 +3,22 @@ about, marked texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
 from corpuscle.measure import Result
-from corpuscle.scale import each
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN
-from corpuscle.topics.base import TopicModel
+from corpuscle.topics.base import Look, TopicModel, all_words, of_documents
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels.frozen import likelihoods, used_depths
-from corpuscle.topics.kernels.particles import Likelihoods, Reader, marks
+from corpuscle.topics.kernels.particles import Reader, marks
 from corpuscle.topics.ngram import NgramTopicModel
 from corpuscle.topics.rescaling import RescalingModel
-from corpuscle.topics.sampling import stream_of
 from corpuscle.topics.settings import PLAIN
 
 __all__ = [
@@ -28,13 +26,8 @@ __all__ = [
     "document_topics", "has_topics", "mark", "perplexities", "summaries",
 ]  # fmt: skip
 
-T = TypeVar("T")
-
 _STEADY = 3
 """An n-gram must have so many customers in a topic to be one of its phrases."""
-
-_PIECE = 1 << 12
-"""So many words of a document are looked at at a time."""
 
 
 class Phrase(NamedTuple):
@@ -190,48 +183,17 @@ def has_topics(model: TopicModel) -> bool:
     return not (isinstance(model, NgramTopicModel) and model.method == PLAIN)
 
 
-def _look(model: TopicModel, corpus: Corpus) -> tuple[list[np.ndarray], Callable[[int, int, int], Likelihoods]]:
-    """The prior of the topics in every sample of a model, and a function that gives what a sample says about the words
-    from one position to another."""
-    corpus = corpus.recode(model.vocab_)
-    if isinstance(model, RescalingModel):
-        by_type, rows = model._by_type, np.maximum(corpus.tokens - (FIRST - 1), 0)
-
-        def of_types(_: int, first: int, last: int) -> Likelihoods:
-            return Likelihoods(by_type[rows[first:last]], np.zeros(last - first), np.ones(last - first))
-
-        return [model.alpha_], of_types
-    assert isinstance(model, NgramTopicModel)
-    predictors, topics = model._predictors, model.topics_  # made before the threads ask
-    symbols, places, available = stream_of(corpus, model.order_ - 1)
-
-    def of_ngrams(sample: int, first: int, last: int) -> Likelihoods:
-        here = slice(first, last)
-        return likelihoods(predictors[sample], topics, symbols, places[here], corpus.tokens[here], available[here])
-
-    return [sample["alpha"] for sample in model.samples_], of_ngrams
+def _mixture(reader: Reader, look: Look, first: int, last: int) -> np.ndarray:
+    """What a document is about at its end."""
+    all_words(reader, look, first, last)
+    return reader.mixture
 
 
-def _each(
-    model: TopicModel,
-    alphas: list[np.ndarray],
-    corpus: Corpus,
-    read: Callable[[Reader, int, int, int], T],
-    particles: int,
-    seed: int,
-) -> list[list[T]]:
-    """``read(reader, sample, first, last)`` of every document, with a reader that has not begun, for every sample of a
-    model, given their priors: a list a sample."""
-    bounds = list(pairwise(document_bounds(corpus).tolist()))
-
-    def job(task: tuple[int, int]) -> T:
-        sample, document = task
-        reader = Reader(alphas[sample], particles=particles, seed=seed, document=document)
-        return read(reader, sample, *bounds[document])
-
-    tasks = [(sample, document) for sample in range(len(alphas)) for document in range(len(bounds))]
-    found = each(job, tasks, model.threads)
-    return [found[i : i + len(bounds)] for i in range(0, len(found), len(bounds))]
+def _marked(reader: Reader, look: Look, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """How topical the words of a document are, and their topics, once it has been read."""
+    words = look(first, last)
+    reader.read(words)
+    return marks(words, reader.mixture)
 
 
 def document_topics(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1) -> list[DocumentTopics]:
@@ -239,14 +201,9 @@ def document_topics(model: TopicModel, corpus: Corpus, *, particles: int = 10, s
     over the samples of the model. A document of which no word is known shows what the model expects of any."""
     if not has_topics(model):
         raise SettingError("a model of the method hpylm has no topics: it cannot say what a document is about")
-    alphas, look = _look(model, corpus)
-
-    def mixture(reader: Reader, sample: int, first: int, last: int) -> np.ndarray:
-        for begin in range(first, last, _PIECE):
-            reader.read(look(sample, begin, min(begin + _PIECE, last)))
-        return reader.mixture
-
-    shares = np.mean(_each(model, alphas, corpus, mixture, particles, seed), axis=0)
+    samples = len(model.samples_) if isinstance(model, NgramTopicModel) else 1
+    read = partial(of_documents, read=_mixture, particles=particles, seed=seed)
+    shares = np.mean(model._by_sample(corpus, read, samples), axis=0)
     unknown = np.concatenate([[0], np.cumsum(corpus.recode(model.vocab_).tokens == UNKNOWN)])
     return [
         DocumentTopics(name, last - first, int(unknown[last] - unknown[first]), mixed)
@@ -261,14 +218,8 @@ def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 
     the samples of the model, the topic being that of the last. Where there is no switch all words are topical."""
     if not isinstance(model, NgramTopicModel) or not has_topics(model):
         raise SettingError("marking words needs a model of the method hpytm, hierarchical or switching")
-    alphas, look = _look(model, corpus)
-
-    def marked(reader: Reader, sample: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        words = look(sample, first, last)
-        reader.read(words)
-        return marks(words, reader.mixture)
-
-    by_sample = _each(model, alphas, corpus, marked, particles, seed)
+    read = partial(of_documents, read=_marked, particles=particles, seed=seed)
+    by_sample = model._by_sample(corpus, read, len(model.samples_))
     return [
         Mark(
             corpus.vocab.decode(corpus.tokens[first:last]),

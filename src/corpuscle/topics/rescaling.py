@@ -11,12 +11,12 @@ The normaliser is exact: see ``kernels.rescaled``. Gildea and Hofmann (1999).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import ClassVar, Self
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle import learning, scale
+from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.counting import count_ngrams
@@ -29,7 +29,7 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import TokenSettings
 from corpuscle.text.vocab import END, FIRST, START
-from corpuscle.topics.base import TopicModel
+from corpuscle.topics.base import Look, Some, TopicModel, of_documents
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
@@ -106,6 +106,7 @@ class RescalingModel(RescalingSettings, TopicModel):
         known = self._known_words(corpus)
         bounds = document_bounds(corpus)
         lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
+        self.stays_here("a Gibbs chain is sequential by nature")
         checkpoint, facts = checkpoint or Checkpoint(), {"n_topics": self.topics}
         history, _ = checkpoint.run(lda, self.iterations + 1, facts=facts, lasting=True, log=log, title="topics")
         self.words_ = self._word_model()
@@ -161,6 +162,17 @@ class RescalingModel(RescalingSettings, TopicModel):
         bent = np.exp(self.exponent * np.log(mixed(self._topics, mixture) / self._common))
         return np.concatenate([bent[:1], np.zeros(FIRST - 1), bent[1:]])
 
+    def _prepare(self) -> None:
+        assert self._shares and self._by_type.size and self._common.size
+
+    def _look(self, corpus: Corpus, sample: int) -> tuple[np.ndarray, Look]:
+        rows = _rows(corpus.tokens)
+
+        def look(first: int, last: int) -> Likelihoods:
+            return Likelihoods(self._by_type[rows[first:last]], np.zeros(last - first), np.ones(last - first))
+
+        return self.alpha_, look
+
     def log_probabilities(
         self,
         corpus: Corpus,
@@ -175,28 +187,9 @@ class RescalingModel(RescalingSettings, TopicModel):
 
         The belief about the topics follows the words; the factors follow the belief every ``every`` words.
         """
-        corpus = corpus.recode(self.vocab_)
-        bounds = document_bounds(corpus).tolist()
-        symbols = frozen(self.words_._symbols(corpus), np.int32)
-        available = frozen(gibbs.available_context(symbols, START, self.order - 1), np.uint8)
-        positions = np.flatnonzero((symbols != START) & (symbols != END))
-        rows, out = _rows(corpus.tokens), np.empty(len(corpus.tokens))
-        shares, by_type, _ = self._shares, self._by_type, self._common  # made before the threads ask
-
-        def read(document: int) -> None:
-            reader = Reader(
-                self.alpha_, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed,
-                document=document,
-            )  # fmt: skip
-            for first in range(bounds[document], bounds[document + 1], every):
-                last = min(first + every, bounds[document + 1])
-                factors = self._factors(reader.mixture)
-                out[first:last] = rescaled(shares, symbols, available, positions[first:last], factors)
-                nothing = np.zeros(last - first)
-                reader.read(Likelihoods(by_type[rows[first:last]], nothing, nothing + 1.0))
-
-        scale.each(read, range(len(bounds) - 1), self.threads)
-        return out
+        read = partial(_rescaled_words, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed)
+        [documents] = self._by_sample(corpus, read, 1)
+        return np.concatenate([np.empty(0), *documents])
 
     # ---- keeping
 
@@ -210,6 +203,27 @@ class RescalingModel(RescalingSettings, TopicModel):
         self.words_ = WordModel.from_container(loaded.component("words"))
         self.vocab_ = self.words_.vocab_
         self.types_, self.alpha_, self.history_ = (np.array(loaded.arrays[n]) for n in ("types", "alpha", "history"))
+
+
+def _rescaled_words(some: Some, model: RescalingModel, every: int, **settings: Any) -> list[np.ndarray]:
+    """The natural log of the probability of every word of some documents."""
+    corpus = Corpus(some.tokens, some.sentence_starts, model.vocab_, some.document_starts)
+    symbols = frozen(model.words_._symbols(corpus), np.int32)
+    available = frozen(gibbs.available_context(symbols, START, model.order - 1), np.uint8)
+    positions = np.flatnonzero((symbols != START) & (symbols != END))
+
+    def read(reader: Reader, look: Look, first: int, last: int) -> np.ndarray:
+        out = np.empty(last - first)
+        for begin in range(first, last, every):
+            end = min(begin + every, last)
+            factors = model._factors(reader.mixture)
+            out[begin - first : end - first] = rescaled(
+                model._shares, symbols, available, positions[begin:end], factors
+            )
+            reader.read(look(begin, end))
+        return out
+
+    return of_documents(some, model, read, every=every, **settings)
 
 
 def _rows(tokens: np.ndarray) -> np.ndarray:

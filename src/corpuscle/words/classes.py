@@ -9,6 +9,7 @@ classes.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import NamedTuple
@@ -63,8 +64,16 @@ def check_classes(loaded: Container) -> None:
         raise ValueError("it has no history")
 
 
+PIECE = 1 << 20
+"""So many words get their classes at a time."""
 CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY}
 """The arrays of a model."""
+
+
+def _classes_of(words: np.ndarray, model: WordClasses) -> np.ndarray:
+    """The classes of words as ids of the vocabulary of classes, int32 (n,); boundaries of sentences stay."""
+    boundary = (words == START) | (words == END)
+    return np.where(boundary, words, FIRST + model.classes_[words]).astype(np.int32)
 
 
 class WordClasses(Model):
@@ -132,9 +141,10 @@ class WordClasses(Model):
         The id of class c in it is ``FIRST + c``.
         """
         vocab = Vocab.from_words(map(str, range(self.n_classes_)), self.class_counts_)
-        ids = self.vocab_.mapping_from(corpus.vocab)
-        boundary = (ids == START) | (ids == END)
-        return corpus.map_tokens(np.where(boundary, ids, FIRST + self.classes_[ids]), vocab)
+        words = corpus.recode(self.vocab_).tokens
+        pieces = (words[first : first + PIECE] for first in range(0, len(words), PIECE))
+        classes = [np.empty(0, np.int32), *self.spread(_classes_of, pieces)]
+        return dataclasses.replace(corpus, tokens=np.concatenate(classes), vocab=vocab)
 
     def rows(self, format: str = "tsv") -> Iterator[tuple[object, object, int]]:
         """The words class by class, each class by falling count.

@@ -12,6 +12,7 @@ both starts are tried for three passes, and the better one goes on.
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from os import PathLike
 from typing import ClassVar, Self
 
@@ -30,6 +31,8 @@ from corpuscle.words.settings import ExchangeSettings
 
 __all__ = ["ExchangeClasses", "previous_tokens"]
 
+PAIRS = 1 << 20
+"""So many pairs of words are counted at a time."""
 TRIAL = 3
 """For how many passes the two starts are tried before one of them is chosen."""
 
@@ -98,7 +101,8 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         rank = np.full(len(vocab), -1, np.int32)
         rank[ids] = np.arange(len(ids))
         rank[START] = len(ids)
-        near = exchange.neighbours(rank[mapping[parents]], rank[mapping[children]], len(ids))
+        near = self._neighbours(rank[mapping[np.stack([parents, children])]], len(ids))
+        self.stays_here("where a word goes depends on the words before it")
         with workers(self.workers) as pool:
             classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint or Checkpoint())
         self._number(vocab, ids, classes, self.classes)
@@ -109,6 +113,13 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
             "signature": signature,
         }
         return self
+
+    def _neighbours(self, pairs: np.ndarray, words: int) -> exchange.Neighbours:
+        """What each word occurs with; pairs of parents and children int32 (2, n_tokens)."""
+        chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
+        with workers(self.workers, self.cluster) as pool:
+            count = partial(exchange.count_pairs, words=words)
+            return exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), words)
 
     def _climb(self, search: Search, checkpoint: Checkpoint) -> tuple[np.ndarray, list[Pass]]:
         """The class of each word, int32 (words,), and the history, after all passes from the start of choice."""

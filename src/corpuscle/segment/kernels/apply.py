@@ -10,7 +10,6 @@ section 4.2, with the best word in place of a drawn one (Viterbi).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,12 +19,11 @@ from corpuscle.compiled import kernel_bare
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
-from corpuscle.scale import each
-from corpuscle.segment.kernels.lattice import FORBIDDEN, fill, new_lattice
+from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, new_lattice
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.paths import draw, forward, trace
 
-__all__ = ["best_cuts", "drawn_boundaries", "log_totals"]
+__all__ = ["Stretch", "best_cuts", "drawn_boundaries", "log_totals", "stretches"]
 
 _CHUNK, _DRAWN = 1 << 14, 1 << 18
 """Letters that one call of a kernel cuts, or draws boundaries for, about."""
@@ -82,66 +80,51 @@ def _draw(nested, lattice, sentences, first, last, cuts, draws, counts, stream):
                 counts[i] += cuts[i]
 
 
-def _in_threads(
-    nested: Nested, starts: np.ndarray, longest: int, workers: int, size: int, work: Callable[..., None]
-) -> None:
-    """Call ``work(lattice, chunk, first, last)`` for all chunks of sentences, each thread with a lattice of its own."""
-    bounds = chunk_bounds(starts, size).tolist()
-    room, order = int(np.diff(starts).max(initial=0)), len(nested.words.discounts)
-    chunks = [(i, first, last) for i, (first, last) in enumerate(pairwise(bounds))]
+class Stretch(NamedTuple):
+    """Consecutive sentences as one worker gets them: their number among all stretches, letters int32 (n,), where each
+    sentence begins, int64 (sentences + 1,), and what is known of the gaps before letters, uint8 (n,)."""
 
-    def share(mine: list[tuple[int, int, int]]) -> None:
-        lattice = new_lattice(room, longest, order)
-        for chunk in mine:
-            work(lattice, *chunk)
-
-    workers = max(1, min(workers, len(chunks)))
-    each(share, [chunks[i::workers] for i in range(workers)], workers)
+    number: int
+    text: np.ndarray
+    starts: np.ndarray
+    gaps: np.ndarray
 
 
-def best_cuts(
-    nested: Nested, text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, longest: int, workers: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
+def stretches(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[Stretch]:
+    """A text in stretches of a size that is worth a call, to be cut, or (``draws``) to draw so many segmentations."""
+    found = []
+    bounds = chunk_bounds(starts, max(1, _DRAWN // draws) if draws else _CHUNK).tolist()
+    for number, (first, last) in enumerate(pairwise(bounds if len(bounds) > 1 else [0, 0])):
+        letters = slice(int(starts[first]), int(starts[last]))
+        found.append(Stretch(number, text[letters], starts[first : last + 1] - starts[first], gaps[letters]))
+    return found
+
+
+def _lattice(nested: Nested, stretch: Stretch, longest: int) -> Lattice:
+    return new_lattice(int(np.diff(stretch.starts).max(initial=0)), longest, len(nested.words.discounts))
+
+
+def best_cuts(stretch: Stretch, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The best segmentation of every sentence, uint8 (letters,), and its log probability, float64 (sentences,)."""
+    _, text, starts, gaps = stretch
     cuts, logs = np.zeros(len(text), np.uint8), np.zeros(len(starts) - 1)
-
-    def work(lattice, _, first, last):
-        _apply(nested, lattice, _Sentences(text, starts, gaps), first, last, MAX, cuts, logs)
-
-    _in_threads(nested, starts, longest, workers, _CHUNK, work)
+    _apply(nested, _lattice(nested, stretch, longest), _Sentences(text, starts, gaps), 0, len(logs), MAX, cuts, logs)
     return cuts, logs
 
 
-def log_totals(
-    nested: Nested, text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, longest: int, workers: int = 1
-) -> np.ndarray:
+def log_totals(stretch: Stretch, nested: Nested, longest: int) -> np.ndarray:
     """The log probability of every sentence with all its segmentations, its end included: float64 (sentences,)."""
+    _, text, starts, gaps = stretch
     cuts, logs = np.zeros(1, np.uint8), np.zeros(len(starts) - 1)
-
-    def work(lattice, _, first, last):
-        _apply(nested, lattice, _Sentences(text, starts, gaps), first, last, SUM, cuts, logs)
-
-    _in_threads(nested, starts, longest, workers, _CHUNK, work)
+    _apply(nested, _lattice(nested, stretch, longest), _Sentences(text, starts, gaps), 0, len(logs), SUM, cuts, logs)
     return logs
 
 
-def drawn_boundaries(
-    nested: Nested,
-    text: np.ndarray,
-    starts: np.ndarray,
-    gaps: np.ndarray,
-    longest: int,
-    draws: int,
-    seed: int,
-    sample: int,
-    workers: int = 1,
-) -> np.ndarray:
+def drawn_boundaries(stretch: Stretch, nested: Nested, longest: int, draws: int, seed: int, sample: int) -> np.ndarray:
     """How often a word begins at each letter in so many segmentations drawn from the model: int64 (letters,)."""
+    number, text, starts, gaps = stretch
     cuts, counts = np.zeros(len(text), np.uint8), np.zeros(len(text), np.int64)
-
-    def work(lattice, chunk, first, last):
-        stream = Random(seed, "nested.draws", sample, chunk).array()
-        _draw(nested, lattice, _Sentences(text, starts, gaps), first, last, cuts, draws, counts, stream)
-
-    _in_threads(nested, starts, longest, workers, max(1, _DRAWN // draws), work)
+    stream = Random(seed, "nested.draws", sample, number).array()
+    lattice = _lattice(nested, stretch, longest)
+    _draw(nested, lattice, _Sentences(text, starts, gaps), 0, len(starts) - 1, cuts, draws, counts, stream)
     return counts

@@ -36,10 +36,14 @@ from corpuscle.compiled import kernel
 
 __all__ = [
     "Neighbours",
+    "Pairs",
     "Tables",
     "batches",
+    "count_pairs",
     "gains",
+    "merge_pairs",
     "neighbours",
+    "neighbours_of",
     "objective",
     "propose",
     "settle",
@@ -106,13 +110,40 @@ class Context(NamedTuple):
     n_seen: np.ndarray
 
 
+class Pairs(NamedTuple):
+    """Pairs of word numbers with their counts: ``keys`` int64 (n,), parent * (words + 1) + child, rising; ``counts``
+    int32 (n,)."""
+
+    keys: np.ndarray
+    counts: np.ndarray
+
+
+def count_pairs(both: np.ndarray, words: int) -> Pairs:
+    """Count the pairs of word numbers in 0..words-1, int (2, n): parents, which may be ``words``, the root, and
+    children."""
+    keys = np.sort(both[0].astype(np.int64) * np.int64(words + 1) + both[1])
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    return Pairs(keys[firsts], np.diff(firsts, append=len(keys)).astype(np.int32))
+
+
+def merge_pairs(a: Pairs, b: Pairs) -> Pairs:
+    """The counts of two texts together."""
+    keys, counts = np.concatenate([a.keys, b.keys]), np.concatenate([a.counts, b.counts])
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    return Pairs(keys[firsts], np.add.reduceat(counts, firsts, dtype=np.int32) if len(firsts) else counts)
+
+
 def neighbours(parents: np.ndarray, children: np.ndarray, words: int) -> Neighbours:
     """Count the pairs (parent, child) of word numbers in 0..words-1; the parent may be ``words``, the root."""
-    width = np.int64(words + 1)
-    keys = np.sort(parents.astype(np.int64) * width + children)
-    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-    counts = np.diff(firsts, append=len(keys)).astype(np.int32)
-    parent, child = np.divmod(keys[firsts], width)
+    return neighbours_of(count_pairs(np.stack([parents, children]), words), words)
+
+
+def neighbours_of(pairs: Pairs, words: int) -> Neighbours:
+    """What each word occurs with, by the counts of all pairs."""
+    counts = pairs.counts
+    parent, child = np.divmod(pairs.keys, np.int64(words + 1))
     degrees = np.stack([np.bincount(ends, counts, words + 1) for ends in (parent, child)]).astype(np.int64)
     same = parent == child
     selves = np.bincount(child[same], counts[same], words + 1).astype(np.int32)
