@@ -1,0 +1,28 @@
+"""The committed files of every kind of model can be read, and give themselves back."""
+
+import pytest
+
+import corpuscle
+from corpuscle.catalogue import TASKS
+from corpuscle.model import read
+from tests.tiny_models import COMMANDS, FOLDER
+
+KINDS = [kind for task in TASKS.values() for kind in task.kinds]
+
+
+def test_every_kind_of_the_catalogue_has_a_committed_file():
+    assert sorted(COMMANDS) == sorted(KINDS) == sorted(path.stem for path in FOLDER.iterdir())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_committed_file_is_read(kind):
+    path = FOLDER / f"{kind}.model"
+    assert read(path).kind == kind
+    assert corpuscle.load(path) is not None
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "align.matrix"])  # weights, no learner
+def test_a_model_that_was_read_writes_the_same_file(kind, tmp_path):
+    path = FOLDER / f"{kind}.model"
+    corpuscle.load(path).save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()

@@ -1,0 +1,67 @@
+"""Tiny files of every kind of model: ``python -m tests.tiny_models`` makes them anew in tests/data/models.
+
+They are committed so that a test notices when a file that users have can no longer be read. A change of a format raises
+the version of its kind, adds a migration and keeps the old file beside the new one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+from corpuscle.cli.main import main
+
+FOLDER = Path(__file__).parent / "data" / "models"
+TEXT = "the cat sees the dog\nthe dog sees a cat\na bird sings\n\nthe bird sees the cat\na dog sings\n" * 3
+LETTERS = str.maketrans("abdiknotu", "αβδικνοτυ")
+SPELLED = [
+    first + last
+    for first in ("an", "bo", "di", "ku", "na", "ta", "ob")
+    for last in ("na", "da", "ko", "bi", "ton", "ida", "ut", "ak")
+]
+NAMES = "".join(f"{name}\t{name.translate(LETTERS)}\n" for name in SPELLED)
+SOURCE = "das haus ist klein\ndas buch\nein haus\nein kleines buch\ndas ist ein buch\n" * 3
+TARGET = "the house is small\nthe book\na house\na small book\nthat is a book\n" * 3
+
+COMMANDS = {
+    "words.exchange": "classes train text -o {0} --classes 3",
+    "lm.ngram": "lm train text -o {0} --min-count 1 --order 2",
+    "lm.class": "lm train text -o {0} --class-model words.exchange --order 2",
+    "lm.hpy": "lm train text -o {0} --method hpy --order 2 --iterations 4 --samples 2 --min-count 1",
+    "lm.mixture": "lm mix lm.ngram lm.class -o {0} --dev text",
+    "segment.npylm": "segment train unspaced -o {0} --iterations 3",
+    "segment.dirichlet": "segment train unspaced -o {0} --method bigram --iterations 3",
+    "segment.trivial": "segment train unspaced -o {0} --method letters",
+    "topics.ngram": "topics train text -o {0} --topics 2 --iterations 3 --min-count 1 --order 2",
+    "topics.rescaling": "topics train text -o {0} --method rescaling --topics 2 --iterations 3 --min-count 1 --order 2",
+    "align.ibm1": "align train source target -o {0} --method ibm1",
+    "align.diagonal": "align train source target -o {0} --method diagonal",
+    "align.hmm": "align train source target -o {0} --method hmm",
+    "align.fertility": "align train source target -o {0} --method fertility",
+    "align.loglinear": "align train source target -o {0} --method loglinear --iterations 2",
+    "align.matrix": "align matrix align.hmm source target -o {0}",
+    "transliterate.phrase": "transliterate train names.tsv -o {0}",
+}
+"""Kind -> how its file is made, in this order."""
+
+
+def make() -> Iterator[tuple[str, bytes]]:
+    """Every kind with its file."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path("text").write_text(TEXT, "utf-8")
+        Path("unspaced").write_text(TEXT.replace(" ", ""), "utf-8")
+        Path("names.tsv").write_text(NAMES, "utf-8")
+        Path("source").write_text(SOURCE, "utf-8")
+        Path("target").write_text(TARGET, "utf-8")
+        for kind, command in COMMANDS.items():
+            if main([*command.format(kind).split(), "--quiet"]) != 0:
+                raise SystemExit(f"{kind} could not be made")
+            yield kind, Path(kind).read_bytes()
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for kind, content in make():
+        (FOLDER / f"{kind}.model").write_bytes(content)
