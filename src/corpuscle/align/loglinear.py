@@ -356,7 +356,7 @@ class LogLinear(LogLinearSettings, Aligner):
         last = len(outputs) - 1
         paths, scores = np.empty((k, int(outputs[-1])), np.int32), np.empty((k, last))
         arguments = self._kernel_arguments(pairs, direction)
-        loglinear_links.n_best(*arguments, 0, last, k, normalise, paths, scores)
+        loglinear_links.n_best(*arguments, 0, last, normalise, paths, scores)
         return paths, scores
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

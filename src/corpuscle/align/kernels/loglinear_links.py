@@ -73,7 +73,7 @@ def link_posteriors(text, hood, shape, learner, work, first, last, links, nulls)
 
 
 @kernel
-def n_best(text, hood, shape, learner, work, first, last, k, normalise, paths, scores):
+def n_best(text, hood, shape, learner, work, first, last, normalise, paths, scores):
     """The ``k`` best alignments of sentence pairs first..last-1.
 
     Fills ``paths`` int32 (k, outputs), the position of every output from 0, -1 for the null word, and ``scores``
@@ -94,7 +94,7 @@ def n_best(text, hood, shape, learner, work, first, last, k, normalise, paths, s
         log_emissions(text, hood, work, sentence, s, np.int64(CLAMPED))
         steps = work.squares[STEPS : STEPS + 1]
         chain = Chain(work.lines[FIRST], work.outputs[EMISSION], steps, work.lines[LAST])
-        found = k_best(n, s, chain, k, own, own_scores)
+        found = k_best(n, s, chain, len(own), own, own_scores)
         total = 0.0
         if normalise:
             total = exponentiate(work, n, s) + sum_paths(text, hood, work, sentence, s, np.int64(CLAMPED))
