@@ -207,7 +207,8 @@ def test_commands_refuse_bad_clusters_in_one_line(capsys, tmp_path):
     pytest.importorskip("distributed")
     text, model = write_lines(tmp_path / "text", TEXT[:20]), tmp_path / "model"
     assert run(capsys, "lm", "train", text, "-o", model, "--quiet")[0] == 0
-    for arguments in (["train", text, "-o", model], ["perplexity", model, text], ["score", model, text]):
+    other = write_lines(tmp_path / "other", OTHER[:20])
+    for arguments in (["train", text, "-o", model], ["perplexity", model, other], ["score", model, other]):
         code, out, err = run(capsys, "lm", *arguments, "--cluster", "tcp://127.0.0.1:1")
         assert code == 2 and out == "" and err.count("\n") == 1 and err.startswith("error: no Dask cluster answers at")
         code, _, err = run(capsys, "lm", *arguments, "--cluster", "tcp://127.0.0.1:1", "--workers", "2")

@@ -19,6 +19,7 @@ shared out inside of shared work is done in place. Nothing else in the package s
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections import deque
@@ -34,7 +35,7 @@ from corpuscle.errors import CorpuscleError, SettingError, require, warn
 
 __all__ = ["Pieces", "Workers", "beside", "chunks_of", "default_workers", "each", "workers"]
 
-CONNECT_SECONDS = 8
+CONNECT_SECONDS = 5
 AHEAD = 2
 """So many pieces for each worker are handed out before the first result is asked for."""
 
@@ -248,6 +249,23 @@ class _ClusterPieces:
             raise
 
 
+async def _identity(distributed: Any, address: str) -> Any:
+    async with distributed.rpc(address) as scheduler:
+        return await scheduler.identity()
+
+
+def _find(distributed: Any, address: str) -> None:
+    """Make sure that there is a scheduler: a client that finds none cannot always be stopped."""
+    try:
+        distributed.comm.resolve_address(address)
+        with beside() as other:
+            asked = asyncio.wait_for(_identity(distributed, address), CONNECT_SECONDS)
+            other.submit(asyncio.run, asked).result()
+    except Exception as error:  # what a stranger answers may be anything
+        reason = str(error) or f"nothing is heard for {CONNECT_SECONDS} seconds"
+        raise SettingError(f"no Dask cluster answers at {address}: {reason}") from error
+
+
 @contextmanager
 def _connected(cluster: Any) -> Iterator[Any]:
     """A Dask client: the given one, or one for the scheduler at an address. What happens to a cluster is one line."""
@@ -256,10 +274,8 @@ def _connected(cluster: Any) -> Iterator[Any]:
         client, address = cluster, cluster.scheduler.address
     elif isinstance(cluster, str):
         address = cluster
-        try:
-            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise SettingError(f"no Dask cluster answers at {address}: {error}") from error
+        _find(distributed, address)
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     else:
         raise SettingError(
             f"a cluster is the address of a Dask scheduler, or a dask.distributed.Client; not {cluster!r}"

@@ -12,18 +12,6 @@ from corpuscle.text.corpus import Corpus
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-@pytest.fixture(scope="module")
 def bitext() -> Bitext:
     pairs = generate(1, pairs=120).pairs
     return Bitext(*(Corpus.from_sentences([getattr(p, side).words for p in pairs]) for side in ("source", "target")))

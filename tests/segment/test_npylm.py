@@ -251,7 +251,7 @@ def test_boundary_probabilities_agree_with_the_best_segmentation(model):
     np.testing.assert_array_equal(probabilities, again)
     assert (probabilities[letters.starts[:-1]] == 1).all() and probabilities.min() >= 0
     model.workers = 1
-    cuts = model._cuts(text, None)[1]
+    [(_, cuts)] = model._cuts([text], None)
     model.workers = 2
     assert ((probabilities > 0.5) == (cuts > 0)).mean() > 0.9
 

@@ -116,8 +116,10 @@ class Mixture(LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         logs, events = self._component_logs(corpus)
+        # Added up model by model: a product of matrices rounds an event by what stands beside it.
+        probability = sum((weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True)), 0.0)
         with np.errstate(divide="ignore"):
-            return events._replace(log_probability=np.log(self.weights_ @ np.exp(logs)))
+            return events._replace(log_probability=np.log(probability))
 
     def distribution(self, context: Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,)."""
