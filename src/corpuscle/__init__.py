@@ -2,11 +2,11 @@
 
 The floors, from the ground up (a module imports only from floors below its own):
 
-- ``errors``, ``compiled``, ``random``, ``progress``, ``model``, ``scale``: the ground;
+- the ground: ``catalogue`` (every task, said once), ``settings``, ``learning``, ``model``, ``scale`` and smaller ones;
 - ``text``: corpora and file formats;
-- ``engine``: the mathematics, compiled, arrays in and arrays out;
+- ``engine``: the mathematics that several tasks share, compiled, arrays in and arrays out;
 - ``measure``, ``figures``: evaluation and pictures;
-- ``words``, ``lm``: the tasks;
+- the tasks of the catalogue, each with its ``kernels``;
 - ``samples``: a generated language whose truth is known;
 - ``packs``: everything that can be learned from one folder;
 - ``cli``: the command line.

@@ -117,7 +117,8 @@ class Mixture(LanguageModel):
     def _events(self, corpus: Corpus) -> Events:
         logs, events = self._component_logs(corpus)
         # Added up model by model: a product of matrices rounds an event by what stands beside it.
-        probability = sum((weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True)), 0.0)
+        shares = (weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True))
+        probability = sum(shares, 0.0)
         with np.errstate(divide="ignore"):
             return events._replace(log_probability=np.log(probability))
 
