@@ -1,4 +1,5 @@
-"""Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks.
+"""Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks; and the
+picture of docs/scale.md.
 
     python docs/make_figures.py
 
@@ -146,6 +147,40 @@ def alignment(pair: Pair) -> str:
     )
 
 
+def sharing(chunks: int = 7) -> str:
+    """Chunks of a text, the workers that have them, and the tree along which their results are added up."""
+    sheet, wide, left = Sheet(616, 336), 84, 14
+    centres = [left + wide * i + wide / 2 for i in range(chunks)]
+    sheet.text(left, 24, "parameters, sent to every worker once in an iteration", class_="mu")
+    sheet.add("line", x1=left, y1=34, x2=left + wide * chunks, y2=34, class_="ln l5")
+    for i, x in enumerate(centres):
+        worker = i % 2
+        sheet.add("line", x1=x, y1=34, x2=x, y2=62, class_="ln l5", stroke_dasharray="3 4")
+        sheet.add("rect", x=x - 34, y=62, width=68, height=40, rx=5, class_=f"bd f{worker}")
+        sheet.add("rect", x=x - 34, y=62, width=68, height=40, rx=5, class_=f"ln l{worker}")
+        sheet.text(x, 87, f"chunk {i + 1}", anchor="middle")
+        sheet.text(x, 120, f"worker {worker + 1}", anchor="middle", class_="mu")
+    rows, y = [(x, 128) for x in centres], 128
+    while len(rows) > 1:
+        y += 44
+        pairs = [rows[i : i + 2] for i in range(0, len(rows), 2)]
+        rows = []
+        for pair in pairs:
+            x = sum(place for place, _ in pair) / len(pair)
+            for place, above in pair:
+                sheet.add("line", x1=place, y1=above + (8 if above > 128 else 0), x2=x, y2=y - 8, class_="ln l2")
+            if len(pair) == 2:
+                sheet.add("circle", cx=x, cy=y, r=8, class_="f2")
+            rows.append((x, y) if len(pair) == 2 else (x, y - 16))
+    x, y = rows[0]
+    sheet.text(x + 16, y + 5, "the sum: new parameters")
+    sheet.text(left, y + 40, "Where chunks begin, and the shape of the tree, depend on the data alone.", class_="mu")
+    sheet.text(left, y + 58, "So the result is the same to the last bit with 1 worker, 2, or 200.", class_="mu")
+    return sheet.finish(
+        "How work is shared out", "Chunks of a text go to workers; their results are added up along a binary tree."
+    )
+
+
 def main() -> None:
     """Write the pictures and fill the blocks of the page."""
     language = generate(seed=1)
@@ -153,6 +188,7 @@ def main() -> None:
     images.mkdir(exist_ok=True)
     (images / "samples-zipf.svg").write_text(zipf(language) + "\n", encoding="utf-8")
     (images / "samples-alignment.svg").write_text(alignment(telling_pair(language)) + "\n", encoding="utf-8")
+    (images / "scale-tree.svg").write_text(sharing() + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     for name, content in blocks(language).items():
         pattern = re.compile(rf"(<!-- {name} -->\n```text\n).*?^```", re.S | re.M)

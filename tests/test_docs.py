@@ -79,6 +79,11 @@ def test_the_picture_of_the_floors_shows_the_layers_of_the_linter():
     assert [name for name in (*tasks, *ground) if f"`{name}`" not in page] == []
 
 
+def test_the_picture_of_shared_work_is_what_its_script_draws():
+    made = runpy.run_path(str(ROOT / "docs" / "make_figures.py"))
+    assert (ROOT / "docs" / "images" / "scale-tree.svg").read_text(encoding="utf-8") == made["sharing"]() + "\n"
+
+
 def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
     entries = re.split(r"^- ", (ROOT / "docs" / "glossary.md").read_text(), flags=re.M)[1:]
     words = [re.match(r"\*\*([\w -]+)\*\*", entry)[1] for entry in entries]
