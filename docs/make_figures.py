@@ -1,5 +1,5 @@
-"""Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks; and the
-picture of docs/scale.md.
+"""Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks; and
+the picture of docs/scale.md.
 
     python docs/make_figures.py
 

@@ -70,12 +70,14 @@ def _imports(path: Path) -> tuple[bytes, tuple[Path, ...]]:
 
 
 def fingerprint(module: str) -> str:
-    """A hash of everything that the machine code of a module depends on."""
-    todo = [path for path in [_source_of(module)] if path is not None]
+    """A hash of everything of ours that the machine code of a module, of ours or not, depends on."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    ours = module.partition(".")[0] == "corpuscle"
+    todo = [path for path in [_source_of(module) if ours else file and Path(file)] if path]
     sources: dict[str, bytes] = {}
     while todo:
         path = todo.pop()
-        name = path.relative_to(_PACKAGE).as_posix()
+        name = path.relative_to(_PACKAGE).as_posix() if path.is_relative_to(_PACKAGE) else path.name
         if name not in sources:
             sources[name], more = _imports(path)
             todo += more
