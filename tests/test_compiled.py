@@ -86,6 +86,30 @@ def test_caches_that_were_not_used_for_sixty_days_are_removed(tmp_path):
     assert names == {"kernels-recent", "other", current.name}
 
 
+USE = "from corpuscle.random import stream, uniform; print(uniform(stream(1, 2, 3, 4)))"
+
+
+def damage(data: bytes, how: str) -> bytes:
+    return {"empty": b"", "cut": data[: len(data) // 2], "other": b"x" * 40, "flip": data[:-9] + b"?" + data[-8:]}[how]
+
+
+@pytest.mark.parametrize(("suffix", "how"), [("nbi", "empty"), ("nbi", "other"), ("nbc", "cut"), ("nbc", "flip")])
+def test_a_damaged_cache_is_made_again(tmp_path, suffix, how):
+    first = run("-c", USE, CORPUSCLE_CACHE=str(tmp_path))
+    files = {path: path.read_bytes() for path in tmp_path.rglob(f"*.{suffix}")}
+    assert files
+    for path, data in files.items():
+        path.write_bytes(damage(data, how))
+    assert run("-c", USE, CORPUSCLE_CACHE=str(tmp_path)) == first
+    assert [path for path in files if path.read_bytes() == damage(files[path], how)] == []
+
+
+def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
+    assert run("-c", limit + USE, CORPUSCLE_CACHE=str(tmp_path)) == run("-c", USE)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".nbi"]
+
+
 def test_without_a_writable_place_the_cache_is_temporary_and_vanishes(tmp_path):
     blocker = tmp_path / "file"
     blocker.write_text("not a directory")

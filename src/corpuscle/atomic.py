@@ -1,9 +1,12 @@
-"""Writing files so that nothing is ever half-written and nothing old is lost: aside first, then renamed."""
+"""Writing files so that nothing is ever half-written and nothing old is lost: a new file first, then renamed."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import platform
+import re
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +18,35 @@ from corpuscle.errors import InputError
 __all__ = ["is_special", "lies_within", "replacing"]
 
 _counter = itertools.count()
+_HOST = re.sub(r"\W", "_", platform.node())
+
+
+def _name_beside(target: str) -> str:
+    """A name for a new file that will take the place of ``target``: it tells whose it is."""
+    return f"{target}.{_HOST}-{os.getpid()}-{next(_counter)}.part"
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":
+        return True  # no way to ask without harm
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _remove_leftovers(target: str) -> None:
+    """Remove what processes of this machine that were killed have left beside ``target``."""
+    folder, name = os.path.split(target)
+    left = re.compile(rf"{re.escape(name)}\.{_HOST}-(\d{{1,9}})-\d+\.part")
+    with suppress(OSError):
+        for other in os.listdir(folder):
+            match = left.fullmatch(other)
+            if match and not _is_running(int(match[1])):
+                os.unlink(os.path.join(folder, other))
 
 
 def is_special(path: str) -> bool:
@@ -40,7 +72,8 @@ def lies_within(folder: str | PathLike[str], name: str) -> bool:
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file aside that takes the place of ``path`` when the block ends well, and vanishes otherwise.
+    """A new file beside ``path`` that takes its place, and its permissions, when the block ends well, and vanishes
+    otherwise.
 
     A full disk, a missing folder and the like are an ``InputError``; after any error the target is what it was before.
     """
@@ -50,18 +83,22 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     target = os.path.realpath(name)
     if os.path.isdir(target):
         raise InputError(path, None, "cannot write: is a directory")
-    aside = target if is_special(target) else f"{target}.{os.getpid()}-{next(_counter)}.part"
+    new = target if is_special(target) else _name_beside(target)
     try:
-        with open(aside, "wb") as file:
+        if new != target:
+            _remove_leftovers(target)
+        with open(new, "wb") as file:
             yield file
-        if aside != target:
-            os.replace(aside, target)
+        if new != target:
+            if os.path.exists(target):
+                shutil.copymode(target, new)
+            os.replace(new, target)
     except BaseException as error:
-        if aside != target:
+        if new != target:
             with suppress(OSError):
-                os.unlink(aside)
+                os.unlink(new)
         if not isinstance(error, OSError) or isinstance(error, BrokenPipeError):
             raise
-        if error.filename not in (None, aside, target):  # about some other file
+        if error.filename not in (None, new, target):  # about some other file
             raise
         raise InputError(path, None, f"cannot write: {(error.strerror or str(error)).lower()}") from error

@@ -4,8 +4,8 @@ Numba's own cache notices when the file of a kernel changes, but not when a kern
 of kernels has a cache directory that is named by a hash of its source and of all our sources that it imports, directly
 or not (and of the Numba version, and of the bounds-checking flag, which a warm cache would silently ignore): a change
 is another directory for the modules that it can reach, and for no others. Directories that nobody has used for 60 days
-are removed; where none can be written, a temporary one serves until the process ends. Importing this module imports
-Numba; modules without kernels do not need it.
+are removed; where none can be written, a temporary one serves until the process ends. Files of the cache carry a
+checksum: a damaged one is made again. Importing this module imports Numba; modules without kernels do not need it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import pickle  # of the user's own cache of machine code, never of a model
 import re
 import shutil
 import sys
@@ -161,7 +162,7 @@ if _BLAS not in sys.modules:
         del sys.modules[_BLAS]
 
 from llvmlite import ir  # noqa: E402
-from numba.core import cgutils, event, types  # noqa: E402
+from numba.core import caching, cgutils, event, types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 
@@ -193,14 +194,69 @@ def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     return view
 
 
+class _CacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The index and the machine code of a kernel, each file behind its checksum; a damaged file counts as missing."""
+
+    def _read(self, path: str) -> Any:
+        try:
+            data = Path(path).read_bytes()
+        except OSError:
+            return None
+        return pickle.loads(data[16:]) if _checksum(data[16:]) == data[:16] else None
+
+    def _write(self, path: str, value: Any) -> None:
+        data = self._dump(value)
+        with self._open_for_write(path) as file:
+            file.write(_checksum(data) + data)
+
+    def _load_index(self) -> dict[Any, str]:
+        stamp, overloads = self._read(self._index_path) or (None, {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]
+    """Numba's cache of a kernel over such files; where they cannot be written, the next process compiles again."""
+
+    told = False
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            if not _Cache.told:
+                say(f"the cache of kernels cannot be written ({error.strerror}): the next run compiles again")
+            _Cache.told = True
+
+
 def _compiled(function: F, **options: Any) -> F:
     """Numba's decorator, with the cache directory of the function's module."""
     config = cast(Any, numba.config)
     before, config.CACHE_DIR = config.CACHE_DIR, str(cache_directory(function.__module__))
     try:
-        return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+        made = cast(Any, numba.njit(nogil=True, error_model="numpy", **options)(function))
+        made._cache = _Cache(function)
     finally:
         config.CACHE_DIR = before
+    return cast(F, made)
 
 
 def kernel(function: F) -> F:
