@@ -285,3 +285,13 @@ def test_closed_standard_streams_are_no_bug_of_ours():
     command = f"{sys.executable} -m corpuscle text stats - <&- >&-"
     process = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True)
     assert process.returncode == 0 and process.stderr == ""
+
+
+def test_long_lines_and_large_archives_are_refused_unless_accepted(run, tmp_path):
+    (tmp_path / "long.txt").write_bytes(b"x " * (1 << 23) + b"x\n")
+    code, _, message = run("text", "stats", tmp_path / "long.txt")
+    assert code == 2 and message.endswith("long.txt:1: a line of more than 16,777,216 bytes; --max-bytes accepts it\n")
+    assert run("text", "stats", tmp_path / "long.txt", "--max-bytes", "17m")[0] == 0
+    assert run("text", "stats", tmp_path / "long.txt")[0] == 2  # for one command only
+    for size in ("", "0", "2X", "-1", "1.5G"):
+        assert run("text", "stats", tmp_path / "long.txt", "--max-bytes", size)[0] == 2

@@ -96,6 +96,7 @@ def test_bad_pharaoh_lines(tmp_path, text, line, reason):
         ("1 1 1 S x\n", 1, "not a weight"),
         ("1 1 1 S\n1 1 1 S\n", 2, "twice"),
         ("999999999 1 1 S\n", 1, "no sentence"),
+        ("1001001 1 1\n", 1, "no sentence"),
         ("1 1 1 S 0.5\n1 1 2 S", None, "others have none"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import expand, open_bytes, open_stream, read_lines, write_atomically
+from corpuscle.text.files import accept, expand, open_bytes, open_stream, read_lines, write_atomically
 
 
 class Terminal:
@@ -64,6 +64,7 @@ def test_dash_is_stdin_and_stdout_also_packed(monkeypatch):
         ("cut.xz", lzma.compress(b"some text" * 100)[:-9], "truncated"),
         ("bad.xz", lzma.compress(b"some text" * 100)[:30] + b"x" * 50, "corrupt"),
         ("no.gz", b"plain", "not a gz archive"),
+        ("no.xz", b"plain", "not a xz archive"),
     ],
 )
 def test_a_damaged_archive_is_an_error_that_names_it(tmp_path, name, data, reason):
@@ -156,3 +157,46 @@ def test_lines_end_at_lf_only_and_bad_bytes_name_their_line(tmp_path):
     path.write_bytes(b"good\n\nnul\0\n")
     with pytest.raises(InputError, match="x:3: NUL"):
         list(read_lines(path))
+
+
+@pytest.fixture
+def limits():
+    """Sets the limits of sizes for a test."""
+    yield accept
+    accept(None)
+
+
+@given(st.lists(st.integers(0, 30), max_size=12), st.integers(1, 40), st.integers(1, 50))
+def test_a_line_is_refused_exactly_where_it_is_too_long(tmp_path_factory, lengths, limit, block):
+    data = b"\n".join(b"x" * length for length in lengths)
+    path = tmp_path_factory.mktemp("lines") / "a"
+    path.write_bytes(data)
+    accept(limit)
+    try:
+        with open_stream(path) as stream:
+            read = b"".join(iter(lambda: stream.read(block), b""))
+    except InputError as error:
+        assert error.line == next(i for i, length in enumerate(lengths, 1) if length > limit)
+    else:
+        assert read == data and max(map(len, data.split(b"\n"))) <= limit
+    finally:
+        accept(None)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_an_archive_may_unpack_to_so_much_and_no_more(tmp_path, limits, pack):
+    (tmp_path / "bomb").write_bytes(pack(b"a line\n" * 10_000_000))
+    with pytest.raises(InputError, match=r"bomb: unpacks to more than 67,108,864 bytes; --max-bytes accepts it"):
+        open_bytes(tmp_path / "bomb")
+    limits(70_000_000)
+    assert len(open_bytes(tmp_path / "bomb")) == 70_000_000
+    limits(69_999_999)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        open_bytes(tmp_path / "bomb")
+
+
+def test_a_long_line_is_refused_but_not_in_a_file_without_lines(tmp_path):
+    (tmp_path / "long").write_bytes(b"short\n" + b"x" * (1 << 24) + b"x\n")
+    with pytest.raises(InputError, match=r"long:2: a line of more than 16,777,216 bytes; --max-bytes accepts it"):
+        open_bytes(tmp_path / "long")
+    assert len(open_bytes(tmp_path / "long", lines=False)) == (1 << 24) + 8

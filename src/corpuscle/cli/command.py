@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,7 @@ from corpuscle import progress
 from corpuscle.catalogue import TASKS, Method, find
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of
+from corpuscle.text.files import accept
 
 __all__ = [
     "Figures",
@@ -81,6 +83,14 @@ def _show(figures: Figures, as_json: bool) -> None:
 
 
 # ---- parameters
+
+
+def size_of(text: str) -> int:
+    """A size such as 3000, 500M or 2G in bytes."""
+    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
+    if match is None or int(match[1]) == 0:
+        raise SettingError(f"a size is a number of bytes such as 500M or 2G, not {text[:40]!r}")
+    return int(match[1]) << 10 * " KMGT".index(match[2] or " ")
 
 
 def argument(name: str, *, many: bool = False, required: bool = True, default: str | None = None) -> Function:
@@ -179,12 +189,19 @@ def task_group(name: str) -> click.Group:
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _QUIET = ("quiet", "Results only: no progress, no messages.", "-q", "--quiet")
+_MOST = click.Option(
+    ["--max-bytes", "max_bytes"],
+    metavar="SIZE",
+    callback=lambda _, __, text: None if text is None else size_of(text),
+    help="Accept lines and unpacked archives of up to this size (such as 500M or 2G).",
+)
 _JSON = ("as_json", "Print one JSON object as the last line.", "--json")
 
 
 def _run(function: Function, /, **parameters: Any) -> None:
     """Call a command and show what it returns."""
     progress.quiet(parameters.pop("quiet"))
+    accept(parameters.pop("max_bytes"))
     as_json = parameters.pop("as_json", False)
     result = function(**parameters)
     if result is not None:
@@ -217,7 +234,7 @@ def _make(
     as_json: bool,
 ) -> Command:
     params = list(reversed(getattr(function, "__click_params__", [])))
-    params += [*settings, *([_switch(*_JSON)] if as_json else []), _switch(*_QUIET)]
+    params += [*settings, *([_switch(*_JSON)] if as_json else []), _MOST, _switch(*_QUIET)]
     made = Command(name, params=params, callback=callback, help=function.__doc__, context_settings=CONTEXT)
     group.add_command(made)
     return made

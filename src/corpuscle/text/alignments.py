@@ -33,8 +33,9 @@ _WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
-MOST_SENTENCES = 100_000_000
-"""A sentence number beyond this is a mistake, not a corpus (every sentence needs memory, with or without links)."""
+MOST_EMPTY = 1_000_000
+"""A sentence number that is higher by this than a thousand times the line is a mistake, not a corpus: every sentence
+needs memory, with or without links."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +214,7 @@ def read_naacl(path: AnyPath, sentences: int | None = None) -> Alignments:
         sentence, source, target = map(int, fields[:3])
         if sentence < 1 or source < 1 or target < 1:
             raise InputError(path, number, "sentences and positions are counted from 1; links to nothing are left out")
-        if sentence > (MOST_SENTENCES if sentences is None else sentences):
+        if sentence > (MOST_EMPTY + 1000 * number if sentences is None else sentences):
             raise InputError(path, number, f"there is no sentence {sentence}")
         mark = fields[3] if len(fields) > 3 else "S"
         if mark not in ("S", "P"):

@@ -1,8 +1,11 @@
 """Files: bytes in and bytes out, with errors that a user can act on.
 
 Reading takes a path, or ``-`` for stdin, and unpacks gzip and xz, which it knows by their first bytes. Writing goes to
-a file aside, in the same folder, which takes the place of the target only when everything has been written: an
+a new file in the same folder, which takes the place of the target only when everything has been written: an
 interrupted or failed command leaves no half-written file and destroys no old one.
+
+Two limits guard the memory: an archive may unpack to 100 times its own size (64 MiB in any case), and a line may have
+16 MiB, which no sentence has. ``accept`` (``--max-bytes``) sets both.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
 
-__all__ = ["BOM", "STDIO", "AnyPath", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
+__all__ = ["BOM", "STDIO", "AnyPath", "accept", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
 
 AnyPath: TypeAlias = str | PathLike[str]
 
@@ -33,6 +36,16 @@ BOM = b"\xef\xbb\xbf"
 """The byte-order mark that some editors put before UTF-8."""
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_MOST_TIMES, _LEAST_LIMIT, _LINE_LIMIT, _BLOCK = 100, 1 << 26, 1 << 24, 1 << 20
+_accepted: int | None = None
+
+
+def accept(size: int | None) -> None:
+    """Accept archives that unpack to so many bytes, and lines of so many; None: the usual limits."""
+    global _accepted
+    _accepted = size
+
+
 _CORRUPT = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
 
 
@@ -49,10 +62,25 @@ def _reading(path: AnyPath) -> Iterator[None]:
         raise InputError(path, None, str(error)) from error
 
 
+class _Counted(io.RawIOBase):
+    """A stream that knows how much of it has been read."""
+
+    def __init__(self, stream: BinaryIO):
+        self.stream, self.size = stream, 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As much as there is at the moment."""
+        count: int = cast(Any, self.stream).readinto1(buffer)
+        self.size += count
+        return count
+
+
 def _unpacked(raw: BinaryIO, path: AnyPath) -> BinaryIO:
     """The stream itself, or what is packed in it."""
-    if not isinstance(raw, io.BufferedReader):
-        raw = cast(BinaryIO, io.BufferedReader(cast(Any, raw)))
     magic = cast(Any, raw).peek(6)[:6]
     if magic.startswith(_GZIP):
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
@@ -65,34 +93,62 @@ def _unpacked(raw: BinaryIO, path: AnyPath) -> BinaryIO:
 
 
 class _Stream:
-    """A binary stream whose reading errors name the file."""
+    """A binary stream whose reading errors name the file, and which keeps to the limits."""
 
-    def __init__(self, stream: BinaryIO, path: AnyPath):
-        self._stream, self._path = stream, path
+    def __init__(self, stream: BinaryIO, packed: _Counted, path: AnyPath, lines: bool):
+        self._stream, self._packed, self._path = stream, packed, path
+        self._is_archive = isinstance(stream, gzip.GzipFile | lzma.LZMAFile)
+        self._line_limit = (_accepted or _LINE_LIMIT) if lines else sys.maxsize
+        self._size = self._line = self._n_lines = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """Up to ``size`` bytes; fewer when that is all there is at the moment, none at the end."""
         with _reading(self._path):
-            return self._stream.read() if size < 0 else cast(Any, self._stream).read1(size)
+            data: bytes = cast(Any, self._stream).read1(size)
+        self._size += len(data)
+        limit = _accepted or max(_LEAST_LIMIT, _MOST_TIMES * self._packed.size)
+        if self._is_archive and self._size > limit:
+            raise InputError(self._path, None, f"unpacks to more than {limit:,} bytes; --max-bytes accepts it")
+        self._follow_lines(data)
+        return data
+
+    def _follow_lines(self, data: bytes) -> None:
+        """Count the lines, and complain about one that is too long."""
+        begin = -self._line
+        while len(data) - begin > self._line_limit:
+            end = data.rfind(b"\n", 0, max(0, begin + self._line_limit + 1))
+            if end < max(0, begin):
+                line = self._n_lines + 1 + data.count(b"\n", 0, max(0, begin))
+                reason = f"a line of more than {self._line_limit:,} bytes; --max-bytes accepts it"
+                raise InputError(self._path, line, reason)
+            begin = end + 1
+        self._n_lines += data.count(b"\n")
+        last = data.rfind(b"\n")
+        self._line = len(data) - last - 1 if last >= 0 else self._line + len(data)
 
 
 @contextmanager
-def open_stream(path: AnyPath) -> Iterator[_Stream]:
-    """A stream of the (unpacked) bytes of a file or of stdin, for input that should not be held in memory."""
+def open_stream(path: AnyPath, *, lines: bool = True) -> Iterator[_Stream]:
+    """A stream of the (unpacked) bytes of a file or of stdin, for input that should not be held in memory; ``lines``:
+    it has lines, which must not be too long."""
     with ExitStack() as stack:
         with _reading(path):
             if os.fspath(path) == STDIO:
                 raw = cast(BinaryIO, sys.stdin.buffer)
             else:
                 raw = stack.enter_context(open(path, "rb"))
-            stream = _unpacked(raw, path)
-        yield _Stream(stream, path)
+            packed = _Counted(raw)
+            stream = _unpacked(cast(BinaryIO, io.BufferedReader(packed, _BLOCK)), path)
+        yield _Stream(stream, packed, path, lines)
 
 
-def open_bytes(path: AnyPath) -> bytes:
+def open_bytes(path: AnyPath, *, lines: bool = True) -> bytes:
     """All (unpacked) bytes of a file, or of stdin for ``-``."""
-    with open_stream(path) as stream:
-        return stream.read()
+    with open_stream(path, lines=lines) as stream:
+        data = io.BytesIO()
+        while block := stream.read(_BLOCK):
+            data.write(block)
+        return data.getvalue()
 
 
 def decode(data: bytes, path: AnyPath | None, first_line: int = 1) -> str:

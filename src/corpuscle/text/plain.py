@@ -25,6 +25,8 @@ __all__ = ["iter_text", "read_document_index", "read_strings", "read_text", "war
 
 BLOCK = 1 << 20
 """How many bytes ``iter_text`` asks for at a time."""
+_LONG = 1 << 25
+"""Lines of more bytes in all are not kept for the sake of a larger chunk."""
 
 _MOST_LINES = 1 << 48
 """More than any text has, and small enough to add up."""
@@ -256,19 +258,20 @@ def iter_text(
 
 
 def _blocks_of_lines(path: AnyPath, lines: int) -> Iterator[bytes]:
-    """The bytes of a file in pieces of exactly so many lines, but for the last."""
+    """The bytes of a file in blocks of exactly so many lines, or fewer where the lines are long, and at the end."""
     with open_stream(path) as stream:
         pieces: list[bytes] = []
-        missing = lines
+        missing, size = lines, 0
         while block := stream.read(BLOCK):
-            while (count := block.count(b"\n")) >= missing:
-                cut = len(block) if count == missing and block.endswith(b"\n") else _after_line(block, missing)
+            while (count := block.count(b"\n")) >= missing or (count and size > _LONG):
+                cut = len(block) if count <= missing and block.endswith(b"\n") else _after_line(block, min(count, missing))
                 pieces.append(block[:cut])
                 yield b"".join(pieces)
-                pieces, block, missing = [], block[cut:], lines
+                pieces, block, missing, size = [], block[cut:], lines, 0
             if block:
                 pieces.append(block)
                 missing -= count
+                size += len(block)
         if pieces:
             yield b"".join(pieces)
 

@@ -24,7 +24,7 @@ LARGEST = 512 * 1024 * 1024
 
 def read_xml(path: AnyPath, largest: int = LARGEST) -> Element:
     """The root element of a UTF-8 XML file without a document type declaration."""
-    data = open_bytes(path)
+    data = open_bytes(path, lines=False)
     if len(data) > largest:
         raise InputError(path, None, f"{len(data):,} bytes of XML; at most {largest:,} are read")
     text = decode(data, path)
