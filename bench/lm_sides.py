@@ -30,7 +30,7 @@ def score_corpus(timer, model: str, text: str) -> dict[str, float]:
 
     ours = corpuscle.load(model)
     corpus = read_text(text, vocab=ours.vocab_, unk_token=ours.unk_token)
-    ours.automaton_  # laid out for much text, as KenLM's is when it is loaded
+    assert ours.automaton_ is not None  # laid out for much text, as KenLM's is when it is loaded
     ours.events(corpus[:10])
     with timer:
         events = ours.events(corpus)
@@ -43,7 +43,7 @@ def score_strings(timer, model: str, text: str) -> dict[str, float]:
 
     ours = corpuscle.load(model)
     lines = _lines(text, "<unk>")
-    ours.automaton_
+    assert ours.automaton_ is not None
     ours.score(lines[:10])
     with timer:
         scores = ours.score(lines)

@@ -194,7 +194,7 @@ def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     return view
 
 
-class _CacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
+class _CacheFile(caching.IndexDataCacheFile):
     """The index and the machine code of a kernel, each file behind its checksum; a damaged file counts as missing."""
 
     def _read(self, path: str) -> Any:
@@ -227,7 +227,7 @@ def _checksum(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-class _Cache(caching.FunctionCache):  # type: ignore[misc]
+class _Cache(caching.FunctionCache):
     """Numba's cache of a kernel over such files; where they cannot be written, the next process compiles again."""
 
     told = False

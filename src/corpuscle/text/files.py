@@ -25,7 +25,18 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
 
-__all__ = ["BOM", "STDIO", "AnyPath", "accept", "decode", "expand", "open_bytes", "open_stream", "read_lines", "write_atomically"]
+__all__ = [
+    "BOM",
+    "STDIO",
+    "AnyPath",
+    "accept",
+    "decode",
+    "expand",
+    "open_bytes",
+    "open_stream",
+    "read_lines",
+    "write_atomically",
+]
 
 AnyPath: TypeAlias = str | PathLike[str]
 

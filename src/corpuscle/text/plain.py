@@ -264,7 +264,8 @@ def _blocks_of_lines(path: AnyPath, lines: int) -> Iterator[bytes]:
         missing, size = lines, 0
         while block := stream.read(BLOCK):
             while (count := block.count(b"\n")) >= missing or (count and size > _LONG):
-                cut = len(block) if count <= missing and block.endswith(b"\n") else _after_line(block, min(count, missing))
+                whole = count <= missing and block.endswith(b"\n")
+                cut = len(block) if whole else _after_line(block, min(count, missing))
                 pieces.append(block[:cut])
                 yield b"".join(pieces)
                 pieces, block, missing, size = [], block[cut:], lines, 0
