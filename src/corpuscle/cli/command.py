@@ -30,6 +30,7 @@ from click.shell_completion import CompletionItem
 
 from corpuscle import progress
 from corpuscle.catalogue import TASKS, Method, find
+from corpuscle.cli.outputs import Output, check_outputs
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of
 from corpuscle.text.files import accept
@@ -38,6 +39,7 @@ __all__ = [
     "Figures",
     "argument",
     "command",
+    "model_output",
     "option",
     "output",
     "plain",
@@ -46,6 +48,7 @@ __all__ = [
     "task_group",
     "trainer",
     "work_of",
+    "written",
 ]
 
 Function = Callable[..., Any]
@@ -106,10 +109,19 @@ def option(name: str, help: str, *flags: str, **facts: Any) -> Function:
     return click.option(*(flags or (option_of(name),)), name, help=help, **facts)
 
 
-def output(default: str | None = None, help: str = "Where to write; - is stdout.", metavar: str = "FILE") -> Function:
+def written(name: str, help: str, *flags: str, form: str = "file", metavar: str = "FILE", **facts: Any) -> Function:
+    """An option that names what a command writes (``form``: see ``Output``)."""
+    return option(name, help, *flags, cls=Output, form=form, metavar=metavar, show_default=False, **facts)
+
+
+def output(default: str | None = None, help: str = "Where to write; - is stdout.", **facts: Any) -> Function:
     """``-o``: the output of a command."""
-    facts: dict[str, Any] = {"required": True} if default is None else {"default": default}
-    return option("output", help, "-o", "--output", metavar=metavar, show_default=False, **facts)
+    facts |= {"required": True} if default is None else {"default": default}
+    return written("output", help, "-o", "--output", **facts)
+
+
+model_output = output(help="Where to write the model.", form="model")
+"""``-o`` of what is a model."""
 
 
 resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)
@@ -199,7 +211,9 @@ _JSON = ("as_json", "Print one JSON object as the last line.", "--json")
 
 
 def _run(function: Function, /, **parameters: Any) -> None:
-    """Call a command and show what it returns."""
+    """Check the outputs of a command, call it and show what it returns."""
+    context = click.get_current_context()
+    check_outputs(context.command.params, context.params)
     progress.quiet(parameters.pop("quiet"))
     accept(parameters.pop("max_bytes"))
     as_json = parameters.pop("as_json", False)

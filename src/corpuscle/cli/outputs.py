@@ -1,0 +1,98 @@
+"""The files that a command writes, checked before its work begins: they can be written, are not written twice, and are
+not among the files that it reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from corpuscle.atomic import is_special
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.files import STDIO, expand
+
+__all__ = ["Output", "check_outputs", "check_place"]
+
+
+class Output(click.Option):
+    """An option that names what a command writes; ``form``: a ``file``, a ``model``, an ``svg``, a ``folder`` (which
+    the command checks itself), or a ``prefix`` of several names."""
+
+    def __init__(self, *arguments: Any, form: str = "file", **facts: Any):
+        super().__init__(*arguments, **facts)
+        self.form = form
+
+
+def check_place(path: str, form: str = "file") -> None:
+    """Complain about a place where nothing can be written before hours of work, not after them."""
+    if path == STDIO:
+        if form == "model":
+            raise SettingError("a model cannot go to stdout: give the name of a file with -o")
+        return
+    target = os.path.realpath(path) if "\0" not in path else path
+    folder = os.path.dirname(target)
+    if "\0" in path:
+        reason = "a NUL byte in the name"
+    elif os.path.isdir(target):
+        reason = "is a directory"
+    elif not os.path.isdir(folder):
+        reason = f"no such folder: {os.path.dirname(path) or folder}"
+    elif not os.access(target if is_special(target) else folder, os.W_OK):
+        reason = "permission denied"
+    elif form == "svg" and not path.lower().endswith(".svg") and not is_special(target):
+        reason = "a figure is an SVG file: its name ends in .svg"
+    else:
+        return
+    raise InputError(path, None, f"cannot write: {reason}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All strings of a parameter."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """What makes a file the same file under any of its names; None if it is no file."""
+    if path == STDIO or "\0" in path or not os.path.isfile(path):
+        return None
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
+def _files(inputs: Iterable[str]) -> Iterator[str]:
+    """The files that these names may stand for: those in a folder, too."""
+    for path in inputs:
+        try:
+            yield from expand([path])
+        except (InputError, ValueError, OSError):
+            yield path
+
+
+def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
+    """Check the outputs among the parameters of a command against one another and against everything else that it was
+    given and that is a file."""
+    written = {param.name: param.form for param in params if isinstance(param, Output) and param.form != "folder"}
+    outputs = {name: values[name] for name in written if values.get(name) is not None}
+    if not outputs:
+        return
+    known: dict[tuple[int, int], str] = {}
+    for path in _files(text for name, value in values.items() if name not in written for text in _texts(value)):
+        if (identity := _identity(path)) is not None:
+            known[identity] = path
+    targets: set[str] = set()
+    for name, path in outputs.items():
+        check_place(path + "." if written[name] == "prefix" else path, written[name])
+        target = os.path.realpath(path)
+        if target in targets and not is_special(target):
+            raise SettingError(f"two outputs cannot be one file: {path}")
+        targets.add(target)
+        for identity, read in known.items():
+            beginning = written[name] == "prefix" and os.path.realpath(read).startswith(target + ".")
+            if beginning or _identity(path) == identity:
+                raise InputError(path, None, f"cannot write: it would replace {read}, which is read")
