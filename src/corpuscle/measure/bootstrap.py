@@ -15,19 +15,20 @@ corpus.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from corpuscle.measure.kernels.resampling import resample, swap
-from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature
+from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature, with_interval
 from corpuscle.random import purpose_id
 
 __all__ = [
     "MAX_ITEMS",
     "approximate_randomisation",
     "bootstrap",
+    "bootstrap_all",
     "bootstrap_ratio",
     "compare",
     "paired_bootstrap",
@@ -93,6 +94,18 @@ def bootstrap(statistics: Any, figure: Figure, *, draws: int = 1000, seed: int =
     sums = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         return _summary(figure(sums))
+
+
+def bootstrap_all(
+    statistics: np.ndarray, figures: Mapping[str, Figure], *, draws: int = 1000, seed: int = 1
+) -> tuple[dict[str, float | int], Interval]:
+    """Several figures of the same sums by name, each with ``_low`` and ``_high``; and the interval of the last one."""
+    sums, values = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP), dict[str, float | int]()
+    for name, figure in figures.items():
+        with np.errstate(all="ignore"):
+            interval = _summary(figure(sums))
+        values |= with_interval(name, figure(statistics.sum(axis=0)), interval)
+    return values, interval
 
 
 def _ratio(transform: Callable[[Any], Any] | None) -> Figure:

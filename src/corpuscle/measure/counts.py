@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap, compare
-from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature, with_interval
+from corpuscle.measure.bootstrap import bootstrap, bootstrap_all, compare
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
 __all__ = ["accuracy", "compare_f1", "precision_recall", "share"]
 
@@ -47,11 +47,9 @@ def precision_recall(
     statistics = np.column_stack([correct, predicted, gold]).astype(np.float64)
     if (statistics < 0).any() or (statistics[:, 0] > statistics[:, 1:].min(axis=1)).any():
         raise ValueError("in every item, correct must lie between 0 and both predicted and gold")
+    ratios = {"precision": _precision, "recall": _recall, "f1": _f1}
+    figures, interval = bootstrap_all(statistics, ratios, draws=draws, seed=seed)
     sums = statistics.sum(axis=0)
-    figures: dict[str, float | int] = {}
-    for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1)):
-        interval = bootstrap(statistics, figure, draws=draws, seed=seed)
-        figures |= with_interval(name, float(figure(sums)), interval)
     figures |= {name: int(n) for name, n in zip(("correct", "predicted", "gold"), sums, strict=True)}
     how = signature("f1", of=of, average="micro", interval=resampled("items", draws, seed))
     return Result(figures, interval, how, F1)

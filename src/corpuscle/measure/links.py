@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap, compare
+from corpuscle.measure.bootstrap import bootstrap_all, compare
 from corpuscle.measure.counts import share
-from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature, with_interval
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
@@ -60,12 +60,8 @@ def alignment_error(gold: Alignments, found: Alignments, *, draws: int = 1000, s
     >>> round(alignment_error(gold, found)["aer"], 3)
     0.286
     """
-    statistics = _statistics(gold, found)
-    sums = statistics.sum(axis=0)
-    figures: dict[str, float | int] = {}
-    for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1), ("aer", _aer)):
-        interval = bootstrap(statistics, figure, draws=draws, seed=seed)
-        figures |= with_interval(name, float(figure(sums)), interval)
+    rates = {"precision": _precision, "recall": _recall, "f1": _f1, "aer": _aer}
+    figures, interval = bootstrap_all(_statistics(gold, found), rates, draws=draws, seed=seed)
     figures |= {
         "links": len(found.links),
         "sure": int(gold.sure.sum()),

@@ -75,7 +75,7 @@ class Interval:
         return {name: _plain(getattr(self, name)) for name in ("mean", "low", "high", "deviation")}
 
 
-def with_interval(name: str, value: float, interval: Interval) -> dict[str, float]:
+def with_interval(name: str, value: Any, interval: Interval) -> dict[str, float]:
     """A figure and the edges of its interval under the names ``name``, ``name_low``, ``name_high``."""
     return {name: float(value), f"{name}_low": interval.low, f"{name}_high": interval.high}
 
