@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from corpuscle.errors import InputError, Interrupted
-from corpuscle.model import Array, Container, Kind, numbered, prefixed, read, save, separated, stripped
+from corpuscle.model import Array, Container, Kind, Part, numbered, prefixed, read, save, separated, stripped
 from corpuscle.progress import bar, say, stopping
 from corpuscle.scale import Workers
 
@@ -358,14 +358,9 @@ class Checkpoint:
         if not stop and time.monotonic() - self._written < self.every:
             return
         assert self.kind is not None
-        save(
-            self.path,
-            self.kind,
-            arrays(),
-            settings={name: (value, "given") for name, value in self.settings.items()},
-            provenance={"signature": self.signature},
-            extra={**(extra or {}), "iteration": int(iteration), "position": int(position)},
-        )
+        settings = {name: (value, "given") for name, value in self.settings.items()}
+        facts = {**(extra or {}), "iteration": int(iteration), "position": int(position)}
+        save(self.path, Part(self.kind, arrays(), settings, provenance={"signature": self.signature}, extra=facts))
         self._written = time.monotonic()
         if stop:
             raise Interrupted(f"stopped after iteration {iteration}; {self.path} keeps it, --resume goes on from it")

@@ -10,7 +10,7 @@ model, versions, settings with their origin, preprocessing, provenance and a che
 """
 
 from corpuscle.model.base import Model
-from corpuscle.model.container import Entry
+from corpuscle.model.container import Place
 from corpuscle.model.kinds import ITEMS, TRAINING_ITEMS, VOCAB, Array, Kind, vocab_arrays
 from corpuscle.model.store import (
     Container,
@@ -21,7 +21,6 @@ from corpuscle.model.store import (
     read,
     read_header,
     save,
-    save_part,
     separated,
     source_date,
     stripped,
@@ -33,7 +32,7 @@ __all__ = [
     "VOCAB",
     "Array",
     "Container",
-    "Entry",
+    "Place",
     "Kind",
     "Model",
     "Part",
@@ -43,7 +42,6 @@ __all__ = [
     "read",
     "read_header",
     "save",
-    "save_part",
     "separated",
     "source_date",
     "stripped",

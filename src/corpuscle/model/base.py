@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from corpuscle.model.kinds import Kind
-from corpuscle.model.store import Container, Part, save_part
+from corpuscle.model.store import Container, Part, save
 from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
 from corpuscle.settings import Parallel, learned
@@ -129,7 +129,7 @@ class Model(Parallel):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file."""
-        save_part(path, self.part())
+        save(path, self.part())
 
     @classmethod
     def restored_from(cls, loaded: Container) -> Self:

@@ -30,8 +30,8 @@ class Columns:
     """Sentences with named layers.
 
     - ``corpus``: the first column; its documents are those of the file;
-    - ``layers``: the other columns by name, in order; an empty cell is id 0;
-    - ``separator``: what stands between cells, a tab or a space, say;
+    - ``layers``: the other columns by name, in order; an empty field is id 0;
+    - ``separator``: what stands between fields, a tab or a space, say;
     - ``comments``: for each sentence its comment lines, if comments were asked for;
     - ``breaks``: for each document the line that began it, or None; None where there are no documents.
     """
@@ -105,7 +105,7 @@ def read_columns(
     ``names`` are those of all columns, the word first; without them there are ``label`` for the last column and
     ``column2``, ``column3``, ... between. ``separator`` None means: tabs if the first line of a token has one, else
     runs of spaces. ``comments`` keeps lines that begin with ``#`` before a sentence (without it they are tokens).
-    ``allow_empty`` lets cells other than the word be empty. Several blank lines count as one.
+    ``allow_empty`` lets fields other than the word be empty. Several blank lines count as one.
     """
     if separator == "":
         raise SettingError("the separator must not be empty")
@@ -168,25 +168,25 @@ class _Table:
         return [Numbering(), *(Numbering("") for _ in range(width - 1))]
 
     def split(self, line: str) -> list[str]:
-        """The cells of a line; the first line decides what separates them, unless that was given."""
+        """The fields of a line; the first line decides what separates them, unless that was given."""
         if self.separator is None:
             self.separator = "\t" if "\t" in line else " "
             self.runs = self.separator == " "
-        cells = line.split(self.separator)
-        return [cell for cell in cells if cell] if self.runs else cells
+        fields = line.split(self.separator)
+        return [field for field in fields if field] if self.runs else fields
 
     def add(self, sentence: list[tuple[int, str]]) -> None:
         """Take the lines of one sentence."""
         for number, line in sentence:
-            cells = self.split(line)
+            fields = self.split(line)
             if self.numberings is None:
-                self.numberings = self._start(len(cells))
-            if len(cells) != len(self.numberings):
-                raise InputError(self.path, number, f"{len(cells)} columns instead of {len(self.numberings)}")
-            if not cells[0].strip(" \t") or ("" in cells and not self.allow_empty):
-                empty = 1 if not cells[0].strip(" \t") else cells.index("") + 1
+                self.numberings = self._start(len(fields))
+            if len(fields) != len(self.numberings):
+                raise InputError(self.path, number, f"{len(fields)} columns instead of {len(self.numberings)}")
+            if not fields[0].strip(" \t") or ("" in fields and not self.allow_empty):
+                empty = 1 if not fields[0].strip(" \t") else fields.index("") + 1
                 raise InputError(self.path, number, f"column {empty} is empty")
-            self._rows.append(cells)
+            self._rows.append(fields)
         self.lengths.append(len(sentence))
         if len(self._rows) > _BATCH:
             self._flush()
@@ -210,8 +210,8 @@ def write_columns(columns: Columns, path: AnyPath) -> None:
     """Write a column file; what ``read_columns`` read comes out as it was, with one blank line between sentences."""
     _check_writable(columns, path)
     corpus = columns.corpus
-    cells = [corpus.vocab.decode(corpus.tokens.tolist()), *(layer.strings() for layer in columns.layers.values())]
-    rows = [columns.separator.join(row) for row in zip(*cells, strict=True)]
+    fields = [corpus.vocab.decode(corpus.tokens.tolist()), *(layer.strings() for layer in columns.layers.values())]
+    rows = [columns.separator.join(row) for row in zip(*fields, strict=True)]
     begins: dict[int, list[str]] = {}
     if columns.breaks is not None and corpus.document_starts is not None:
         for sentence, line in zip(corpus.document_starts.tolist(), columns.breaks, strict=False):

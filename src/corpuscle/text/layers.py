@@ -1,7 +1,7 @@
 """Layer: one annotation for every token, as numbers with their own vocabulary.
 
 A column of a treebank or of a column file has few distinct values, so it is kept the way tokens are: int32 ids and a
-``Vocab``. The reserved id 0 stands for a value that is not given (``_`` in CoNLL-U, an empty cell elsewhere).
+``Vocab``. The reserved id 0 stands for a value that is not given (``_`` in CoNLL-U, an empty field elsewhere).
 """
 
 from __future__ import annotations

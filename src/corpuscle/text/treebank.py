@@ -194,8 +194,8 @@ class Treebank:
         misc, words = self.misc[begin:end].strings(), self.corpus.words(index)
         pieces = list(zip(words, misc, strict=True))
         for first, last, columns in reversed(self.ranges.of(index)):
-            cells = columns.split("\t")
-            pieces[first - 1 : last] = [(cells[0], cells[-1])]
+            fields = columns.split("\t")
+            pieces[first - 1 : last] = [(fields[0], fields[-1])]
         spaced = [form + ("" if "SpaceAfter=No" in misc.split("|") else " ") for form, misc in pieces]
         return "".join(spaced).rstrip(" ")
 
