@@ -77,7 +77,7 @@ def test_the_text_of_a_result_is_what_commands_show():
         "95 % interval of the words' F1: 0.00% to 100.00%",
     ]
     assert found["accuracy"] == "accuracy 50.0 % (95 % 0.0 % to 100.0 %)\ndecisions 2"
-    documents = measure.perplexity([-9.0], [4], [4], [0.0], events="tokens", units="documents")
+    documents = measure.perplexity([-9.0], [4], [4], [0.0], events="tokens", items="documents")
     assert documents.text() == "perplexity 9.488 (95 % 9.488 to 9.488), 4 words, 4 unknown"
 
 

@@ -134,7 +134,8 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
     """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
     from corpuscle.text import read_strings, read_text
-    from corpuscle.text.running import prepare, read_raw
+    from corpuscle.text.files import read_raw
+    from corpuscle.text.running import prepare
 
     if not raw:
         return read_text(*paths, **settings)

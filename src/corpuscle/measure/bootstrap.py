@@ -143,14 +143,14 @@ def compare(
     draws: int = 1000,
     seed: int = 1,
     of: Shown = FIGURE,
-    units: str = "items",
+    items: str = "items",
 ) -> Comparison:
     """Paired bootstrap of any figure of sums: both systems see the same draws of items, (n_items, k) each.
 
     The p-value belongs to the interval: twice the share of draws in which the difference has the rarer sign
     (ties count for both), each count raised by one, so that it is never zero. Draws without a difference (one
     figure is 0/0, or both are infinite) are left out; if there is no other draw, there is no p-value (NaN). ``of`` says
-    how the figure is shown, ``units`` what the items are.
+    how the figure is shown, ``items`` what the items are.
     """
     a, b = _rows(statistics_a), _rows(statistics_b)
     if a.shape != b.shape:
@@ -164,7 +164,7 @@ def compare(
     drawn = drawn[~np.isnan(drawn)]
     rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
     p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan
-    how = signature(f"difference of {of.label}", test=f"paired {resampled(units, draws, seed)}")
+    how = signature(f"difference of {of.label}", test=f"paired {resampled(items, draws, seed)}")
     return Comparison(difference, interval.low, interval.high, interval.deviation, p_value, of, how)
 
 
@@ -177,7 +177,7 @@ def paired_bootstrap(
     seed: int = 1,
     transform: Callable[[Any], Any] | None = None,
     of: Shown = FIGURE,
-    units: str = "items",
+    items: str = "items",
 ) -> Comparison:
     """Compare two systems whose figure is ``transform(sum of numerators / sum of denominators)``; difference
     is A - B."""
@@ -188,7 +188,7 @@ def paired_bootstrap(
         draws=draws,
         seed=seed,
         of=of,
-        units=units,
+        items=items,
     )
 
 

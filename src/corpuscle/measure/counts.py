@@ -64,12 +64,12 @@ def compare_f1(
     *,
     draws: int = 1000,
     seed: int = 1,
-    units: str = "items",
+    items: str = "items",
 ) -> Comparison:
     """F1 of system A minus that of system B against the same gold, by paired bootstrap over items."""
     a = np.column_stack([correct_a, predicted_a, gold])
     b = np.column_stack([correct_b, predicted_b, gold])
-    return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], units=units)
+    return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], items=items)
 
 
 def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000, seed: int = 1) -> Result:

@@ -38,7 +38,7 @@ def perplexity(
     draws: int = 1000,
     seed: int = 1,
     events: str = "tokens and </s>",
-    units: str = "sentences",
+    items: str = "sentences",
 ) -> Result:
     """Perplexity from sums by sentence.
 
@@ -47,7 +47,7 @@ def perplexity(
     - ``oov``: how many of them are out of vocabulary (default: none);
     - ``known_log_probabilities``: the log probability of the other events alone; needed when there are
       ``oov``;
-    - ``events``, ``units``: what was predicted, and what the sums are of, for the signature.
+    - ``events``, ``items``: what was predicted, and what the sums are of, for the signature.
 
     Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``,
     ``high``.
@@ -75,8 +75,8 @@ def perplexity(
             "low": interval.low,
             "high": interval.high,
         }
-    how = signature("perplexity", events=events, unknown="included", interval=resampled(units, draws, seed))
-    return Result(figures, interval, how, TOKENS, _of_documents if units == "documents" else _of_sentences)
+    how = signature("perplexity", events=events, unknown="included", interval=resampled(items, draws, seed))
+    return Result(figures, interval, how, TOKENS, _of_documents if items == "documents" else _of_sentences)
 
 
 def _of_sentences(result: Result) -> str:
@@ -130,5 +130,5 @@ def compare_perplexity(
     a, b = np.asarray(log_probabilities_a, np.float64), np.asarray(log_probabilities_b, np.float64)
     with np.errstate(over="ignore"):
         return paired_bootstrap(
-            -a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=_DIFFERENCE, units="sentences"
+            -a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=_DIFFERENCE, items="sentences"
         )

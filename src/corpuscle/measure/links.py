@@ -87,7 +87,7 @@ def compare_alignments(
 ) -> Comparison:
     """The AER of one alignment minus that of the other, by paired bootstrap over sentence pairs."""
     a, b = _statistics(gold, one), _statistics(gold, other)
-    return compare(a, b, _aer, draws=draws, seed=seed, of=LINKS[0], units="sentence pairs")
+    return compare(a, b, _aer, draws=draws, seed=seed, of=LINKS[0], items="sentence pairs")
 
 
 def singleton_fertility(found: Alignments, text: Corpus, training: Corpus) -> float:

@@ -28,9 +28,9 @@ def signature(metric: str, **facts: object) -> str:
     return "|".join([metric, *parts, f"version:{__version__}"])
 
 
-def resampled(units: str, draws: int, seed: int) -> str:
+def resampled(items: str, draws: int, seed: int) -> str:
     """For a signature: how the interval came about."""
-    return f"bootstrap of {units}, {draws} draws, seed {seed}"
+    return f"bootstrap of {items}, {draws} draws, seed {seed}"
 
 
 def _plain(value: Any) -> Any:

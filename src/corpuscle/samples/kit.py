@@ -19,7 +19,7 @@ from corpuscle.text.brackets import write_brackets
 from corpuscle.text.brat import write_brat
 from corpuscle.text.columns import Columns, write_columns
 from corpuscle.text.conllu import write_conllu
-from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.files import AnyPath, reading, write_atomically
 from corpuscle.text.pairs import write_pairs
 from corpuscle.text.tables import write_table
 
@@ -192,10 +192,8 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
     written = [MARK]
     for name, write in files(language):
         path = target / name
-        try:
+        with reading(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(path.parent, None, (error.strerror or str(error)).lower()) from error
         write(path)
         written.append(name)
     for part, notes in (("entities", language.entities), ("gold/entities", language.held_out_entities)):

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from corpuscle.errors import InputError, warn
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, read_lines, read_raw, write_atomically
 from corpuscle.text.standoff import (
     Attribute,
     Fault,
@@ -25,7 +25,6 @@ from corpuscle.text.standoff import (
     Standoff,
     check_spans,
     merge_lines,
-    read_raw,
     span_fault,
 )
 
@@ -136,7 +135,7 @@ def _pointers(document: Standoff) -> list[tuple[str, str]]:
 
 
 def _covered(text: str, mention: Mention) -> str:
-    """The text of a mention as brat writes it: on one line, pieces joined by spaces."""
+    """The text of a mention as brat writes it: on one line, parts joined by spaces."""
     return re.sub(r"[\t\n\r]", " ", Standoff(text).covered(mention))
 
 

@@ -6,15 +6,15 @@ last one usually a tag (see ``schemes``). A sentence that consists of one ``-DOC
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.corpus import Corpus, items_of, starts_of
+from corpuscle.text.files import AnyPath, read_blocks, write_atomically
+from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.schemes import Span, spans_of_tags
 
 __all__ = ["DOCUMENT", "Columns", "read_columns", "write_columns"]
@@ -46,13 +46,8 @@ class Columns:
     def from_sentences(cls, sentences: Iterable[Sequence[str]], **layers: Iterable[Sequence[str]]) -> Columns:
         """From sentences of words, and layers of the same shape by name."""
         sentences = list(sentences)
-        shape = [len(sentence) for sentence in sentences]
-        columns = {}
-        for name, rows in layers.items():
-            rows = list(rows)
-            if [len(row) for row in rows] != shape:
-                raise ValueError(f"{name} must have one value for each word")
-            columns[name] = Layer.from_strings((value for row in rows for value in row), missing="")
+        flat = {name: flattened(name, rows, sentences) for name, rows in layers.items()}
+        columns = {name: Layer.from_strings(values, missing="") for name, values in flat.items()}
         return cls(Corpus.from_sentences(sentences), columns)
 
     def __len__(self) -> int:
@@ -65,13 +60,10 @@ class Columns:
 
     def select(self, sentences: np.ndarray) -> Columns:
         """Any sentences by index or mask, in that order; documents are not kept."""
-        chosen = np.arange(len(self))[sentences]
-        corpus = self.corpus.select(chosen)
-        begins = np.repeat(self.corpus.sentence_starts[chosen] - corpus.sentence_starts[:-1], corpus.lengths)
-        tokens = begins + np.arange(corpus.n_tokens)
+        tokens, _ = items_of(self.corpus.sentence_starts, sentences)
         layers = {name: layer[tokens] for name, layer in self.layers.items()}
-        comments = None if self.comments is None else tuple(self.comments[i] for i in chosen)
-        return Columns(corpus, layers, self.separator, comments)
+        comments = self.comments and tuple(self.comments[i] for i in np.arange(len(self))[sentences])
+        return Columns(self.corpus.select(sentences), layers, self.separator, comments)
 
     def values(self, name: str, sentence: int) -> list[str]:
         """The values of one layer in one sentence."""
@@ -113,7 +105,7 @@ def read_columns(
     notes: list[tuple[str, ...]] = []
     starts: list[int] = []
     breaks: list[str | None] = []
-    for block in _blocks(path):
+    for block in read_blocks(path):
         first = 0
         while comments and first < len(block) and block[first][1][0] == "#":
             first += 1
@@ -136,19 +128,6 @@ def read_columns(
     return Columns(
         corpus, layers, table.separator or "\t", tuple(notes) if comments else None, tuple(breaks) if starts else None
     )
-
-
-def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
-    """The runs of lines between blank lines, with their numbers."""
-    block: list[tuple[int, str]] = []
-    for number, line in read_lines(path):
-        if line.strip(" \t"):
-            block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 class _Table:
@@ -234,8 +213,7 @@ def _check_writable(columns: Columns, path: AnyPath) -> None:
     forbidden = {columns.separator, "\t", "\n", "\r"}
     words = Layer(corpus.tokens, corpus.vocab)
     for name, layer in [("word", words), *columns.layers.items()]:
-        for id in np.unique(layer.ids).tolist():
-            value = layer.vocab.word(id)
+        for value in layer.used:
             if any(mark in value for mark in forbidden) or (layer is words and value.strip(" ") in ("", DOCUMENT)):
                 raise InputError(path, None, f"this file cannot hold the value {value!r} ({name})")
     if columns.comments is not None:

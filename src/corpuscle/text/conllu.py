@@ -255,8 +255,7 @@ def _check_writable(treebank: Treebank, path: AnyPath) -> None:
         raise InputError(path, None, "a head lies outside its sentence")
     forms = Layer(treebank.corpus.tokens, treebank.corpus.vocab)
     for name, layer in [("FORM", forms), *((name, getattr(treebank, name)) for name in LAYERS)]:
-        for id in np.unique(layer.ids).tolist():
-            value = layer.vocab.word(id)
+        for value in layer.used:
             if not value or any(mark in value for mark in "\t\n\r"):
                 raise InputError(path, None, f"CoNLL-U cannot hold the value {value!r} ({name})")
     for lines in treebank.comments:

@@ -15,11 +15,11 @@ was.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, read_blocks, write_atomically
 from corpuscle.text.standoff import (
     Attribute,
     Fault,
@@ -39,19 +39,7 @@ _OFFSET = re.compile(r"[0-9]{1,12}")
 
 def read_pubtator(path: AnyPath) -> list[Standoff]:
     """Read all articles of a file; their names are the article numbers."""
-    return [_document(block, path) for block in _blocks(path)]
-
-
-def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
-    block: list[tuple[int, str]] = []
-    for number, line in read_lines(path):
-        if line.strip(" "):
-            block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    return [_document(block, path) for block in read_blocks(path, blank=" ")]
 
 
 def _document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:

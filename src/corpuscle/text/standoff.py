@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, decode, open_bytes, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, read_lines, read_raw, reading, write_atomically
 
 __all__ = [
     "Attribute",
@@ -145,12 +145,6 @@ def merge_lines(
     return kept
 
 
-def read_raw(path: AnyPath) -> str:
-    """A text as it is, with its byte order mark and line ends, since offsets count them."""
-    data = open_bytes(path)
-    return ("\ufeff" if data.startswith(b"\xef\xbb\xbf") else "") + decode(data, path)
-
-
 # JSON lines
 
 
@@ -266,10 +260,8 @@ def read_pipe(path: AnyPath, folder: AnyPath) -> list[Standoff]:
 
     The first field of a line is the name of a text, with or without its suffix. Texts without lines have no mentions.
     """
-    try:
+    with reading(folder):
         files = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
-    except OSError as error:
-        raise InputError(folder, None, (error.strerror or str(error)).lower()) from error
     texts = {os.path.splitext(file)[0]: read_raw(os.path.join(folder, file)) for file in files}
     if len(texts) < len(files):
         raise InputError(folder, None, "two texts have the same name but for the suffix")

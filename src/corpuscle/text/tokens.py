@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
-__all__ = ["character_classes", "split_words", "token_spans"]
+__all__ = ["Classes", "character_classes", "split_words", "token_spans"]
 
 _ITSELF = frozenset(".,:/_@#&+")
 _APOSTROPHES = frozenset("'\u2019\uff07\u05f3\u05f4")
@@ -71,15 +72,18 @@ def _class_of(code: int) -> str:
     return _BY_CATEGORY.get(category, "p")
 
 
-class _Classes(dict[int, str]):
-    """A translation table that fills itself."""
+class Classes(dict[int, str]):
+    """A translation table from code points to the letters of their classes that fills itself."""
+
+    def __init__(self, class_of: Callable[[int], str]):
+        self.class_of = class_of
 
     def __missing__(self, code: int) -> str:
-        self[code] = _class_of(code)
+        self[code] = self.class_of(code)
         return self[code]
 
 
-_classes = _Classes()
+_classes = Classes(_class_of)
 
 
 def character_classes(text: str) -> str:

@@ -62,7 +62,7 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> l
     if order == 2:
         looks = "looks at the last word to predict the next"
     whole = "whole documents"
-    if held["unit"] == "sentences":
+    if held["groups"] == "sentences":
         few = findings["documents"] < FEWEST_DOCUMENTS
         whole = f"single sentences, since {'there are few documents' if few else 'nearly all is in a few documents'}"
     part = part_held(held["words"] / max(1, findings["words"]))

@@ -34,7 +34,7 @@ _MOST_WORDS = 60
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Learn models of several orders, choose one by a tenth that was held out, and learn it from everything."""
-    text, (train, held_out, unit) = job.text, job.split
+    text, (train, held_out, groups) = job.text, job.split
     if (markup := find_markup(text)) is not None:
         raise InputError(*job.place(markup[0]), f"a literal {markup[1]}, which stands for the edge of a sentence")
     if job.unspaced and text is job.raw:
@@ -74,7 +74,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "segmented": text is not job.raw,
         "documents": 0 if text.document_starts is None else len(text.document_starts) - 1,
         "held_out": {
-            "unit": unit,
+            "groups": groups,
             "sentences": len(held_out),
             "words": held_out.n_tokens,
             "repeated_sentences": int(repeated.sum()),

@@ -55,7 +55,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         model = NestedSegmenter(order=settings["order"], iterations=iterations, seed=job.seed, workers=job.workers)
         return job.fit(model, text, None, name=name, save=save)
 
-    train, held_out, unit = split(raw, job.seed)
+    train, held_out, groups = split(raw, job.seed)
     with naming(folder):
         measured = learned(train, "models/segment.measured.model")
         final = learned(raw, FILE, save=True)
@@ -77,7 +77,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "types": len(frequent),
         "iterations": iterations,
         "max_word": final.max_word_,
-        "held_out": {"unit": unit, "sentences": len(held_out), "known": float(known.mean()), **figures},
+        "held_out": {"groups": groups, "sentences": len(held_out), "known": float(known.mean()), **figures},
         "agreement": {name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
         "history": final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round
         "growth": _growth(words),
