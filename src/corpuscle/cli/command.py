@@ -35,18 +35,8 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "Figures",
-    "argument",
-    "command",
-    "option",
-    "output",
-    "plain",
-    "raw",
-    "resume",
-    "task_group",
-    "trainer",
-    "work_of",
-]
+    "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group", "trainer", "work_of",
+]  # fmt: skip
 
 Function = Callable[..., Any]
 

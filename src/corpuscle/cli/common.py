@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
 __all__ = [
-    "check_model_output",
-    "check_output",
-    "check_second_output",
-    "load",
-    "naming",
-    "one_line",
-    "place_of",
-    "read_input",
-    "refuse_markup",
-    "warn_of_overlap",
-]
+    "check_model_output", "check_output", "check_second_output", "load", "naming", "one_line", "place_of", "read_input",
+    "refuse_markup", "warn_of_overlap",
+]  # fmt: skip
 
 
 def one_line(message: object) -> str:

@@ -13,13 +13,6 @@ from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 
 __all__ = [
-    "Series",
-    "TopicShown",
-    "alignment_grid",
-    "bar_plot",
-    "histogram",
-    "line_plot",
-    "phrase_lattice",
-    "shaded_text",
+    "Series", "TopicShown", "alignment_grid", "bar_plot", "histogram", "line_plot", "phrase_lattice", "shaded_text",
     "topic_list",
-]
+]  # fmt: skip

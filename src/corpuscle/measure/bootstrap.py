@@ -25,14 +25,9 @@ from corpuscle.measure.result import Comparison, Interval, Shown, resampled, sig
 from corpuscle.random import purpose_id
 
 __all__ = [
-    "MAX_ITEMS",
-    "approximate_randomisation",
-    "bootstrap",
-    "bootstrap_all",
-    "bootstrap_ratio",
-    "compare",
+    "MAX_ITEMS", "approximate_randomisation", "bootstrap", "bootstrap_all", "bootstrap_ratio", "compare",
     "paired_bootstrap",
-]
+]  # fmt: skip
 
 MAX_ITEMS = 20_000
 """More items than this are added up into this many blocks."""

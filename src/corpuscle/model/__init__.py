@@ -27,23 +27,6 @@ from corpuscle.model.store import (
 )
 
 __all__ = [
-    "ITEMS",
-    "TRAINING_ITEMS",
-    "VOCAB",
-    "Array",
-    "Container",
-    "Kind",
-    "Model",
-    "Part",
-    "Place",
-    "load",
-    "numbered",
-    "prefixed",
-    "read",
-    "read_header",
-    "save",
-    "separated",
-    "source_date",
-    "stripped",
-    "vocab_arrays",
-]
+    "ITEMS", "TRAINING_ITEMS", "VOCAB", "Array", "Container", "Kind", "Model", "Part", "Place", "load", "numbered",
+    "prefixed", "read", "read_header", "save", "separated", "source_date", "stripped", "vocab_arrays",
+]  # fmt: skip

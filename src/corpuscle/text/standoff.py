@@ -21,15 +21,9 @@ from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines, read_raw, reading, write_atomically
 
 __all__ = [
-    "Attribute",
-    "Mention",
-    "Relation",
-    "Standoff",
-    "read_pipe",
-    "read_standoff_json",
-    "write_pipe",
+    "Attribute", "Mention", "Relation", "Standoff", "read_pipe", "read_standoff_json", "write_pipe",
     "write_standoff_json",
-]
+]  # fmt: skip
 
 Spans = tuple[tuple[int, int], ...]
 Record = TypeVar("Record", bound=Hashable)
