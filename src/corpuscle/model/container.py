@@ -26,19 +26,11 @@ from corpuscle.scale import beside
 
 __all__ = ["Place", "parse_json", "read_arrays", "read_layout", "write"]
 
-DTYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "I64": np.dtype("<i8"),
-    "I32": np.dtype("<i4"),
-    "I16": np.dtype("<i2"),
-    "I8": np.dtype("i1"),
-    "U64": np.dtype("<u8"),
-    "U32": np.dtype("<u4"),
-    "U16": np.dtype("<u2"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
+_KINDS = {
+    "F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8", "U32": "<u4",
+    "U16": "<u2", "U8": "u1", "BOOL": "?",
+}  # fmt: skip
+DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(kind) for code, kind in _KINDS.items()}
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 MAX_HEADER = 1 << 23
