@@ -9,10 +9,10 @@ bytes for the same data.
 
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
-from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
+from corpuscle.figures.plots import Series, bar_plot, line_plot
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 
 __all__ = [
-    "Series", "TopicShown", "alignment_grid", "bar_plot", "histogram", "line_plot", "phrase_lattice", "shaded_text",
+    "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "phrase_lattice", "shaded_text",
     "topic_list",
 ]  # fmt: skip

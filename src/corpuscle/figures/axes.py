@@ -37,10 +37,6 @@ class Axis:
         """Whether a number can be drawn at all."""
         return math.isfinite(value) and (value > 0 or not self.log)
 
-    def on(self, begin: float, end: float) -> Axis:
-        """The same axis on another interval of the sheet."""
-        return Axis(self.low, self.high, self.ticks, self.log, begin, end)
-
 
 def _step(span: float, wanted: int) -> float:
     """The smallest of 1, 2, 5 times a power of ten that gives at most ``wanted`` steps."""
