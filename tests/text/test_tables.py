@@ -85,9 +85,10 @@ def test_blank_lines_are_rows_unless_they_are_skipped(tmp_path):
 def test_no_other_module_joins_or_splits_cells_at_tabs():
     formats = {f"text/{name}.py" for name in ["bitext", "brat", "columns", "conllu", "pubtator", "tables", "treebank"]}
     hashed = {"transliterate/phrase.py"}
+    streams = {f"cli/{name}.py" for name in ["align", "lm", "topics", "transliterate"]}
     source = Path(corpuscle.__file__).parent
     for path in source.rglob("*.py"):
-        if path.parent.name == "cli" or path.relative_to(source).as_posix() in formats | hashed:
+        if path.relative_to(source).as_posix() in formats | hashed | streams:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
