@@ -217,10 +217,7 @@ COMMANDS: dict[str, Command] = {
         page="learn.md",
     ),
     "info": Command(
-        "Show what is in a model file.",
-        "what is in a model file",
-        commands="corpuscle.cli.info",
-        page="data-model.md",
+        "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"
     ),
     "warm": Command(
         "Compile the kernels of a task now instead of at its first use.",

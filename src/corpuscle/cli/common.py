@@ -113,10 +113,7 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
     """How much of a text a model has seen before; a warning if that is more than a little."""
     from corpuscle.text.overlap import overlap
 
-    shares = {
-        "overlap_training": overlap(model.items_, corpus),
-        "overlap_tuning": overlap(model.tuning_items_, corpus),
-    }
+    shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
     for key, share in shares.items():
         if share > 0.05:
             warn(f"{share:.0%} of these sentences were in the {key[8:]} text of {name}")

@@ -164,10 +164,7 @@ def main(args: list[str] | None = None) -> int:
             return 2
         except Exception as error:
             traceback.print_exc()
-            print(
-                f"internal error, please report it: {type(error).__name__}: {one_line(error)}",
-                file=sys.stderr,
-            )
+            print(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", file=sys.stderr)
             return 1
 
 
@@ -177,11 +174,7 @@ def run() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (open as long as the process lives)
-    for stream, errors in (
-        (sys.stdin, "strict"),
-        (sys.stdout, "surrogateescape"),
-        (sys.stderr, "backslashreplace"),
-    ):
+    for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=errors)
     # The cores are for our own threads: small products on BLAS's threads, too, took up to 18 times as long.

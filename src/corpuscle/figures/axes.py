@@ -1,8 +1,7 @@
 """Axes: from numbers to places on the sheet, with ticks at round numbers.
 
-Linear ticks stand at multiples of 1, 2 or 5 times a power of ten. A logarithmic axis that spans a decade or
-more has ticks at 1, 2, 5 (or only 1) times powers of ten; one that spans less takes linear ticks, at
-logarithmic places.
+Linear ticks stand at multiples of 1, 2 or 5 times a power of ten. A logarithmic axis that spans a decade or more has
+ticks at 1, 2, 5 (or only 1) times powers of ten; one that spans less takes linear ticks, at logarithmic places.
 """
 
 from __future__ import annotations

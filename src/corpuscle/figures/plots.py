@@ -1,8 +1,7 @@
 """The plots: lines over an axis, bars beside words.
 
-Sheets are narrow (460 units) because most will be looked at on a page or a phone, where a wide sheet would
-shrink its own labels away. Series differ in colour, marker and dash, so that no one has to see colours to
-read them.
+Sheets are narrow (460 units) because most will be looked at on a page or a phone, where a wide sheet would shrink its
+own labels away. Series differ in colour, marker and dash, so that no one has to see colours to read them.
 """
 
 from __future__ import annotations

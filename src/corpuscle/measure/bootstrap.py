@@ -1,16 +1,14 @@
 """Resampling: how much would a figure change if the items had been drawn again?
 
-A corpus-level figure is a function of sums over items (sentences, documents): perplexity of (log probability,
-tokens), F1 of (correct, predicted, gold). The bootstrap (Efron 1979) draws as many items as there are, with
-replacement, and computes the figure anew, a thousand times. Two systems are compared on the same draws (Koehn
-2004), or by swapping their outputs at random (approximate randomisation, Noreen 1989), which tests the
-hypothesis that they do not differ.
+A corpus-level figure is a function of sums over items (sentences, documents): perplexity of (log probability, tokens),
+F1 of (correct, predicted, gold). The bootstrap (Efron 1979) draws as many items as there are, with replacement, and
+computes the figure anew, a thousand times. Two systems are compared on the same draws (Koehn 2004), or by swapping
+their outputs at random (approximate randomisation, Noreen 1989), which tests the hypothesis that they do not differ.
 
-Each draw has its own random stream, so results depend on the seed and the data alone. Above ``MAX_ITEMS``
-items, neighbours are first added up into ``MAX_ITEMS`` blocks of nearly equal length, and blocks are drawn
-instead. For independent items the variance stays the same; for neighbours that resemble each other (sentences
-of a document) it comes out more honest. A thousand draws then take a fraction of a second for any size of
-corpus.
+Each draw has its own random stream, so results depend on the seed and the data alone. Above ``MAX_ITEMS`` items,
+neighbours are first added up into ``MAX_ITEMS`` blocks of nearly equal length, and blocks are drawn instead. For
+independent items the variance stays the same; for neighbours that resemble each other (sentences of a document) it
+comes out more honest. A thousand draws then take a fraction of a second for any size of corpus.
 """
 
 from __future__ import annotations
@@ -56,14 +54,11 @@ def _draw(function: Any, statistics: np.ndarray, draws: int, seed: int, purpose:
 
 
 def _rows(statistics: Any) -> np.ndarray:
-    """Statistics by item as float64 (n_items, k), C order; too many items are added up into blocks of
-    neighbours."""
+    """Statistics by item as float64 (n_items, k), C order; too many items are added up into blocks of neighbours."""
     table = np.asarray(statistics, np.float64)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[0] == 0:
-        raise ValueError(
-            f"statistics must have the shape (n_items, k) with at least one item, not {table.shape}"
-        )
+        raise ValueError(f"statistics must have the shape (n_items, k) with at least one item, not {table.shape}")
     if np.isnan(table).any():
         raise ValueError("a statistic is not a number")
     if len(table) > MAX_ITEMS:
@@ -84,8 +79,7 @@ def _summary(values: np.ndarray) -> Interval:
 
 
 def bootstrap(statistics: Any, figure: Figure, *, draws: int = 1000, seed: int = 1) -> Interval:
-    """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to
-    (...)."""
+    """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to (...)."""
     sums = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         return _summary(figure(sums))

@@ -1,9 +1,8 @@
 """Perplexity: as how many equally likely words a text looks to a model.
 
-``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``.
-Words outside the vocabulary are predicted as the unknown word and counted; since a model could look good by
-knowing few words, the figure without them stands beside it, with their number. The interval is a bootstrap
-over sentences.
+``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``. Words
+outside the vocabulary are predicted as the unknown word and counted; since a model could look good by knowing few
+words, the figure without them stands beside it, with their number. The interval is a bootstrap over sentences.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ def perplexity(
       ``oov``;
     - ``events``, ``items``: what was predicted, and what the sums are of, for the signature.
 
-    Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``,
-    ``high``.
+    Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``, ``high``.
     """
     log_probabilities = np.asarray(log_probabilities, np.float64)
     tokens = np.asarray(tokens, np.int64)

@@ -1,8 +1,7 @@
 """Word alignments against gold links (Och and Ney 2003).
 
-Gold links are sure (S) or merely possible; P are all of them. For links A: precision |A and P| / |A|, recall
-|A and S| / |S|, alignment error rate AER = 1 - (|A and S| + |A and P|) / (|A| + |S|). Sentence pairs are what is
-resampled.
+Gold links are sure (S) or merely possible; P are all of them. For links A: precision |A and P| / |A|, recall |A and S|
+/ |S|, alignment error rate AER = 1 - (|A and S| + |A and P|) / (|A| + |S|). Sentence pairs are what is resampled.
 """
 
 from __future__ import annotations

@@ -140,8 +140,7 @@ class Comparison(Printed):
 
 @dataclass(frozen=True, repr=False)
 class Result(Printed):
-    """Figures by name, the interval of the headline figure (None where no interval makes sense), and a
-    signature.
+    """Figures by name, the interval of the headline figure (None where no interval makes sense), and a signature.
 
     ``shown``: what people see of it, the headline first; ``words``: the same in sentences, for ``text``.
     """

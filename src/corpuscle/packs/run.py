@@ -208,11 +208,7 @@ def _today() -> str:
 
 
 def _write_report(
-    kit: Kit,
-    target: Pack,
-    steps: Sequence[Step],
-    chapters: Mapping[str, Chapter],
-    left_out: Sequence[tuple[Step, str]],
+    kit: Kit, target: Pack, steps: Sequence[Step], chapters: Mapping[str, Chapter], left_out: Sequence[tuple[Step, str]]
 ) -> Path:
     records = {step.name: target.done(step.name) or {} for step in steps}
     used = {role for step in steps for role in step.needs}

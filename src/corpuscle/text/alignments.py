@@ -238,9 +238,7 @@ def write_naacl(alignments: Alignments, path: AnyPath) -> None:
     weights = [""] * len(alignments.links)
     if alignments.weights is not None:
         weights = [f" {weight!r}" for weight in alignments.weights.tolist()]
-    rows = zip(
-        alignments.pairs.tolist(), alignments.links.tolist(), alignments.sure.tolist(), weights, strict=True
-    )
+    rows = zip(alignments.pairs.tolist(), alignments.links.tolist(), alignments.sure.tolist(), weights, strict=True)
     with write_atomically(path, "w") as output:
         for pair, (i, j), sure, weight in rows:
             output.write(f"{pair + 1} {i + 1} {j + 1} {'S' if sure else 'P'}{weight}\n")

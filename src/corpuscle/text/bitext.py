@@ -117,9 +117,7 @@ def _split(text: str, path: AnyPath, separator: str) -> tuple[list[str], list[st
     return left, right
 
 
-def write_bitext(
-    bitext: Bitext, source: AnyPath, target: AnyPath | None = None, *, separator: str = BARS
-) -> None:
+def write_bitext(bitext: Bitext, source: AnyPath, target: AnyPath | None = None, *, separator: str = BARS) -> None:
     """Write two files, or one with ``separator`` between the sides of a line."""
     _check_separator(separator)
     if target is not None:

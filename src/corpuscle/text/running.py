@@ -74,9 +74,7 @@ class Prepared:
     def corpus(self, vocab: Vocab | None = None) -> Corpus:
         """As a Corpus with offsets and documents, in a new vocabulary unless one is given."""
         plain = Corpus.from_sentences(self, vocab)
-        return Corpus(
-            plain.tokens, self.sentence_starts, plain.vocab, self.document_starts, offsets=self.offsets
-        )
+        return Corpus(plain.tokens, self.sentence_starts, plain.vocab, self.document_starts, offsets=self.offsets)
 
     def write(self, path: AnyPath) -> None:
         """Write one sentence a line, a blank line between documents."""

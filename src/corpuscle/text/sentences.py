@@ -28,9 +28,7 @@ COMMON_ABBREVIATIONS = frozenset({
 })
 """The same for abbreviations that may stand at the end of a sentence."""
 
-NUMBERED = frozenset({
-    "no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca",
-})
+NUMBERED = frozenset({"no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca"})
 """Abbreviations only before a number: elsewhere they are words."""
 
 _CLOSING = frozenset(b")q'")

@@ -116,10 +116,7 @@ def check_spans(document: Standoff, path: AnyPath | None) -> None:
 
 
 def merge_lines(
-    lines: Iterable[str],
-    parse: Callable[[str], Record],
-    records: Iterable[Record],
-    form: Callable[[Record], str],
+    lines: Iterable[str], parse: Callable[[str], Record], records: Iterable[Record], form: Callable[[Record], str]
 ) -> list[str]:
     """The lines to write: those that were read and still say something true, verbatim, and the new ones after them."""
     records = list(records)

@@ -24,9 +24,7 @@ __all__ = ["Classes", "character_classes", "split_words", "token_spans"]
 _ITSELF = frozenset(".,:/_@#&+")
 _APOSTROPHES = frozenset("'\u2019\uff07\u05f3\u05f4")
 _HYPHENS = frozenset("-\u2010\u2011\u05be")
-_CLINGING = frozenset(
-    [0xAD, 0x200C, 0x2060, 0x55B, 0x55C, 0x55E, *range(0x1F3FB, 0x1F400), *range(0xE0020, 0xE0080)]
-)
+_CLINGING = frozenset([0xAD, 0x200C, 0x2060, 0x55B, 0x55C, 0x55E, *range(0x1F3FB, 0x1F400), *range(0xE0020, 0xE0080)])
 """Soft hyphen, joiners, the Armenian marks that stand inside a word, skin tones and flag tags."""
 _NON_BREAKING = frozenset("\u00a0\u202f\u2007\u2009")
 _SENTENCE_ENDS = frozenset(

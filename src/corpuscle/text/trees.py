@@ -138,12 +138,7 @@ class Trees:
         parents = np.where(parents == n, -1, number[parents] - np.repeat(starts[:-1], np.diff(starts)))
         words = number[heads] - np.repeat(starts[:-1], self.words.lengths)
         return Trees(
-            self.words,
-            self.labels[kept],
-            parents.astype(np.int32),
-            self.spans[kept],
-            starts,
-            words.astype(np.int32),
+            self.words, self.labels[kept], parents.astype(np.int32), self.spans[kept], starts, words.astype(np.int32)
         )
 
     def without_words(self, drop: np.ndarray) -> Trees:

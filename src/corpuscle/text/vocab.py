@@ -64,8 +64,7 @@ class Vocab:
     def __eq__(self, other: object) -> bool:
         """Same strings with the same ids (counts may differ)."""
         return isinstance(other, Vocab) and (
-            self is other
-            or (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.bytes, other.bytes))
+            self is other or (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.bytes, other.bytes))
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -32,8 +32,7 @@ def resample(statistics, first, seed, purpose, sums):
 
 @kernel
 def swap(differences, first, seed, purpose, moved):
-    """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the
-    items."""
+    """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the items."""
     items, width = differences.shape
     for draw in range(len(moved)):
         source = stream(seed, purpose, first + draw, 0)

@@ -99,8 +99,7 @@ def _perplexity(figures: Mapping[str, Any]) -> float:
 def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, list[float]]:
     """The share of held-out words that are unseen after reading so many tokens, and covered by so many types.
 
-    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of
-    text.
+    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of text.
     """
     order = np.arange(len(train))
     shuffle(stream(seed, purpose_id("packs.coverage"), 0, 0), order)
@@ -119,12 +118,7 @@ def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, list[floa
     ranks = np.sort(rank[held_out.tokens])
     sizes = np.unique(np.geomspace(1, max(1, len(by_frequency)), 30).astype(np.int64))
     covered = np.searchsorted(ranks, sizes, side="left") / max(1, len(ranks))
-    return {
-        "read": read.tolist(),
-        "unseen": unseen.tolist(),
-        "vocabulary": sizes.tolist(),
-        "covered": covered.tolist(),
-    }
+    return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
 
 
 def _frequencies(text: Corpus) -> dict[str, list[int]]:
