@@ -92,7 +92,7 @@ def test_a_comparison_says_what_was_compared_and_how():
     assert comparison.text() == "difference -3.641 (95 % -5.421 to -2.112), p = 0.002"
     assert "paired bootstrap of sentences, 1000 draws, seed 1" in comparison.signature
     assert "-5.421 to -2.112" in comparison._repr_html_()
-    rates = measure.compare_f1([1, 2], [2, 2], [1, 1], [2, 2], [2, 2], draws=10)
+    rates = measure.compare_f1([[1, 2, 2], [2, 2, 2]], [[1, 2, 2], [1, 2, 2]], draws=10)
     assert str(rates).startswith("difference of F1 25.0 % (95 % 0.0 % to 50.0 %) | p ")
     assert set(rates.to_json()) == {"difference", "low", "high", "deviation", "p_value"}
 

@@ -59,24 +59,11 @@ class _Root(click.Group):
             formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
 
 
-def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        print(f"corpuscle {__version__}")
-        context.exit()
-
-
 def _root() -> click.Group:
     """The whole command tree."""
-    version = click.Option(
-        ["--version"],
-        is_flag=True,
-        callback=_show_version,
-        is_eager=True,
-        expose_value=False,
-        help="Show the version and exit.",
-    )
     about = "Learn language technology from small corpora. Begin with: corpuscle learn."
-    return _Root("corpuscle", params=[version], help=about, context_settings=CONTEXT)
+    root = _Root("corpuscle", help=about, context_settings=CONTEXT)
+    return click.version_option(__version__, message="corpuscle %(version)s")(root)
 
 
 def _complain(message: object) -> None:

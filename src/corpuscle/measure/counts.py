@@ -55,20 +55,11 @@ def precision_recall(
     return Result(figures, interval, how, F1)
 
 
-def compare_f1(
-    correct_a: Any,
-    predicted_a: Any,
-    correct_b: Any,
-    predicted_b: Any,
-    gold: Any,
-    *,
-    draws: int = 1000,
-    seed: int = 1,
-    items: str = "items",
-) -> Comparison:
-    """F1 of system A minus that of system B against the same gold, by paired bootstrap over items."""
-    a = np.column_stack([correct_a, predicted_a, gold])
-    b = np.column_stack([correct_b, predicted_b, gold])
+def compare_f1(a: Any, b: Any, *, draws: int = 1000, seed: int = 1, items: str = "items") -> Comparison:
+    """F1 of system A minus that of system B against the same gold, by paired bootstrap over items.
+
+    ``a``, ``b``: (n_items, 3), how many are correct, predicted and gold.
+    """
     return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], items=items)
 
 

@@ -177,4 +177,4 @@ def _text(result: Result) -> str:
 def compare_segmentations(gold: Corpus, one: Corpus, other: Corpus, *, draws: int = 1000, seed: int = 1) -> Comparison:
     """The tokens' F1 of one segmentation minus that of the other, by paired bootstrap over sentences."""
     a, b = segmentation_counts(gold, one)[0], segmentation_counts(gold, other)[0]
-    return compare_f1(a[:, 0], a[:, 1], b[:, 0], b[:, 1], a[:, 2], draws=draws, seed=seed, items="sentences")
+    return compare_f1(a, b, draws=draws, seed=seed, items="sentences")

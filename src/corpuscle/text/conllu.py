@@ -185,23 +185,15 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
 
 def _documents(comments: list[tuple[str, ...]]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
     """Where documents start, and their names, as ``# newdoc`` comments tell."""
-    starts: list[int] = []
-    labels: list[str] = []
+    found: dict[int, str] = {}
     for sentence, lines in enumerate(comments):
-        if not lines:
-            continue
-        label = comment_value(lines, "newdoc id")
-        if label is None:
-            label = comment_value(lines, "newdoc")
-        if label is not None:
-            starts.append(sentence)
-            labels.append(label)
-    if not starts:
+        for key in ("newdoc", "newdoc id"):
+            if (label := comment_value(lines, key)) is not None:
+                found[sentence] = label
+    if not found:
         return None, None
-    if starts[0] > 0:
-        starts.insert(0, 0)
-        labels.insert(0, "")
-    return np.array([*starts, len(comments)], np.int64), tuple(labels)
+    found = {0: "", **found}
+    return np.array([*found, len(comments)], np.int64), tuple(found.values())
 
 
 def write_conllu(treebank: Treebank, path: AnyPath) -> None:

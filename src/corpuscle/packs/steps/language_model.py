@@ -87,7 +87,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         **_surprises(best, held_out),
         "sampled": list(final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS)),
         "ngrams": np.diff(final.tables_.levels).tolist(),
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 

@@ -45,7 +45,7 @@ def number_of_iterations(letters: int) -> int:
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Split the text into words, write it with a list of its words, and measure on a tenth that was held out."""
-    raw, folder, path = job.raw, job.kit.folder / "text", job.pack / FILE
+    raw, folder = job.raw, job.kit.folder / "text"
     if not job.unspaced:
         reason = f"{percent(job.share_of_spaces)} of the characters of the text are spaces: its words are known"
         raise LeftOut(folder, None, reason)
@@ -84,7 +84,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "lengths": _lengths(words),
         "frequent": [[clip(word), n] for word, n in frequent[:_FREQUENT]],
         "examples": _examples(measured, held_out, job.seed),
-        "bytes": path.stat().st_size,
     }
 
 

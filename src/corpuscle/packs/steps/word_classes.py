@@ -60,7 +60,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "types": len(text.vocab) - FIRST,
         "mutual_information_bits": model.mutual_information_ / math.log(2),
         "passes": len(model.history_) - 1,
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 
