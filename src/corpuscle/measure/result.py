@@ -72,7 +72,7 @@ class Interval:
 
     def to_json(self) -> dict[str, Any]:
         """The four numbers as a dictionary."""
-        return {name: _plain(getattr(self, name)) for name in ("mean", "low", "high", "deviation")}
+        return {name: _plain(value) for name, value in vars(self).items()}
 
 
 def with_interval(name: str, value: Any, interval: Interval) -> dict[str, float]:

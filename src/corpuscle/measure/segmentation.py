@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.counts import compare_f1, precision_recall
+from corpuscle.measure.counts import compare_f1, precision_recall, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
@@ -144,11 +144,8 @@ def segmentation_scores(gold: Corpus, found: Corpus, *, draws: int = 1000, seed:
         for name in ("precision", "recall", "f1"):
             figures |= {f"{prefix}{name}{end}": result[name + end] for end in ("", "_low", "_high")}
     common, of_found, of_gold = _lexicon(gold, found)
-    figures |= {
-        "lexicon_precision": common / of_found if of_found else 0.0,
-        "lexicon_recall": common / of_gold if of_gold else 0.0,
-        "lexicon_f1": 2 * common / (of_found + of_gold) if of_found + of_gold else 0.0,
-    }
+    ratios = {"precision": of_found, "recall": of_gold, "f1": (of_found + of_gold) / 2}
+    figures |= {f"lexicon_{name}": float(share(common, whole)) for name, whole in ratios.items()}
     characters = _characters(gold)
     figures |= {
         "word_length": characters / found.n_tokens if found.n_tokens else float("nan"),

@@ -16,12 +16,12 @@ from corpuscle.samples.names import Name
 __all__ = ["Cast", "Document", "Sentence", "make_documents", "running_text", "said_in_turn"]
 
 
+@dataclass(eq=False)
 class Sentence:
     """One sentence: what it means, and the tree of how it is said."""
 
-    def __init__(self, meaning: Event, tree: Phrase):
-        self.meaning = meaning
-        self.tree = tree
+    meaning: Event
+    tree: Phrase
 
     @cached_property
     def leaves(self) -> list[Leaf]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 from corpuscle import __version__
@@ -99,13 +100,9 @@ def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, Writer]]:
 
 def tagged_documents(language: Language) -> list[Document]:
     """The documents of the text that are in the kit's treebank."""
-    wanted, chosen, count = language.sizes.sentences / TAGGED, [], 0
-    for document in language.documents:
-        chosen.append(document)
-        count += len(document.sentences)
-        if count >= wanted:
-            break
-    return chosen
+    sizes = accumulate(len(document.sentences) for document in language.documents)
+    enough = next(i for i, size in enumerate(sizes, 1) if size >= language.sizes.sentences / TAGGED)
+    return language.documents[:enough]
 
 
 def files(language: Language) -> Iterator[tuple[str, Writer]]:

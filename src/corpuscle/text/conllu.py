@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -19,6 +20,7 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
+from corpuscle.text.vocab import FIRST
 
 __all__ = ["read_conllu", "write_conllu"]
 
@@ -31,15 +33,15 @@ _BATCH = 100_000
 """Words whose fields are held as strings at one time."""
 
 
+@dataclass
 class _Sentence:
     """Where the reader is inside a sentence: checks the order of its lines."""
 
-    def __init__(self, index: int):
-        self.index = index
-        self.words = 0
-        self.comments: list[str] = []
-        self.ranges: list[tuple[int, int, int, str]] = []
-        self.empties: list[tuple[int, int, int, str]] = []
+    index: int
+    words: int = 0
+    comments: list[str] = field(default_factory=list)
+    ranges: list[tuple[int, int, int, str]] = field(default_factory=list)
+    empties: list[tuple[int, int, int, str]] = field(default_factory=list)
 
     @property
     def begun(self) -> bool:
@@ -143,10 +145,10 @@ def read_conllu(path: AnyPath) -> Treebank:
 
 def _bad_field(fields: Sequence[str]) -> str | None:
     """What is wrong with a field: it is empty, or has a space where none is allowed."""
-    for name, field in zip(_COLUMNS, fields, strict=True):
-        if not field:
+    for name, value in zip(_COLUMNS, fields, strict=True):
+        if not value:
             return f"the {name} column is empty"
-        if " " in field and name not in _SPACED:
+        if " " in value and name not in _SPACED:
             return f"a space in the {name} column"
     return None
 
@@ -165,14 +167,10 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
     """The head numbers, int32, checked to lie within their sentences."""
     ids, vocab = numbering.finish()
     types = vocab.strings
-    values = np.full(len(types), -1, np.int32)
-    bad = np.zeros(len(types), bool)
-    for id, type in enumerate(types[3:], 3):
-        if _HEAD.fullmatch(type):
-            values[id] = int(type)
-        else:
-            bad[id] = True
-    heads = values[ids]
+    known = [_HEAD.fullmatch(type) is not None for type in types[FIRST:]]
+    bad = np.array([False] * FIRST + [not fits for fits in known])
+    numbers = [int(type) if fits else -1 for type, fits in zip(types[FIRST:], known, strict=True)]
+    heads = np.array([-1] * FIRST + numbers, np.int32)[ids]
     wrong = np.flatnonzero(bad[ids] | (heads > np.repeat(np.diff(starts), np.diff(starts))))
     if len(wrong):
         token = int(wrong[0])
