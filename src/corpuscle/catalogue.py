@@ -59,177 +59,154 @@ class Command:
     page: str
 
 
-def _ngram(help: str) -> Method:
-    return Method("corpuscle.lm.settings:NgramSettings", "corpuscle.lm:NgramModel", help)
+def _task(
+    name: str,
+    help: str,
+    summary: str,
+    *,
+    package: str = "",
+    methods: Mapping[str, tuple[str, str, str]] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    kernels: bool = True,
+    step: str = "",
+) -> tuple[str, Task]:
+    """A task and its name, from which its package (unless that is another), its module of commands and its page follow.
+
+    ``methods``: name -> class of settings, class that learns, help; ``kinds``: kind -> class; both in the package.
+    """
+    home = f"corpuscle.{package or name}"
+    ways = {
+        method: Method(f"{home}.settings:{settings}", f"{home}:{learner}", about)
+        for method, (settings, learner, about) in (methods or {}).items()
+    }
+    homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
+    place = step and f"corpuscle.packs.steps.{step}"
+    return name, Task(help, summary, home, f"corpuscle.cli.{name}", f"{name}.md", ways, homes, kernels, place)
 
 
-def _dirichlet(help: str) -> Method:
-    return Method("corpuscle.segment.settings:DirichletSettings", "corpuscle.segment:DirichletSegmenter", help)
+_NGRAM = ("NgramSettings", "NgramModel")
+_DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
+_TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
+_TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
-
-def _trivial(help: str) -> Method:
-    return Method("corpuscle.segment.settings:TrivialSettings", "corpuscle.segment:TrivialSegmenter", help)
-
-
-def _topical(help: str) -> Method:
-    return Method("corpuscle.topics.settings:NgramTopicSettings", "corpuscle.topics:NgramTopicModel", help)
-
-
-TASKS: dict[str, Task] = {
-    "text": Task(
+TASKS: dict[str, Task] = dict([
+    _task(
+        "text",
         "Prepare running text: sentences, tokens, formats.",
         "sentence splitting and tokenisation, reversible; statistics",
-        package="corpuscle.text",
-        commands="corpuscle.cli.text",
-        page="text.md",
     ),
-    "segment": Task(
+    _task(
+        "segment",
         "Word segmentation: where the words are in text without spaces.",
         "words of text without spaces, without a dictionary; with segmented lines where there are any",
-        package="corpuscle.segment",
-        commands="corpuscle.cli.segment",
-        page="segment.md",
         methods={
-            "npylm": Method(
-                "corpuscle.segment.settings:NestedSettings",
-                "corpuscle.segment:NestedSegmenter",
-                "a nested Pitman-Yor language model",
-            ),
-            "unigram": _dirichlet("a Dirichlet process over words"),
-            "bigram": _dirichlet("a hierarchical Dirichlet process over words"),
-            "letters": _trivial("cut everywhere"),
-            "lines": _trivial("cut nowhere"),
+            "npylm": ("NestedSettings", "NestedSegmenter", "a nested Pitman-Yor language model"),
+            "unigram": (*_DIRICHLET, "a Dirichlet process over words"),
+            "bigram": (*_DIRICHLET, "a hierarchical Dirichlet process over words"),
+            "letters": (*_TRIVIAL, "cut everywhere"),
+            "lines": (*_TRIVIAL, "cut nowhere"),
         },
         kinds={
-            "segment.npylm": "corpuscle.segment:NestedSegmenter",
-            "segment.dirichlet": "corpuscle.segment:DirichletSegmenter",
-            "segment.trivial": "corpuscle.segment:TrivialSegmenter",
+            "segment.npylm": "NestedSegmenter",
+            "segment.dirichlet": "DirichletSegmenter",
+            "segment.trivial": "TrivialSegmenter",
         },
-        step="corpuscle.packs.steps.segmenter:SEGMENTER",
+        step="segmenter:SEGMENTER",
     ),
-    "lm": Task(
+    _task(
+        "lm",
         "Language models: how likely is a sentence, what comes next.",
         "Kneser-Ney and Pitman-Yor language models: train, score, sample, mix, compare, ARPA",
-        package="corpuscle.lm",
-        commands="corpuscle.cli.lm",
-        page="lm.md",
         methods={
-            "mkn": _ngram("Kneser-Ney with modified discounts, interpolated"),
-            "kn": _ngram("Kneser-Ney, interpolated"),
-            "backoff-mkn": _ngram("Kneser-Ney with modified discounts, back-off"),
-            "backoff-kn": _ngram("Kneser-Ney, back-off"),
-            "absolute": _ngram("absolute discounting, interpolated"),
-            "hpy": Method(
-                "corpuscle.lm.settings:HpySettings",
-                "corpuscle.lm:HpyModel",
+            "mkn": (*_NGRAM, "Kneser-Ney with modified discounts, interpolated"),
+            "kn": (*_NGRAM, "Kneser-Ney, interpolated"),
+            "backoff-mkn": (*_NGRAM, "Kneser-Ney with modified discounts, back-off"),
+            "backoff-kn": (*_NGRAM, "Kneser-Ney, back-off"),
+            "absolute": (*_NGRAM, "absolute discounting, interpolated"),
+            "hpy": (
+                "HpySettings",
+                "HpyModel",
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
         },
-        kinds={
-            "lm.ngram": "corpuscle.lm:NgramModel",
-            "lm.class": "corpuscle.lm:ClassModel",
-            "lm.hpy": "corpuscle.lm:HpyModel",
-            "lm.mixture": "corpuscle.lm:Mixture",
-        },
-        step="corpuscle.packs.steps.language_model:LANGUAGE_MODEL",
+        kinds={"lm.ngram": "NgramModel", "lm.class": "ClassModel", "lm.hpy": "HpyModel", "lm.mixture": "Mixture"},
+        step="language_model:LANGUAGE_MODEL",
     ),
-    "classes": Task(
+    _task(
+        "classes",
         "Word classes: which words behave alike.",
         "word classes by exchange",
-        package="corpuscle.words",
-        commands="corpuscle.cli.classes",
-        page="classes.md",
+        package="words",
         methods={
-            "exchange": Method(
-                "corpuscle.words.settings:ExchangeSettings",
-                "corpuscle.words:ExchangeClasses",
+            "exchange": (
+                "ExchangeSettings",
+                "ExchangeClasses",
                 "move words between classes while the class bigram model gets better",
             ),
         },
-        kinds={"words.exchange": "corpuscle.words:ExchangeClasses"},
-        step="corpuscle.packs.steps.word_classes:WORD_CLASSES",
+        kinds={"words.exchange": "ExchangeClasses"},
+        step="word_classes:WORD_CLASSES",
     ),
-    "topics": Task(
+    _task(
+        "topics",
         "Topics: language models that adapt to the document at hand.",
         "topics of documents inside language models: train, show, apply, mark, perplexity",
-        package="corpuscle.topics",
-        commands="corpuscle.cli.topics",
-        page="topics.md",
         methods={
-            "switching": _topical("each word comes from a global n-gram model or from that of a topic"),
-            "hierarchical": _topical("topics that lean on a global n-gram model"),
-            "hpytm": _topical("an n-gram model for each topic"),
-            "hpylm": _topical("one n-gram model without topics"),
-            "rescaling": Method(
-                "corpuscle.topics.settings:RescalingSettings",
-                "corpuscle.topics:RescalingModel",
+            "switching": (*_TOPICAL, "each word comes from a global n-gram model or from that of a topic"),
+            "hierarchical": (*_TOPICAL, "topics that lean on a global n-gram model"),
+            "hpytm": (*_TOPICAL, "an n-gram model for each topic"),
+            "hpylm": (*_TOPICAL, "one n-gram model without topics"),
+            "rescaling": (
+                "RescalingSettings",
+                "RescalingModel",
                 "an n-gram model bent towards the topics of the document",
             ),
         },
-        kinds={
-            "topics.ngram": "corpuscle.topics:NgramTopicModel",
-            "topics.rescaling": "corpuscle.topics:RescalingModel",
-        },
-        step="corpuscle.packs.steps.topics:TOPICS",
+        kinds={"topics.ngram": "NgramTopicModel", "topics.rescaling": "RescalingModel"},
+        step="topics:TOPICS",
     ),
-    "align": Task(
+    _task(
+        "align",
         "Word alignment: which words translate which.",
         "word alignment: Model 1, diagonal, HMM, fertilities, log-linear features; dictionaries, new sentences",
-        package="corpuscle.align",
-        commands="corpuscle.cli.align",
-        page="align.md",
         methods={
-            "fertility": Method(
-                "corpuscle.align.settings:FertilitySettings",
-                "corpuscle.align:Fertility",
-                "the hidden Markov model, then sampling with fertilities",
-            ),
-            "ibm1": Method("corpuscle.align.settings:Ibm1Settings", "corpuscle.align:Model1", "every position alike"),
-            "diagonal": Method(
-                "corpuscle.align.settings:DiagonalSettings", "corpuscle.align:Diagonal", "links near the diagonal"
-            ),
-            "hmm": Method(
-                "corpuscle.align.settings:HmmSettings", "corpuscle.align:HMM", "a link depends on the one before it"
-            ),
-            "loglinear": Method(
-                "corpuscle.align.settings:LogLinearSettings", "corpuscle.align:LogLinear", "any features, also your own"
-            ),
+            "fertility": ("FertilitySettings", "Fertility", "the hidden Markov model, then sampling with fertilities"),
+            "ibm1": ("Ibm1Settings", "Model1", "every position alike"),
+            "diagonal": ("DiagonalSettings", "Diagonal", "links near the diagonal"),
+            "hmm": ("HmmSettings", "HMM", "a link depends on the one before it"),
+            "loglinear": ("LogLinearSettings", "LogLinear", "any features, also your own"),
         },
         kinds={
-            "align.ibm1": "corpuscle.align:Model1",
-            "align.diagonal": "corpuscle.align:Diagonal",
-            "align.hmm": "corpuscle.align:HMM",
-            "align.fertility": "corpuscle.align:Fertility",
-            "align.loglinear": "corpuscle.align:LogLinear",
-            "align.matrix": "corpuscle.align:MatrixFile",
+            "align.ibm1": "Model1",
+            "align.diagonal": "Diagonal",
+            "align.hmm": "HMM",
+            "align.fertility": "Fertility",
+            "align.loglinear": "LogLinear",
+            "align.matrix": "MatrixFile",
         },
-        step="corpuscle.packs.steps.alignments:ALIGNMENTS",
+        step="alignments:ALIGNMENTS",
     ),
-    "transliterate": Task(
+    _task(
+        "transliterate",
         "Transliteration: write names in another script.",
         "names in another script, learned from a list of pairs",
-        package="corpuscle.transliterate",
-        commands="corpuscle.cli.transliterate",
-        page="transliterate.md",
         methods={
-            "phrase": Method(
-                "corpuscle.transliterate.settings:PhraseSettings",
-                "corpuscle.transliterate:PhraseTransliterator",
+            "phrase": (
+                "PhraseSettings",
+                "PhraseTransliterator",
                 "phrases of letters, n-gram models and a context model under tuned weights",
             ),
         },
-        kinds={"transliterate.phrase": "corpuscle.transliterate:PhraseTransliterator"},
-        step="corpuscle.packs.steps.transliterator:TRANSLITERATOR",
+        kinds={"transliterate.phrase": "PhraseTransliterator"},
+        step="transliterator:TRANSLITERATOR",
     ),
-    "samples": Task(
+    _task(
+        "samples",
         "A made-up language whose truth is known, to try things on.",
         "a generated language with all gold layers",
-        package="corpuscle.samples",
-        commands="corpuscle.cli.samples",
-        page="samples.md",
         kernels=False,
     ),
-}
+])
 """Name -> task, in the order in which ``learn`` does their steps."""
 
 COMMANDS: dict[str, Command] = {
@@ -240,10 +217,7 @@ COMMANDS: dict[str, Command] = {
         page="learn.md",
     ),
     "info": Command(
-        "Show what is in a model file.",
-        "what is in a model file",
-        commands="corpuscle.cli.info",
-        page="data-model.md",
+        "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"
     ),
     "warm": Command(
         "Compile the kernels of a task now instead of at its first use.",

@@ -33,16 +33,9 @@ from numpy.typing import DTypeLike
 from corpuscle.progress import say
 
 __all__ = [
-    "cache_directory",
-    "cache_root",
-    "fingerprint",
-    "frozen",
-    "is_temporary",
-    "kernel",
-    "kernel_bare",
-    "kernel_inline",
+    "cache_directory", "cache_root", "fingerprint", "frozen", "is_temporary", "kernel", "kernel_bare", "kernel_inline",
     "prefetch",
-]
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 

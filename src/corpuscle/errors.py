@@ -12,15 +12,9 @@ from os import PathLike
 from types import ModuleType
 
 __all__ = [
-    "CorpuscleError",
-    "CorpuscleWarning",
-    "InputError",
-    "Interrupted",
-    "MissingExtra",
-    "SettingError",
-    "require",
+    "CorpuscleError", "CorpuscleWarning", "InputError", "Interrupted", "MissingExtra", "SettingError", "require",
     "warn",
-]
+]  # fmt: skip
 
 
 class CorpuscleError(Exception):

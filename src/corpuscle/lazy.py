@@ -2,27 +2,32 @@
 
 A package's ``__init__`` imports them under ``if TYPE_CHECKING``, for readers and type checkers, and then says
 
-    __all__, __getattr__ = contents(__name__, {"conllu": "read_conllu write_conllu", ...})
+    __all__, __getattr__ = contents(__name__, __file__)
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 __all__ = ["contents"]
 
+_IMPORT = re.compile(r"^    from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
 
-def contents(package: str, modules: Mapping[str, str]) -> tuple[list[str], Callable[[str], Any]]:
-    """``__all__`` and a module-level ``__getattr__`` for a package, from submodule -> its public names."""
-    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+def contents(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
+    """``__all__`` and a module-level ``__getattr__`` for a package: what the block of its source file imports."""
+    source = Path(file).read_text(encoding="utf-8")
+    homes = {name: module for module, names in _IMPORT.findall(source) for name in re.findall(r"\w+", names)}
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        value = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

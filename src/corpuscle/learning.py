@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from corpuscle.errors import InputError, Interrupted
-from corpuscle.model import Array, Container, Kind, numbered, prefixed, read, save, separated, stripped
+from corpuscle.model import Array, Container, Kind, Part, numbered, prefixed, read, save, separated, stripped
 from corpuscle.progress import bar, say, stopping
 from corpuscle.scale import Workers
 
@@ -48,7 +48,7 @@ class Learner(Protocol):
         return 0
 
     def step(self, sweep: int, number: int) -> None:
-        """One piece of a sweep, which lasts a fraction of a second."""
+        """One part of a sweep, which lasts a fraction of a second."""
         return None
 
     def finish(self, sweep: int) -> float | Sequence[float] | np.ndarray:
@@ -106,7 +106,7 @@ class Chains:
     ``chain/0/``, ``chain/1/``, ..., each on a worker of the pool."""
 
     def __init__(self, chains: Sequence[Any], pool: Workers):
-        self.chains, self._pieces = chains, pool.scatter(chains)
+        self.chains, self._held = chains, pool.scatter(chains)
 
     def steps(self, sweep: int) -> int:
         """How many steps a sweep has: the chains have equally many."""
@@ -114,12 +114,12 @@ class Chains:
 
     def step(self, sweep: int, number: int) -> None:
         """A step of every chain."""
-        for _ in self._pieces.map(lambda chain: chain.step(sweep, number)):
+        for _ in self._held.map(lambda chain: chain.step(sweep, number)):
             pass
 
     def finish(self, sweep: int) -> np.ndarray:
         """End a sweep of every chain; their rows, float64 (chains, columns)."""
-        return np.array(list(self._pieces.map(lambda chain: chain.finish(sweep))))
+        return np.array(list(self._held.map(lambda chain: chain.finish(sweep))))
 
     def sample(self) -> dict[str, np.ndarray]:
         """A sample of every chain."""
@@ -358,14 +358,9 @@ class Checkpoint:
         if not stop and time.monotonic() - self._written < self.every:
             return
         assert self.kind is not None
-        save(
-            self.path,
-            self.kind,
-            arrays(),
-            settings={name: (value, "given") for name, value in self.settings.items()},
-            provenance={"signature": self.signature},
-            extra={**(extra or {}), "iteration": int(iteration), "position": int(position)},
-        )
+        settings = {name: (value, "given") for name, value in self.settings.items()}
+        facts = {**(extra or {}), "iteration": int(iteration), "position": int(position)}
+        save(self.path, Part(self.kind, arrays(), settings, provenance={"signature": self.signature}, extra=facts))
         self._written = time.monotonic()
         if stop:
             raise Interrupted(f"stopped after iteration {iteration}; {self.path} keeps it, --resume goes on from it")

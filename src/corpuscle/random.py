@@ -24,18 +24,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = [
-    "Random",
-    "below",
-    "beta",
-    "categorical",
-    "gamma",
-    "normal",
-    "purpose_id",
-    "shuffle",
-    "stream",
-    "uniform",
-]
+__all__ = ["Random", "below", "beta", "categorical", "gamma", "normal", "purpose_id", "shuffle", "stream", "uniform"]
 
 T = TypeVar("T")
 

@@ -1,16 +1,16 @@
 """From one core to a cluster: the same statistics, the same bytes, however many workers there are.
 
-Most learners add up statistics over pieces of the corpus. The pieces are scattered once; then, in every iteration,
+Most learners add up statistics over chunks of the corpus. The chunks are scattered once; then, in every iteration,
 
     with workers(count) as pool:
-        pieces = pool.scatter(chunks)
+        held = pool.scatter(chunks)
         for _ in range(iterations):
-            totals = pieces.map_reduce(expected_counts, add, broadcast=parameters)
+            totals = held.map_reduce(expected_counts, add, broadcast=parameters)
 
 computes ``expected_counts(chunk, parameters)`` wherever a chunk is and combines the results. Two rules make the outcome
 independent of the workers: where the data are cut depends on data and settings only (``chunks_of``), and results are
 combined along a binary tree whose shape depends only on the number of chunks. A finished model that is applied to a
-stream of pieces needs neither: ``pool.map(function, pieces, model)``, see ``Model.spread``.
+stream of chunks needs neither: ``pool.map(function, chunks, model)``, see ``Model.spread``.
 
 Threads do the work (kernels release the GIL); with ``cluster`` Dask does. There, functions must have a name in a
 module, and chunks, results and what is broadcast go through pickle. A worker starts no workers of its own: what is
@@ -33,16 +33,16 @@ import numpy as np
 
 from corpuscle.errors import CorpuscleError, SettingError, require, warn
 
-__all__ = ["Pieces", "Workers", "beside", "chunks_of", "default_workers", "each", "workers"]
+__all__ = ["Chunks", "Workers", "beside", "chunks_of", "default_workers", "each", "workers"]
 
 CONNECT_SECONDS = 5
 AHEAD = 2
-"""So many pieces for each worker are handed out before the first result is asked for."""
+"""So many chunks for each worker are handed out before the first result is asked for."""
 
 _thread = threading.local()
 
 
-class Pieces(Protocol):
+class Chunks(Protocol):
     """Chunks that have been handed to workers, who keep them."""
 
     def map(self, function: Callable[..., Any], broadcast: Any = None) -> Iterator[Any]:
@@ -62,12 +62,12 @@ class Workers(Protocol):
 
     count: int
 
-    def map(self, function: Callable[..., Any], pieces: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
-        """``function(piece)`` or ``function(piece, broadcast)`` of every piece of a stream, in order; only a few of
+    def map(self, function: Callable[..., Any], chunks: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+        """``function(chunk)`` or ``function(chunk, broadcast)`` of every chunk of a stream, in order; only a few of
         them are in memory at a time."""
         ...
 
-    def scatter(self, chunks: Sequence[Any]) -> Pieces:
+    def scatter(self, chunks: Sequence[Any]) -> Chunks:
         """Hand the chunks out, for several rounds of work on them."""
         ...
 
@@ -170,19 +170,19 @@ class _Threads:
     def __init__(self, count: int, executor: Executor | None):
         self.count, self.executor = count, executor
 
-    def map(self, function: Callable[..., Any], pieces: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+    def map(self, function: Callable[..., Any], chunks: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
         executor, more = self.executor, _arguments(broadcast)
         if executor is None:
-            yield from (function(piece, *more) for piece in pieces)
+            yield from (function(chunk, *more) for chunk in chunks)
         else:
             submit = partial(executor.submit, _work, function)
-            yield from _in_order(lambda piece: submit(piece, *more), pieces, AHEAD * self.count)
+            yield from _in_order(lambda chunk: submit(chunk, *more), chunks, AHEAD * self.count)
 
-    def scatter(self, chunks: Sequence[Any]) -> Pieces:
-        return _ThreadPieces(self, chunks)
+    def scatter(self, chunks: Sequence[Any]) -> Chunks:
+        return _ThreadChunks(self, chunks)
 
 
-class _ThreadPieces:
+class _ThreadChunks:
     def __init__(self, pool: _Threads, chunks: Sequence[Any]):
         self.pool, self.chunks = pool, chunks
 
@@ -221,14 +221,14 @@ class _Cluster:
         for parcel in _in_order(self.submitter(function, broadcast), parcels, AHEAD * self.count):
             yield parcel.content
 
-    def map(self, function: Callable[..., Any], pieces: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
-        return self.open(function, map(_Parcel, pieces), broadcast)
+    def map(self, function: Callable[..., Any], chunks: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+        return self.open(function, map(_Parcel, chunks), broadcast)
 
-    def scatter(self, chunks: Sequence[Any]) -> Pieces:
-        return _ClusterPieces(self, self.client.scatter(list(map(_Parcel, chunks)), hash=False) if len(chunks) else [])
+    def scatter(self, chunks: Sequence[Any]) -> Chunks:
+        return _ClusterChunks(self, self.client.scatter(list(map(_Parcel, chunks)), hash=False) if len(chunks) else [])
 
 
-class _ClusterPieces:
+class _ClusterChunks:
     def __init__(self, pool: _Cluster, chunks: list[Any]):
         self.pool, self.chunks = pool, chunks
 

@@ -13,7 +13,7 @@ from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, n
 from corpuscle.align.lexicon import lexicon
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, Interrupted
-from corpuscle.measure import alignment_error, compare_alignments, singleton_fertility
+from corpuscle.measure import alignment_error
 from corpuscle.samples import generate
 from corpuscle.text.alignments import Alignments, read_pharaoh, write_pharaoh
 from corpuscle.text.bitext import Bitext, read_bitext
@@ -288,25 +288,6 @@ def test_damaged_models_are_refused_or_harmless(tmp_path, method) -> None:
     )
     learner(method, iterations=2).fit(bitext).save(tmp_path / "m")
     assert survives_hostile_edits(tmp_path / "m", use, edits=80) > 20
-
-
-def test_the_worked_example_of_the_error_rate() -> None:
-    gold = Alignments.from_pairs([[(0, 0), (1, 1), (2, 3), (2, 2), (3, 3)]], [[True, True, True, False, False]])
-    found = Alignments.from_pairs([[(0, 0), (1, 1), (2, 2), (3, 1)]])
-    result = alignment_error(gold, found)
-    assert [round(result[name], 3) for name in ("precision", "recall", "aer")] == [0.75, 0.667, 0.286]
-    assert alignment_error(gold, gold.only_sure())["aer"] == 0
-    nothing = Alignments.from_pairs([[]])
-    assert alignment_error(gold, nothing)["aer"] == 1
-    assert compare_alignments(gold, gold.only_sure(), found).difference == pytest.approx(-0.286, abs=1e-3)
-
-
-def test_fertility_counts_the_links_of_words_seen_once() -> None:
-    training = Corpus.from_sentences([["a", "b"], ["a", "c"]])
-    text = Corpus.from_sentences([["b", "a"], ["c", "new"]])
-    found = Alignments.from_pairs([[(0, 0), (0, 1), (1, 2)], [(1, 0)]])
-    assert singleton_fertility(found, text, training) == 1.0
-    assert np.isnan(singleton_fertility(found, text, Corpus.from_sentences([["z", "z"]])))
 
 
 def test_a_word_that_is_not_in_the_training_text_is_not_one_seen_once(capsys, tmp_path) -> None:

@@ -16,7 +16,7 @@ from corpuscle.catalogue import COMMANDS, TASKS
 from corpuscle.cli import main as cli
 from corpuscle.cli.common import check_model_output, check_output
 from corpuscle.errors import InputError, SettingError
-from corpuscle.model import VOCAB, Array, Kind
+from corpuscle.model import VOCAB, Array, Kind, Part
 from corpuscle.text.vocab import Vocab
 from tests.schemas import FRACTION, conforms, last_line_conforms
 
@@ -214,14 +214,14 @@ def test_warnings_of_others_look_as_usual(run, capsys):
 def model_file(tmp_path):
     kind = Kind("test.toy", 1, {**VOCAB, "weights": Array("float32", ("types", 2))})
     arrays = {**Vocab.from_words(["a", "b"]).arrays(), "weights": np.zeros((2, 2), np.float32)}
-    model.save(
-        tmp_path / "m",
+    part = Part(
         kind,
         arrays,
         settings={"order": (3, "given"), "discount": (0.75, "tuned")},
         preprocessing={"nfc": True},
         provenance={"seed": 1, "data": {"tokens": 12}},
     )
+    model.save(tmp_path / "m", part)
     return tmp_path / "m"
 
 

@@ -1,13 +1,11 @@
-"""Minimum error rate training against a grid, BLEU and common subsequences against their definitions."""
+"""Minimum error rate training against a grid."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 
 from corpuscle.engine.optim import mert
-from corpuscle.measure.kernels.overlaps import bleu_statistics, common_subsequence, f_statistics
 from corpuscle.random import Random
 
 
@@ -57,60 +55,9 @@ def test_climbing_finds_the_weights_that_separate_right_from_wrong():
     assert best > 0.95
 
 
-def ngrams(sequence, n):
-    return Counter(tuple(sequence[i : i + n]) for i in range(len(sequence) - n + 1))
-
-
-def test_bleu_statistics_are_clipped_counts():
-    generator = np.random.default_rng(2)
-    for _ in range(50):
-        candidate = generator.integers(0, 3, generator.integers(1, 9))
-        references = [generator.integers(0, 3, generator.integers(1, 9)) for _ in range(generator.integers(1, 4))]
-        found = bleu_statistics(
-            candidate,
-            np.array([0, len(candidate)]),
-            np.concatenate(references),
-            np.cumsum([0, *map(len, references)]),
-            np.array([0, len(references)]),
-            np.array([0]),
-        )[0]
-        for n in range(1, 5):
-            most = Counter()
-            for reference in references:
-                most |= ngrams(reference.tolist(), n)
-            assert found[2 * n - 2] == sum((ngrams(candidate.tolist(), n) & most).values())
-            assert found[2 * n - 1] == max(0, len(candidate) - n + 1)
-        closest = min((abs(len(r) - len(candidate)), len(r)) for r in references)[1]
-        assert found[8:].tolist() == [len(candidate), closest]
-
-
 def test_bleu_of_a_perfect_candidate_is_one_and_a_short_one_is_punished():
     perfect = np.array([5.0, 5, 4, 4, 3, 3, 2, 2, 5, 5])
     assert mert.quality(perfect, mert.BLEU) == 1.0
     short = np.array([5.0, 5, 4, 4, 3, 3, 2, 2, 5, 10])
     assert mert.quality(short, mert.BLEU) == pytest.approx(math.exp(1 - 2))
     assert mert.quality(np.array([5.0, 5, 4, 4, 3, 3, 0, 2, 5, 5]), mert.BLEU) == 0.0
-
-
-def lcs(a, b):
-    if not a or not b:
-        return 0
-    if a[-1] == b[-1]:
-        return lcs(a[:-1], b[:-1]) + 1
-    return max(lcs(a[:-1], b), lcs(a, b[:-1]))
-
-
-def test_common_subsequences_and_f():
-    generator = np.random.default_rng(4)
-    for _ in range(30):
-        a, b = (generator.integers(0, 3, generator.integers(0, 7)).astype(np.int32) for _ in range(2))
-        assert common_subsequence(a, b) == lcs(a.tolist(), b.tolist())
-    value = f_statistics(
-        np.frombuffer("abcd".encode("utf-32-le"), np.int32),
-        np.array([0, 4]),
-        np.frombuffer("abedxyz".encode("utf-32-le"), np.int32),
-        np.array([0, 4, 7]),
-        np.array([0, 2]),
-        np.array([0]),
-    )
-    assert value.tolist() == [[0.75, 1.0]]

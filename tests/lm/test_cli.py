@@ -14,7 +14,7 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.lm import ClassModel, Mixture, NgramModel, read_arpa, write_arpa
-from corpuscle.model import save_part
+from corpuscle.model import save
 from corpuscle.text import Corpus, read_text
 from tests.hostile import survives_hostile_edits
 from tests.mutation import survives
@@ -346,7 +346,7 @@ def test_a_trie_that_is_none_is_refused(tmp_path, name, index, value, reason):
     bad = part.arrays[name].copy()
     bad[part.arrays["first_child"][3] + 1 if index == "a" else index] = value
     with pytest.raises(ValueError, match=reason):
-        save_part(tmp_path / "m", replace(part, arrays={**part.arrays, name: bad}))
+        save(tmp_path / "m", replace(part, arrays={**part.arrays, name: bad}))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -24,7 +24,7 @@ def test_precision_recall_and_f1_from_counts():
 
 def test_f1_of_two_systems_is_compared_on_the_same_items():
     gold, correct_a, correct_b = np.full(100, 10), np.full(100, 9), np.tile([7, 8], 50)
-    comparison = measure.compare_f1(correct_a, gold, correct_b, gold, gold)
+    comparison = measure.compare_f1(*(np.column_stack([correct, gold, gold]) for correct in (correct_a, correct_b)))
     assert comparison.difference == pytest.approx(0.15) and comparison.low > 0.1 and comparison.p_value < 0.01
 
 

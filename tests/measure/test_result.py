@@ -77,7 +77,7 @@ def test_the_text_of_a_result_is_what_commands_show():
         "95 % interval of the words' F1: 0.00% to 100.00%",
     ]
     assert found["accuracy"] == "accuracy 50.0 % (95 % 0.0 % to 100.0 %)\ndecisions 2"
-    documents = measure.perplexity([-9.0], [4], [4], [0.0], events="tokens", units="documents")
+    documents = measure.perplexity([-9.0], [4], [4], [0.0], events="tokens", items="documents")
     assert documents.text() == "perplexity 9.488 (95 % 9.488 to 9.488), 4 words, 4 unknown"
 
 
@@ -92,7 +92,7 @@ def test_a_comparison_says_what_was_compared_and_how():
     assert comparison.text() == "difference -3.641 (95 % -5.421 to -2.112), p = 0.002"
     assert "paired bootstrap of sentences, 1000 draws, seed 1" in comparison.signature
     assert "-5.421 to -2.112" in comparison._repr_html_()
-    rates = measure.compare_f1([1, 2], [2, 2], [1, 1], [2, 2], [2, 2], draws=10)
+    rates = measure.compare_f1([[1, 2, 2], [2, 2, 2]], [[1, 2, 2], [1, 2, 2]], draws=10)
     assert str(rates).startswith("difference of F1 25.0 % (95 % 0.0 % to 50.0 %) | p ")
     assert set(rates.to_json()) == {"difference", "low", "high", "deviation", "p_value"}
 

@@ -103,7 +103,7 @@ def test_other_text_is_refused_with_the_number_of_its_first_sentence(found, sent
 def test_a_difference_behind_the_first_piece_of_the_text_is_found(monkeypatch):
     from corpuscle.measure import segmentation
 
-    monkeypatch.setattr(segmentation, "_PIECE", 7)
+    monkeypatch.setattr(segmentation, "_CHUNK", 7)
     lines = [["ab", "c", "defgh"] for _ in range(20)]
     gold = Corpus.from_sentences(lines)
     assert measure.segmentation_scores(gold, Corpus.from_sentences([["abcd", "efgh"]] * 20), draws=5)["words"] == 40

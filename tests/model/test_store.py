@@ -78,7 +78,7 @@ def save_toy(path, arrays=None, **changes):
         "provenance": {"seed": 1, "tokens": np.int64(12)},
         "extra": {"total": len(arrays["weights"])},
     }
-    model.save(path, TOY, arrays, **(parts | changes))
+    model.save(path, Part(TOY, arrays, **(parts | changes)))
     return path
 
 
@@ -108,7 +108,7 @@ def test_what_goes_in_comes_out(toy):
     for name, array in toy_arrays().items():
         assert np.array_equal(content.arrays[name], array) and content.arrays[name].dtype == array.dtype
     assert content.settings == {"order": 3, "discounts": [0.5, 0.1]}
-    assert content.origins == {"order": "given", "discounts": "tuned"}
+    assert {name: origin for name, (_, origin) in content.described.items()} == {"order": "given", "discounts": "tuned"}
     assert content.provenance == {"seed": 1, "tokens": 12, "corpuscle": corpuscle.__version__}
     assert content.preprocessing == {"nfc": True}
     assert Vocab.from_arrays(content.arrays).strings[3:] == ["ba", "ñu", "日本", "x"]
@@ -155,7 +155,7 @@ def test_components_nest_under_prefixes(tmp_path):
     ranks = {"level/0": np.arange(3, dtype=np.int32)}
     levels = Part(LEVELS, ranks, extra={"levels": 1}, settings={"n": (1, "default")})
     toy = Part(TOY, toy_arrays(), extra={"total": len(toy_arrays()["weights"])})
-    model.save(tmp_path / "m", PAIR, {"mix": np.array([0.5, 0.5])}, components={"a": toy, "b": levels})
+    model.save(tmp_path / "m", Part(PAIR, {"mix": np.array([0.5, 0.5])}, components={"a": toy, "b": levels}))
     content = model.read(tmp_path / "m", PAIR)
     assert np.array_equal(content.component("a").arrays["columns"], toy_arrays()["columns"])
     assert content.component("b").settings == {"n": 1} and content.component("b").kind == "test.levels"
@@ -169,7 +169,7 @@ def test_a_model_within_a_model_is_checked_too(tmp_path):
     toy = Part(TOY, bad, extra={"total": len(bad["weights"])})
     levels = Part(LEVELS, {}, extra={"levels": 0})
     with pytest.raises(ValueError, match="'columns' has the value 99"):
-        model.save(tmp_path / "m", PAIR, {"mix": np.zeros(2)}, components={"a": toy, "b": levels})
+        model.save(tmp_path / "m", Part(PAIR, {"mix": np.zeros(2)}, components={"a": toy, "b": levels}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,7 +207,7 @@ def test_every_declared_property_is_checked(tmp_path, name, value, reason):
     with pytest.raises(ValueError, match=reason):
         save_toy(path, bad, extra={"total": 6})
     careless = Kind("test.toy", 1, {n: Array(str(a.dtype), tuple(a.shape)) for n, a in bad.items()})
-    model.save(path, careless, bad, extra={"total": 6})
+    model.save(path, Part(careless, bad, extra={"total": 6}))
     refused(path, reason)
 
 
@@ -335,7 +335,7 @@ def test_many_hostile_edits_never_do_worse_than_an_error(toy):
 def test_models_within_models_survive_hostile_edits(tmp_path):
     levels = Part(LEVELS, {f"level/{n}": np.arange(n, dtype=np.int32) for n in range(3)}, extra={"levels": 3})
     toy = Part(TOY, toy_arrays(), extra={"total": len(toy_arrays()["weights"])})
-    model.save(tmp_path / "m", PAIR, {"mix": np.array([0.5, 0.5])}, components={"a": toy, "b": levels})
+    model.save(tmp_path / "m", Part(PAIR, {"mix": np.array([0.5, 0.5])}, components={"a": toy, "b": levels}))
     survives_hostile_edits(tmp_path / "m", lambda path: model.read(path, PAIR), edits=200)
 
 

@@ -147,7 +147,7 @@ def test_long_texts_are_cut_at_blank_lines_without_a_trace(monkeypatch):
     paragraph = "Mr. A. came. It was 5 p.m. The end. And the rest. "
     text = "\n\n".join([paragraph * n for n in range(1, 60)])
     whole = prepare(text)
-    monkeypatch.setattr("corpuscle.text.running._PIECE", 1000)
+    monkeypatch.setattr("corpuscle.text.running._STRETCH", 1000)
     pieces = prepare(text)
     assert np.array_equal(whole.offsets, pieces.offsets)
     assert np.array_equal(whole.sentence_starts, pieces.sentence_starts)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import corpuscle
 from corpuscle.errors import InputError
-from corpuscle.text.tables import escaped_cell, read_table, unescaped_cell, write_table
+from corpuscle.text.tables import escaped_field, read_table, unescaped_field, write_table
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 plain_text = st.text(st.characters(exclude_characters="\t\n\r\0\ufeff", exclude_categories=["Cs"]))
@@ -41,8 +41,8 @@ def test_an_escaped_table_holds_any_text(tmp_path_factory, table):
 
 
 @given(any_text)
-def test_an_escaped_cell_stays_on_its_line(text):
-    assert not set(escaped_cell(text)) & set("\t\n\r\0") and unescaped_cell(escaped_cell(text)) == text
+def test_an_escaped_field_stays_on_its_line(text):
+    assert not set(escaped_field(text)) & set("\t\n\r\0") and unescaped_field(escaped_field(text)) == text
 
 
 def test_fractions_have_one_format_and_whole_numbers_none(tmp_path, capfd):
@@ -85,9 +85,10 @@ def test_blank_lines_are_rows_unless_they_are_skipped(tmp_path):
 def test_no_other_module_joins_or_splits_cells_at_tabs():
     formats = {f"text/{name}.py" for name in ["bitext", "brat", "columns", "conllu", "pubtator", "tables", "treebank"]}
     hashed = {"transliterate/phrase.py"}
+    streams = {f"cli/{name}.py" for name in ["align", "lm", "topics", "transliterate"]}
     source = Path(corpuscle.__file__).parent
     for path in source.rglob("*.py"):
-        if path.parent.name == "cli" or path.relative_to(source).as_posix() in formats | hashed:
+        if path.relative_to(source).as_posix() in formats | hashed | streams:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:

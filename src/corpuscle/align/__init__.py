@@ -24,20 +24,4 @@ if TYPE_CHECKING:
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS
     from corpuscle.align.symmetrisation import symmetrise
 
-__all__, __getattr__ = contents(
-    __name__,
-    {
-        "base": "Aligner",
-        "diagonal": "Diagonal",
-        "features_user": "read_features",
-        "fertility": "Fertility",
-        "hmm": "HMM",
-        "ibm1": "Model1",
-        "loglinear": "LogLinear",
-        "matrices": "MatrixFile",
-        "methods": "DEFAULT_METHOD METHODS align_pairs learner warm warm_defaults",
-        "nbest": "n_best",
-        "settings": "DECODINGS DEFAULT_SYMMETRISATION MATRICES SYMMETRISATIONS",
-        "symmetrisation": "symmetrise",
-    },
-)
+__all__, __getattr__ = contents(__name__, __file__)

@@ -6,7 +6,7 @@ from os import PathLike
 
 import numpy as np
 
-from corpuscle.model import Array, Container, Kind, save
+from corpuscle.model import Array, Container, Kind, Part, save
 from corpuscle.text.alignments import AlignmentMatrix
 
 __all__ = ["MatrixFile", "save_matrix"]
@@ -39,4 +39,5 @@ class MatrixFile:
 
 def save_matrix(matrix: AlignmentMatrix, path: str | PathLike[str], **settings: str) -> None:
     """Write the matrices; ``settings`` say how they were made."""
-    save(path, MatrixFile.KIND, matrix.arrays(), settings={name: (value, "given") for name, value in settings.items()})
+    given = {name: (value, "given") for name, value in settings.items()}
+    save(path, Part(MatrixFile.KIND, matrix.arrays(), settings=given))

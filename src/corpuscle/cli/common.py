@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
 __all__ = [
-    "check_model_output",
-    "check_output",
-    "check_second_output",
-    "load",
-    "naming",
-    "one_line",
-    "place_of",
-    "read_input",
-    "refuse_markup",
-    "warn_of_overlap",
-]
+    "check_model_output", "check_output", "check_second_output", "load", "naming", "one_line", "place_of", "read_input",
+    "refuse_markup", "warn_of_overlap",
+]  # fmt: skip
 
 
 def one_line(message: object) -> str:
@@ -121,10 +113,7 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
     """How much of a text a model has seen before; a warning if that is more than a little."""
     from corpuscle.text.overlap import overlap
 
-    shares = {
-        "overlap_training": overlap(model.items_, corpus),
-        "overlap_tuning": overlap(model.tuning_items_, corpus),
-    }
+    shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
     for key, share in shares.items():
         if share > 0.05:
             warn(f"{share:.0%} of these sentences were in the {key[8:]} text of {name}")
@@ -134,7 +123,8 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
     """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
     from corpuscle.text import read_strings, read_text
-    from corpuscle.text.running import prepare, read_raw
+    from corpuscle.text.files import read_raw
+    from corpuscle.text.running import prepare
 
     if not raw:
         return read_text(*paths, **settings)

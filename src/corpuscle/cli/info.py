@@ -45,13 +45,13 @@ def info(model: str) -> Figures:
     """Show what is in a model file: kind, settings and where they come from, training data, arrays."""
     from corpuscle.model import read_header
 
-    header, entries, size = read_header(model)
+    header, places, size = read_header(model)
     lines = [one_line(f"{header['kind']} (version {header['kind_version']}), {_size(size)}")]
     lines += _section("settings", [(name, str(value), origin) for name, (value, origin) in header["settings"].items()])
     for part in "preprocessing", "provenance", "extra":
         lines += _section(part, _flat(header[part]))
     lines += _section("components", [(name, part["kind"]) for name, part in header["components"].items()])
-    shapes = {name: " x ".join(map(str, entry.shape)) for name, entry in entries.items()}
-    lines += _section("arrays", [(name, e.dtype.name, shapes[name], _size(e.size)) for name, e in entries.items()])
-    arrays = {name: {"dtype": e.dtype.name, "shape": e.shape, "bytes": e.size} for name, e in entries.items()}
+    shapes = {name: " x ".join(map(str, place.shape)) for name, place in places.items()}
+    lines += _section("arrays", [(name, e.dtype.name, shapes[name], _size(e.size)) for name, e in places.items()])
+    arrays = {name: {"dtype": e.dtype.name, "shape": e.shape, "bytes": e.size} for name, e in places.items()}
     return Figures({**header, "bytes": size, "arrays": arrays}, "\n".join(lines))

@@ -59,24 +59,11 @@ class _Root(click.Group):
             formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
 
 
-def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        print(f"corpuscle {__version__}")
-        context.exit()
-
-
 def _root() -> click.Group:
     """The whole command tree."""
-    version = click.Option(
-        ["--version"],
-        is_flag=True,
-        callback=_show_version,
-        is_eager=True,
-        expose_value=False,
-        help="Show the version and exit.",
-    )
     about = "Learn language technology from small corpora. Begin with: corpuscle learn."
-    return _Root("corpuscle", params=[version], help=about, context_settings=CONTEXT)
+    root = _Root("corpuscle", help=about, context_settings=CONTEXT)
+    return click.version_option(__version__, message="corpuscle %(version)s")(root)
 
 
 def _complain(message: object) -> None:
@@ -164,10 +151,7 @@ def main(args: list[str] | None = None) -> int:
             return 2
         except Exception as error:
             traceback.print_exc()
-            print(
-                f"internal error, please report it: {type(error).__name__}: {one_line(error)}",
-                file=sys.stderr,
-            )
+            print(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", file=sys.stderr)
             return 1
 
 
@@ -177,11 +161,7 @@ def run() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (open as long as the process lives)
-    for stream, errors in (
-        (sys.stdin, "strict"),
-        (sys.stdout, "surrogateescape"),
-        (sys.stderr, "backslashreplace"),
-    ):
+    for stream, errors in ((sys.stdin, "strict"), (sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors=errors)
     # The cores are for our own threads: small products on BLAS's threads, too, took up to 18 times as long.

@@ -27,8 +27,8 @@ def prepare(raw: str, output: str, offsets: str | None, abbreviations: str | Non
     """Split running text into sentences, one a line, and tokens; blank lines stay between documents."""
     check_output(output)
     check_second_output(offsets, output)
-    from corpuscle.text.files import read_lines
-    from corpuscle.text.running import prepare, read_raw, write_gaps
+    from corpuscle.text.files import read_lines, read_raw
+    from corpuscle.text.running import prepare, write_gaps
 
     known = [] if abbreviations is None else [line for _, line in read_lines(abbreviations) if line.strip()]
     prepared = prepare(read_raw(raw), abbreviations=known, line_breaks=line_breaks)

@@ -1,25 +1,16 @@
-"""Pictures of results as SVG, written by hand: small, sharp at any size, light or dark as the reader's screen
-is.
+"""Pictures of results as SVG, written by hand: small, sharp at any size, light or dark as the reader's screen is.
 
-Each function returns one ``<svg>`` element as a string, which can be a file of its own or stand inside an
-HTML page. It scales with the width it is given, asks for nothing from the network, has a title and a
-description for those who cannot see it, shows the numbers when a pointer rests on a mark, and is the same
-bytes for the same data.
+Each function returns one ``<svg>`` element as a string, which can be a file of its own or stand inside an HTML page. It
+scales with the width it is given, asks for nothing from the network, has a title and a description for those who cannot
+see it, shows the numbers when a pointer rests on a mark, and is the same bytes for the same data.
 """
 
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
-from corpuscle.figures.plots import Series, bar_plot, histogram, line_plot
+from corpuscle.figures.plots import Series, bar_plot, line_plot
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 
 __all__ = [
-    "Series",
-    "TopicShown",
-    "alignment_grid",
-    "bar_plot",
-    "histogram",
-    "line_plot",
-    "phrase_lattice",
-    "shaded_text",
+    "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "phrase_lattice", "shaded_text",
     "topic_list",
-]
+]  # fmt: skip

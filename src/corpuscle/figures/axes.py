@@ -1,8 +1,7 @@
 """Axes: from numbers to places on the sheet, with ticks at round numbers.
 
-Linear ticks stand at multiples of 1, 2 or 5 times a power of ten. A logarithmic axis that spans a decade or
-more has ticks at 1, 2, 5 (or only 1) times powers of ten; one that spans less takes linear ticks, at
-logarithmic places.
+Linear ticks stand at multiples of 1, 2 or 5 times a power of ten. A logarithmic axis that spans a decade or more has
+ticks at 1, 2, 5 (or only 1) times powers of ten; one that spans less takes linear ticks, at logarithmic places.
 """
 
 from __future__ import annotations
@@ -36,10 +35,6 @@ class Axis:
     def has(self, value: float) -> bool:
         """Whether a number can be drawn at all."""
         return math.isfinite(value) and (value > 0 or not self.log)
-
-    def on(self, begin: float, end: float) -> Axis:
-        """The same axis on another interval of the sheet."""
-        return Axis(self.low, self.high, self.ticks, self.log, begin, end)
 
 
 def _step(span: float, wanted: int) -> float:

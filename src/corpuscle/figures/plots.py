@@ -1,8 +1,7 @@
-"""The plots: lines over an axis, bars beside words, a histogram.
+"""The plots: lines over an axis, bars beside words.
 
-Sheets are narrow (460 units) because most will be looked at on a page or a phone, where a wide sheet would
-shrink its own labels away. Series differ in colour, marker and dash, so that no one has to see colours to
-read them.
+Sheets are narrow (460 units) because most will be looked at on a page or a phone, where a wide sheet would shrink its
+own labels away. Series differ in colour, marker and dash, so that no one has to see colours to read them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from corpuscle.figures.axes import Axis, axis, label
 from corpuscle.figures.svg import COLOURS, Sheet, number, shorten, text_width
 
-__all__ = ["Series", "bar_plot", "histogram", "line_plot"]
+__all__ = ["Series", "bar_plot", "line_plot"]
 
 WIDTH = 460.0
 _MARGIN = 10.0
@@ -66,15 +65,8 @@ def _marker(sheet: Sheet, kind: int, x: float, y: float, tip: str = "") -> None:
     if kind % 4 == 0:
         sheet.add("circle", cx=x, cy=y, r=r, class_=class_, tip=tip)
     elif kind % 4 == 1:
-        sheet.add(
-            "rect",
-            x=x - r + 0.4,
-            y=y - r + 0.4,
-            width=2 * r - 0.8,
-            height=2 * r - 0.8,
-            class_=class_,
-            tip=tip,
-        )
+        side = 2 * r - 0.8
+        sheet.add("rect", x=x - r + 0.4, y=y - r + 0.4, width=side, height=side, class_=class_, tip=tip)
     else:
         r += 0.8
         corners = [(0, -r), (r, r * 0.8), (-r, r * 0.8)] if kind % 4 == 2 else [(0, -r), (r, 0), (0, r), (-r, 0)]
@@ -103,8 +95,7 @@ def _legend(sheet: Sheet, names: Sequence[str], y: float, markers: bool) -> floa
 
 
 def _frame(sheet: Sheet, x: Axis, y: Axis, x_label: str, y_label: str) -> None:
-    """Grid, ticks and the names of the axes; the name of y stands above the axis, where nobody must tilt the
-    head."""
+    """Grid, ticks and the names of the axes; the name of y stands above the axis, where nobody must tilt the head."""
     for tick in y.ticks:
         place = y.place(tick)
         sheet.line(x.begin, place, x.end, place, "gr")
@@ -141,9 +132,8 @@ def line_plot(
 ) -> str:
     """Lines of several series over one pair of axes, with markers where the points are few, and a legend.
 
-    ``zero`` lets the y axis begin at zero; ``x_ticks`` puts ticks exactly there (orders 1, 2, 3); ``numbers``
-    writes the height of each point above it. Points that
-    cannot be drawn (not finite; not positive on a log axis) leave a gap in their line.
+    ``zero`` lets the y axis begin at zero; ``x_ticks`` puts ticks exactly there (orders 1, 2, 3); ``numbers`` writes
+    the height of each point above it. Points that cannot be drawn (not finite; not positive on a log axis) leave a gap.
     """
     sheet = Sheet(WIDTH, 0)
     markers = all(len(s.x) <= _MOST_MARKERS for s in series)
@@ -182,23 +172,18 @@ def _draw_line(sheet: Sheet, x: Axis, y: Axis, series: Series, kind: int, marker
             sheet.add("polygon", points=points, class_=f"bd f{colour}")
     path, pen_down = [], False
     for u, v in zip(series.x, series.y, strict=True):
-        drawable = x.has(u) and y.has(v)
-        if drawable:
+        if drawable := x.has(u) and y.has(v):
             path.append(f"{'L' if pen_down else 'M'}{number(x.place(u))} {number(y.place(v))}")
         pen_down = drawable
     if path:
         dash = None if markers else _DASHES[kind % 4]
         sheet.add("path", d="".join(path), class_=f"ln l{colour}", stroke_dasharray=dash)
-    if not markers:
-        return
     for i, (u, v) in enumerate(zip(series.x, series.y, strict=True)):
-        if x.has(u) and y.has(v):
-            around = (
-                ""
-                if series.low is None or series.high is None
-                else (f" ({label(series.low[i])} to {label(series.high[i])})")
-            )
-            _marker(sheet, kind, x.place(u), y.place(v), f"{series.name}: {label(u)}, {label(v)}{around}")
+        if markers and x.has(u) and y.has(v):
+            tip = f"{series.name}: {label(u)}, {label(v)}"
+            if series.low is not None and series.high is not None:
+                tip += f" ({label(series.low[i])} to {label(series.high[i])})"
+            _marker(sheet, kind, x.place(u), y.place(v), tip)
 
 
 def _write_numbers(sheet: Sheet, x: Axis, y: Axis, series: Series) -> None:
@@ -206,13 +191,7 @@ def _write_numbers(sheet: Sheet, x: Axis, y: Axis, series: Series) -> None:
         if x.has(u) and y.has(v):
             place = x.place(u)
             anchor = "start" if place < x.begin + 14 else "end" if place > x.end - 14 else "middle"
-            sheet.text(
-                place + (9 if anchor == "start" else 0),
-                y.place(v) - 9,
-                label(v),
-                "nu",
-                anchor,
-            )
+            sheet.text(place + (9 if anchor == "start" else 0), y.place(v) - 9, label(v), "nu", anchor)
 
 
 def _described(series: Sequence[Series], x_label: str, y_label: str) -> str:
@@ -236,8 +215,7 @@ def bar_plot(
     low: Sequence[float] | None = None,
     high: Sequence[float] | None = None,
 ) -> str:
-    """Horizontal bars from zero, one a line beside its name, with the number at its end and an interval if
-    given."""
+    """Horizontal bars from zero, one a line beside its name, with the number at its end and an interval if given."""
     if not len(names) == len(values) or not len(values):
         raise ValueError(f"{len(names)} names for {len(values)} bars; there must be as many, and at least one")
     if (low is None) != (high is None):
@@ -274,40 +252,3 @@ def bar_plot(
         sheet.text((left + right) / 2, bottom + 20, shorten(value_label, WIDTH - 2 * _MARGIN), "mu", "middle")
     spoken = ", ".join(f"{name} {n}" for name, n in zip(names, numbers, strict=True))
     return sheet.finish(title, description or f"{value_label or 'Bars'}: {spoken}")
-
-
-def histogram(
-    values: Sequence[float],
-    *,
-    title: str,
-    description: str = "",
-    x_label: str = "",
-    y_label: str = "how many",
-    bins: int = 24,
-) -> str:
-    """How many values lie in each of about ``bins`` intervals of equal, round width. Values not finite are
-    left out."""
-    finite = [float(v) for v in values if math.isfinite(v)]
-    fine = axis(finite, 0, 1, wanted=bins)
-    edges = list(fine.ticks)
-    counts = [0] * (len(edges) - 1)
-    width = edges[1] - edges[0]
-    for v in finite:
-        counts[min(len(counts) - 1, max(0, int((v - edges[0]) / width)))] += 1
-
-    sheet = Sheet(WIDTH, 0)
-    top = _heading(sheet, title) + 26
-    bottom = top + 190
-    sheet.height = bottom + (46 if x_label else 26)
-    y = axis(counts, bottom, top, zero=True)
-    x = axis(edges, _left(y), WIDTH - 2 * _MARGIN, tight=True)
-    _frame(sheet, x, y, x_label, y_label)
-    for count, a, b in zip(counts, edges[:-1], edges[1:], strict=True):
-        if count:
-            begin, end = x.place(a) + 0.5, x.place(b) - 0.5
-            sheet.add(
-                "rect", x=begin, y=y.place(count), width=end - begin, height=bottom - y.place(count), class_="f0",
-                tip=f"{label(a)} to {label(b)}: {count:,}",
-            )  # fmt: skip
-    spoken = ", ".join(f"{label(a)} to {label(b)}: {n}" for n, a, b in zip(counts, edges, edges[1:], strict=False) if n)
-    return sheet.finish(title, description or f"{y_label} by {x_label or 'value'}: {spoken}")

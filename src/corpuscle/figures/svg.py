@@ -75,8 +75,7 @@ class Sheet:
         self.parts: list[str] = []
 
     def add(self, element: str, content: str | None = None, tip: str = "", **attributes: Any) -> None:
-        """Append an element. ``class_`` gives its class, ``tip`` what a pointer reads on it; numbers are
-        rounded."""
+        """Append an element. ``class_`` gives its class, ``tip`` what a pointer reads on it; numbers are rounded."""
         written = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{number(v) if isinstance(v, int | float) else escape(v)}"'
             for name, v in attributes.items()

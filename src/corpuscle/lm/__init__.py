@@ -22,15 +22,4 @@ if TYPE_CHECKING:
     from corpuscle.lm.pitman_yor import HpyModel
     from corpuscle.lm.warming import warm
 
-__all__, __getattr__ = contents(
-    __name__,
-    {
-        "arpa": "read_arpa write_arpa",
-        "base": "Events LanguageModel SentenceScores compare compare_events",
-        "classes": "ClassModel",
-        "mixture": "Mixture",
-        "ngram": "NgramModel find_markup",
-        "pitman_yor": "HpyModel",
-        "warming": "warm",
-    },
-)
+__all__, __getattr__ = contents(__name__, __file__)

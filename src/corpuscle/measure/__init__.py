@@ -1,17 +1,10 @@
 """Evaluation that people trust: figures with intervals, and with a signature of what was counted and how.
 
-A metric adds up statistics of its items (sentences, mostly), so every metric here takes them by item,
-resamples the items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same
-items: the paired tests.
+A metric adds up statistics of its items (sentences, mostly), so every metric here takes them by item, resamples the
+items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same items: the paired tests.
 """
 
-from corpuscle.measure.bootstrap import (
-    approximate_randomisation,
-    bootstrap,
-    bootstrap_ratio,
-    compare,
-    paired_bootstrap,
-)
+from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity
@@ -21,30 +14,9 @@ from corpuscle.measure.result import Comparison, Interval, Result, Shown, signat
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
 
 __all__ = [
-    "Comparison",
-    "Interval",
-    "OtherText",
-    "Result",
-    "Shown",
-    "accuracy",
-    "alignment_error",
-    "approximate_randomisation",
-    "bootstrap",
-    "bootstrap_ratio",
-    "compare",
-    "compare_alignments",
-    "compare_clusterings",
-    "compare_f1",
-    "compare_perplexity",
-    "compare_segmentations",
-    "letter_perplexity",
-    "news_measures",
-    "news_statistics",
-    "paired_bootstrap",
-    "perplexity",
-    "precision_recall",
-    "segmentation_counts",
-    "segmentation_scores",
-    "signature",
-    "singleton_fertility",
-]
+    "Comparison", "Interval", "OtherText", "Result", "Shown", "accuracy", "alignment_error",
+    "approximate_randomisation", "bootstrap", "bootstrap_ratio", "compare", "compare_alignments", "compare_clusterings",
+    "compare_f1", "compare_perplexity", "compare_segmentations", "letter_perplexity", "news_measures",
+    "news_statistics", "paired_bootstrap", "perplexity", "precision_recall", "segmentation_counts",
+    "segmentation_scores", "signature", "singleton_fertility",
+]  # fmt: skip

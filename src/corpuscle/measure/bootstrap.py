@@ -1,37 +1,31 @@
 """Resampling: how much would a figure change if the items had been drawn again?
 
-A corpus-level figure is a function of sums over items (sentences, documents): perplexity of (log probability,
-tokens), F1 of (correct, predicted, gold). The bootstrap (Efron 1979) draws as many items as there are, with
-replacement, and computes the figure anew, a thousand times. Two systems are compared on the same draws (Koehn
-2004), or by swapping their outputs at random (approximate randomisation, Noreen 1989), which tests the
-hypothesis that they do not differ.
+A corpus-level figure is a function of sums over items (sentences, documents): perplexity of (log probability, tokens),
+F1 of (correct, predicted, gold). The bootstrap (Efron 1979) draws as many items as there are, with replacement, and
+computes the figure anew, a thousand times. Two systems are compared on the same draws (Koehn 2004), or by swapping
+their outputs at random (approximate randomisation, Noreen 1989), which tests the hypothesis that they do not differ.
 
-Each draw has its own random stream, so results depend on the seed and the data alone. Above ``MAX_ITEMS``
-items, neighbours are first added up into ``MAX_ITEMS`` blocks of nearly equal length, and blocks are drawn
-instead. For independent items the variance stays the same; for neighbours that resemble each other (sentences
-of a document) it comes out more honest. A thousand draws then take a fraction of a second for any size of
-corpus.
+Each draw has its own random stream, so results depend on the seed and the data alone. Above ``MAX_ITEMS`` items,
+neighbours are first added up into ``MAX_ITEMS`` blocks of nearly equal length, and blocks are drawn instead. For
+independent items the variance stays the same; for neighbours that resemble each other (sentences of a document) it
+comes out more honest. A thousand draws then take a fraction of a second for any size of corpus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from corpuscle.measure.kernels.resampling import resample, swap
-from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature
+from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature, with_interval
 from corpuscle.random import purpose_id
 
 __all__ = [
-    "MAX_ITEMS",
-    "approximate_randomisation",
-    "bootstrap",
-    "bootstrap_ratio",
-    "compare",
+    "MAX_ITEMS", "approximate_randomisation", "bootstrap", "bootstrap_all", "bootstrap_ratio", "compare",
     "paired_bootstrap",
-]
+]  # fmt: skip
 
 MAX_ITEMS = 20_000
 """More items than this are added up into this many blocks."""
@@ -60,14 +54,11 @@ def _draw(function: Any, statistics: np.ndarray, draws: int, seed: int, purpose:
 
 
 def _rows(statistics: Any) -> np.ndarray:
-    """Statistics by item as float64 (n_items, k), C order; too many items are added up into blocks of
-    neighbours."""
+    """Statistics by item as float64 (n_items, k), C order; too many items are added up into blocks of neighbours."""
     table = np.asarray(statistics, np.float64)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[0] == 0:
-        raise ValueError(
-            f"statistics must have the shape (n_items, k) with at least one item, not {table.shape}"
-        )
+        raise ValueError(f"statistics must have the shape (n_items, k) with at least one item, not {table.shape}")
     if np.isnan(table).any():
         raise ValueError("a statistic is not a number")
     if len(table) > MAX_ITEMS:
@@ -88,11 +79,22 @@ def _summary(values: np.ndarray) -> Interval:
 
 
 def bootstrap(statistics: Any, figure: Figure, *, draws: int = 1000, seed: int = 1) -> Interval:
-    """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to
-    (...)."""
+    """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to (...)."""
     sums = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         return _summary(figure(sums))
+
+
+def bootstrap_all(
+    statistics: np.ndarray, figures: Mapping[str, Figure], *, draws: int = 1000, seed: int = 1
+) -> tuple[dict[str, float | int], Interval]:
+    """Several figures of the same sums by name, each with ``_low`` and ``_high``; and the interval of the last one."""
+    sums, values = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP), dict[str, float | int]()
+    for name, figure in figures.items():
+        with np.errstate(all="ignore"):
+            interval = _summary(figure(sums))
+        values |= with_interval(name, figure(statistics.sum(axis=0)), interval)
+    return values, interval
 
 
 def _ratio(transform: Callable[[Any], Any] | None) -> Figure:
@@ -130,14 +132,14 @@ def compare(
     draws: int = 1000,
     seed: int = 1,
     of: Shown = FIGURE,
-    units: str = "items",
+    items: str = "items",
 ) -> Comparison:
     """Paired bootstrap of any figure of sums: both systems see the same draws of items, (n_items, k) each.
 
     The p-value belongs to the interval: twice the share of draws in which the difference has the rarer sign
     (ties count for both), each count raised by one, so that it is never zero. Draws without a difference (one
     figure is 0/0, or both are infinite) are left out; if there is no other draw, there is no p-value (NaN). ``of`` says
-    how the figure is shown, ``units`` what the items are.
+    how the figure is shown, ``items`` what the items are.
     """
     a, b = _rows(statistics_a), _rows(statistics_b)
     if a.shape != b.shape:
@@ -151,7 +153,7 @@ def compare(
     drawn = drawn[~np.isnan(drawn)]
     rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
     p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan
-    how = signature(f"difference of {of.label}", test=f"paired {resampled(units, draws, seed)}")
+    how = signature(f"difference of {of.label}", test=f"paired {resampled(items, draws, seed)}")
     return Comparison(difference, interval.low, interval.high, interval.deviation, p_value, of, how)
 
 
@@ -164,7 +166,7 @@ def paired_bootstrap(
     seed: int = 1,
     transform: Callable[[Any], Any] | None = None,
     of: Shown = FIGURE,
-    units: str = "items",
+    items: str = "items",
 ) -> Comparison:
     """Compare two systems whose figure is ``transform(sum of numerators / sum of denominators)``; difference
     is A - B."""
@@ -175,7 +177,7 @@ def paired_bootstrap(
         draws=draws,
         seed=seed,
         of=of,
-        units=units,
+        items=items,
     )
 
 

@@ -10,8 +10,7 @@ Everything is computed from the contingency table n(k, c): how many items of clu
 - variation of information H(C|K) + H(K|C), in bits (Meila 2003): a distance, 0 is perfect;
 - adjusted Rand index (Hubert and Arabie 1985): agreement on pairs of items, 0 by chance, 1 perfect.
 
-There is no interval: items drawn again with replacement are duplicates, which raises the mutual information
-by itself.
+There is no interval: items drawn again with replacement are duplicates, which raises the mutual information by itself.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap, compare
-from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature, with_interval
+from corpuscle.measure.bootstrap import bootstrap, bootstrap_all, compare
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
 __all__ = ["accuracy", "compare_f1", "precision_recall", "share"]
 
@@ -47,31 +47,20 @@ def precision_recall(
     statistics = np.column_stack([correct, predicted, gold]).astype(np.float64)
     if (statistics < 0).any() or (statistics[:, 0] > statistics[:, 1:].min(axis=1)).any():
         raise ValueError("in every item, correct must lie between 0 and both predicted and gold")
+    ratios = {"precision": _precision, "recall": _recall, "f1": _f1}
+    figures, interval = bootstrap_all(statistics, ratios, draws=draws, seed=seed)
     sums = statistics.sum(axis=0)
-    figures: dict[str, float | int] = {}
-    for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1)):
-        interval = bootstrap(statistics, figure, draws=draws, seed=seed)
-        figures |= with_interval(name, float(figure(sums)), interval)
     figures |= {name: int(n) for name, n in zip(("correct", "predicted", "gold"), sums, strict=True)}
     how = signature("f1", of=of, average="micro", interval=resampled("items", draws, seed))
     return Result(figures, interval, how, F1)
 
 
-def compare_f1(
-    correct_a: Any,
-    predicted_a: Any,
-    correct_b: Any,
-    predicted_b: Any,
-    gold: Any,
-    *,
-    draws: int = 1000,
-    seed: int = 1,
-    units: str = "items",
-) -> Comparison:
-    """F1 of system A minus that of system B against the same gold, by paired bootstrap over items."""
-    a = np.column_stack([correct_a, predicted_a, gold])
-    b = np.column_stack([correct_b, predicted_b, gold])
-    return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], units=units)
+def compare_f1(a: Any, b: Any, *, draws: int = 1000, seed: int = 1, items: str = "items") -> Comparison:
+    """F1 of system A minus that of system B against the same gold, by paired bootstrap over items.
+
+    ``a``, ``b``: (n_items, 3), how many are correct, predicted and gold.
+    """
+    return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], items=items)
 
 
 def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000, seed: int = 1) -> Result:

@@ -1,9 +1,8 @@
 """Perplexity: as how many equally likely words a text looks to a model.
 
-``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``.
-Words outside the vocabulary are predicted as the unknown word and counted; since a model could look good by
-knowing few words, the figure without them stands beside it, with their number. The interval is a bootstrap
-over sentences.
+``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``. Words
+outside the vocabulary are predicted as the unknown word and counted; since a model could look good by knowing few
+words, the figure without them stands beside it, with their number. The interval is a bootstrap over sentences.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def perplexity(
     draws: int = 1000,
     seed: int = 1,
     events: str = "tokens and </s>",
-    units: str = "sentences",
+    items: str = "sentences",
 ) -> Result:
     """Perplexity from sums by sentence.
 
@@ -47,10 +46,9 @@ def perplexity(
     - ``oov``: how many of them are out of vocabulary (default: none);
     - ``known_log_probabilities``: the log probability of the other events alone; needed when there are
       ``oov``;
-    - ``events``, ``units``: what was predicted, and what the sums are of, for the signature.
+    - ``events``, ``items``: what was predicted, and what the sums are of, for the signature.
 
-    Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``,
-    ``high``.
+    Figures: ``perplexity``, ``perplexity_without_oov``, ``tokens``, ``oov``, ``bits_per_token``, ``low``, ``high``.
     """
     log_probabilities = np.asarray(log_probabilities, np.float64)
     tokens = np.asarray(tokens, np.int64)
@@ -75,8 +73,8 @@ def perplexity(
             "low": interval.low,
             "high": interval.high,
         }
-    how = signature("perplexity", events=events, unknown="included", interval=resampled(units, draws, seed))
-    return Result(figures, interval, how, TOKENS, _of_documents if units == "documents" else _of_sentences)
+    how = signature("perplexity", events=events, unknown="included", interval=resampled(items, draws, seed))
+    return Result(figures, interval, how, TOKENS, _of_documents if items == "documents" else _of_sentences)
 
 
 def _of_sentences(result: Result) -> str:
@@ -130,5 +128,5 @@ def compare_perplexity(
     a, b = np.asarray(log_probabilities_a, np.float64), np.asarray(log_probabilities_b, np.float64)
     with np.errstate(over="ignore"):
         return paired_bootstrap(
-            -a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=_DIFFERENCE, units="sentences"
+            -a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=_DIFFERENCE, items="sentences"
         )

@@ -1,17 +1,16 @@
 """Word alignments against gold links (Och and Ney 2003).
 
-Gold links are sure (S) or merely possible; P are all of them. For links A: precision |A and P| / |A|, recall
-|A and S| / |S|, alignment error rate AER = 1 - (|A and S| + |A and P|) / (|A| + |S|). Sentence pairs are what is
-resampled.
+Gold links are sure (S) or merely possible; P are all of them. For links A: precision |A and P| / |A|, recall |A and S|
+/ |S|, alignment error rate AER = 1 - (|A and S| + |A and P|) / (|A| + |S|). Sentence pairs are what is resampled.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap, compare
+from corpuscle.measure.bootstrap import bootstrap_all, compare
 from corpuscle.measure.counts import share
-from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature, with_interval
+from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
@@ -60,12 +59,8 @@ def alignment_error(gold: Alignments, found: Alignments, *, draws: int = 1000, s
     >>> round(alignment_error(gold, found)["aer"], 3)
     0.286
     """
-    statistics = _statistics(gold, found)
-    sums = statistics.sum(axis=0)
-    figures: dict[str, float | int] = {}
-    for name, figure in (("precision", _precision), ("recall", _recall), ("f1", _f1), ("aer", _aer)):
-        interval = bootstrap(statistics, figure, draws=draws, seed=seed)
-        figures |= with_interval(name, float(figure(sums)), interval)
+    rates = {"precision": _precision, "recall": _recall, "f1": _f1, "aer": _aer}
+    figures, interval = bootstrap_all(_statistics(gold, found), rates, draws=draws, seed=seed)
     figures |= {
         "links": len(found.links),
         "sure": int(gold.sure.sum()),
@@ -91,7 +86,7 @@ def compare_alignments(
 ) -> Comparison:
     """The AER of one alignment minus that of the other, by paired bootstrap over sentence pairs."""
     a, b = _statistics(gold, one), _statistics(gold, other)
-    return compare(a, b, _aer, draws=draws, seed=seed, of=LINKS[0], units="sentence pairs")
+    return compare(a, b, _aer, draws=draws, seed=seed, of=LINKS[0], items="sentence pairs")
 
 
 def singleton_fertility(found: Alignments, text: Corpus, training: Corpus) -> float:

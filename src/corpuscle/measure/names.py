@@ -18,8 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap
+from corpuscle.measure.bootstrap import bootstrap_ratio
+from corpuscle.measure.kernels.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
+from corpuscle.text.corpus import starts_of
 
 __all__ = ["news_measures", "news_statistics"]
 
@@ -29,21 +31,10 @@ FIGURES = (
 )  # fmt: skip
 
 
-def _letters(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32)
-
-
-def _f_score(candidate: str, references: Sequence[str]) -> float:
-    from corpuscle.measure.kernels.overlaps import common_subsequence
-
-    best: tuple[int, float] | None = None
-    for reference in references:
-        both = len(candidate) + len(reference)
-        common = int(common_subsequence(_letters(candidate), _letters(reference)))
-        found = both - 2 * common, 2 * common / both if common else 0.0
-        if best is None or found[0] < best[0]:
-            best = found
-    return 0.0 if best is None else best[1]
+def _letters(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The code points of texts, int32, one after the other, and where each begins."""
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
+    return codes, starts_of(map(len, texts))
 
 
 def news_statistics(candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> np.ndarray:
@@ -51,19 +42,23 @@ def news_statistics(candidates: Sequence[Sequence[str]], references: Sequence[Se
     if len(candidates) != len(references):
         raise ValueError(f"{len(candidates)} lists of candidates, but {len(references)} names")
     rows = np.zeros((len(references), 4))
+    firsts, answers = [""] * len(rows), []
     for i, (ranked, accepted) in enumerate(zip(candidates, references, strict=True)):
         if not accepted:
             raise ValueError(f"name {i + 1} has no reference")
         ranked = [unicodedata.normalize("NFC", text) for text in ranked]
         right = list(dict.fromkeys(unicodedata.normalize("NFC", text) for text in accepted))
+        answers.append(right)
         if not ranked:
             continue
-        hits = [text in right for text in ranked]
-        rows[i, 0] = hits[0]
-        rows[i, 1] = _f_score(ranked[0], right)
-        rows[i, 2] = 1.0 / (hits.index(True) + 1) if any(hits) else 0.0
+        firsts[i], hits = ranked[0], [text in right for text in ranked]
         precisions = [sum(hits[:k]) / k for k in range(1, len(right) + 1)]
+        rows[i, 0] = hits[0]
+        rows[i, 2] = 1.0 / (hits.index(True) + 1) if any(hits) else 0.0
         rows[i, 3] = sum(precisions) / len(right)
+    several = _letters([answer for right in answers for answer in right])
+    given = Candidates(*_letters(firsts), *several, starts_of(map(len, answers)), np.arange(len(rows)))
+    rows[:, 1] = f_statistics(given)[:, 0]
     return rows
 
 
@@ -72,17 +67,10 @@ def news_measures(
 ) -> Result:
     """The four measures with their 95 % intervals (``_low``, ``_high``); the headline interval is that of ``acc``."""
     rows = news_statistics(candidates, references)
+    intervals = [bootstrap_ratio(column, np.ones(len(rows)), draws=draws, seed=seed) for column in rows.T]
     figures: dict[str, float | int] = {}
-    intervals = []
-    for column, (name, *_) in enumerate(FIGURES):
-        interval = bootstrap(
-            np.column_stack([rows[:, column], np.ones(len(rows))]),
-            lambda sums: sums[..., 0] / sums[..., 1],
-            draws=draws,
-            seed=seed,
-        )
-        intervals.append(interval)
-        figures |= with_interval(name, float(rows[:, column].mean()), interval)
+    for shown, column, interval in zip(FIGURES, rows.T, intervals, strict=True):
+        figures |= with_interval(shown.name, column.mean(), interval)
     figures["names"] = len(rows)
     drawn = resampled("names", draws, seed)
     how = signature("NEWS", letters="code points", normalisation="NFC", interval=drawn)

@@ -28,9 +28,9 @@ def signature(metric: str, **facts: object) -> str:
     return "|".join([metric, *parts, f"version:{__version__}"])
 
 
-def resampled(units: str, draws: int, seed: int) -> str:
+def resampled(items: str, draws: int, seed: int) -> str:
     """For a signature: how the interval came about."""
-    return f"bootstrap of {units}, {draws} draws, seed {seed}"
+    return f"bootstrap of {items}, {draws} draws, seed {seed}"
 
 
 def _plain(value: Any) -> Any:
@@ -72,10 +72,10 @@ class Interval:
 
     def to_json(self) -> dict[str, Any]:
         """The four numbers as a dictionary."""
-        return {name: _plain(getattr(self, name)) for name in ("mean", "low", "high", "deviation")}
+        return {name: _plain(value) for name, value in vars(self).items()}
 
 
-def with_interval(name: str, value: float, interval: Interval) -> dict[str, float]:
+def with_interval(name: str, value: Any, interval: Interval) -> dict[str, float]:
     """A figure and the edges of its interval under the names ``name``, ``name_low``, ``name_high``."""
     return {name: float(value), f"{name}_low": interval.low, f"{name}_high": interval.high}
 
@@ -140,8 +140,7 @@ class Comparison(Printed):
 
 @dataclass(frozen=True, repr=False)
 class Result(Printed):
-    """Figures by name, the interval of the headline figure (None where no interval makes sense), and a
-    signature.
+    """Figures by name, the interval of the headline figure (None where no interval makes sense), and a signature.
 
     ``shown``: what people see of it, the headline first; ``words``: the same in sentences, for ``text``.
     """

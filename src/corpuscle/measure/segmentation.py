@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.counts import compare_f1, precision_recall
+from corpuscle.measure.counts import compare_f1, precision_recall, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
@@ -27,7 +27,7 @@ SEGMENTATION = (
     Shown("sentences", "sentences", ","),
 )  # fmt: skip
 
-_PIECE = 1 << 20
+_CHUNK = 1 << 20
 
 
 class OtherText(ValueError):
@@ -58,8 +58,8 @@ def _check_same_text(gold: Corpus, found: Corpus, gold_edges: np.ndarray, found_
     # Up to here all sentences have the same lengths; what lies behind cannot be compared byte by byte.
     same = int(differing[0]) - 1 if len(differing) else common - 1
     texts = [(corpus, *_spelling(corpus), edges) for corpus, edges in ((gold, gold_edges), (found, found_edges))]
-    for first in range(0, int(ends[same]), _PIECE):
-        last = min(first + _PIECE, int(ends[same]))
+    for first in range(0, int(ends[same]), _CHUNK):
+        last = min(first + _CHUNK, int(ends[same]))
         a, b = (_bytes(*text, first, last) for text in texts)
         if not np.array_equal(a, b):
             at = first + int(np.flatnonzero(a != b)[0])
@@ -144,11 +144,8 @@ def segmentation_scores(gold: Corpus, found: Corpus, *, draws: int = 1000, seed:
         for name in ("precision", "recall", "f1"):
             figures |= {f"{prefix}{name}{end}": result[name + end] for end in ("", "_low", "_high")}
     common, of_found, of_gold = _lexicon(gold, found)
-    figures |= {
-        "lexicon_precision": common / of_found if of_found else 0.0,
-        "lexicon_recall": common / of_gold if of_gold else 0.0,
-        "lexicon_f1": 2 * common / (of_found + of_gold) if of_found + of_gold else 0.0,
-    }
+    ratios = {"precision": of_found, "recall": of_gold, "f1": (of_found + of_gold) / 2}
+    figures |= {f"lexicon_{name}": float(share(common, whole)) for name, whole in ratios.items()}
     characters = _characters(gold)
     figures |= {
         "word_length": characters / found.n_tokens if found.n_tokens else float("nan"),
@@ -177,4 +174,4 @@ def _text(result: Result) -> str:
 def compare_segmentations(gold: Corpus, one: Corpus, other: Corpus, *, draws: int = 1000, seed: int = 1) -> Comparison:
     """The tokens' F1 of one segmentation minus that of the other, by paired bootstrap over sentences."""
     a, b = segmentation_counts(gold, one)[0], segmentation_counts(gold, other)[0]
-    return compare_f1(a[:, 0], a[:, 1], b[:, 0], b[:, 1], a[:, 2], draws=draws, seed=seed, units="sentences")
+    return compare_f1(a, b, draws=draws, seed=seed, items="sentences")

@@ -10,7 +10,7 @@ model, versions, settings with their origin, preprocessing, provenance and a che
 """
 
 from corpuscle.model.base import Model
-from corpuscle.model.container import Entry
+from corpuscle.model.container import Place
 from corpuscle.model.kinds import ITEMS, TRAINING_ITEMS, VOCAB, Array, Kind, vocab_arrays
 from corpuscle.model.store import (
     Container,
@@ -21,31 +21,12 @@ from corpuscle.model.store import (
     read,
     read_header,
     save,
-    save_part,
     separated,
     source_date,
     stripped,
 )
 
 __all__ = [
-    "ITEMS",
-    "TRAINING_ITEMS",
-    "VOCAB",
-    "Array",
-    "Container",
-    "Entry",
-    "Kind",
-    "Model",
-    "Part",
-    "load",
-    "numbered",
-    "prefixed",
-    "read",
-    "read_header",
-    "save",
-    "save_part",
-    "separated",
-    "source_date",
-    "stripped",
-    "vocab_arrays",
-]
+    "ITEMS", "TRAINING_ITEMS", "VOCAB", "Array", "Container", "Kind", "Model", "Part", "Place", "load", "numbered",
+    "prefixed", "read", "read_header", "save", "separated", "source_date", "stripped", "vocab_arrays",
+]  # fmt: skip

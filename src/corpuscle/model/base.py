@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from corpuscle.model.kinds import Kind
-from corpuscle.model.store import Container, Part, save_part
+from corpuscle.model.store import Container, Part, save
 from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
 from corpuscle.settings import Parallel, learned
@@ -52,15 +52,15 @@ class Model(Parallel):
         """How many threads share the work."""
         return self.workers or default_workers()
 
-    def spread(self, function: Callable[[Any, Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
-        """``function(piece, model)`` of every piece of a stream, in order, wherever the work is done: on threads, which
-        share the model, or on a cluster, to which it goes once. A single piece is not worth the way. The function has a
+    def spread(self, function: Callable[[Any, Any], Any], chunks: Iterable[Any]) -> Iterator[Any]:
+        """``function(chunk, model)`` of every chunk of a stream, in order, wherever the work is done: on threads, which
+        share the model, or on a cluster, to which it goes once. A single chunk is not worth the way. The function has a
         name in its module, so that a cluster can find it."""
-        stream = iter(pieces)
+        stream = iter(chunks)
         begin = list(islice(stream, 2))
         with workers(self.workers, self.cluster) as pool:
             if len(begin) < 2:
-                yield from (function(piece, self) for piece in begin)
+                yield from (function(chunk, self) for chunk in begin)
             else:
                 self._prepare()
                 yield from pool.map(function, chain(begin, stream), self)
@@ -68,13 +68,13 @@ class Model(Parallel):
     def spread_groups(
         self, function: Callable[[Any, Any], Any], groups: Iterable[tuple[T, Iterable[Any]]]
     ) -> Iterator[tuple[T, list[Any]]]:
-        """As ``spread``, for a stream of groups of pieces, each with something that goes with it, such as a text: that,
-        and the results of the pieces. A group has at least one piece."""
+        """As ``spread``, for a stream of groups of chunks, each with something that goes with it, such as a text: that,
+        and the results of the chunks. A group has at least one chunk."""
         waiting: deque[tuple[T, int]] = deque()
 
         def stream() -> Iterator[Any]:
-            for what, pieces in groups:
-                several = list(pieces)
+            for what, chunks in groups:
+                several = list(chunks)
                 waiting.append((what, len(several)))
                 yield from several
 
@@ -129,7 +129,7 @@ class Model(Parallel):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file."""
-        save_part(path, self.part())
+        save(path, self.part())
 
     @classmethod
     def restored_from(cls, loaded: Container) -> Self:

@@ -24,21 +24,13 @@ from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
 from corpuscle.scale import beside
 
-__all__ = ["Entry", "parse_json", "read_arrays", "read_layout", "write"]
+__all__ = ["Place", "parse_json", "read_arrays", "read_layout", "write"]
 
-DTYPES: dict[str, np.dtype[Any]] = {
-    "F64": np.dtype("<f8"),
-    "F32": np.dtype("<f4"),
-    "I64": np.dtype("<i8"),
-    "I32": np.dtype("<i4"),
-    "I16": np.dtype("<i2"),
-    "I8": np.dtype("i1"),
-    "U64": np.dtype("<u8"),
-    "U32": np.dtype("<u4"),
-    "U16": np.dtype("<u2"),
-    "U8": np.dtype("u1"),
-    "BOOL": np.dtype("?"),
-}
+_KINDS = {
+    "F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8", "U32": "<u4",
+    "U16": "<u2", "U8": "u1", "BOOL": "?",
+}  # fmt: skip
+DTYPES: dict[str, np.dtype[Any]] = {code: np.dtype(kind) for code, kind in _KINDS.items()}
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 MAX_HEADER = 1 << 23
@@ -48,7 +40,7 @@ ALIGNMENT = 64
 UNSEALED = "0" * 64
 
 
-class Entry(NamedTuple):
+class Place(NamedTuple):
     """Where an array lies: its dtype, shape, and first and last-plus-one byte after the header."""
 
     dtype: np.dtype[Any]
@@ -63,10 +55,10 @@ class Entry(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A file before its arrays are touched: metadata, entries, where data begins, and all bytes."""
+    """A file before its arrays are touched: metadata, places, where data begins, and all bytes."""
 
     metadata: dict[str, str]
-    entries: dict[str, Entry]
+    places: dict[str, Place]
     data_start: int
     data: np.ndarray
 
@@ -106,44 +98,44 @@ def _is_size(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 60
 
 
-def _entry(name: str, fields: Any) -> Entry:
+def _place(name: str, fields: Any) -> Place:
     """One array's place from the JSON header, or ``ValueError``."""
     if type(fields) is not dict or fields.keys() != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"array {name!r} is described wrongly")
-    code, shape, place = fields["dtype"], fields["shape"], fields["data_offsets"]
+    code, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
     if type(code) is not str or code not in DTYPES:
         raise ValueError(f"array {name!r} has an unknown type")
     if type(shape) is not list or len(shape) > MAX_DIMENSIONS or not all(map(_is_size, shape)):
         raise ValueError(f"array {name!r} has an impossible shape")
-    if type(place) is not list or len(place) != 2 or not all(map(_is_size, place)):
+    if type(offsets) is not list or len(offsets) != 2 or not all(map(_is_size, offsets)):
         raise ValueError(f"array {name!r} lies nowhere")
-    begin, end = place
+    begin, end = offsets
     if end - begin != math.prod(shape) * DTYPES[code].itemsize:
         raise ValueError(f"array {name!r} has another size than its shape says")
-    return Entry(DTYPES[code], tuple(shape), begin, end)
+    return Place(DTYPES[code], tuple(shape), begin, end)
 
 
-def _parse(raw: bytes, data_size: int, data_start: int) -> tuple[dict[str, str], dict[str, Entry]]:
-    """Metadata and entries, every claim checked against the size of the file; or ``ValueError``."""
+def _parse(raw: bytes, data_size: int, data_start: int) -> tuple[dict[str, str], dict[str, Place]]:
+    """Metadata and places, every claim checked against the size of the file; or ``ValueError``."""
     header = parse_json(raw)
     if type(header) is not dict:
         raise ValueError("the header is not an object")
     metadata = header.pop("__metadata__", {})
     if type(metadata) is not dict or not all(type(value) is str for value in metadata.values()):
         raise ValueError("the metadata are not strings")
-    entries = {name: _entry(name, fields) for name, fields in header.items()}
+    places = {name: _place(name, fields) for name, fields in header.items()}
     position = 0
-    for name, entry in sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end)):
-        if entry.begin != position:
+    for name, place in sorted(places.items(), key=lambda item: (item[1].begin, item[1].end)):
+        if place.begin != position:
             raise ValueError(f"array {name!r} does not begin where the one before it ends")
-        if (data_start + entry.begin) % entry.dtype.itemsize:
+        if (data_start + place.begin) % place.dtype.itemsize:
             raise ValueError(f"array {name!r} is not aligned")
-        position = entry.end
+        position = place.end
     if position > data_size:
         raise ValueError(f"truncated: {position - data_size} bytes are missing")
     if position < data_size:
         raise ValueError(f"{data_size - position} bytes too many")
-    return metadata, entries
+    return metadata, places
 
 
 def read_layout(path: str | PathLike[str]) -> Layout:
@@ -165,13 +157,13 @@ def read_layout(path: str | PathLike[str]) -> Layout:
             if raw[:1] != b"{":
                 raise InputError(path, None, "not a model file")
             try:
-                metadata, entries = _parse(raw, size - 8 - length, 8 + length)
+                metadata, places = _parse(raw, size - 8 - length, 8 + length)
             except ValueError as error:
                 raise InputError(path, None, f"a damaged model, or not a model file: {error}") from None
             data = np.asarray(np.memmap(file, np.uint8, "r"))
     except OSError as error:
         raise InputError(path, None, (error.strerror or str(error)).lower()) from error
-    return Layout(metadata, entries, 8 + length, data)
+    return Layout(metadata, places, 8 + length, data)
 
 
 def checksum_of(layout: Layout, written: str) -> str:
@@ -185,9 +177,9 @@ def checksum_of(layout: Layout, written: str) -> str:
 def read_arrays(layout: Layout) -> dict[str, np.ndarray]:
     """The arrays of a file, as views of the mapping."""
     arrays = {}
-    for name, entry in layout.entries.items():
-        part = layout.data[layout.data_start + entry.begin : layout.data_start + entry.end]
-        arrays[name] = part.view(entry.dtype).reshape(entry.shape)
+    for name, place in layout.places.items():
+        part = layout.data[layout.data_start + place.begin : layout.data_start + place.end]
+        arrays[name] = part.view(place.dtype).reshape(place.shape)
     return arrays
 
 

@@ -26,8 +26,8 @@ from corpuscle.model.kinds import Invalid, Kind, validate
 from corpuscle.scale import beside
 
 __all__ = [
-    "Container", "Part", "load", "numbered", "prefixed", "read", "read_header", "save", "save_part",
-    "separated", "source_date", "stripped",
+    "Container", "Part", "load", "numbered", "prefixed", "read", "read_header", "save", "separated", "source_date",
+    "stripped",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -67,11 +67,6 @@ class Container:
     def settings(self) -> dict[str, Any]:
         """The value of every setting."""
         return {name: value for name, (value, _) in self.header["settings"].items()}
-
-    @property
-    def origins(self) -> dict[str, str]:
-        """Where every setting comes from: given, default or tuned."""
-        return {name: origin for name, (_, origin) in self.header["settings"].items()}
 
     @property
     def described(self) -> dict[str, tuple[Any, str]]:
@@ -170,7 +165,7 @@ def _created() -> dict[str, str]:
     return {} if moment is None else {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
 
-def save_part(path: str | PathLike[str], part: Part) -> None:
+def save(path: str | PathLike[str], part: Part) -> None:
     """Write a model: all of it or nothing, the same bytes for the same model."""
     if os.fspath(path) == "-":
         raise InputError(path, None, "a model is written to a file, not to stdout")
@@ -182,22 +177,6 @@ def save_part(path: str | PathLike[str], part: Part) -> None:
     arrays = _all_arrays(part)
     _check(part.kind, Container(os.fspath(path), container.parse_json(text), arrays))
     container.write(path, {"corpuscle": text}, arrays)
-
-
-def save(
-    path: str | PathLike[str],
-    kind: Kind,
-    arrays: Mapping[str, np.ndarray],
-    settings: Settings | None = None,
-    preprocessing: Mapping[str, Any] | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    extra: Mapping[str, Any] | None = None,
-    components: Mapping[str, Part] | None = None,
-) -> None:
-    """Write a model, see ``Part``."""
-    save_part(
-        path, Part(kind, arrays, settings or {}, preprocessing or {}, provenance or {}, extra or {}, components or {})
-    )
 
 
 def _check_header(header: Any, depth: int = 0) -> None:
@@ -235,10 +214,10 @@ def _open(path: str | PathLike[str]) -> tuple[container.Layout, dict[str, Any]]:
     return layout, header
 
 
-def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, container.Entry], int]:
+def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, container.Place], int]:
     """Only look: the header of a model of any kind, the places of its arrays, and the size of the file."""
     layout, header = _open(path)
-    return header, layout.entries, len(layout.data)
+    return header, layout.places, len(layout.data)
 
 
 def _migrated(kind: Kind, content: Container) -> Container:

@@ -26,7 +26,7 @@ FEWEST_DOCUMENTS = 10
 
 
 class Split(NamedTuple):
-    """Two parts of a text; ``unit`` says what was kept together: ``"documents"`` or ``"sentences"``.
+    """Two parts of a text; ``groups`` says what was kept together: ``"documents"`` or ``"sentences"``.
 
     ``train`` has a vocabulary of its own words only; ``held_out`` keeps that of the whole text, which spells all its
     words.
@@ -34,7 +34,7 @@ class Split(NamedTuple):
 
     train: Corpus
     held_out: Corpus
-    unit: str
+    groups: str
 
 
 def part_held(share: float) -> str:
@@ -48,7 +48,7 @@ def tenth(items: Sequence[T], seed: int, purpose: str) -> list[T]:
 
 
 def _draw(weights: np.ndarray, seed: int) -> np.ndarray:
-    """Units in random order, as many as it takes to reach the share, without those that would exceed twice the share.
+    """Groups in random order, as many as it takes to reach the share, without those that would exceed twice the share.
 
     At least half of them stay, even where the share is not reached.
     """
@@ -56,12 +56,12 @@ def _draw(weights: np.ndarray, seed: int) -> np.ndarray:
     shuffle(stream(seed, purpose_id("packs.heldout"), 0, 0), order)
     taken: list[int] = []
     total, held = int(weights.sum()), 0
-    for unit in order:
+    for group in order:
         if held >= SHARE * total or 2 * (len(taken) + 1) > len(weights):
             break
-        if held + weights[unit] <= 2 * SHARE * total:
-            taken.append(int(unit))
-            held += int(weights[unit])
+        if held + weights[group] <= 2 * SHARE * total:
+            taken.append(int(group))
+            held += int(weights[group])
     return np.array(taken, np.int64)
 
 
@@ -85,11 +85,11 @@ def _sizes(corpus: Corpus) -> np.ndarray:
 def split(corpus: Corpus, seed: int) -> Split:
     """Set a tenth of the tokens aside: the same for the same text and seed."""
     sizes, documents = _sizes(corpus), held_documents(corpus, seed)
-    held, unit = np.zeros(len(corpus), bool), "documents"
+    held, groups = np.zeros(len(corpus), bool), "documents"
     if documents.any():
         assert corpus.document_starts is not None
         held = np.repeat(documents, np.diff(corpus.document_starts))
     if sizes[held].sum() < SHARE / 2 * sizes.sum():
-        held, unit = np.zeros(len(corpus), bool), "sentences"
+        held, groups = np.zeros(len(corpus), bool), "sentences"
         held[_draw(sizes, seed)] = True
-    return Split(corpus.select(~held).counted(), corpus.select(held), unit)
+    return Split(corpus.select(~held).counted(), corpus.select(held), groups)

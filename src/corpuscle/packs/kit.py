@@ -19,10 +19,11 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath
+from corpuscle.text.files import AnyPath, reading
 
 __all__ = ["ROLES", "Kit", "content_hash", "find_kit"]
 
@@ -61,14 +62,8 @@ class Kit:
 
 def content_hash(path: AnyPath) -> str:
     """A hash of the bytes of a file, as they are on the disk."""
-    digest = hashlib.blake2b(digest_size=16)
-    try:
-        with open(path, "rb") as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-    except OSError as error:
-        raise InputError(path, None, (error.strerror or str(error)).lower()) from error
-    return digest.hexdigest()
+    with reading(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
 
 
 def _role(name: str) -> str | None:

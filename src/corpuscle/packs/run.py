@@ -187,7 +187,7 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CorpuscleWarning)
-        findings = step.run(job, step.settings)
+        findings = {**step.run(job, step.settings), "bytes": (job.pack / step.writes[0]).stat().st_size}
     seconds = time.perf_counter() - began
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
@@ -208,11 +208,7 @@ def _today() -> str:
 
 
 def _write_report(
-    kit: Kit,
-    target: Pack,
-    steps: Sequence[Step],
-    chapters: Mapping[str, Chapter],
-    left_out: Sequence[tuple[Step, str]],
+    kit: Kit, target: Pack, steps: Sequence[Step], chapters: Mapping[str, Chapter], left_out: Sequence[tuple[Step, str]]
 ) -> Path:
     records = {step.name: target.done(step.name) or {} for step in steps}
     used = {role for step in steps for role in step.needs}

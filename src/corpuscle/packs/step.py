@@ -85,7 +85,7 @@ class Step:
     - ``version``: to be raised when the step would give other results for the same input;
     - ``needs``: the roles of a kit's files without which there is nothing to do;
     - ``writes``: its files, relative to the pack, the model first;
-    - ``run``: does the work; ``report``: tells what was found by a step;
+    - ``run``: does the work; its findings get the size of the model (``bytes``); ``report``: tells what was found;
     - ``settings``: what it was told; kept, reported, and part of what makes a run the same run;
     - ``after``: names of steps whose files it reads;
     - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;

@@ -23,23 +23,9 @@ from corpuscle.samples.scripts import Script
 from corpuscle.text.files import AnyPath
 
 __all__ = [
-    "Document",
-    "Grammar",
-    "Language",
-    "Lexicon",
-    "Mention",
-    "Message",
-    "Name",
-    "Note",
-    "Pair",
-    "Script",
-    "Sentence",
-    "Sizes",
-    "Word",
-    "generate",
-    "write",
-    "write_language",
-]
+    "Document", "Grammar", "Language", "Lexicon", "Mention", "Message", "Name", "Note", "Pair", "Script", "Sentence",
+    "Sizes", "Word", "generate", "write", "write_language",
+]  # fmt: skip
 
 
 def write(folder: AnyPath, seed: int = 1, **sizes: int) -> Language:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ADPOSITIONS", "ADVERBS", "CONCEPTS", "GENERAL", "NUMERALS", "TOPICS", "Concept"]
+__all__ = ["ADPOSITIONS", "ADVERBS", "CONCEPTS", "GENERAL", "NUMERALS", "TOPICS", "Concept", "head_of"]
 
 GENERAL = "general"
 TOPICS = ("sea", "field", "market", "kitchen", "house", "music", "healing", "road")
@@ -184,3 +184,8 @@ def _concepts() -> dict[str, Concept]:
 
 
 CONCEPTS: dict[str, Concept] = _concepts()
+
+
+def head_of(key: str) -> str:
+    """The concept that a noun is one of: ``a+b`` is a compound with head b, ``b~`` a diminutive."""
+    return key.rstrip("~").rsplit("+")[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,15 +13,15 @@ from corpuscle.samples.grammar import Grammar, Leaf, Phrase, dependencies, leave
 from corpuscle.samples.meaning import Context, Event, Speaker
 from corpuscle.samples.names import Name
 
-__all__ = ["Cast", "Document", "Sentence", "make_documents", "running_text"]
+__all__ = ["Cast", "Document", "Sentence", "make_documents", "running_text", "said_in_turn"]
 
 
+@dataclass(eq=False)
 class Sentence:
     """One sentence: what it means, and the tree of how it is said."""
 
-    def __init__(self, meaning: Event, tree: Phrase):
-        self.meaning = meaning
-        self.tree = tree
+    meaning: Event
+    tree: Phrase
 
     @cached_property
     def leaves(self) -> list[Leaf]:
@@ -88,6 +89,14 @@ class Cast:
         return Context(topic, tense, Table(people, mandelbrot(len(people), 0.5)), Table(places))
 
 
+def said_in_turn(
+    think: Callable[[Random, Context], Event], grammar: Grammar, random: Random, context: Context, count: int
+) -> list[Sentence]:
+    """So many sentences, one after the other: what somebody thinks, and how the language says it."""
+    meanings = (think(random, context) for _ in range(count))
+    return [Sentence(meaning, grammar.sentence(meaning)) for meaning in meanings]
+
+
 def make_documents(
     seed: int, purpose: str, sentences: int, speaker: Speaker, grammar: Grammar, cast: Cast
 ) -> list[Document]:
@@ -99,10 +108,7 @@ def make_documents(
         random = Random(seed, purpose, 0, index)
         topic = TOPICS[index % len(TOPICS)]
         context = cast.context(random, topic)
-        document = Document(f"{topic}-{index // len(TOPICS) + 1:02d}", topic, [])
-        for _ in range(min(10 + random.below(16), sentences - made)):
-            meaning = speaker.sentence(random, context)
-            document.sentences.append(Sentence(meaning, grammar.sentence(meaning)))
-        made += len(document.sentences)
-        documents.append(document)
+        said = said_in_turn(speaker.sentence, grammar, random, context, min(10 + random.below(16), sentences - made))
+        documents.append(Document(f"{topic}-{index // len(TOPICS) + 1:02d}", topic, said))
+        made += len(said)
     return documents

@@ -7,19 +7,20 @@ in the text that is a mention is marked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from corpuscle.random import Random
-from corpuscle.samples.concepts import CONCEPTS
-from corpuscle.samples.documents import Cast, Sentence, running_text
+from corpuscle.samples.concepts import CONCEPTS, head_of
+from corpuscle.samples.documents import Cast, Sentence, running_text, said_in_turn
 from corpuscle.samples.grammar import SLOTS, Grammar
 from corpuscle.samples.meaning import Context, Event, Speaker, Thing
 from corpuscle.samples.names import Name, NamePart
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import Sounds
 from corpuscle.text import standoff
+from corpuscle.text.schemes import tags_of_spans
 from corpuscle.text.standoff import Standoff
 
 __all__ = ["Mention", "Note", "make_notes", "mentions_of"]
@@ -75,13 +76,12 @@ class Note:
 
     def tags(self, sentence: int) -> list[str]:
         """BIO tags of the mentions that such tags can express: in one piece, and not overlapping an earlier one."""
-        tags = ["O"] * len(self.sentences[sentence].words)
+        spans, taken = [], set[int]()
         for mention in self.mentions[sentence]:
-            if len(mention.runs) == 1 and all(tags[token] == "O" for token in mention.tokens):
-                for token in mention.tokens:
-                    tags[token] = f"I-{mention.type}"
-                tags[mention.tokens[0]] = f"B-{mention.type}"
-        return tags
+            if len(mention.runs) == 1 and taken.isdisjoint(mention.tokens):
+                taken.update(mention.tokens)
+                spans.append((mention.tokens[0], mention.tokens[-1] + 1, mention.type))
+        return tags_of_spans(spans, len(self.sentences[sentence].words))
 
 
 def _things(event: Event | None) -> Iterator[tuple[Thing, Event]]:
@@ -107,6 +107,11 @@ def _things(event: Event | None) -> Iterator[tuple[Thing, Event]]:
             yield from _things(other[1])
 
 
+def _kind(thing: Thing) -> str:
+    """The meaning class of a noun; nothing for other things."""
+    return CONCEPTS[head_of(thing.key)].kind if thing.kind == "noun" else ""
+
+
 def mentions_of(sentence: Sentence) -> list[Mention]:
     """The entities of a sentence, read off its meaning, in the order of their first tokens."""
     places: dict[int, list[int]] = {}
@@ -123,12 +128,11 @@ def mentions_of(sentence: Sentence) -> list[Mention]:
             parts = range(head, head + len(thing.name.parts))
             found.add(Mention(TYPES[thing.name.kind], tokens(*parts)))
             continue
-        kind = CONCEPTS[thing.key.rstrip("~").rsplit("+")[-1]].kind if thing.kind == "noun" else ""
+        kind = _kind(thing)
         if kind == "illness":
             own = [id * SLOTS for key, id in thing.adjectives if CONCEPTS[key].kind == "state"]
-            of = thing.possessor
-            if of is not None and of.kind == "noun" and CONCEPTS[of.key.rstrip("~").rsplit("+")[-1]].kind == "body":
-                own.append(of.id * SLOTS)
+            if thing.possessor is not None and _kind(thing.possessor) == "body":
+                own.append(thing.possessor.id * SLOTS)
             found.add(Mention("DISORDER", tokens(head, *own)))
         elif kind == "body" and isinstance(event.predicate, tuple) and thing is event.subject:
             adjective, id = event.predicate
@@ -197,13 +201,8 @@ class _Clinic:
         return event
 
     def sentence(self, random: Random, context: Context) -> Event:
-        kinds: list[tuple[Callable[[Random, Context], Event], float]] = [
-            (self.finding, 0.3),
-            (self.complaint, 0.25),
-            (self.treatment, 0.2),
-            (self.speaker.sentence, 0.25),
-        ]
-        event = random.choice([kind for kind, _ in kinds], [weight for _, weight in kinds])(random, context)
+        kinds = (self.finding, self.complaint, self.treatment, self.speaker.sentence)
+        event = random.choice(kinds, [0.3, 0.25, 0.2, 0.25])(random, context)
         if random.uniform() < 0.35 and not event.obliques and event.mood == "tell":
             place = Thing(self.speaker.fresh(context), "name", name=context.places.draw(random))
             event.obliques.append((random.choice(("in", "near", "from")), place))
@@ -234,11 +233,7 @@ def make_notes(
     while made < sentences:
         random = Random(seed, purpose, 0, len(notes))
         context = cast.context(random, "healing")
-        length = min(3 + random.below(3), sentences - made)
-        said = []
-        for _ in range(length):
-            meaning = clinic.sentence(random, context)
-            said.append(Sentence(meaning, grammar.sentence(meaning)))
-        notes.append(Note(f"note-{len(notes) + 1:03d}", said, [mentions_of(sentence) for sentence in said]))
-        made += length
+        said = said_in_turn(clinic.sentence, grammar, random, context, min(3 + random.below(3), sentences - made))
+        notes.append(Note(f"note-{len(notes) + 1:03d}", said, list(map(mentions_of, said))))
+        made += len(said)
     return notes

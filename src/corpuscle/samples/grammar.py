@@ -25,30 +25,26 @@ UNLINKED = -1
 
 
 class Leaf:
-    """A word in a tree."""
+    """A word in a tree.
+
+    ``meaning``: which part of the meaning it expresses; a translation expresses the same. ``sure``: whether it
+    expresses it by itself, or only helps to.
+    """
 
     __slots__ = ("form", "meaning", "relation", "sure", "word")
 
     def __init__(self, word: Word, relation: str, meaning: int, sure: bool = True):
-        self.word = word
-        self.form = word.form
-        self.relation = relation
-        self.meaning = meaning
-        """Which part of the meaning it expresses; a translation expresses the same."""
-        self.sure = sure
-        """Does it express it by itself, or only help to?"""
+        self.word, self.form, self.relation, self.meaning, self.sure = word, word.form, relation, meaning, sure
 
 
+@dataclass(slots=True, eq=False)
 class Phrase:
     """A constituent: a label, children, and which of them is the head."""
 
-    __slots__ = ("children", "head", "label", "relation")
-
-    def __init__(self, label: str, children: list[Leaf | Phrase], head: int, relation: str):
-        self.label = label
-        self.children = children
-        self.head = head
-        self.relation = relation
+    label: str
+    children: list[Leaf | Phrase]
+    head: int
+    relation: str
 
     def before(self, *children: Leaf | Phrase) -> None:
         """Add children in front."""
@@ -58,8 +54,6 @@ class Phrase:
 
 def leaves(tree: Leaf | Phrase) -> list[Leaf]:
     """The words of a tree, from left to right."""
-    if isinstance(tree, Leaf):
-        return [tree]
     found: list[Leaf] = []
     stack: list[Leaf | Phrase] = [tree]
     while stack:
@@ -199,14 +193,14 @@ class Grammar:
         key = thing.key
         if self.splits and key.endswith("~"):
             key = key[:-1]
-            small = Leaf(lexicon.adjective("small.a", gender, number), "amod", meaning)
+            small = Leaf(lexicon.agreeing("small.a", "ADJ", gender, number), "amod", meaning)
             modifiers.append(Phrase("ADJP", [small], 0, "amod"))
         compound: list[Leaf | Phrase] = []
         if self.splits and "+" in key:
             first, key = key.split("+")
             compound.append(Leaf(lexicon.noun(first, "Sing", "Nom"), "compound", meaning))
         for position, (adjective, id) in enumerate(thing.adjectives):
-            leaf = Leaf(lexicon.adjective(adjective, gender, number), "amod", id * SLOTS)
+            leaf = Leaf(lexicon.agreeing(adjective, "ADJ", gender, number), "amod", id * SLOTS)
             phrase = Phrase("ADJP", [leaf], 0, "amod")
             if thing.adjectives_joined and position:
                 phrase.before(self._particle("and", "cc", id, CONJUNCTION))
@@ -234,7 +228,7 @@ class Grammar:
         if thing.numeral:
             phrase.before(Leaf(lexicon.numeral(thing.numeral), "nummod", meaning + NUMERAL))
         if thing.determiner and (self.articles or thing.determiner == "this"):
-            word = lexicon.determiner(thing.determiner, gender, number)
+            word = lexicon.agreeing(thing.determiner, "DET", gender, number)
             phrase.before(Leaf(word, "det", meaning + DETERMINER))
         if thing.relative is not None:
             phrase.children.append(self._relative(thing, thing.relative))
@@ -319,7 +313,8 @@ class Grammar:
             return self.noun_phrase(event.predicate, "Nom", "head")
         assert event.predicate is not None
         key, id = event.predicate
-        phrase = Phrase("ADJP", [Leaf(self.lexicon.adjective(key, gender, number), "head", id * SLOTS)], 0, "head")
+        adjective = Leaf(self.lexicon.agreeing(key, "ADJ", gender, number), "head", id * SLOTS)
+        phrase = Phrase("ADJP", [adjective], 0, "head")
         if event.intensified:
             phrase.before(self._particle("very", "advmod", event.id, INTENSITY))
         return phrase

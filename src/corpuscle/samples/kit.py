@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 from corpuscle import __version__
@@ -19,7 +20,7 @@ from corpuscle.text.brackets import write_brackets
 from corpuscle.text.brat import write_brat
 from corpuscle.text.columns import Columns, write_columns
 from corpuscle.text.conllu import write_conllu
-from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.files import AnyPath, reading, write_atomically
 from corpuscle.text.pairs import write_pairs
 from corpuscle.text.tables import write_table
 
@@ -99,13 +100,9 @@ def _parallel(stem: str, pairs: list[Pair]) -> Iterator[tuple[str, Writer]]:
 
 def tagged_documents(language: Language) -> list[Document]:
     """The documents of the text that are in the kit's treebank."""
-    wanted, chosen, count = language.sizes.sentences / TAGGED, [], 0
-    for document in language.documents:
-        chosen.append(document)
-        count += len(document.sentences)
-        if count >= wanted:
-            break
-    return chosen
+    sizes = accumulate(len(document.sentences) for document in language.documents)
+    enough = next(i for i, size in enumerate(sizes, 1) if size >= language.sizes.sentences / TAGGED)
+    return language.documents[:enough]
 
 
 def files(language: Language) -> Iterator[tuple[str, Writer]]:
@@ -192,10 +189,8 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
     written = [MARK]
     for name, write in files(language):
         path = target / name
-        try:
+        with reading(path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(path.parent, None, (error.strerror or str(error)).lower()) from error
         write(path)
         written.append(name)
     for part, notes in (("entities", language.entities), ("gold/entities", language.held_out_entities)):

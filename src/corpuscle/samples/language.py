@@ -23,9 +23,9 @@ from corpuscle.samples.meaning import Speaker
 from corpuscle.samples.messages import Channel, Message, make_messages
 from corpuscle.samples.morphology import main_morphology
 from corpuscle.samples.names import Name, make_names
-from corpuscle.samples.scripts import Script, latin, other_script
+from corpuscle.samples.scripts import latin, other_script
 from corpuscle.samples.sister import Link, SoundChanges, links, sister_grammar
-from corpuscle.samples.sounds import Sounds, inventory
+from corpuscle.samples.sounds import inventory
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.brackets import parse_brackets
@@ -89,31 +89,16 @@ class Sizes:
 
 
 class Language:
-    """A language, its sister, and texts in them. See ``generate``."""
+    """A language, its sister, and texts in them. See ``generate``.
+
+    - ``sounds``: phonemes and how they combine; ``sound_changes``: what happened to inherited words in the sister;
+    - ``script``: the Latin orthography of the main language; ``other_script``: that of the sister language.
+    """
 
     def __init__(self, seed: int, sizes: Sizes):
-        self.seed = seed
-        self.sizes = sizes
-
-    @cached_property
-    def sounds(self) -> Sounds:
-        """Phonemes and how they combine."""
-        return inventory(self.seed)
-
-    @cached_property
-    def script(self) -> Script:
-        """The Latin orthography of the main language."""
-        return latin(self.seed)
-
-    @cached_property
-    def other_script(self) -> Script:
-        """The script of the sister language."""
-        return other_script(self.seed)
-
-    @cached_property
-    def sound_changes(self) -> SoundChanges:
-        """What happened to inherited words in the sister language."""
-        return SoundChanges(self.seed)
+        self.seed, self.sizes = seed, sizes
+        self.sounds, self.sound_changes = inventory(seed), SoundChanges(seed)
+        self.script, self.other_script = latin(seed), other_script(seed)
 
     @cached_property
     def grammar(self) -> Grammar:
@@ -142,10 +127,10 @@ class Language:
         return Speaker(self.seed, self.grammar.lexicon.morphology.numbers)
 
     @cached_property
+    @_collecting_later()
     def _names(self) -> list[Name]:
         count = max(KNOWN_NAMES, self.sizes.names + self.sizes.held_out.names)
-        with _collecting_later():
-            return make_names(self.seed, count, self.sounds, self.script, self.other_script, self.sound_changes)
+        return make_names(self.seed, count, self.sounds, self.script, self.other_script, self.sound_changes)
 
     @property
     def names(self) -> list[Name]:
@@ -161,9 +146,9 @@ class Language:
     def _cast(self) -> Cast:
         return Cast(self._names[:KNOWN_NAMES])
 
+    @_collecting_later()
     def _documents(self, purpose: str, sentences: int) -> list[Document]:
-        with _collecting_later():
-            return make_documents(self.seed, purpose, sentences, self._speaker, self.grammar, self._cast)
+        return make_documents(self.seed, purpose, sentences, self._speaker, self.grammar, self._cast)
 
     @cached_property
     def documents(self) -> list[Document]:
@@ -175,12 +160,12 @@ class Language:
         """More documents of the same kind, for testing."""
         return self._documents("samples/held-out text", self.sizes.held_out.sentences)
 
+    @_collecting_later()
     def _pairs(self, purpose: str, count: int) -> list[Pair]:
         pairs = []
-        with _collecting_later():
-            for sentence in self.sentences(self._documents(purpose, count)):
-                target = Sentence(sentence.meaning, self.sister.sentence(sentence.meaning))
-                pairs.append(Pair(sentence, target, links(sentence.tree, target.tree)))
+        for sentence in self.sentences(self._documents(purpose, count)):
+            target = Sentence(sentence.meaning, self.sister.sentence(sentence.meaning))
+            pairs.append(Pair(sentence, target, links(sentence.tree, target.tree)))
         return pairs
 
     @cached_property
@@ -193,25 +178,19 @@ class Language:
         """More pairs."""
         return self._pairs("samples/held-out pairs", self.sizes.held_out.pairs)
 
+    @_collecting_later()
+    def _notes(self, purpose: str, sentences: int) -> list[Note]:
+        return make_notes(self.seed, purpose, sentences, self._speaker, self.grammar, self._cast, self.other_script)
+
     @cached_property
-    def _notes(self) -> tuple[list[Note], list[Note]]:
-        def make(purpose: str, sentences: int) -> list[Note]:
-            with _collecting_later():
-                return make_notes(
-                    self.seed, purpose, sentences, self._speaker, self.grammar, self._cast, self.other_script
-                )
-
-        return make("samples/notes", self.sizes.notes), make("samples/held-out notes", self.sizes.held_out.notes)
-
-    @property
     def entities(self) -> list[Note]:
         """Notes in which people, places, products and disorders are marked."""
-        return self._notes[0]
+        return self._notes("samples/notes", self.sizes.notes)
 
-    @property
+    @cached_property
     def held_out_entities(self) -> list[Note]:
         """More notes."""
-        return self._notes[1]
+        return self._notes("samples/held-out notes", self.sizes.held_out.notes)
 
     @cached_property
     def channel(self) -> Channel:
@@ -219,12 +198,10 @@ class Language:
         return Channel(self.seed, self.grammar.lexicon)
 
     @cached_property
+    @_collecting_later()
     def messages(self) -> list[Message]:
         """Noisy messages with their repair."""
-        with _collecting_later():
-            return make_messages(
-                self.seed, self.sizes.messages, self._speaker, self.grammar, self._cast, self.channel
-            )
+        return make_messages(self.seed, self.sizes.messages, self._speaker, self.grammar, self._cast, self.channel)
 
     def sentences(self, documents: Iterable[Document] | None = None) -> list[Sentence]:
         """The sentences of some documents, of the main text unless others are given."""
@@ -284,15 +261,8 @@ def _treebank(sentences: Sequence[Sentence], comments: Sequence[tuple[str, ...]]
     )
 
 
-def generate(
-    seed: int = 1,
-    sentences: int = 6000,
-    pairs: int = 1500,
-    names: int = 1200,
-    notes: int = 400,
-    messages: int = 800,
-) -> Language:
-    """The language of a seed. Layers are made when they are first asked for.
+def generate(seed: int = 1, **sizes: int) -> Language:
+    """The language of a seed, as much of it as ``Sizes`` says. Layers are made when they are first asked for.
 
     >>> language = generate(seed=1, sentences=20)
     >>> len(language.corpus())
@@ -300,4 +270,4 @@ def generate(
     """
     if seed < 0:
         raise SettingError(f"a seed is 0 or more, not {seed}")
-    return Language(seed, Sizes(sentences, pairs, names, notes, messages))
+    return Language(seed, Sizes(**sizes))

@@ -7,10 +7,11 @@ language and its sister; they differ in their morphology, their script and their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import NamedTuple
 
 from corpuscle.random import Random
-from corpuscle.samples.concepts import CONCEPTS, GENERAL
+from corpuscle.samples.concepts import CONCEPTS, GENERAL, head_of
 from corpuscle.samples.morphology import Morphology
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import VOWELS, Sounds
@@ -18,20 +19,9 @@ from corpuscle.samples.sounds import VOWELS, Sounds
 __all__ = ["Lexicon", "Word", "make_roots"]
 
 UNINFLECTED = {
-    "not": "PART",
-    "that": "SCONJ",
-    "and": "CCONJ",
-    "but": "CCONJ",
-    "or": "CCONJ",
-    "when": "SCONJ",
-    "because": "SCONJ",
-    "if": "SCONJ",
-    "very": "ADV",
-    "Q": "PART",
-    "of": "ADP",
-    "OBJ": "ADP",
-    "FUT": "AUX",
-}
+    "not": "PART", "that": "SCONJ", "and": "CCONJ", "but": "CCONJ", "or": "CCONJ", "when": "SCONJ", "because": "SCONJ",
+    "if": "SCONJ", "very": "ADV", "Q": "PART", "of": "ADP", "OBJ": "ADP", "FUT": "AUX",
+}  # fmt: skip
 """Function words that have one form only, with their part of speech."""
 ANALYTIC = ("of", "OBJ", "FUT")
 """Those of them that do what endings do in a language with cases and a future tense."""
@@ -44,6 +34,7 @@ FREQUENT = tuple(
 STRONG = ("see.v", "come.v", "go.v", "take.v", "have.v", "know.v", "give.v", "say.v", "think.v", "make.v")
 """Verbs that may have an unrelated past."""
 ARTICLES = ("the", "a")
+_PRONOUNS = {"1Sing": "I", "2Sing": "you", "3Sing": "he", "1Plur": "we", "2Plur": "youse", "3Plur": "they"}
 _ABLAUT = str.maketrans("aeioyuøɨ", "oieuoiea")
 
 
@@ -112,17 +103,24 @@ def _new_root(random: Random, key: str, sounds: Sounds, taken: set[str], article
     raise RuntimeError(f"no root left for {key}")
 
 
+def _remembered(method: Callable[..., Word]) -> Callable[..., Word]:
+    """A method of a lexicon that makes a word only once."""
+
+    @wraps(method)
+    def word(self: Lexicon, *asked: str) -> Word:
+        memory = (method.__name__, *asked)
+        if memory not in self._words:
+            self._words[memory] = method(self, *asked)
+        return self._words[memory]
+
+    return word
+
+
 class Lexicon:
     """All words of one language."""
 
     def __init__(
-        self,
-        seed: int,
-        purpose: str,
-        sounds: Sounds,
-        script: Script,
-        morphology: Morphology,
-        roots: dict[str, str],
+        self, seed: int, purpose: str, sounds: Sounds, script: Script, morphology: Morphology, roots: dict[str, str]
     ):
         self.sounds = sounds
         self.script = script
@@ -175,7 +173,7 @@ class Lexicon:
 
     def gender(self, key: str) -> str:
         """The gender of a noun, "" where the language has none; a compound has the gender of its head."""
-        return self.genders[key.rstrip("~").rsplit("+")[-1]]
+        return self.genders[head_of(key)]
 
     def gloss(self, key: str) -> str:
         """What a concept is called in English."""
@@ -183,59 +181,42 @@ class Lexicon:
             return f"little-{self.gloss(key[:-1])}"
         return "-".join(CONCEPTS[part].gloss if part in CONCEPTS else part for part in key.split("+"))
 
+    @_remembered
     def noun(self, key: str, number: str, case: str) -> Word:
         """A noun in a number and a case (any case, for a language without)."""
-        if not self.morphology.cases:
-            case = ""
-        memory = (key, number, case)
-        if memory not in self._words:
-            gender = self.gender(key)
-            endings = self.morphology.noun
-            first = "Nom" if case else ""
-            stem = self.stems.get((key, number)) or self.root(key)
-            lemma = self.script.spell(self.sounds.join(self.root(key), endings[gender, "Sing", first]))
-            sounds = self.sounds.join(stem, endings[gender, number, case])
-            features = features_of(Case=case, Gender=gender, Number=number)
-            self._words[memory] = self._word(sounds, lemma, "NOUN", features, self.gloss(key))
-        return self._words[memory]
+        case = case if self.morphology.cases else ""
+        gender, endings = self.gender(key), self.morphology.noun
+        lemma = self.sounds.join(self.root(key), endings[gender, "Sing", "Nom" if case else ""])
+        sounds = self.sounds.join(self.stems.get((key, number)) or self.root(key), endings[gender, number, case])
+        features = features_of(Case=case, Gender=gender, Number=number)
+        return self._word(sounds, self.script.spell(lemma), "NOUN", features, self.gloss(key))
 
-    def adjective(self, key: str, gender: str, number: str) -> Word:
-        """An adjective that agrees with its noun."""
-        return self._agreeing(key, key, "ADJ", gender, number)
-
-    def determiner(self, key: str, gender: str, number: str) -> Word:
-        """``the``, ``a`` or ``this``, agreeing with its noun."""
-        return self._agreeing(key, key, "DET", gender, number)
-
-    def _agreeing(self, key: str, root_key: str, upos: str, gender: str, number: str) -> Word:
+    @_remembered
+    def agreeing(self, key: str, upos: str, gender: str, number: str) -> Word:
+        """An adjective (ADJ) or a determiner (DET: ``the``, ``a`` or ``this``) that agrees with its noun."""
         if not self.morphology.genders:
             gender = number = ""
-        memory = (key, upos, gender, number)
-        if memory not in self._words:
-            endings, root = self.morphology.agreement, self.roots[root_key]
-            first = (self.morphology.genders[0], "Sing") if gender else ("", "Sing")
-            if key in ARTICLES and gender:  # articles are short: what precedes the first vowel, and an ending
-                root = onset(root)
-            lemma = self.script.spell(self.sounds.join(root, endings[first]))
-            sounds = self.sounds.join(root, endings[gender, number] if gender else "")
-            extra = {"the": "Def", "a": "Ind"}.get(key, "") if upos == "DET" else ""
-            kind = {"the": "Art", "a": "Art", "this": "Dem"}.get(key, "") if upos == "DET" else ""
-            features = features_of(Definite=extra, Gender=gender, Number=number, PronType=kind)
-            self._words[memory] = self._word(sounds, lemma, upos, features, self.gloss(key))
-        return self._words[memory]
+        endings, root = self.morphology.agreement, self.roots[key]
+        first = (self.morphology.genders[0], "Sing") if gender else ("", "Sing")
+        if key in ARTICLES and gender:  # articles are short: what precedes the first vowel, and an ending
+            root = onset(root)
+        lemma = self.script.spell(self.sounds.join(root, endings[first]))
+        sounds = self.sounds.join(root, endings[gender, number] if gender else "")
+        extra = {"the": "Def", "a": "Ind"}.get(key, "") if upos == "DET" else ""
+        kind = {"the": "Art", "a": "Art", "this": "Dem"}.get(key, "") if upos == "DET" else ""
+        features = features_of(Definite=extra, Gender=gender, Number=number, PronType=kind)
+        return self._word(sounds, lemma, upos, features, self.gloss(key))
 
+    @_remembered
     def verb(self, key: str, tense: str, person: str, number: str) -> Word:
         """A finite verb; ``be.v`` is the copula."""
         if not self.morphology.subject:
             person = number = ""
-        memory = (key, tense, person, number)
-        if memory not in self._words:
-            sounds = self._tense_stem(key, tense)
-            sounds = self.sounds.join(sounds, self.morphology.subject[person, number] if person else "")
-            features = features_of(Mood="Ind", Number=number, Person=person, Tense=tense, VerbForm="Fin")
-            upos = "AUX" if key == "be.v" else "VERB"
-            self._words[memory] = self._word(sounds, self.infinitive(key).form, upos, features, self.gloss(key))
-        return self._words[memory]
+        ending = self.morphology.subject[person, number] if person else ""
+        features = features_of(Mood="Ind", Number=number, Person=person, Tense=tense, VerbForm="Fin")
+        upos = "AUX" if key == "be.v" else "VERB"
+        sounds = self.sounds.join(self._tense_stem(key, tense), ending)
+        return self._word(sounds, self.infinitive(key).form, upos, features, self.gloss(key))
 
     def _tense_stem(self, key: str, tense: str) -> str:
         if key == "be.v":  # suppletive through and through
@@ -244,80 +225,56 @@ class Lexicon:
         irregular = self.stems.get((key, tense))
         return irregular or self.sounds.join(self.roots[key], self.morphology.tense[tense])
 
+    @_remembered
     def infinitive(self, key: str) -> Word:
         """The form in which a verb is listed, and which follows another verb."""
-        memory = (key, "Inf")
-        if memory not in self._words:
-            sounds = self.sounds.join(self.roots["be" if key == "be.v" else key], self.morphology.infinitive)
-            upos = "AUX" if key == "be.v" else "VERB"
-            word = self._word(sounds, self.script.spell(sounds), upos, "VerbForm=Inf", self.gloss(key))
-            self._words[memory] = word
-        return self._words[memory]
+        sounds = self.sounds.join(self.roots["be" if key == "be.v" else key], self.morphology.infinitive)
+        upos = "AUX" if key == "be.v" else "VERB"
+        return self._word(sounds, self.script.spell(sounds), upos, "VerbForm=Inf", self.gloss(key))
 
+    @_remembered
     def order(self, key: str, number: str) -> Word:
         """A command."""
-        if not self.morphology.subject:
-            number = "Sing"
-        memory = (key, "Imp", number)
-        if memory not in self._words:
-            sounds = self.sounds.join(self.roots[key], self.morphology.order[number])
-            features = features_of(
-                Mood="Imp", Number=number if self.morphology.subject else "", Person="2", VerbForm="Fin"
-            )
-            self._words[memory] = self._word(sounds, self.infinitive(key).form, "VERB", features, self.gloss(key))
-        return self._words[memory]
+        agrees = bool(self.morphology.subject)
+        sounds = self.sounds.join(self.roots[key], self.morphology.order[number if agrees else "Sing"])
+        features = features_of(Mood="Imp", Number=number if agrees else "", Person="2", VerbForm="Fin")
+        return self._word(sounds, self.infinitive(key).form, "VERB", features, self.gloss(key))
 
+    def _pronoun(self, key: str, upos: str, ending: str, case: str, **features: str) -> Word:
+        """A word that stands for another: its root with an ending, and that of a case where the language has any."""
+        case = case if self.morphology.cases else ""
+        stem = self.sounds.join(self.roots[key], ending)
+        sounds = self.sounds.join(stem, self.morphology.pronoun_case.get(case, ""))
+        return self._word(sounds, self.script.spell(self.roots[key]), upos, features_of(Case=case, **features), key)
+
+    @_remembered
     def pronoun(self, person: str, number: str, gender: str, case: str) -> Word:
         """A personal pronoun; only the third person singular knows gender."""
-        if not self.morphology.cases:
-            case = ""
-        if person != "3" or number != "Sing":
-            gender = ""
-        if number == "Dual":
-            number = "Plur"
-        memory = ("pronoun", person, number, gender, case)
-        if memory not in self._words:
-            key = {"1Sing": "I", "2Sing": "you", "3Sing": "he", "1Plur": "we", "2Plur": "youse", "3Plur": "they"}[
-                person + number
-            ]
-            stem = self.sounds.join(self.roots[key], self.morphology.agreement[gender, "Sing"] if gender else "")
-            sounds = self.sounds.join(stem, self.morphology.pronoun_case.get(case, ""))
-            features = features_of(Case=case, Gender=gender, Number=number, Person=person, PronType="Prs")
-            self._words[memory] = self._word(sounds, self.script.spell(self.roots[key]), "PRON", features, key)
-        return self._words[memory]
+        gender = gender if person == "3" and number == "Sing" else ""
+        number = "Plur" if number == "Dual" else number
+        ending = self.morphology.agreement[gender, "Sing"] if gender else ""
+        known = {"Gender": gender, "Number": number, "Person": person}
+        return self._pronoun(_PRONOUNS[person + number], "PRON", ending, case, **known, PronType="Prs")
 
+    @_remembered
     def relative(self, gender: str, number: str, case: str) -> Word:
         """The relative pronoun: gender and number of what it refers to, case of its own clause."""
         if not self.morphology.cases:
-            gender = number = case = ""
-        memory = ("which", gender, number, case)
-        if memory not in self._words:
-            root = self.roots["which"]
-            sounds = self.sounds.join(root, self.morphology.agreement[gender, number] if gender else "")
-            sounds = self.sounds.join(sounds, self.morphology.pronoun_case.get(case, ""))
-            features = features_of(Case=case, Gender=gender, Number=number, PronType="Rel")
-            self._words[memory] = self._word(sounds, self.script.spell(root), "PRON", features, "which")
-        return self._words[memory]
+            gender = number = ""
+        ending = self.morphology.agreement[gender, number] if gender else ""
+        return self._pronoun("which", "PRON", ending, case, Gender=gender, Number=number, PronType="Rel")
 
+    @_remembered
     def asking(self, key: str, case: str) -> Word:
         """``who``, ``what`` (in a case) or ``where``."""
-        if not self.morphology.cases or key == "where":
-            case = ""
-        memory = (key, "asking", case)
-        if memory not in self._words:
-            sounds = self.sounds.join(self.roots[key], self.morphology.pronoun_case.get(case, ""))
-            features = features_of(Case=case, PronType="Int")
-            upos = "ADV" if key == "where" else "PRON"
-            self._words[memory] = self._word(sounds, self.script.spell(self.roots[key]), upos, features, key)
-        return self._words[memory]
+        is_place = key == "where"
+        return self._pronoun(key, "ADV" if is_place else "PRON", "", "" if is_place else case, PronType="Int")
 
+    @_remembered
     def particle(self, key: str, upos: str) -> Word:
         """A word without inflection."""
-        memory = (key, upos)
-        if memory not in self._words:
-            sounds = self.roots[key]
-            self._words[memory] = self._word(sounds, self.script.spell(sounds), upos, "_", self.gloss(key))
-        return self._words[memory]
+        sounds = self.roots[key]
+        return self._word(sounds, self.script.spell(sounds), upos, "_", self.gloss(key))
 
     def numeral(self, key: str) -> Word:
         """A number, in letters or in digits."""
@@ -331,7 +288,7 @@ class Lexicon:
             if concept.pos == "NOUN":
                 yield from (self.noun(key, number, case) for number in numbers for case in cases)
             elif concept.pos == "ADJ":
-                yield from self._distinct(self.adjective(key, g, n) for g in genders for n in numbers)
+                yield from self._distinct(self.agreeing(key, "ADJ", g, n) for g in genders for n in numbers)
             elif concept.pos == "VERB":
                 yield self.infinitive(key)
                 yield from self._verb_forms(key)
@@ -340,7 +297,7 @@ class Lexicon:
                 yield self.particle(key, concept.pos)
         yield from self._verb_forms("be.v")
         for key in ("the", "a", "this"):
-            yield from self._distinct(self.determiner(key, g, n) for g in genders for n in numbers)
+            yield from self._distinct(self.agreeing(key, "DET", g, n) for g in genders for n in numbers)
         yield from self._distinct(
             self.pronoun(p, n, g, c) for p in "123" for n in numbers for g in genders for c in cases
         )

@@ -21,99 +21,61 @@ ANIMATE = ("person", "animal")
 CONCRETE = ("thing", "tool", "food", "place", "idea")
 
 
+@dataclass(slots=True, eq=False)
 class Thing:
     """Somebody or something: a noun, a name, a pronoun or a question word, with what is said about it."""
 
-    __slots__ = (
-        "adjectives",
-        "adjectives_joined",
-        "also",
-        "determiner",
-        "id",
-        "key",
-        "kind",
-        "name",
-        "number",
-        "numeral",
-        "person",
-        "possessor",
-        "relative",
-    )
-
-    def __init__(self, id: int, kind: str, key: str = "", number: str = "Sing", name: Name | None = None):
-        self.id = id
-        self.kind = kind
-        """``noun``, ``name``, ``pronoun`` or ``asking``."""
-        self.key = key
-        """The concept; of a pronoun, what it stands for; of a question word, itself."""
-        self.number = number
-        self.name = name
-        self.person = "3"
-        self.determiner = ""
-        self.numeral = ""
-        self.adjectives: list[tuple[str, int]] = []
-        """Concepts, each with an identifier."""
-        self.adjectives_joined = False
-        """Are the adjectives alternatives joined by "and" (left and right), not all true of one thing?"""
-        self.possessor: Thing | None = None
-        self.relative: Event | None = None
-        self.also: list[Thing] = []
-        """Further members of a coordination."""
+    id: int
+    kind: str
+    """``noun``, ``name``, ``pronoun`` or ``asking``."""
+    key: str = ""
+    """The concept; of a pronoun, what it stands for; of a question word, itself."""
+    number: str = "Sing"
+    name: Name | None = None
+    person: str = "3"
+    determiner: str = ""
+    numeral: str = ""
+    adjectives: list[tuple[str, int]] = field(default_factory=list)
+    """Concepts, each with an identifier."""
+    adjectives_joined: bool = False
+    """Are the adjectives alternatives joined by "and" (left and right), not all true of one thing?"""
+    possessor: Thing | None = None
+    relative: Event | None = None
+    also: list[Thing] = field(default_factory=list)
+    """Further members of a coordination."""
 
 
+@dataclass(slots=True, eq=False)
 class Event:
     """Something that happens, is the case, is asked or is ordered."""
 
-    __slots__ = (
-        "adverb",
-        "also",
-        "asked",
-        "circumstance",
-        "complement",
-        "frame",
-        "fronted",
-        "gap",
-        "id",
-        "intensified",
-        "mood",
-        "negated",
-        "object",
-        "obliques",
-        "predicate",
-        "recipient",
-        "subject",
-        "tense",
-        "verb",
-    )
-
-    def __init__(self, id: int, verb: str, frame: str, subject: Thing | None, tense: str):
-        self.id = id
-        self.verb = verb
-        self.frame = frame
-        """A verb's frame (see ``concepts``), or ``be`` for a copular clause."""
-        self.subject = subject
-        self.tense = tense
-        self.object: Thing | None = None
-        self.recipient: Thing | None = None
-        self.complement: Event | None = None
-        self.predicate: Thing | tuple[str, int] | None = None
-        self.intensified = False
-        self.negated = False
-        self.mood = "tell"
-        """``tell``, ``ask`` or ``order``."""
-        self.asked = ""
-        """What a question asks for: ``subject``, ``object`` or ``place``; "" asks yes or no."""
-        self.gap = ""
-        """In a relative clause: ``subject`` or ``object``, which is what the clause is about."""
-        self.adverb = ""
-        self.obliques: list[tuple[str, Thing]] = []
-        """Adpositions with their noun phrases."""
-        self.fronted = False
-        """Does the last oblique stand first in the clause?"""
-        self.circumstance: tuple[str, Event] | None = None
-        """A subordinate clause and its conjunction."""
-        self.also: tuple[str, Event] | None = None
-        """A conjunction and the clause that it adds."""
+    id: int
+    verb: str
+    frame: str
+    """A verb's frame (see ``concepts``), or ``be`` for a copular clause."""
+    subject: Thing | None
+    tense: str
+    object: Thing | None = None
+    recipient: Thing | None = None
+    complement: Event | None = None
+    predicate: Thing | tuple[str, int] | None = None
+    intensified: bool = False
+    negated: bool = False
+    mood: str = "tell"
+    """``tell``, ``ask`` or ``order``."""
+    asked: str = ""
+    """What a question asks for: ``subject``, ``object`` or ``place``; "" asks yes or no."""
+    gap: str = ""
+    """In a relative clause: ``subject`` or ``object``, which is what the clause is about."""
+    adverb: str = ""
+    obliques: list[tuple[str, Thing]] = field(default_factory=list)
+    """Adpositions with their noun phrases."""
+    fronted: bool = False
+    """Does the last oblique stand first in the clause?"""
+    circumstance: tuple[str, Event] | None = None
+    """A subordinate clause and its conjunction."""
+    also: tuple[str, Event] | None = None
+    """A conjunction and the clause that it adds."""
 
 
 @dataclass
@@ -125,7 +87,7 @@ class Context:
     people: Table[Name]
     places: Table[Name]
     last: Thing | None = None
-    next_id: int = field(default=0)
+    next_id: int = 0
 
 
 class Speaker:
@@ -147,20 +109,21 @@ class Speaker:
             for kind in concept.kind.split("+"):
                 self.by_kind.setdefault(f"{concept.pos}/{kind}", []).append(key)
         self._tables: dict[tuple[str, ...], Table[str]] = {}
-        self.adpositions = Table(ADPOSITIONS.split(), mandelbrot(len(ADPOSITIONS.split())))
-        self.adverbs = Table(ADVERBS.split(), mandelbrot(len(ADVERBS.split())))
-        self.numerals = Table(NUMERALS.split(), mandelbrot(len(NUMERALS.split())))
+        self.adpositions, self.adverbs, self.numerals = (
+            Table(words.split(), mandelbrot(len(words.split()))) for words in (ADPOSITIONS, ADVERBS, NUMERALS)
+        )
 
     def concepts(self, pos: str, kinds: tuple[str, ...], topic: str) -> Table[str]:
         """The concepts of some kinds: those of the topic come often, the general ones too, the others rarely."""
         memory = (pos, topic, *kinds)
         if memory not in self._tables:
-            keys = list(dict.fromkeys(key for kind in kinds for key in self.by_kind[f"{pos}/{kind}"]))
-            boosts = {GENERAL: 1.0, topic: 1.5}
-            self._tables[memory] = Table(
-                keys, [self.weights[key] * boosts.get(CONCEPTS[key].topic, 0.04) for key in keys]
-            )
+            keys = dict.fromkeys(key for kind in kinds for key in self.by_kind[f"{pos}/{kind}"])
+            self._tables[memory] = self._weighted(list(keys), topic)
         return self._tables[memory]
+
+    def _weighted(self, keys: list[str], topic: str) -> Table[str]:
+        boosts = {GENERAL: 1.0, topic: 1.5}
+        return Table(keys, [self.weights[key] * boosts.get(CONCEPTS[key].topic, 0.04) for key in keys])
 
     @staticmethod
     def fresh(context: Context) -> int:
@@ -236,14 +199,11 @@ class Speaker:
             event = self.event(random, context, frame, None, depth)
             event.gap = "subject"
             return event
-        verbs = [key for key in self.by_kind["VERB/t"] if kind in CONCEPTS[key].objects]
-        tables = self._tables
         memory = ("relative", kind, context.topic)
-        if memory not in tables:
-            boosts = {GENERAL: 1.0, context.topic: 1.5}
-            weights = [self.weights[key] * boosts.get(CONCEPTS[key].topic, 0.04) for key in verbs]
-            tables[memory] = Table(verbs, weights)
-        event = Event(self.fresh(context), tables[memory].draw(random), "t", None, context.tense)
+        if memory not in self._tables:
+            verbs = [key for key in self.by_kind["VERB/t"] if kind in CONCEPTS[key].objects]
+            self._tables[memory] = self._weighted(verbs, context.topic)
+        event = Event(self.fresh(context), self._tables[memory].draw(random), "t", None, context.tense)
         event.subject = self.animate(random, context, depth)
         event.gap = "object"
         return event

@@ -44,13 +44,15 @@ class _Suffixes:
     """Draws suffixes that differ from each other."""
 
     def __init__(self, random: Random, sounds: Sounds):
-        self.random = random
+        self.random, self.taken = random, set[str]()
         favourites = [c for c in "nstmrlkdvzʃj" if c in sounds.consonants.items]
         self.consonants = random.shuffled(favourites)[:7]
         self.vowels = ["A", "I", "o"] if sounds.harmony else ["a", "i", "o", "e", "u"]
 
-    def draw(self, shapes: str, taken: set[str]) -> str:
-        """One suffix of a shape such as ``VC`` (several shapes: any of them) that is not in ``taken``."""
+    def draw(self, shapes: str, taken: set[str] | None = None) -> str:
+        """One suffix of a shape such as ``VC`` (several shapes: any of them) that is not in ``taken``, by default what
+        has been drawn so far."""
+        taken = self.taken if taken is None else taken
         for attempt in range(1000):
             shape = self.random.choice(shapes.split())
             if attempt > 50:
@@ -66,9 +68,8 @@ def _nouns(
     suffixes: _Suffixes, genders: tuple[str, ...], numbers: tuple[str, ...], cases: tuple[str, ...]
 ) -> dict[tuple[str, str, str], str]:
     endings: dict[tuple[str, str, str], str] = {}
-    themes: set[str] = set()
-    markers: set[str] = set()
-    marks = {case: suffixes.draw("C V VC CV", markers) for case in cases}
+    themes = set[str]()
+    marks = {case: suffixes.draw("C V VC CV") for case in cases}
     for index, gender in enumerate(genders or ("",)):
         taken: set[str] = set()
         for number in numbers:
@@ -105,24 +106,18 @@ def _morphology(
     def suffixes(part: str) -> _Suffixes:
         return _Suffixes(Random(seed, f"{purpose}/{part}"), sounds)
 
-    agreement, taken = {}, set[str]()
     draw = suffixes("agreement").draw
-    for gender in genders or ("",):
-        for number in numbers:
-            agreement[gender, number] = draw("V V VC", taken) if genders else ""
-    subject, taken = {}, set[str]()
-    draw = suffixes("subject").draw
-    if agreeing_verbs:
-        for number in numbers:
-            for person in "123":
-                subject[person, number] = draw("V C VC" if number == "Sing" else "CV VC VCV", taken)
-    taken = set[str]()
+    both = [(gender, number) for gender in genders or ("",) for number in numbers]
+    agreement = {each: draw("V V VC") if genders else "" for each in both}
+    draw, subject = suffixes("subject").draw, {}
+    for number in numbers if agreeing_verbs else ():
+        for person in "123":
+            subject[person, number] = draw("V C VC" if number == "Sing" else "CV VC VCV")
     draw = suffixes("tense").draw
-    tense = {name: draw("CV VC", taken) if name != "Pres" else "" for name in tenses}
-    infinitive = draw("VC CV", taken)
-    order = {number: "" if number == "Sing" else draw("V VC", taken) for number in numbers}
+    tense = {name: draw("CV VC") if name != "Pres" else "" for name in tenses}
+    infinitive = draw("VC CV")
+    order = {number: "" if number == "Sing" else draw("V VC") for number in numbers}
     draw = suffixes("small").draw
-    taken = set[str]()
     return Morphology(
         genders=genders,
         numbers=numbers,
@@ -133,9 +128,9 @@ def _morphology(
         tense=tense,
         infinitive=infinitive,
         order=order,
-        pronoun_case={case: "" if case == "Nom" else draw("V C VC", taken) for case in cases},
-        diminutive=draw("VCV CVC", taken),
-        linking=draw("V", taken),
+        pronoun_case={case: "" if case == "Nom" else draw("V C VC") for case in cases},
+        diminutive=draw("VCV CVC"),
+        linking=draw("V"),
     )
 
 

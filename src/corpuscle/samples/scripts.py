@@ -21,7 +21,6 @@ Spelling = tuple[frozenset[str] | None, frozenset[str] | None, str]
 """The sounds before, the sounds after (None: any; ``#`` is the edge of the word), and the grapheme."""
 
 _EDGE = frozenset("#")
-_VOWELS = frozenset(VOWELS)
 
 
 class Script:
@@ -193,5 +192,5 @@ def latin(seed: int) -> Script:
     rules["k"] = _before(BACK | frozenset(CONSONANTS), "c", "k") if soft else [(None, None, "k")]
     rules["e"] = _final("é", "e") if random.uniform() < 0.6 else [(None, None, "e")]
     if random.uniform() < 0.4:
-        rules["ks"] = [(_VOWELS, _VOWELS, "cz"), (None, None, "cs")]
+        rules["ks"] = [(VOWELS, VOWELS, "cz"), (None, None, "cs")]
     return Script("latin", rules, separator="'")

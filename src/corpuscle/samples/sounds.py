@@ -13,7 +13,7 @@ from typing import NamedTuple
 from corpuscle.random import Random
 from corpuscle.samples.chance import Table
 
-__all__ = ["BACK", "CONSONANTS", "FRONT", "VOWELS", "Consonant", "Sounds", "Vowel", "inventory"]
+__all__ = ["BACK", "CONSONANTS", "FRONT", "VOWELS", "Consonant", "Sounds", "inventory"]
 
 
 class Consonant(NamedTuple):
@@ -24,53 +24,22 @@ class Consonant(NamedTuple):
     voiced: bool
 
 
-class Vowel(NamedTuple):
-    """The features of a vowel."""
-
-    height: str
-    front: bool
-    rounded: bool
-
-
+_MANNERS = {
+    "stop": "p:labial b:labial+ t:dental d:dental+ k:velar g:velar+",
+    "nasal": "m:labial+ n:dental+ ɲ:palatal+ ŋ:velar+",
+    "fricative": "f:labial v:labial+ s:dental z:dental+ ʃ:palatal ʒ:palatal+ x:velar h:glottal",
+    "affricate": "ʦ:dental ʧ:palatal ʤ:palatal+",
+    "liquid": "l:dental+ r:dental+",
+    "glide": "j:palatal+ w:labial+",
+}
+"""Sounds with their places, a plus after those that are voiced."""
 CONSONANTS: dict[str, Consonant] = {
-    "p": Consonant("labial", "stop", False),
-    "b": Consonant("labial", "stop", True),
-    "t": Consonant("dental", "stop", False),
-    "d": Consonant("dental", "stop", True),
-    "k": Consonant("velar", "stop", False),
-    "g": Consonant("velar", "stop", True),
-    "m": Consonant("labial", "nasal", True),
-    "n": Consonant("dental", "nasal", True),
-    "ɲ": Consonant("palatal", "nasal", True),
-    "ŋ": Consonant("velar", "nasal", True),
-    "f": Consonant("labial", "fricative", False),
-    "v": Consonant("labial", "fricative", True),
-    "s": Consonant("dental", "fricative", False),
-    "z": Consonant("dental", "fricative", True),
-    "ʃ": Consonant("palatal", "fricative", False),
-    "ʒ": Consonant("palatal", "fricative", True),
-    "x": Consonant("velar", "fricative", False),
-    "h": Consonant("glottal", "fricative", False),
-    "ʦ": Consonant("dental", "affricate", False),
-    "ʧ": Consonant("palatal", "affricate", False),
-    "ʤ": Consonant("palatal", "affricate", True),
-    "l": Consonant("dental", "liquid", True),
-    "r": Consonant("dental", "liquid", True),
-    "j": Consonant("palatal", "glide", True),
-    "w": Consonant("labial", "glide", True),
+    sound: Consonant(place.rstrip("+"), manner, place.endswith("+"))
+    for manner, sounds in _MANNERS.items()
+    for sound, place in (pair.split(":") for pair in sounds.split())
 }
-VOWELS: dict[str, Vowel] = {
-    "a": Vowel("low", False, False),
-    "e": Vowel("mid", True, False),
-    "i": Vowel("high", True, False),
-    "o": Vowel("mid", False, True),
-    "u": Vowel("high", False, True),
-    "y": Vowel("high", True, True),
-    "ø": Vowel("mid", True, True),
-    "ɨ": Vowel("high", False, False),
-}
-FRONT = frozenset(v for v, features in VOWELS.items() if features.front)
-BACK = frozenset(v for v, features in VOWELS.items() if not features.front)
+FRONT, BACK = frozenset("eiyø"), frozenset("aouɨ")
+VOWELS = FRONT | BACK
 
 _OBSTRUENTS = frozenset(c for c, f in CONSONANTS.items() if f.manner in ("stop", "fricative", "affricate"))
 _VOICING = dict(zip("pbtdkgfvszʃʒʧʤ", "bpdtgkvfzsʒʃʤʧ", strict=True))

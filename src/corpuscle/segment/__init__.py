@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from corpuscle.segment.npylm import NestedSegmenter
     from corpuscle.segment.warming import warm
 
-__all__, __getattr__ = contents(
-    __name__,
-    {
-        "base": "LexiconEntry Segmenter",
-        "baselines": "DirichletSegmenter TrivialSegmenter",
-        "letters": "Letters letters_of word_corpus",
-        "npylm": "NestedSegmenter",
-        "warming": "warm",
-    },
-)
+__all__, __getattr__ = contents(__name__, __file__)

@@ -62,32 +62,4 @@ if TYPE_CHECKING:
     from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
     from corpuscle.text.xml import read_xml
 
-__all__, __getattr__ = contents(
-    __name__,
-    {
-        "alignments": "AlignmentMatrix Alignments read_naacl read_pharaoh write_naacl write_pharaoh",
-        "binary": "binarise collapse_unaries expand_unaries unbinarise",
-        "bitext": "Bitext read_bitext write_bitext",
-        "brackets": "format_brackets parse_brackets read_brackets write_brackets",
-        "brat": "read_brat write_brat",
-        "columns": "Columns read_columns write_columns",
-        "conllu": "read_conllu write_conllu",
-        "corpus": "Corpus",
-        "layers": "Layer",
-        "pairs": "Pair read_news read_pairs write_pairs",
-        "plain": "iter_text read_strings read_text warm write_text",
-        "preprocessing": "Preprocessing",
-        "pubtator": "read_pubtator write_pubtator",
-        "running": "Prepared prepare restore",
-        "schemes": "convert_tags spans_of_tags tags_of_spans",
-        "standoff": "Attribute Mention Relation Standoff read_pipe read_standoff_json write_pipe write_standoff_json",
-        "stats": "text_stats",
-        "tables": "read_table write_table",
-        "tmx": "read_tmx",
-        "treebank": "Treebank",
-        "trees": "Trees",
-        "vectors": "read_vectors write_vectors",
-        "vocab": "END FIRST START UNKNOWN Vocab",
-        "xml": "read_xml",
-    },
-)
+__all__, __getattr__ = contents(__name__, __file__)

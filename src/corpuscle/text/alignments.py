@@ -17,17 +17,10 @@ import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.corpus import starts_of
+from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 
-__all__ = [
-    "AlignmentMatrix",
-    "Alignments",
-    "read_naacl",
-    "read_pharaoh",
-    "write_naacl",
-    "write_pharaoh",
-]
+__all__ = ["AlignmentMatrix", "Alignments", "read_naacl", "read_pharaoh", "write_naacl", "write_pharaoh"]
 
 _WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
@@ -90,10 +83,7 @@ class Alignments:
 
     def select(self, pairs: np.ndarray) -> Alignments:
         """Any sentence pairs by index or mask, in that order."""
-        chosen = np.arange(len(self))[pairs]
-        starts = starts_of(np.diff(self.starts)[chosen])
-        links = np.repeat(self.starts[chosen] - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
-        return self._links(links, starts)
+        return self._links(*items_of(self.starts, pairs))
 
     def _links(self, chosen: np.ndarray, starts: np.ndarray) -> Alignments:
         weights = None if self.weights is None else self.weights[chosen]
@@ -106,8 +96,8 @@ class Alignments:
 
     def only_sure(self) -> Alignments:
         """Without the links that are merely possible."""
-        counts = np.bincount(self.pairs[self.sure], minlength=len(self))
-        return self._links(np.flatnonzero(self.sure), starts_of(counts))
+        starts = starts_of(np.bincount(self.pairs[self.sure], minlength=len(self)))
+        return self._links(np.flatnonzero(self.sure), starts)
 
     def sorted(self) -> Alignments:
         """The links of each pair by source, then target position."""
@@ -149,36 +139,44 @@ class Alignments:
             raise InputError(path, int(self.pairs[wrong[0]]) + 1, reason)
 
 
-def _from_rows(rows: np.ndarray, sure: np.ndarray, pairs: int) -> Alignments:
+def _from_rows(rows: Any, sure: Any, pairs: int, weights: np.ndarray | None = None) -> Alignments:
     """Alignments from sorted rows of pair, source, target."""
-    return Alignments(rows[:, 1:].astype(np.int32), starts_of(np.bincount(rows[:, 0], minlength=pairs)), sure)
+    rows = np.asarray(rows, np.int64).reshape(-1, 3)
+    starts = starts_of(np.bincount(rows[:, 0], minlength=pairs))
+    return Alignments(rows[:, 1:].astype(np.int32), starts, np.array(sure, bool), weights)
+
+
+def _weights(read: Sequence[float | None], path: AnyPath) -> np.ndarray | None:
+    """The weights of links as they were read: all have one, or none."""
+    if all(weight is None for weight in read):
+        return None
+    if any(weight is None for weight in read):
+        raise InputError(path, None, "some links have weights and others have none")
+    if not np.isfinite(values := np.array(read, np.float64)).all():
+        raise InputError(path, None, "a weight is too large")
+    return values
 
 
 def read_pharaoh(path: AnyPath) -> Alignments:
     """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links."""
-    links: list[tuple[int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     sure: list[bool] = []
-    weights: list[float] = []
-    lengths = []
+    weights: list[float | None] = []
+    number = 0
     for number, line in read_lines(path):
-        before = len(links)
+        before = len(rows)
         for token in line.split():
             match = _LINK.fullmatch(token)
             if match is None:
                 raise InputError(path, number, f"{token[:40]!r} is not a link such as 3-4, 3?4 or 3-4:0.5")
-            links.append((int(match[1]), int(match[3])))
+            rows.append((number - 1, int(match[1]), int(match[3])))
             sure.append(match[2] == "-")
-            if match[4] is not None:
-                weights.append(float(match[4]))
-            if len(weights) not in (0, len(links)):
+            weights.append(None if match[4] is None else float(match[4]))
+            if (weights[0] is None) != (weights[-1] is None):
                 raise InputError(path, number, f"{token[:40]!r}: some links have weights and others have none")
-        if len(set(links[before:])) < len(links) - before:
+        if len(set(rows[before:])) < len(rows) - before:
             raise InputError(path, number, "the same link twice")
-        lengths.append(len(links) - before)
-    values = np.array(weights, np.float64) if weights else None
-    if values is not None and not np.isfinite(values).all():
-        raise InputError(path, None, "a weight is too large")
-    return Alignments(np.array(links, np.int32).reshape(-1, 2), starts_of(lengths), np.array(sure, bool), values)
+    return _from_rows(rows, sure, number, _weights(weights, path))
 
 
 def write_pharaoh(alignments: Alignments, path: AnyPath) -> None:
@@ -230,16 +228,8 @@ def read_naacl(path: AnyPath, sentences: int | None = None) -> Alignments:
             found[key] = (sure, weight)
     rows = sorted(found)
     count = sentences if sentences is not None else max((row[0] + 1 for row in rows), default=0)
-    result = _from_rows(np.array(rows, np.int64).reshape(-1, 3), np.array([found[row][0] for row in rows], bool), count)
-    weights = [found[row][1] for row in rows]
-    if all(weight is None for weight in weights):
-        return result
-    if any(weight is None for weight in weights):
-        raise InputError(path, None, "some links have weights and others have none")
-    values = np.array(weights, np.float64)
-    if not np.isfinite(values).all():
-        raise InputError(path, None, "a weight is too large")
-    return Alignments(result.links, result.starts, result.sure, values)
+    weights = _weights([found[row][1] for row in rows], path)
+    return _from_rows(rows, [found[row][0] for row in rows], count, weights)
 
 
 def write_naacl(alignments: Alignments, path: AnyPath) -> None:
@@ -248,9 +238,7 @@ def write_naacl(alignments: Alignments, path: AnyPath) -> None:
     weights = [""] * len(alignments.links)
     if alignments.weights is not None:
         weights = [f" {weight!r}" for weight in alignments.weights.tolist()]
-    rows = zip(
-        alignments.pairs.tolist(), alignments.links.tolist(), alignments.sure.tolist(), weights, strict=True
-    )
+    rows = zip(alignments.pairs.tolist(), alignments.links.tolist(), alignments.sure.tolist(), weights, strict=True)
     with write_atomically(path, "w") as output:
         for pair, (i, j), sure, weight in rows:
             output.write(f"{pair + 1} {i + 1} {j + 1} {'S' if sure else 'P'}{weight}\n")

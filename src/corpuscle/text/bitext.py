@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -81,11 +82,10 @@ def read_bitext(
 
     One file whose name ends in ``.tmx`` is a translation memory, see ``read_tmx``.
     """
-    if separator not in (BARS, TAB):
-        raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
+    _check_separator(separator)
     if target is not None:
-        left = read_text(source, vocab=source_vocab, unk_token=unk_token, preprocessing=preprocessing)
-        right = read_text(target, vocab=target_vocab, unk_token=unk_token, preprocessing=preprocessing)
+        read = partial(read_text, unk_token=unk_token, preprocessing=preprocessing)
+        left, right = read(source, vocab=source_vocab), read(target, vocab=target_vocab)
         if len(left) != len(right):
             raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
         return Bitext(left, right)
@@ -95,19 +95,19 @@ def read_bitext(
         sides = read_tmx(source)
     else:
         sides = _split(decode(open_bytes(source), source), source, separator)
-    corpora = []
-    for side, vocab in zip(sides, (source_vocab, target_vocab), strict=True):
-        corpora.append(read_strings(side, vocab, unk_token=unk_token, preprocessing=preprocessing))
-    return Bitext(*corpora)
+    encode = partial(read_strings, unk_token=unk_token, preprocessing=preprocessing)
+    return Bitext(*map(encode, sides, (source_vocab, target_vocab)))
+
+
+def _check_separator(separator: str) -> None:
+    if separator not in (BARS, TAB):
+        raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
 
 
 def _split(text: str, path: AnyPath, separator: str) -> tuple[list[str], list[str]]:
     """The two sides of all lines."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
     left, right = [], []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         sides = line.split(TAB) if separator == TAB else _BARS.split(line)
         if len(sides) != 2:
             name = "tab" if separator == TAB else "'|||'"
@@ -117,12 +117,9 @@ def _split(text: str, path: AnyPath, separator: str) -> tuple[list[str], list[st
     return left, right
 
 
-def write_bitext(
-    bitext: Bitext, source: AnyPath, target: AnyPath | None = None, *, separator: str = BARS
-) -> None:
+def write_bitext(bitext: Bitext, source: AnyPath, target: AnyPath | None = None, *, separator: str = BARS) -> None:
     """Write two files, or one with ``separator`` between the sides of a line."""
-    if separator not in (BARS, TAB):
-        raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
+    _check_separator(separator)
     if target is not None:
         write_text(bitext.source, source)
         write_text(bitext.target, target)

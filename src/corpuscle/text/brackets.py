@@ -166,23 +166,23 @@ def format_brackets(trees: Trees, labelled: bool = True, indent: bool = False) -
     labels = trees.labels.strings() if labelled else [""] * trees.n_nodes
     leaf = trees.preterminals.tolist()
     for first, last in zip(trees.tree_starts[:-1].tolist(), trees.tree_starts[1:].tolist(), strict=True):
-        pieces: list[str] = []
+        parts: list[str] = []
         stack: list[tuple[int | None, int, bool]] = [(first, 0, False)] if last > first else []
         while stack:
             item, depth, broken = stack.pop()
             if item is None:
-                pieces.append(")")
+                parts.append(")")
                 continue
-            pieces.append("\n" + "  " * depth if broken else " ")
+            parts.append("\n" + "  " * depth if broken else " ")
             if item < 0:
-                pieces.append(words[~item])
+                parts.append(words[~item])
                 continue
-            pieces.append("(" + labels[item])
+            parts.append("(" + labels[item])
             stack.append((None, depth, False))
             children = items[starts[item] : starts[item + 1]]
             own_lines = indent and any(child >= 0 and not leaf[child] for child in children)
             stack.extend((child, depth + 1, own_lines) for child in reversed(children))
-        text = "".join(pieces[1:])
+        text = "".join(parts[1:])
         yield text if labelled else text.replace("( ", "(")
 
 

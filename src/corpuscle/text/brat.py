@@ -16,18 +16,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from corpuscle.errors import InputError, warn
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.standoff import (
-    Attribute,
-    Fault,
-    Mention,
-    Relation,
-    Standoff,
-    check_spans,
-    merge_lines,
-    read_raw,
-    span_fault,
-)
+from corpuscle.text import standoff
+from corpuscle.text.files import AnyPath, read_lines, read_raw, write_atomically
+from corpuscle.text.standoff import Attribute, Fault, Mention, Relation, Standoff, check_spans, fits
 
 __all__ = ["read_brat", "write_brat"]
 
@@ -82,7 +73,7 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
             if isinstance(record, str):
                 notes.append(record)
                 continue
-            id = _id_of(record)
+            id = line.partition("\t")[0]
             if id in found or id in properties:
                 raise Fault(f"the id {id[:40]} occurs twice")
             if isinstance(record, _Property):
@@ -111,15 +102,9 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
     return document
 
 
-def _id_of(record: _Text | Relation | _Property) -> str:
-    if isinstance(record, _Text):
-        return record.mention.id
-    return record.attribute.id if isinstance(record, _Property) else record.id
-
-
 def _misfit(text: str, record: _Text) -> str | None:
     """How a mention does not fit the text, if it does not."""
-    if reason := span_fault(record.mention.spans, len(text)):
+    if reason := standoff.span_fault(record.mention.spans, len(text)):
         return reason
     covered = _covered(text, record.mention)
     return None if covered == record.covered else f"the text is {covered[:80]!r}, not {record.covered[:80]!r}"
@@ -136,7 +121,7 @@ def _pointers(document: Standoff) -> list[tuple[str, str]]:
 
 
 def _covered(text: str, mention: Mention) -> str:
-    """The text of a mention as brat writes it: on one line, pieces joined by spaces."""
+    """The text of a mention as brat writes it: on one line, parts joined by spaces."""
     return re.sub(r"[\t\n\r]", " ", Standoff(text).covered(mention))
 
 
@@ -198,7 +183,7 @@ def _lines(document: Standoff, path: str) -> list[str]:
     for source, target in _pointers(document):
         if target not in known:
             raise InputError(path, None, f"{source} points to {target!r}, which is not there")
-    return merge_lines(document.lines, _parse, [*records, *document.notes], lambda record: _form(record, path))
+    return standoff.merge_lines(document.lines, _parse, [*records, *document.notes], lambda record: _form(record, path))
 
 
 def _form(record: _Line, path: str) -> str:
@@ -217,17 +202,9 @@ def _form(record: _Line, path: str) -> str:
     else:
         head = f"{record.type}:{record.trigger}" if record.trigger else record.type
         line = f"{record.id}\t{' '.join([head, *(f'{role}:{id}' for role, id in record.arguments)])}"
-    if "\n" in line or "\r" in line or _changed(line, record):
+    if not fits(line, record, _parse):
         raise InputError(path, None, f"an annotation file cannot hold {line!r}")
     return line
-
-
-def _changed(line: str, record: _Line) -> bool:
-    """Whether a line would be read as something else than what it was made of."""
-    try:
-        return _parse(line) != record
-    except Fault:
-        return True
 
 
 def _with_ids(document: Standoff) -> Standoff:

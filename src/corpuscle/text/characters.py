@@ -13,8 +13,9 @@ import unicodedata
 
 import numpy as np
 
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.preprocessing import expand_tokens, types_as_lines
+from corpuscle.text.tokens import Classes
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["SPACE", "clusters", "spell_out"]
@@ -80,15 +81,7 @@ def _is_vowel(char: str) -> bool:
     return code & 0x7F < 0x15 or code & 0x7F in (0x60, 0x61) or 0x71 <= code & 0x7F <= 0x77
 
 
-class _Classes(dict[int, str]):
-    """A translation table that fills itself."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = _class_of(code)
-        return self[code]
-
-
-_classes = _Classes()
+_classes = Classes(_class_of)
 _CLUSTER = re.compile(
     r"""YJ | [CYJ]                             # control characters stand alone, but for CR LF
     | P* (?: RR                                # a flag
@@ -138,9 +131,8 @@ def spell_out(corpus: Corpus, units: str) -> Corpus:
     lengths = spelled.lengths
     keep[spelled.sentence_starts[:-1][lengths > 0]] = False
     tokens = spelled.tokens[keep]
-    sentence_starts = np.zeros(len(spelled.sentence_starts), np.int64)
-    np.cumsum(np.where(lengths > 0, lengths - 1, 0), out=sentence_starts[1:])
     weights = np.repeat(corpus.vocab.counts, np.diff(starts))
     vocab.counts = np.bincount(units_of, weights, len(vocab)).astype(np.int64)
     vocab.counts[FIRST] -= (lengths > 0).sum()
-    return Corpus(tokens, sentence_starts, vocab, corpus.document_starts, corpus.labels)
+    starts = starts_of(np.where(lengths > 0, lengths - 1, 0))
+    return Corpus(tokens, starts, vocab, corpus.document_starts, corpus.labels)

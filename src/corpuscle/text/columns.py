@@ -6,15 +6,15 @@ last one usually a tag (see ``schemes``). A sentence that consists of one ``-DOC
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.corpus import Corpus, items_of, starts_of
+from corpuscle.text.files import AnyPath, read_blocks, write_atomically
+from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.schemes import Span, spans_of_tags
 
 __all__ = ["DOCUMENT", "Columns", "read_columns", "write_columns"]
@@ -30,8 +30,8 @@ class Columns:
     """Sentences with named layers.
 
     - ``corpus``: the first column; its documents are those of the file;
-    - ``layers``: the other columns by name, in order; an empty cell is id 0;
-    - ``separator``: what stands between cells, a tab or a space, say;
+    - ``layers``: the other columns by name, in order; an empty field is id 0;
+    - ``separator``: what stands between fields, a tab or a space, say;
     - ``comments``: for each sentence its comment lines, if comments were asked for;
     - ``breaks``: for each document the line that began it, or None; None where there are no documents.
     """
@@ -46,13 +46,8 @@ class Columns:
     def from_sentences(cls, sentences: Iterable[Sequence[str]], **layers: Iterable[Sequence[str]]) -> Columns:
         """From sentences of words, and layers of the same shape by name."""
         sentences = list(sentences)
-        shape = [len(sentence) for sentence in sentences]
-        columns = {}
-        for name, rows in layers.items():
-            rows = list(rows)
-            if [len(row) for row in rows] != shape:
-                raise ValueError(f"{name} must have one value for each word")
-            columns[name] = Layer.from_strings((value for row in rows for value in row), missing="")
+        flat = {name: flattened(name, rows, sentences) for name, rows in layers.items()}
+        columns = {name: Layer.from_strings(values, missing="") for name, values in flat.items()}
         return cls(Corpus.from_sentences(sentences), columns)
 
     def __len__(self) -> int:
@@ -65,13 +60,10 @@ class Columns:
 
     def select(self, sentences: np.ndarray) -> Columns:
         """Any sentences by index or mask, in that order; documents are not kept."""
-        chosen = np.arange(len(self))[sentences]
-        corpus = self.corpus.select(chosen)
-        begins = np.repeat(self.corpus.sentence_starts[chosen] - corpus.sentence_starts[:-1], corpus.lengths)
-        tokens = begins + np.arange(corpus.n_tokens)
+        tokens, _ = items_of(self.corpus.sentence_starts, sentences)
         layers = {name: layer[tokens] for name, layer in self.layers.items()}
-        comments = None if self.comments is None else tuple(self.comments[i] for i in chosen)
-        return Columns(corpus, layers, self.separator, comments)
+        comments = self.comments and tuple(self.comments[i] for i in np.arange(len(self))[sentences])
+        return Columns(self.corpus.select(sentences), layers, self.separator, comments)
 
     def values(self, name: str, sentence: int) -> list[str]:
         """The values of one layer in one sentence."""
@@ -105,7 +97,7 @@ def read_columns(
     ``names`` are those of all columns, the word first; without them there are ``label`` for the last column and
     ``column2``, ``column3``, ... between. ``separator`` None means: tabs if the first line of a token has one, else
     runs of spaces. ``comments`` keeps lines that begin with ``#`` before a sentence (without it they are tokens).
-    ``allow_empty`` lets cells other than the word be empty. Several blank lines count as one.
+    ``allow_empty`` lets fields other than the word be empty. Several blank lines count as one.
     """
     if separator == "":
         raise SettingError("the separator must not be empty")
@@ -113,7 +105,7 @@ def read_columns(
     notes: list[tuple[str, ...]] = []
     starts: list[int] = []
     breaks: list[str | None] = []
-    for block in _blocks(path):
+    for block in read_blocks(path):
         first = 0
         while comments and first < len(block) and block[first][1][0] == "#":
             first += 1
@@ -138,19 +130,6 @@ def read_columns(
     )
 
 
-def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
-    """The runs of lines between blank lines, with their numbers."""
-    block: list[tuple[int, str]] = []
-    for number, line in read_lines(path):
-        if line.strip(" \t"):
-            block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
 class _Table:
     """Collects the rows of a file as numbers, and sees that they all have the same form."""
 
@@ -168,25 +147,25 @@ class _Table:
         return [Numbering(), *(Numbering("") for _ in range(width - 1))]
 
     def split(self, line: str) -> list[str]:
-        """The cells of a line; the first line decides what separates them, unless that was given."""
+        """The fields of a line; the first line decides what separates them, unless that was given."""
         if self.separator is None:
             self.separator = "\t" if "\t" in line else " "
             self.runs = self.separator == " "
-        cells = line.split(self.separator)
-        return [cell for cell in cells if cell] if self.runs else cells
+        fields = line.split(self.separator)
+        return [field for field in fields if field] if self.runs else fields
 
     def add(self, sentence: list[tuple[int, str]]) -> None:
         """Take the lines of one sentence."""
         for number, line in sentence:
-            cells = self.split(line)
+            fields = self.split(line)
             if self.numberings is None:
-                self.numberings = self._start(len(cells))
-            if len(cells) != len(self.numberings):
-                raise InputError(self.path, number, f"{len(cells)} columns instead of {len(self.numberings)}")
-            if not cells[0].strip(" \t") or ("" in cells and not self.allow_empty):
-                empty = 1 if not cells[0].strip(" \t") else cells.index("") + 1
+                self.numberings = self._start(len(fields))
+            if len(fields) != len(self.numberings):
+                raise InputError(self.path, number, f"{len(fields)} columns instead of {len(self.numberings)}")
+            if not fields[0].strip(" \t") or ("" in fields and not self.allow_empty):
+                empty = 1 if not fields[0].strip(" \t") else fields.index("") + 1
                 raise InputError(self.path, number, f"column {empty} is empty")
-            self._rows.append(cells)
+            self._rows.append(fields)
         self.lengths.append(len(sentence))
         if len(self._rows) > _BATCH:
             self._flush()
@@ -210,8 +189,8 @@ def write_columns(columns: Columns, path: AnyPath) -> None:
     """Write a column file; what ``read_columns`` read comes out as it was, with one blank line between sentences."""
     _check_writable(columns, path)
     corpus = columns.corpus
-    cells = [corpus.vocab.decode(corpus.tokens.tolist()), *(layer.strings() for layer in columns.layers.values())]
-    rows = [columns.separator.join(row) for row in zip(*cells, strict=True)]
+    fields = [corpus.vocab.decode(corpus.tokens.tolist()), *(layer.strings() for layer in columns.layers.values())]
+    rows = [columns.separator.join(row) for row in zip(*fields, strict=True)]
     begins: dict[int, list[str]] = {}
     if columns.breaks is not None and corpus.document_starts is not None:
         for sentence, line in zip(corpus.document_starts.tolist(), columns.breaks, strict=False):
@@ -234,8 +213,7 @@ def _check_writable(columns: Columns, path: AnyPath) -> None:
     forbidden = {columns.separator, "\t", "\n", "\r"}
     words = Layer(corpus.tokens, corpus.vocab)
     for name, layer in [("word", words), *columns.layers.items()]:
-        for id in np.unique(layer.ids).tolist():
-            value = layer.vocab.word(id)
+        for value in layer.used:
             if any(mark in value for mark in forbidden) or (layer is words and value.strip(" ") in ("", DOCUMENT)):
                 raise InputError(path, None, f"this file cannot hold the value {value!r} ({name})")
     if columns.comments is not None:

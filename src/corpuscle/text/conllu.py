@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -19,6 +20,7 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
+from corpuscle.text.vocab import FIRST
 
 __all__ = ["read_conllu", "write_conllu"]
 
@@ -28,26 +30,26 @@ _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 _HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
 _BATCH = 100_000
-"""Words whose cells are held as strings at one time."""
+"""Words whose fields are held as strings at one time."""
 
 
+@dataclass
 class _Sentence:
     """Where the reader is inside a sentence: checks the order of its lines."""
 
-    def __init__(self, index: int):
-        self.index = index
-        self.words = 0
-        self.comments: list[str] = []
-        self.ranges: list[tuple[int, int, int, str]] = []
-        self.empties: list[tuple[int, int, int, str]] = []
+    index: int
+    words: int = 0
+    comments: list[str] = field(default_factory=list)
+    ranges: list[tuple[int, int, int, str]] = field(default_factory=list)
+    empties: list[tuple[int, int, int, str]] = field(default_factory=list)
 
     @property
     def begun(self) -> bool:
         return bool(self.words or self.ranges or self.empties)
 
-    def insert(self, cells: list[str]) -> str | None:
+    def insert(self, fields: list[str]) -> str | None:
         """Take a line that is no word; the reason why not, if it does not belong here."""
-        id, following = cells[0], self.words + 1
+        id, following = fields[0], self.words + 1
         open_range = bool(self.ranges) and self.ranges[-1][1] == following
         if match := _RANGE.fullmatch(id):
             first, last = int(match[1]), int(match[2])
@@ -57,13 +59,13 @@ class _Sentence:
                 return f"the range {id} must stand right before its first word"
             if self.ranges and first <= self.ranges[-1][2]:
                 return f"the range {id} overlaps the one before it"
-            self.ranges.append((self.index, first, last, "\t".join(cells[1:])))
+            self.ranges.append((self.index, first, last, "\t".join(fields[1:])))
         elif match := _EMPTY.fullmatch(id):
             after, number = int(match[1]), int(match[2])
             before = self.empties[-1][2] if self.empties and self.empties[-1][1] == after else 0
             if after != self.words or number != before + 1 or open_range:
                 return f"the empty node {id} is out of order"
-            self.empties.append((self.index, after, number, "\t".join(cells[1:])))
+            self.empties.append((self.index, after, number, "\t".join(fields[1:])))
         else:
             return f"the id is {id[:40]!r} where {following} is expected"
         return None
@@ -91,9 +93,9 @@ def read_conllu(path: AnyPath) -> Treebank:
 
     def flush() -> None:
         # One split for all rows: no list for each, so nothing for the garbage collector to walk through.
-        cells = "\t".join(rows).split("\t")
+        fields = "\t".join(rows).split("\t")
         for column, numbering in enumerate(numberings, 1):
-            numbering.add(cells[column::10])
+            numbering.add(fields[column::10])
         rows.clear()
 
     current = _Sentence(0)
@@ -119,11 +121,11 @@ def read_conllu(path: AnyPath) -> Treebank:
                 current.words += 1
                 rows.append(line)
             else:
-                cells = line.split("\t")
-                if reason := _bad_cell(cells) or current.insert(cells):
+                fields = line.split("\t")
+                if reason := _bad_field(fields) or current.insert(fields):
                     raise InputError(path, number, reason)
     flush()
-    _check_cells(path, lines, numberings)
+    _check_fields(path, lines, numberings)
     starts = starts_of(lengths)
     columns = dict(zip(_COLUMNS[1:], numberings, strict=True))
     tokens, vocab = columns.pop("FORM").finish()
@@ -141,23 +143,23 @@ def read_conllu(path: AnyPath) -> Treebank:
     )
 
 
-def _bad_cell(cells: Sequence[str]) -> str | None:
-    """What is wrong with a cell: it is empty, or has a space where none is allowed."""
-    for name, cell in zip(_COLUMNS, cells, strict=True):
-        if not cell:
+def _bad_field(fields: Sequence[str]) -> str | None:
+    """What is wrong with a field: it is empty, or has a space where none is allowed."""
+    for name, value in zip(_COLUMNS, fields, strict=True):
+        if not value:
             return f"the {name} column is empty"
-        if " " in cell and name not in _SPACED:
+        if " " in value and name not in _SPACED:
             return f"a space in the {name} column"
     return None
 
 
-def _check_cells(path: AnyPath, lines: list[str], numberings: list[Numbering]) -> None:
+def _check_fields(path: AnyPath, lines: list[str], numberings: list[Numbering]) -> None:
     """Look at each distinct value once; only when one is bad, look for its line."""
     for name, numbering in zip(_COLUMNS[1:], numberings, strict=True):
         if all(type and (name in _SPACED or " " not in type) for type in numbering.types):
             continue
         for number, line in enumerate(lines, 1):
-            if line and line[0] != "#" and (reason := _bad_cell(line.split("\t"))):
+            if line and line[0] != "#" and (reason := _bad_field(line.split("\t"))):
                 raise InputError(path, number, reason)
 
 
@@ -165,14 +167,10 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
     """The head numbers, int32, checked to lie within their sentences."""
     ids, vocab = numbering.finish()
     types = vocab.strings
-    values = np.full(len(types), -1, np.int32)
-    bad = np.zeros(len(types), bool)
-    for id, type in enumerate(types[3:], 3):
-        if _HEAD.fullmatch(type):
-            values[id] = int(type)
-        else:
-            bad[id] = True
-    heads = values[ids]
+    known = [_HEAD.fullmatch(type) is not None for type in types[FIRST:]]
+    bad = np.array([False] * FIRST + [not fits for fits in known])
+    numbers = [int(type) if fits else -1 for type, fits in zip(types[FIRST:], known, strict=True)]
+    heads = np.array([-1] * FIRST + numbers, np.int32)[ids]
     wrong = np.flatnonzero(bad[ids] | (heads > np.repeat(np.diff(starts), np.diff(starts))))
     if len(wrong):
         token = int(wrong[0])
@@ -185,23 +183,15 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
 
 def _documents(comments: list[tuple[str, ...]]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
     """Where documents start, and their names, as ``# newdoc`` comments tell."""
-    starts: list[int] = []
-    labels: list[str] = []
+    found: dict[int, str] = {}
     for sentence, lines in enumerate(comments):
-        if not lines:
-            continue
-        label = comment_value(lines, "newdoc id")
-        if label is None:
-            label = comment_value(lines, "newdoc")
-        if label is not None:
-            starts.append(sentence)
-            labels.append(label)
-    if not starts:
+        for key in ("newdoc", "newdoc id"):
+            if (label := comment_value(lines, key)) is not None:
+                found[sentence] = label
+    if not found:
         return None, None
-    if starts[0] > 0:
-        starts.insert(0, 0)
-        labels.insert(0, "")
-    return np.array([*starts, len(comments)], np.int64), tuple(labels)
+    found = {0: "", **found}
+    return np.array([*found, len(comments)], np.int64), tuple(found.values())
 
 
 def write_conllu(treebank: Treebank, path: AnyPath) -> None:
@@ -212,14 +202,14 @@ def write_conllu(treebank: Treebank, path: AnyPath) -> None:
     ids = (np.arange(len(treebank.corpus.tokens)) - np.repeat(starts[:-1], lengths) + 1).tolist()
     names = ["_", *map(str, range(int(lengths.max(initial=0)) + 1))]
     columns = {name: getattr(treebank, name).strings() for name in LAYERS}
-    cells = [
+    fields = [
         [names[id + 1] for id in ids],
         treebank.corpus.vocab.decode(treebank.corpus.tokens.tolist()),
         *(columns[name] for name in LAYERS[:4]),
         [names[head + 1] for head in treebank.heads.tolist()],
         *(columns[name] for name in LAYERS[4:]),
     ]
-    rows = ["\t".join(row) for row in zip(*cells, strict=True)]
+    rows = ["\t".join(row) for row in zip(*fields, strict=True)]
     inserted = _inserted(treebank)
     with write_atomically(path, "w") as output:
         for sentence, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
@@ -255,8 +245,7 @@ def _check_writable(treebank: Treebank, path: AnyPath) -> None:
         raise InputError(path, None, "a head lies outside its sentence")
     forms = Layer(treebank.corpus.tokens, treebank.corpus.vocab)
     for name, layer in [("FORM", forms), *((name, getattr(treebank, name)) for name in LAYERS)]:
-        for id in np.unique(layer.ids).tolist():
-            value = layer.vocab.word(id)
+        for value in layer.used:
             if not value or any(mark in value for mark in "\t\n\r"):
                 raise InputError(path, None, f"CoNLL-U cannot hold the value {value!r} ({name})")
     for lines in treebank.comments:

@@ -17,7 +17,7 @@ import numpy as np
 
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["Corpus", "renumbered", "starts_of"]
+__all__ = ["Corpus", "items_of", "renumbered", "starts_of"]
 
 
 def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
@@ -28,8 +28,15 @@ def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
     return starts
 
 
+def items_of(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What stands in some rows of a flat array, one row after the other: the positions of the items in it, and where
+    each row begins among them, both int64; row i had the items from ``starts[i]`` to ``starts[i + 1]``."""
+    begins = starts_of(np.diff(starts)[rows])
+    return np.repeat(starts[:-1][rows] - begins[:-1], np.diff(begins)) + np.arange(begins[-1]), begins
+
+
 def renumbered(tokens: np.ndarray, mapping: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """``mapping[tokens]`` as int32, piece by piece: NumPy would first make a copy of all tokens twice their size."""
+    """``mapping[tokens]`` as int32, chunk by chunk: NumPy would first make a copy of all tokens twice their size."""
     mapping = mapping.astype(np.int32, copy=False)
     out = np.empty(len(tokens), np.int32) if out is None else out
     for first in range(0, len(tokens), 1 << 18):
@@ -119,13 +126,9 @@ class Corpus:
 
     def select(self, sentences: np.ndarray) -> Corpus:
         """Any sentences by index or mask, in that order; documents are not kept."""
-        chosen = np.arange(len(self))[sentences]
-        lengths = self.lengths[chosen]
-        starts = starts_of(lengths)
-        source = np.repeat(self.sentence_starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
-        return Corpus(
-            self.tokens[source], starts, self.vocab, offsets=None if self.offsets is None else self.offsets[source]
-        )
+        source, starts = items_of(self.sentence_starts, sentences)
+        offsets = None if self.offsets is None else self.offsets[source]
+        return Corpus(self.tokens[source], starts, self.vocab, offsets=offsets)
 
     def map_tokens(self, mapping: np.ndarray, vocab: Vocab) -> Corpus:
         """Give every token the new id ``mapping[id]`` in another vocabulary."""
@@ -155,12 +158,6 @@ class Corpus:
             document_starts=np.asarray(document_starts, np.int64),
             labels=None if labels is None else tuple(labels),
         )
-
-    @property
-    def units(self) -> np.ndarray:
-        """The starts (int64, in sentences) of what must stay together when the corpus is split: documents if there
-        are any, else sentences."""
-        return np.arange(len(self) + 1) if self.document_starts is None else self.document_starts
 
     def signature(self) -> str:
         """A short hash of the text itself: the same for the same sentences, whatever the numbering of words."""

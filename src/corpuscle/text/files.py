@@ -18,6 +18,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeAlias, cast
@@ -26,17 +27,9 @@ from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
 
 __all__ = [
-    "BOM",
-    "STDIO",
-    "AnyPath",
-    "accept",
-    "decode",
-    "expand",
-    "open_bytes",
-    "open_stream",
-    "read_lines",
-    "write_atomically",
-]
+    "BOM", "STDIO", "AnyPath", "accept", "decode", "expand", "open_bytes", "open_stream", "read_blocks", "read_lines",
+    "read_raw", "reading", "write_atomically",
+]  # fmt: skip
 
 AnyPath: TypeAlias = str | PathLike[str]
 
@@ -61,7 +54,7 @@ _CORRUPT = (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
 
 
 @contextmanager
-def _reading(path: AnyPath) -> Iterator[None]:
+def reading(path: AnyPath) -> Iterator[None]:
     """Turn what the operating system and the unpackers say about an input into an ``InputError``."""
     try:
         yield
@@ -114,7 +107,7 @@ class _Stream:
 
     def read(self, size: int) -> bytes:
         """Up to ``size`` bytes; fewer when that is all there is at the moment, none at the end."""
-        with _reading(self._path):
+        with reading(self._path):
             data: bytes = cast(Any, self._stream).read1(size)
         self._size += len(data)
         limit = _accepted or max(_LEAST_LIMIT, _MOST_TIMES * self._packed.size)
@@ -143,7 +136,7 @@ def open_stream(path: AnyPath, *, lines: bool = True) -> Iterator[_Stream]:
     """A stream of the (unpacked) bytes of a file or of stdin, for input that should not be held in memory; ``lines``:
     it has lines, which must not be too long."""
     with ExitStack() as stack:
-        with _reading(path):
+        with reading(path):
             if os.fspath(path) == STDIO:
                 raw = cast(BinaryIO, sys.stdin.buffer)
             else:
@@ -189,6 +182,19 @@ def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
         yield number, line[:-1] if line.endswith("\r") else line
 
 
+def read_raw(path: AnyPath) -> str:
+    """A text as it is, with its byte order mark and line ends: offsets count them, and they can be restored."""
+    data = open_bytes(path)
+    return ("\ufeff" if data.startswith(BOM) else "") + decode(data, path)
+
+
+def read_blocks(path: AnyPath, blank: str = " \t") -> Iterator[list[tuple[int, str]]]:
+    """The runs of lines between blank lines, which consist of nothing but ``blank``; lines with their numbers."""
+    for filled, block in groupby(read_lines(path), lambda line: bool(line[1].strip(blank))):
+        if filled:
+            yield list(block)
+
+
 def expand(paths: Iterable[AnyPath]) -> list[str]:
     """The files to read: a folder stands for its ``*.txt``, ``*.txt.gz`` and ``*.txt.xz``, sorted by name."""
     files: list[str] = []
@@ -196,7 +202,7 @@ def expand(paths: Iterable[AnyPath]) -> list[str]:
         if os.fspath(path) == STDIO or not os.path.isdir(path):
             files.append(os.fspath(path))
             continue
-        with _reading(path):
+        with reading(path):
             inside = sorted(p for p in Path(path).iterdir() if p.name.endswith((".txt", ".txt.gz", ".txt.xz")))
         if not inside:
             raise InputError(path, None, "no .txt files in this folder")

@@ -1,22 +1,32 @@
 """Layer: one annotation for every token, as numbers with their own vocabulary.
 
 A column of a treebank or of a column file has few distinct values, so it is kept the way tokens are: int32 ids and a
-``Vocab``. The reserved id 0 stands for a value that is not given (``_`` in CoNLL-U, an empty cell elsewhere).
+``Vocab``. The reserved id 0 stands for a value that is not given (``_`` in CoNLL-U, an empty field elsewhere).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Layer", "Numbering"]
+__all__ = ["Layer", "Numbering", "flattened"]
+
+T = TypeVar("T")
+
+
+def flattened(name: str, rows: Iterable[Sequence[T]], sentences: Sequence[Sequence[str]]) -> list[T]:
+    """The values of a layer, which has one for each word of the sentences, one after the other."""
+    rows = list(rows)
+    if list(map(len, rows)) != list(map(len, sentences)):
+        raise ValueError(f"{name} must have one value for each word")
+    return [value for row in rows for value in row]
 
 
 class Numbering:
@@ -92,6 +102,11 @@ class Layer:
     def values(self) -> list[str]:
         """What each id of the vocabulary is written as."""
         return [self.missing, *self.vocab.strings[1:]]
+
+    @property
+    def used(self) -> list[str]:
+        """The distinct values of all tokens, as the vocabulary spells them."""
+        return [self.vocab.word(id) for id in np.unique(self.ids).tolist()]
 
     def strings(self) -> list[str]:
         """The values of all tokens."""

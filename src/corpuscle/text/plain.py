@@ -15,7 +15,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.characters import SPACE, spell_out
-from corpuscle.text.corpus import Corpus, renumbered
+from corpuscle.text.corpus import Corpus, renumbered, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream, write_atomically
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
@@ -218,10 +218,8 @@ def _by_index(corpus: Corpus, path: AnyPath, blank: str) -> Corpus:
         if first + length > len(corpus):
             reason = f"document {row + 1} ends at line {first + length}, but the text has {len(corpus)} lines"
             raise InputError(path, None, reason)
-    lengths = index[:, 1]
-    starts = np.zeros(len(index) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    lines = np.repeat(index[:, 0] - starts[:-1], lengths) + np.arange(starts[-1])
+    starts = starts_of(index[:, 1])
+    lines = np.repeat(index[:, 0] - starts[:-1], index[:, 1]) + np.arange(starts[-1])
     if blank == "document":
         text = corpus.lengths[lines] > 0
         starts = np.concatenate([[0], np.cumsum(text)])[starts]
@@ -258,23 +256,23 @@ def iter_text(
 
 
 def _blocks_of_lines(path: AnyPath, lines: int) -> Iterator[bytes]:
-    """The bytes of a file in blocks of exactly so many lines, or fewer where the lines are long, and at the end."""
+    """The bytes of a file in chunks of exactly so many lines, or fewer where the lines are long, and at the end."""
     with open_stream(path) as stream:
-        pieces: list[bytes] = []
+        parts: list[bytes] = []
         missing, size = lines, 0
         while block := stream.read(BLOCK):
             while (count := block.count(b"\n")) >= missing or (count and size > _LONG):
                 whole = count <= missing and block.endswith(b"\n")
                 cut = len(block) if whole else _after_line(block, min(count, missing))
-                pieces.append(block[:cut])
-                yield b"".join(pieces)
-                pieces, block, missing, size = [], block[cut:], lines, 0
+                parts.append(block[:cut])
+                yield b"".join(parts)
+                parts, block, missing, size = [], block[cut:], lines, 0
             if block:
-                pieces.append(block)
+                parts.append(block)
                 missing -= count
                 size += len(block)
-        if pieces:
-            yield b"".join(pieces)
+        if parts:
+            yield b"".join(parts)
 
 
 def _after_line(block: bytes, line: int) -> int:
@@ -294,9 +292,8 @@ def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
         last_of_document = frozenset((corpus.document_starts[1:-1] - 1).tolist())
     with write_atomically(path, "wb") as output:
         for first in range(0, len(corpus), 1 << 14):
-            piece = range(first, min(len(corpus), first + (1 << 14)))
             lines: list[str] = []
-            for i in piece:
+            for i in range(first, min(len(corpus), first + (1 << 14))):
                 words = corpus.words(i)
                 lines.append(" ".join(words) if units == "words" else _joined(words))
                 if i in last_of_document:

@@ -99,9 +99,9 @@ def expand_tokens(corpus: Corpus, words: np.ndarray, starts: np.ndarray, vocab: 
     lengths = np.diff(starts).astype(np.int32)
     ends = starts_of(renumbered(corpus.tokens, lengths))
     tokens = np.empty(ends[-1], np.int32)
-    for first in range(0, len(corpus.tokens), 1 << 18):  # pieces, for the sake of memory
-        piece = corpus.tokens[first : first + (1 << 18)]
-        begin, end = ends[first], ends[first + len(piece)]
-        shift = np.repeat(starts[piece] - ends[first : first + len(piece)], lengths[piece])
+    for first in range(0, len(corpus.tokens), 1 << 18):  # chunks, for the sake of memory
+        chunk = corpus.tokens[first : first + (1 << 18)]
+        begin, end = ends[first], ends[first + len(chunk)]
+        shift = np.repeat(starts[chunk] - ends[first : first + len(chunk)], lengths[chunk])
         tokens[begin:end] = words[shift + np.arange(begin, end)]
     return Corpus(tokens, ends[corpus.sentence_starts], vocab, corpus.document_starts, corpus.labels)

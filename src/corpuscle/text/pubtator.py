@@ -15,21 +15,13 @@ was.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.standoff import (
-    Attribute,
-    Fault,
-    Mention,
-    Relation,
-    Standoff,
-    check_spans,
-    merge_lines,
-    span_fault,
-)
+from corpuscle.text import standoff
+from corpuscle.text.files import AnyPath, read_blocks, write_atomically
+from corpuscle.text.standoff import Attribute, Fault, Mention, Relation, Standoff, check_spans, fits
 
 __all__ = ["read_pubtator", "write_pubtator"]
 
@@ -39,19 +31,7 @@ _OFFSET = re.compile(r"[0-9]{1,12}")
 
 def read_pubtator(path: AnyPath) -> list[Standoff]:
     """Read all articles of a file; their names are the article numbers."""
-    return [_document(block, path) for block in _blocks(path)]
-
-
-def _blocks(path: AnyPath) -> Iterator[list[tuple[int, str]]]:
-    block: list[tuple[int, str]] = []
-    for number, line in read_lines(path):
-        if line.strip(" "):
-            block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    return [_document(block, path) for block in read_blocks(path, blank=" ")]
 
 
 def _document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
@@ -61,18 +41,15 @@ def _document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
         reason = f"the abstract of {other[:40]!r} after the title of {name[:40]!r}"
         raise InputError(path, block[1][0], reason)
     text = f"{title}\n{abstract}"
-    mentions, relations = [], []
+    records = []
     for number, line in block[2:]:
         try:
-            record = _parse(line, name, text)
+            records.append(_parse(line, name, text))
         except Fault as fault:
             raise InputError(path, number, str(fault)) from None
-        if isinstance(record, Mention):
-            mentions.append(record)
-        else:
-            relations.append(record)
-    lines = tuple(line for _, line in block[2:])
-    return Standoff(text, tuple(mentions), tuple(relations), name, lines=lines)
+    mentions = tuple(record for record in records if isinstance(record, Mention))
+    relations = tuple(record for record in records if isinstance(record, Relation))
+    return Standoff(text, mentions, relations, name, lines=tuple(line for _, line in block[2:]))
 
 
 def _head(block: list[tuple[int, str]], kind: str, path: AnyPath) -> tuple[str, str]:
@@ -93,7 +70,7 @@ def _parse(line: str, name: str, text: str) -> Mention | Relation:
         if not 4 <= len(fields) <= 6 or not fields[3]:
             raise Fault("expected: article, start, end, text, type, and perhaps concept and parts, separated by tabs")
         spans = ((int(fields[0]), int(fields[1])),)
-        if fault := span_fault(spans, len(text)):
+        if fault := standoff.span_fault(spans, len(text)):
             raise Fault(fault)
         covered = Standoff(text).covered(Mention("", spans))
         if covered != fields[2]:
@@ -116,8 +93,8 @@ def write_pubtator(documents: Iterable[Standoff], path: AnyPath) -> None:
                 raise InputError(path, None, f"{name!r} does not fit: {reason}")
             title, abstract = text.split("\n")
             records: list[Mention | Relation] = [*document.mentions, *document.relations]
-            parse = partial(_parse, name=name, text=text)
-            lines = merge_lines(document.lines, parse, records, partial(_form, name=name, text=text, path=path))
+            parse, form = partial(_parse, name=name, text=text), partial(_form, name=name, text=text, path=path)
+            lines = standoff.merge_lines(document.lines, parse, records, form)
             output.write("\n".join([f"{name}|t|{title}", f"{name}|a|{abstract}", *lines, "\n"]))
 
 
@@ -127,24 +104,18 @@ def _form(record: Mention | Relation, name: str, text: str, path: AnyPath) -> st
         (begin, end), *more = record.spans
         fields = [name, str(begin), str(end), text[begin:end], record.type, record.concept]
         fields += [attribute.value for attribute in record.attributes]
-        fits = not more and all(attribute.name == "parts" for attribute in record.attributes)
+        plain = not more and all(attribute.name == "parts" for attribute in record.attributes)
     else:
         fields = [name, record.type, *(id for _, id in record.arguments)]
-        fits = not record.trigger and not record.attributes
+        plain = not record.trigger and not record.attributes
     line = "\t".join(fields)
-    try:
-        fits = fits and "\n" not in line and "\r" not in line and _same(_parse(line, name, text), record)
-    except Fault:
-        fits = False
-    if not fits:
+    if not plain or not fits(line, _bare(record), lambda line: _bare(_parse(line, name, text))):
         raise InputError(path, None, f"article {name}: PubTator cannot hold {record}")
     return line
 
 
-def _same(read: Mention | Relation, given: Mention | Relation) -> bool:
-    """Whether a line says all there is to say, but for ids and roles, which PubTator does not have."""
-    if isinstance(read, Mention) and isinstance(given, Mention):
-        return (read.type, read.spans, read.concept) == (given.type, given.spans, given.concept)
-    if isinstance(read, Relation) and isinstance(given, Relation):
-        return (read.type, [id for _, id in read.arguments]) == (given.type, [id for _, id in given.arguments])
-    return False
+def _bare(record: Mention | Relation) -> Mention | Relation:
+    """What PubTator can say of a mention or relation: neither ids nor roles."""
+    if isinstance(record, Mention):
+        return Mention(record.type, record.spans, concept=record.concept)
+    return Relation(record.type, tuple(("", id) for _, id in record.arguments))

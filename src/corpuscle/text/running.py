@@ -17,18 +17,18 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import BOM, AnyPath, decode, open_bytes, read_lines, write_atomically
-from corpuscle.text.sentences import Piece, Usage, join_abbreviations, sentence_ends
+from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.sentences import Stretch, Usage, join_abbreviations, sentence_ends
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.tokens import character_classes, token_spans
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["Prepared", "prepare", "read_gaps", "read_raw", "restore", "restore_file", "write_gaps"]
+__all__ = ["Prepared", "prepare", "read_gaps", "restore", "restore_file", "write_gaps"]
 
 _BLANK_LINE = re.compile("N[sS]*N[sSN]*")
 _LINE_END = re.compile("N[sSN]*")
-_PIECE = 1 << 20
-"""Pieces are at least so many characters, so that what NumPy does for each of them costs nothing."""
+_STRETCH = 1 << 20
+"""Stretches are at least so many characters, so that what NumPy does for each of them costs nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +74,7 @@ class Prepared:
     def corpus(self, vocab: Vocab | None = None) -> Corpus:
         """As a Corpus with offsets and documents, in a new vocabulary unless one is given."""
         plain = Corpus.from_sentences(self, vocab)
-        return Corpus(
-            plain.tokens, self.sentence_starts, plain.vocab, self.document_starts, offsets=self.offsets
-        )
+        return Corpus(plain.tokens, self.sentence_starts, plain.vocab, self.document_starts, offsets=self.offsets)
 
     def write(self, path: AnyPath) -> None:
         """Write one sentence a line, a blank line between documents."""
@@ -96,27 +94,27 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
     if line_breaks not in ("space", "sentence"):
         raise SettingError(f"line_breaks is 'space' or 'sentence', not {line_breaks!r}")
     classes = character_classes(text)
-    pieces = [_piece(text, classes, begin, end) for begin, end in _stretches(classes)]
-    usage = Usage.of(pieces, abbreviations)
+    stretches = [_stretch(text, classes, begin, end) for begin, end in _bounds(classes)]
+    usage = Usage.of(stretches, abbreviations)
     separator = _LINE_END if line_breaks == "sentence" else _BLANK_LINE
     offsets: list[np.ndarray] = []
     sentence_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
     document_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
     n_tokens = n_sentences = base = 0
-    for piece in pieces:
-        piece, joined = join_abbreviations(piece, usage)
-        ends = sentence_ends(piece, joined, usage)
-        piece_classes = piece.classes.decode()
-        ends = np.union1d(ends, _tokens_before(piece, separator, piece_classes))
+    for stretch in stretches:
+        stretch, joined = join_abbreviations(stretch, usage)
+        ends = sentence_ends(stretch, joined, usage)
+        stretch_classes = stretch.classes.decode()
+        ends = np.union1d(ends, _tokens_before(stretch, separator, stretch_classes))
         ends = ends[ends > 0]
-        documents = _tokens_before(piece, _BLANK_LINE, piece_classes)
+        documents = _tokens_before(stretch, _BLANK_LINE, stretch_classes)
         documents = np.union1d(documents[documents > 0], ends[-1:])
-        offsets.append(np.stack([piece.begins, piece.ends], axis=1) + base)
+        offsets.append(np.stack([stretch.begins, stretch.ends], axis=1) + base)
         sentence_starts.append(ends + n_tokens)
         document_starts.append(np.searchsorted(ends, documents) + 1 + n_sentences)
-        n_tokens += len(piece.begins)
+        n_tokens += len(stretch.begins)
         n_sentences += len(ends)
-        base += len(piece.text)
+        base += len(stretch.text)
     return Prepared(
         text,
         np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int64),
@@ -125,32 +123,26 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
     )
 
 
-def _stretches(classes: str) -> Iterator[tuple[int, int]]:
+def _bounds(classes: str) -> Iterator[tuple[int, int]]:
     """Cut a text at blank lines into stretches of some length, without a rest."""
     begin = 0
     while begin < len(classes):
-        separator = _BLANK_LINE.search(classes, begin + _PIECE)
+        separator = _BLANK_LINE.search(classes, begin + _STRETCH)
         end = separator.end() if separator else len(classes)
         yield begin, end
         begin = end
 
 
-def _piece(text: str, classes: str, begin: int, end: int) -> Piece:
+def _stretch(text: str, classes: str, begin: int, end: int) -> Stretch:
     found = token_spans(classes[begin:end])
     spans = np.fromiter(chain.from_iterable(found), np.int64, 2 * len(found)).reshape(-1, 2)
-    return Piece(text[begin:end], classes[begin:end].encode(), spans[:, 0].copy(), spans[:, 1].copy())
+    return Stretch(text[begin:end], classes[begin:end].encode(), spans[:, 0].copy(), spans[:, 1].copy())
 
 
-def _tokens_before(piece: Piece, separator: re.Pattern[str], classes: str) -> np.ndarray:
+def _tokens_before(stretch: Stretch, separator: re.Pattern[str], classes: str) -> np.ndarray:
     """For every separator the number of tokens before it."""
     positions = np.array([match.start() for match in separator.finditer(classes)], np.int64)
-    return np.searchsorted(piece.begins, positions)
-
-
-def read_raw(path: AnyPath) -> str:
-    """Running text as it stands in a file, a BOM included: it is part of what can be restored."""
-    data = open_bytes(path)
-    return ("\ufeff" if data.startswith(BOM) else "") + decode(data, path)
+    return np.searchsorted(stretch.begins, positions)
 
 
 def restore(tokens: Sequence[str], gaps: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["COMMON_ABBREVIATIONS", "TITLES", "Piece", "Usage", "join_abbreviations", "sentence_ends"]
+__all__ = ["COMMON_ABBREVIATIONS", "TITLES", "Stretch", "Usage", "join_abbreviations", "sentence_ends"]
 
 TITLES = frozenset({
     "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt", "gov", "sen", "mt", "ft", "mme", "mlle",
@@ -28,9 +28,7 @@ COMMON_ABBREVIATIONS = frozenset({
 })
 """The same for abbreviations that may stand at the end of a sentence."""
 
-NUMBERED = frozenset({
-    "no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca",
-})
+NUMBERED = frozenset({"no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca"})
 """Abbreviations only before a number: elsewhere they are words."""
 
 _CLOSING = frozenset(b")q'")
@@ -42,7 +40,7 @@ _MAX_LENGTH = 8
 
 
 @dataclass
-class Piece:
+class Stretch:
     """A stretch of text between two blank lines (or more of them), and its tokens.
 
     - ``text``, ``classes``: the characters, and their classes as ASCII bytes;
@@ -93,26 +91,26 @@ class Usage:
     cased: bool = True
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], abbreviations: Iterable[str] = ()) -> Usage:
-        """Learn from all pieces of a text; ``abbreviations`` are known beforehand."""
+    def of(cls, stretches: Sequence[Stretch], abbreviations: Iterable[str] = ()) -> Usage:
+        """Learn from all stretches of a text; ``abbreviations`` are known beforehand."""
         usage = cls()
         stops, capitalised = Counter[str](), Counter[str]()
         before_lower, before_upper = Counter[str](), Counter[str]()
         upper = lower = 0
-        for piece in pieces:
-            text = piece.text
-            usage.counts.update([text[b:e] for b, e in zip(piece.begins.tolist(), piece.ends.tolist(), strict=True)])
-            upper += piece.classes.count(b"A")
-            lower += piece.classes.count(b"a")
-            for i in piece.full_stops().tolist():
-                first = piece.classes[piece.begins[i - 1]]
+        for stretch in stretches:
+            edges = zip(stretch.begins.tolist(), stretch.ends.tolist(), strict=True)
+            usage.counts.update([stretch.text[begin:end] for begin, end in edges])
+            upper += stretch.classes.count(b"A")
+            lower += stretch.classes.count(b"a")
+            for i in stretch.full_stops().tolist():
+                first = stretch.classes[stretch.begins[i - 1]]
                 if first not in _LETTERS:
                     continue
-                word = piece.token(i - 1).lower()
+                word = stretch.token(i - 1).lower()
                 stops[word] += 1
                 capitalised[word] += first == ord("A")
-                if i + 1 < len(piece.begins):
-                    following = piece.classes[piece.begins[i + 1]]
+                if i + 1 < len(stretch.begins):
+                    following = stretch.classes[stretch.begins[i + 1]]
                     before_lower[word] += following in b"a0,:"
                     before_upper[word] += following == ord("A")
         usage.cased = upper * 100 >= lower
@@ -146,96 +144,96 @@ class Usage:
         return lower != word and 0 < self.counts[lower] >= self.counts[word]
 
 
-def join_abbreviations(piece: Piece, usage: Usage) -> tuple[Piece, np.ndarray]:
+def join_abbreviations(stretch: Stretch, usage: Usage) -> tuple[Stretch, np.ndarray]:
     """Make the full stops of abbreviations, initials and ordinal numbers part of the token before them.
 
-    Returns the new piece and a mask of its tokens: those whose full stop does not end a sentence by itself.
+    Returns the new stretch and a mask of its tokens: those whose full stop does not end a sentence by itself.
     """
-    drop = np.zeros(len(piece.begins), bool)
-    ends = piece.ends.copy()
-    for i in piece.full_stops().tolist():
-        if _belongs(piece, usage, i):
+    drop = np.zeros(len(stretch.begins), bool)
+    ends = stretch.ends.copy()
+    for i in stretch.full_stops().tolist():
+        if _belongs(stretch, usage, i):
             drop[i] = True
-            ends[i - 1] = piece.ends[i]
-    joined = ends != piece.ends
+            ends[i - 1] = stretch.ends[i]
+    joined = ends != stretch.ends
     # Letters with full stops (U.S.) are single tokens already; an address never ends in a full stop.
-    last = np.frombuffer(piece.classes, np.uint8)[np.maximum(ends - 1, 0)]
-    joined |= (last == ord(".")) & (piece.first_classes() != ord("."))
+    last = np.frombuffer(stretch.classes, np.uint8)[np.maximum(ends - 1, 0)]
+    joined |= (last == ord(".")) & (stretch.first_classes() != ord("."))
     keep = ~drop
-    return Piece(piece.text, piece.classes, piece.begins[keep], ends[keep]), joined[keep]
+    return Stretch(stretch.text, stretch.classes, stretch.begins[keep], ends[keep]), joined[keep]
 
 
-def _belongs(piece: Piece, usage: Usage, stop: int) -> bool:
+def _belongs(stretch: Stretch, usage: Usage, stop: int) -> bool:
     """Whether a full stop is part of the word before it."""
-    first = piece.classes[piece.begins[stop - 1]]
-    length = piece.ends[stop - 1] - piece.begins[stop - 1]
-    following = piece.next_class(stop + 1)
+    first = stretch.classes[stretch.begins[stop - 1]]
+    length = stretch.ends[stop - 1] - stretch.begins[stop - 1]
+    following = stretch.next_class(stop + 1)
     if first == ord("0"):
-        if piece.classes[piece.begins[stop - 1] : piece.ends[stop - 1]].strip(b"0") or length > 3:
+        if stretch.classes[stretch.begins[stop - 1] : stretch.ends[stop - 1]].strip(b"0") or length > 3:
             return False
-        return (_begins_item(piece, stop - 1) and following != 0) or (following == ord("a") and usage.cased)
+        return (_begins_item(stretch, stop - 1) and following != 0) or (following == ord("a") and usage.cased)
     if first not in _LETTERS:
         return False
     if length == 1 and first == ord("A"):
         return following != 0
-    word = piece.token(stop - 1).lower()
+    word = stretch.token(stop - 1).lower()
     if word in NUMBERED and following == ord("0"):
         return True
     return word in usage.abbreviations
 
 
-def _begins_item(piece: Piece, number: int) -> bool:
+def _begins_item(stretch: Stretch, number: int) -> bool:
     """Whether a number stands where an item of a list begins: first on a line, after a sentence's end or blank line."""
     if number == 0:
         return True
-    gap = piece.classes[piece.ends[number - 1] : piece.begins[number]]
-    return gap.count(b"N") > 1 or (b"N" in gap and piece.classes[piece.ends[number - 1] - 1] in b".!T:")
+    gap = stretch.classes[stretch.ends[number - 1] : stretch.begins[number]]
+    return gap.count(b"N") > 1 or (b"N" in gap and stretch.classes[stretch.ends[number - 1] - 1] in b".!T:")
 
 
-def sentence_ends(piece: Piece, joined: np.ndarray, usage: Usage) -> np.ndarray:
+def sentence_ends(stretch: Stretch, joined: np.ndarray, usage: Usage) -> np.ndarray:
     """The numbers of tokens, int64, after which a sentence ends; always the last token."""
-    first = piece.first_classes()
+    first = stretch.first_classes()
     candidates = np.flatnonzero(_TERMINATORS[first] | joined).tolist()
-    found = [last for i in candidates if (last := _end_at(piece, usage, i, bool(joined[i]), first))]
-    return np.unique(np.array([*found, len(piece.begins)], np.int64))
+    found = [last for i in candidates if (last := _end_at(stretch, usage, i, bool(joined[i]), first))]
+    return np.unique(np.array([*found, len(stretch.begins)], np.int64))
 
 
-def _end_at(piece: Piece, usage: Usage, i: int, is_joined: bool, first: np.ndarray) -> int:
+def _end_at(stretch: Stretch, usage: Usage, i: int, is_joined: bool, first: np.ndarray) -> int:
     """The end of the sentence that token ``i`` closes, closing quotes and brackets included; 0 if it closes none."""
-    n, kind = len(piece.begins), first[i]
+    n, kind = len(stretch.begins), first[i]
     end = i + 1
     while end < n and first[end] in _CLOSING:
-        gap = piece.classes[piece.ends[end - 1] : piece.begins[end]]
+        gap = stretch.classes[stretch.ends[end - 1] : stretch.begins[end]]
         if gap.strip(b"S"):
             break
         end += 1
     if end == n:
         return n
-    gap = piece.begins[end] - piece.ends[end - 1]
-    following = piece.next_class(end)
+    gap = stretch.begins[end] - stretch.ends[end - 1]
+    following = stretch.next_class(end)
     goes_on = usage.cased and following == ord("a")
     if is_joined:
         if gap == 0 or following != ord("A"):
             return 0
-        return end if _may_close(piece, usage, i, end) else 0
+        return end if _may_close(stretch, usage, i, end) else 0
     if goes_on or following in b",:":
         return 0
     if kind == ord("T"):
         return end
     if gap == 0 and not (kind == ord("!") and following == ord("o")):
         return 0
-    if kind == ord("e") or (kind == ord(".") and piece.ends[i] - piece.begins[i] > 1):
+    if kind == ord("e") or (kind == ord(".") and stretch.ends[i] - stretch.begins[i] > 1):
         return end if following in b"Ao" or not usage.cased else 0
     return end
 
 
-def _may_close(piece: Piece, usage: Usage, i: int, end: int) -> bool:
+def _may_close(stretch: Stretch, usage: Usage, i: int, end: int) -> bool:
     """Whether an abbreviation also ends its sentence: the next word has a capital that it does not have elsewhere."""
-    word = piece.token(i).rstrip(".").lower()
+    word = stretch.token(i).rstrip(".").lower()
     if word.isdecimal():
         return False
     if usage.abbreviations.get(word, False):
         return False
-    while end < len(piece.begins) and piece.classes[piece.begins[end]] in _OPENING:
+    while end < len(stretch.begins) and stretch.classes[stretch.begins[end]] in _OPENING:
         end += 1
-    return end < len(piece.begins) and usage.is_starter(piece.token(end))
+    return end < len(stretch.begins) and usage.is_starter(stretch.token(end))

@@ -14,22 +14,17 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, decode, open_bytes, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, read_lines, read_raw, reading, write_atomically
 
 __all__ = [
-    "Attribute",
-    "Mention",
-    "Relation",
-    "Standoff",
-    "read_pipe",
-    "read_standoff_json",
-    "write_pipe",
+    "Attribute", "Mention", "Relation", "Standoff", "read_pipe", "read_standoff_json", "write_pipe",
     "write_standoff_json",
-]
+]  # fmt: skip
 
 Spans = tuple[tuple[int, int], ...]
 Record = TypeVar("Record", bound=Hashable)
@@ -121,23 +116,17 @@ def check_spans(document: Standoff, path: AnyPath | None) -> None:
 
 
 def merge_lines(
-    lines: Iterable[str],
-    parse: Callable[[str], Record],
-    records: Iterable[Record],
-    form: Callable[[Record], str],
+    lines: Iterable[str], parse: Callable[[str], Record], records: Iterable[Record], form: Callable[[Record], str]
 ) -> list[str]:
     """The lines to write: those that were read and still say something true, verbatim, and the new ones after them."""
     records = list(records)
     left = Counter(records)
     kept = []
     for line in lines:
-        try:
-            record = parse(line)
-        except Fault:  # the text has changed, and the line no longer fits
-            continue
-        if left[record]:
-            left[record] -= 1
-            kept.append(line)
+        with suppress(Fault):  # the text has changed, and the line no longer fits
+            if left[record := parse(line)]:
+                left[record] -= 1
+                kept.append(line)
     for record in records:
         if left[record]:
             left[record] -= 1
@@ -145,10 +134,12 @@ def merge_lines(
     return kept
 
 
-def read_raw(path: AnyPath) -> str:
-    """A text as it is, with its byte order mark and line ends, since offsets count them."""
-    data = open_bytes(path)
-    return ("\ufeff" if data.startswith(b"\xef\xbb\xbf") else "") + decode(data, path)
+def fits(line: str, record: Record, parse: Callable[[str], Record]) -> bool:
+    """Whether a line would be read as the record that it was made of."""
+    try:
+        return "\n" not in line and "\r" not in line and parse(line) == record
+    except Fault:
+        return False
 
 
 # JSON lines
@@ -196,17 +187,12 @@ def _plain(text: Any) -> str:
 
 def _document(value: Any) -> Standoff:
     fields = _fields(value, "the document", {"text": None, "mentions": [], "relations": [], "name": ""})
-    return Standoff(
-        fields["text"],
-        tuple(_mention(mention, len(fields["text"])) for mention in fields["mentions"]),
-        tuple(_relation(relation) for relation in fields["relations"]),
-        fields["name"],
-    )
+    mentions = tuple(_mention(mention, len(fields["text"])) for mention in fields["mentions"])
+    return Standoff(fields["text"], mentions, tuple(map(_relation, fields["relations"])), fields["name"])
 
 
 def _mention(value: Any, length: int) -> Mention:
-    what = "a mention"
-    fields = _fields(value, what, {"type": None, "spans": [], "id": "", "concept": "", "attributes": {}})
+    fields = _fields(value, "a mention", {"type": None, "spans": [], "id": "", "concept": "", "attributes": {}})
     for span in fields["spans"]:
         if not isinstance(span, list) or len(span) != 2 or not all(type(offset) is int for offset in span):
             raise Fault("a span must be a pair of integers")
@@ -235,15 +221,11 @@ def write_standoff_json(documents: Iterable[Standoff], path: AnyPath) -> None:
     with write_atomically(path, "w") as output:
         for document in documents:
             check_spans(document, path)
-            record: dict[str, Any] = {"name": document.name, "text": document.text}
-            record["mentions"] = [_sparse(mention, path, spans=mention.spans) for mention in document.mentions]
-            if document.relations:
-                record["relations"] = [
-                    _sparse(relation, path, arguments=relation.arguments, trigger=relation.trigger)
-                    for relation in document.relations
-                ]
-            if not document.name:
-                del record["name"]
+            record: dict[str, Any] = {"name": document.name} if document.name else {}
+            record["text"] = document.text
+            record["mentions"] = [_sparse(each, path, spans=each.spans) for each in document.mentions]
+            if several := document.relations:
+                record["relations"] = [_sparse(r, path, arguments=r.arguments, trigger=r.trigger) for r in several]
             output.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
@@ -266,10 +248,8 @@ def read_pipe(path: AnyPath, folder: AnyPath) -> list[Standoff]:
 
     The first field of a line is the name of a text, with or without its suffix. Texts without lines have no mentions.
     """
-    try:
+    with reading(folder):
         files = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
-    except OSError as error:
-        raise InputError(folder, None, (error.strerror or str(error)).lower()) from error
     texts = {os.path.splitext(file)[0]: read_raw(os.path.join(folder, file)) for file in files}
     if len(texts) < len(files):
         raise InputError(folder, None, "two texts have the same name but for the suffix")

@@ -1,7 +1,7 @@
-"""Tables: a row a line, cells separated by tabs, and where there is one a heading of names as the first line.
+"""Tables: a row a line, fields separated by tabs, and where there is one a heading of names as the first line.
 
 No other module writes or reads tab-separated tables; formats of the field that happen to have tabs (CoNLL-U, brat,
-PubTator, columns) are not tables. A cell cannot hold a tab or a line break, and is refused when it is written, unless
+PubTator, columns) are not tables. A field cannot hold a tab or a line break, and is refused when it is written, unless
 the table is ``escaped``: then ``\\t``, ``\\n``, ``\\r`` and ``\\\\`` stand for those and the backslash, ``\\uXXXX`` for
 other control characters and line separators.
 """
@@ -16,7 +16,7 @@ from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 from corpuscle.text.wording import enumerated
 
-__all__ = ["escaped_cell", "format_row", "read_table", "unescaped_cell", "write_table"]
+__all__ = ["escaped_field", "format_row", "read_table", "unescaped_field", "write_table"]
 
 _FORBIDDEN = re.compile(r"[\t\n\r]")
 _SPECIAL = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
@@ -25,29 +25,29 @@ _NAMES = {"\\": "\\", "\t": "t", "\n": "n", "\r": "r"}
 _CHARACTERS = {name: character for character, name in _NAMES.items()}
 
 
-def escaped_cell(cell: str) -> str:
-    """A cell whose tabs, line breaks, control characters and backslashes are escaped.
+def escaped_field(field: str) -> str:
+    """A field whose tabs, line breaks, control characters and backslashes are escaped.
 
-    >>> escaped_cell("a\\tb")
+    >>> escaped_field("a\\tb")
     'a\\\\tb'
     """
-    return _SPECIAL.sub(lambda match: "\\" + (_NAMES.get(match[0]) or f"u{ord(match[0]):04x}"), cell)
+    return _SPECIAL.sub(lambda match: "\\" + (_NAMES.get(match[0]) or f"u{ord(match[0]):04x}"), field)
 
 
-def unescaped_cell(cell: str) -> str:
-    """What was escaped in a cell; ``ValueError`` for a backslash that begins no escape."""
+def unescaped_field(field: str) -> str:
+    """What was escaped in a field; ``ValueError`` for a backslash that begins no escape."""
 
     def character(match: re.Match[str]) -> str:
         if match[0] == "\\":
-            raise ValueError(f"unknown escape in {cell[:40]!r}")
+            raise ValueError(f"unknown escape in {field[:40]!r}")
         return _CHARACTERS[match[1]] if match[1] else chr(int(match[2], 16))
 
-    return _ESCAPE.sub(character, cell) if "\\" in cell else cell
+    return _ESCAPE.sub(character, field) if "\\" in field else field
 
 
-def _is_fraction(cell: object) -> bool:
+def _is_fraction(field: object) -> bool:
     """Whether it is a number with a fraction, Python's or NumPy's."""
-    return isinstance(cell, Real) and not isinstance(cell, Integral)
+    return isinstance(field, Real) and not isinstance(field, Integral)
 
 
 def format_row(row: Iterable[object], number: str = ".4f", escaped: bool = False, path: AnyPath | None = None) -> str:
@@ -56,12 +56,12 @@ def format_row(row: Iterable[object], number: str = ".4f", escaped: bool = False
     >>> format_row(["word", 3, 0.25])
     'word\\t3\\t0.2500\\n'
     """
-    cells = [f"{cell:{number}}" if _is_fraction(cell) else str(cell) for cell in row]
+    fields = [f"{field:{number}}" if _is_fraction(field) else str(field) for field in row]
     if escaped:
-        cells = list(map(escaped_cell, cells))
-    line = "\t".join(cells)
-    if line.count("\t") >= len(cells) > 0 or "\n" in line or "\r" in line:
-        wrong = next(cell for cell in cells if _FORBIDDEN.search(cell))
+        fields = list(map(escaped_field, fields))
+    line = "\t".join(fields)
+    if line.count("\t") >= len(fields) > 0 or "\n" in line or "\r" in line:
+        wrong = next(field for field in fields if _FORBIDDEN.search(field))
         raise InputError(path, None, f"this file cannot hold the field {wrong!r}")
     return line + "\n"
 
@@ -92,7 +92,7 @@ def read_table(
     escaped: bool = False,
     skip_blank: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table with their line numbers, from 1; a row with another number of cells than there are
+    """The rows of a table with their line numbers, from 1; a row with another number of fields than there are
     ``columns`` is an error, unless none are named.
 
     ``heading``: the first line names the columns, in this order; ``skip_blank``: empty lines are no rows.
@@ -105,11 +105,11 @@ def read_table(
             continue
         if skip_blank and not text:
             continue
-        cells = text.split("\t")
-        if columns and len(cells) != len(columns):
-            reason = f"{len(cells)} fields, where {enumerated(columns)} are expected, separated by tabs"
+        fields = text.split("\t")
+        if columns and len(fields) != len(columns):
+            reason = f"{len(fields)} fields, where {enumerated(columns)} are expected, separated by tabs"
             raise InputError(path, line, reason)
         try:
-            yield line, list(map(unescaped_cell, cells)) if escaped else cells
+            yield line, list(map(unescaped_field, fields)) if escaped else fields
         except ValueError as error:
             raise InputError(path, line, str(error)) from None

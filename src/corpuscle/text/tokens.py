@@ -17,17 +17,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
-__all__ = ["character_classes", "split_words", "token_spans"]
+__all__ = ["Classes", "character_classes", "split_words", "token_spans"]
 
-_ITSELF = frozenset(".,:/_@#&+")
-_APOSTROPHES = frozenset("'\u2019\uff07\u05f3\u05f4")
-_HYPHENS = frozenset("-\u2010\u2011\u05be")
-_CLINGING = frozenset(
-    [0xAD, 0x200C, 0x2060, 0x55B, 0x55C, 0x55E, *range(0x1F3FB, 0x1F400), *range(0xE0020, 0xE0080)]
-)
+_ITSELF = ".,:/_@#&+"
+_APOSTROPHES = "'\u2019\uff07\u05f3\u05f4"
+_HYPHENS = "-\u2010\u2011\u05be"
+_CLINGING = frozenset([0xAD, 0x200C, 0x2060, 0x55B, 0x55C, 0x55E, *range(0x1F3FB, 0x1F400), *range(0xE0020, 0xE0080)])
 """Soft hyphen, joiners, the Armenian marks that stand inside a word, skin tones and flag tags."""
-_NON_BREAKING = frozenset("\u00a0\u202f\u2007\u2009")
+_NON_BREAKING = "\u00a0\u202f\u2007\u2009"
 _SENTENCE_ENDS = frozenset(
     "\u0589\u061e\u061f\u06d4\u0700\u0701\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u0f0d\u0f0e\u104b\u1362\u1367"
     "\u1368\u166e\u1735\u1736\u17d4\u17d5\u1803\u1809\u1944\u1945\u1aa8\u1aa9\u1aaa\u1aab\u1b5a\u1b5b\u1b5e\u1b5f\u1c3b"
@@ -47,22 +46,21 @@ _BY_CATEGORY = {
 }  # fmt: skip
 
 
+_KNOWN = {
+    **dict.fromkeys(map(chr, _CLINGING), "m"),
+    **dict.fromkeys(_SENTENCE_ENDS, "T"),
+    **dict.fromkeys(_NON_BREAKING, "S"),
+    **dict.fromkeys(_HYPHENS, "-"),
+    **dict.fromkeys(_APOSTROPHES, "'"),
+    **_SINGLE,
+    **dict(zip(_ITSELF, _ITSELF, strict=True)),
+}
+
+
 def _class_of(code: int) -> str:
     char = chr(code)
-    if char in _ITSELF:
-        return char
-    if char in _SINGLE:
-        return _SINGLE[char]
-    if char in _APOSTROPHES:
-        return "'"
-    if char in _HYPHENS:
-        return "-"
-    if char in _NON_BREAKING:
-        return "S"
-    if char in _SENTENCE_ENDS:
-        return "T"
-    if code in _CLINGING:
-        return "m"
+    if char in _KNOWN:
+        return _KNOWN[char]
     if 0x1F1E6 <= code <= 0x1F1FF:
         return "R"
     category = unicodedata.category(char)
@@ -71,15 +69,18 @@ def _class_of(code: int) -> str:
     return _BY_CATEGORY.get(category, "p")
 
 
-class _Classes(dict[int, str]):
-    """A translation table that fills itself."""
+class Classes(dict[int, str]):
+    """A translation table from code points to the letters of their classes that fills itself."""
+
+    def __init__(self, class_of: Callable[[int], str]):
+        self.class_of = class_of
 
     def __missing__(self, code: int) -> str:
-        self[code] = _class_of(code)
+        self[code] = self.class_of(code)
         return self[code]
 
 
-_classes = _Classes()
+_classes = Classes(_class_of)
 
 
 def character_classes(text: str) -> str:

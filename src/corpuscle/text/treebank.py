@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpuscle.errors import InputError
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.files import AnyPath
-from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.layers import Layer, Numbering, flattened
 
 __all__ = ["LAYERS", "Insertions", "Treebank"]
 
@@ -117,21 +117,15 @@ class Treebank:
         tokens, vocab = numbering.finish()
         corpus = Corpus(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
 
-        def flat(name: str, rows: Iterable[Sequence]) -> list:
-            rows = list(rows)
-            if [len(row) for row in rows] != [len(sentence) for sentence in sentences]:
-                raise ValueError(f"{name} must have one value for each word")
-            return [value for row in rows for value in row]
-
         unset = Layer.unset(len(tokens))
         columns = dict.fromkeys(LAYERS, unset)
-        columns |= {name: Layer.from_strings(flat(name, rows)) for name, rows in layers.items()}
+        columns |= {name: Layer.from_strings(flattened(name, rows, sentences)) for name, rows in layers.items()}
         lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
         if len(lines) != len(corpus):
             raise ValueError(f"comments for {len(lines)} sentences, but there are {len(corpus)}")
         numbers = np.full(len(tokens), _NO_HEAD, np.int32)
         if heads is not None:
-            numbers[:] = flat("heads", heads)
+            numbers[:] = flattened("heads", heads, sentences)
         nothing = Insertions.build()
         return cls(corpus, numbers, **columns, comments=lines, ranges=nothing, empties=nothing)
 
@@ -151,8 +145,7 @@ class Treebank:
 
     def _part(self, corpus: Corpus, chosen: np.ndarray) -> Treebank:
         """The layers that belong to the chosen sentences."""
-        starts = corpus.sentence_starts
-        tokens = np.repeat(self.corpus.sentence_starts[chosen] - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+        tokens, _ = items_of(self.corpus.sentence_starts, chosen)
         return Treebank(
             corpus,
             self.heads[tokens],
@@ -192,11 +185,11 @@ class Treebank:
         """The sentence as it was written: with the forms of multiword tokens, spaces where no ``SpaceAfter=No`` is."""
         begin, end = self.corpus.sentence_starts[index : index + 2]
         misc, words = self.misc[begin:end].strings(), self.corpus.words(index)
-        pieces = list(zip(words, misc, strict=True))
+        forms = list(zip(words, misc, strict=True))
         for first, last, columns in reversed(self.ranges.of(index)):
-            cells = columns.split("\t")
-            pieces[first - 1 : last] = [(cells[0], cells[-1])]
-        spaced = [form + ("" if "SpaceAfter=No" in misc.split("|") else " ") for form, misc in pieces]
+            fields = columns.split("\t")
+            forms[first - 1 : last] = [(fields[0], fields[-1])]
+        spaced = [form + ("" if "SpaceAfter=No" in misc.split("|") else " ") for form, misc in forms]
         return "".join(spaced).rstrip(" ")
 
     def check_trees(self, path: AnyPath | None = None, single_root: bool = False) -> None:

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer
 
 __all__ = ["ROOTS", "TRACE", "Trees"]
@@ -68,13 +68,9 @@ class Trees:
         return self._part(self.words.select(trees), np.arange(len(self))[trees])
 
     def _part(self, words: Corpus, chosen: np.ndarray) -> Trees:
-        starts = starts_of(np.diff(self.tree_starts)[chosen])
-        nodes = np.repeat(self.tree_starts[chosen] - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
-        begins = self.words.sentence_starts[chosen]
-        tokens = np.repeat(begins - words.sentence_starts[:-1], words.lengths) + np.arange(words.n_tokens)
-        return Trees(
-            words, self.labels[nodes], self.parents[nodes], self.spans[nodes], starts, self.word_parents[tokens]
-        )
+        nodes, starts = items_of(self.tree_starts, chosen)
+        parents = self.word_parents[items_of(self.words.sentence_starts, chosen)[0]]
+        return Trees(words, self.labels[nodes], self.parents[nodes], self.spans[nodes], starts, parents)
 
     @cached_property
     def _node_parents(self) -> np.ndarray:
@@ -142,12 +138,7 @@ class Trees:
         parents = np.where(parents == n, -1, number[parents] - np.repeat(starts[:-1], np.diff(starts)))
         words = number[heads] - np.repeat(starts[:-1], self.words.lengths)
         return Trees(
-            self.words,
-            self.labels[kept],
-            parents.astype(np.int32),
-            self.spans[kept],
-            starts,
-            words.astype(np.int32),
+            self.words, self.labels[kept], parents.astype(np.int32), self.spans[kept], starts, words.astype(np.int32)
         )
 
     def without_words(self, drop: np.ndarray) -> Trees:

@@ -27,6 +27,11 @@ _LARGE = 20_000
 """From this size on words are found by the compiled index: a dictionary of Python strings would take long to make."""
 
 
+def _packed(words: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of words one after the other, and where each begins and the last ends."""
+    return np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)], dtype=np.int64)
+
+
 class Vocab:
     """Strings <-> ids, with counts.
 
@@ -50,9 +55,7 @@ class Vocab:
         encoded = [word.encode() for word in words]
         if len(set(encoded)) != len(encoded):
             raise ValueError("the words of a vocabulary must be distinct")
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
-        vocab = cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        vocab = cls(*_packed(encoded))
         if counts is not None:
             vocab.counts[FIRST:] = counts
         return vocab
@@ -64,8 +67,7 @@ class Vocab:
     def __eq__(self, other: object) -> bool:
         """Same strings with the same ids (counts may differ)."""
         return isinstance(other, Vocab) and (
-            self is other
-            or (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.bytes, other.bytes))
+            self is other or (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.bytes, other.bytes))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -110,10 +112,7 @@ class Vocab:
         """The ids of some words, int32; ``UNKNOWN`` where the vocabulary has none."""
         if len(self) < _LARGE or "ids" in self.__dict__:
             return np.fromiter((self.ids.get(word, UNKNOWN) for word in words), np.int32)
-        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
-        return self.index.look_up(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        return self.index.look_up(*_packed([word.encode("utf-8", "surrogatepass") for word in words]))
 
     def mapping_from(self, other: Vocab) -> np.ndarray:
         """For every id of another vocabulary the id of the same word in this one, int32 (len(other),).

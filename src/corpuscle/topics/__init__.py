@@ -21,15 +21,4 @@ if TYPE_CHECKING:
     from corpuscle.topics.rescaling import RescalingModel
     from corpuscle.topics.warming import warm, warm_defaults
 
-__all__, __getattr__ = contents(
-    __name__,
-    {
-        "base": "TopicModel",
-        "documents": "document_bounds pick_documents read_documents",
-        "ngram": "NgramTopicModel",
-        "products": "contexts document_topics mark summaries",
-        "reading": "DocumentReader",
-        "rescaling": "RescalingModel",
-        "warming": "warm warm_defaults",
-    },
-)
+__all__, __getattr__ = contents(__name__, __file__)

@@ -159,5 +159,5 @@ class TopicModel(TopicSettings, Model, ABC):
         )
         return perplexity(
             every, np.diff(bounds), oov.astype(np.int64), known, draws=draws, seed=seed, events="tokens",
-            units="documents",
+            items="documents",
         )  # fmt: skip

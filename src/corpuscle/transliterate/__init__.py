@@ -20,13 +20,4 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator
     from corpuscle.transliterate.warming import warm, warm_defaults
 
-__all__, __getattr__ = contents(
-    __name__,
-    {
-        "base": "Candidate Transliterator reversed_pairs",
-        "files": "read_names read_results write_results",
-        "greedy": "LetterMap",
-        "phrase": "FEATURES PhraseTransliterator",
-        "warming": "warm warm_defaults",
-    },
-)
+__all__, __getattr__ = contents(__name__, __file__)

@@ -11,7 +11,7 @@ import numpy as np
 from corpuscle.engine.optim import likelihood, mert
 from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint, Learner
-from corpuscle.measure.kernels.overlaps import bleu_statistics, f_statistics
+from corpuscle.measure.kernels.overlaps import Candidates, bleu_statistics, f_statistics
 from corpuscle.random import Random
 from corpuscle.scale import Workers
 from corpuscle.text.corpus import starts_of
@@ -104,7 +104,7 @@ class Tuner(Learner):
             right = [tuple(targets[starts[c] : starts[c + 1]]) in self.answers[i] for c, i in enumerate(item.tolist())]
             return np.column_stack([np.array(right, np.float64), np.ones(len(item))])
         measure = bleu_statistics if self.metric == "bleu" else f_statistics
-        return measure(found.targets, found.target_starts, *self.references, item)
+        return measure(Candidates(found.targets, found.target_starts, *self.references, item))
 
     def merge(self, found: Found) -> int:
         """Add new candidates to the pools (unique by output and features); returns how many were new."""

@@ -13,6 +13,4 @@ if TYPE_CHECKING:
     from corpuscle.words.exchange import ExchangeClasses
     from corpuscle.words.warming import warm
 
-__all__, __getattr__ = contents(
-    __name__, {"classes": "Pass WordClasses", "exchange": "ExchangeClasses", "warming": "warm"}
-)
+__all__, __getattr__ = contents(__name__, __file__)

@@ -1,16 +1,49 @@
 """What two short sequences have in common: matching n-grams (BLEU), and the longest common subsequence.
 
-Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation", 2002, section 2.1;
+Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation", 2002;
 Wagner and Fischer, "The string-to-string correction problem", 1974.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 
-__all__ = ["bleu_statistics", "common_subsequence", "f_statistics"]
+__all__ = ["Candidates", "bleu_statistics", "common_subsequence", "f_statistics"]
+
+
+class Candidates(NamedTuple):
+    """Candidates for items that have references.
+
+    - ``tokens``: int32, those of all candidates; ``starts``: int64 (n_candidates + 1,), where each begins;
+    - ``references``, ``reference_starts``: the references of all items likewise;
+    - ``first_reference``: int64 (n_items + 1,), the first reference of each item;
+    - ``item``: int64 (n_candidates,), which item a candidate is for.
+    """
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    references: np.ndarray
+    reference_starts: np.ndarray
+    first_reference: np.ndarray
+    item: np.ndarray
+
+
+@kernel
+def _candidate(given, row):
+    """The tokens of a candidate, and its first reference and the one after its last."""
+    item = given.item[row]
+    tokens = given.tokens[given.starts[row] : given.starts[row + 1]]
+    return tokens, given.first_reference[item], given.first_reference[item + 1]
+
+
+@kernel
+def _reference(given, r):
+    """The tokens of a reference."""
+    return given.references[given.reference_starts[r] : given.reference_starts[r + 1]]
 
 
 @kernel
@@ -44,25 +77,23 @@ def _occurrences(sequence, gram, begin, n):
 
 
 @kernel
-def _bleu(out, candidates, starts, references, reference_starts, first_reference, item):
-    for row in range(len(item)):
-        candidate = candidates[starts[row] : starts[row + 1]]
-        first, last = first_reference[item[row]], first_reference[item[row] + 1]
+def _bleu(given, out):
+    for row in range(len(out)):
+        candidate, first, last = _candidate(given, row)
         for n in range(1, 5):
             matches = 0
             for i in range(len(candidate) - n + 1):
                 # Occurrence number k of an n-gram matches if some reference has more than k of them.
                 before = _occurrences(candidate[: i + n - 1], candidate, i, n)
                 for r in range(first, last):
-                    reference = references[reference_starts[r] : reference_starts[r + 1]]
-                    if _occurrences(reference, candidate, i, n) > before:
+                    if _occurrences(_reference(given, r), candidate, i, n) > before:
                         matches += 1
                         break
             out[row, 2 * n - 2] = matches
             out[row, 2 * n - 1] = max(0, len(candidate) - n + 1)
         closest = -1
         for r in range(first, last):
-            length = reference_starts[r + 1] - reference_starts[r]
+            length = len(_reference(given, r))
             gap, best = abs(length - len(candidate)), abs(closest - len(candidate))
             if closest < 0 or gap < best or (gap == best and length < closest):
                 closest = length
@@ -71,12 +102,12 @@ def _bleu(out, candidates, starts, references, reference_starts, first_reference
 
 
 @kernel
-def _f_score(out, candidates, starts, references, reference_starts, first_reference, item):
-    for row in range(len(item)):
-        candidate = candidates[starts[row] : starts[row + 1]]
+def _f_score(given, out):
+    for row in range(len(out)):
+        candidate, first, last = _candidate(given, row)
         nearest, value = -1, 0.0
-        for r in range(first_reference[item[row]], first_reference[item[row] + 1]):
-            reference = references[reference_starts[r] : reference_starts[r + 1]]
+        for r in range(first, last):
+            reference = _reference(given, r)
             common = common_subsequence(candidate, reference)
             distance = len(candidate) + len(reference) - 2 * common
             if nearest < 0 or distance < nearest:
@@ -85,52 +116,21 @@ def _f_score(out, candidates, starts, references, reference_starts, first_refere
         out[row, 0], out[row, 1] = value, 1.0
 
 
-def _arguments(
-    candidates: np.ndarray,
-    starts: np.ndarray,
-    references: np.ndarray,
-    reference_starts: np.ndarray,
-    first_reference: np.ndarray,
-    item: np.ndarray,
-) -> tuple[np.ndarray, ...]:
-    return (
-        frozen(candidates, np.int32),
-        frozen(starts, np.int64),
-        frozen(references, np.int32),
-        frozen(reference_starts, np.int64),
-        frozen(first_reference, np.int64),
-        frozen(item, np.int64),
-    )
+def _statistics(measure: Any, given: Candidates, columns: int) -> np.ndarray:
+    """What a kernel says of each candidate, float64 (n_candidates, columns)."""
+    out = np.empty((len(given.item), columns))
+    types = (np.int32, np.int64, np.int32, np.int64, np.int64, np.int64)
+    measure(Candidates(*map(frozen, given, types)), out)
+    return out
 
 
-def bleu_statistics(
-    candidates: np.ndarray,
-    starts: np.ndarray,
-    references: np.ndarray,
-    reference_starts: np.ndarray,
-    first_reference: np.ndarray,
-    item: np.ndarray,
-) -> np.ndarray:
+def bleu_statistics(given: Candidates) -> np.ndarray:
     """The statistics of corpus BLEU, float64 (n_candidates, 10): matches and totals for n = 1..4, candidate length,
-    closest reference length (the shorter of two that are equally close).
-
-    Candidates and references are int32 in CSR form; candidate c belongs to item ``item[c]``, whose references are
-    ``first_reference[item]`` to ``first_reference[item + 1]``; several of them clip at the largest count.
+    closest reference length (the shorter of two that are equally close). Several references clip at the largest count.
     """
-    out = np.empty((len(item), 10))
-    _bleu(out, *_arguments(candidates, starts, references, reference_starts, first_reference, item))
-    return out
+    return _statistics(_bleu, given, 10)
 
 
-def f_statistics(
-    candidates: np.ndarray,
-    starts: np.ndarray,
-    references: np.ndarray,
-    reference_starts: np.ndarray,
-    first_reference: np.ndarray,
-    item: np.ndarray,
-) -> np.ndarray:
+def f_statistics(given: Candidates) -> np.ndarray:
     """F of each candidate against the reference with the smallest edit distance to it, and 1: float64 (n, 2)."""
-    out = np.empty((len(item), 2))
-    _f_score(out, *_arguments(candidates, starts, references, reference_starts, first_reference, item))
-    return out
+    return _statistics(_f_score, given, 2)

@@ -1,7 +1,7 @@
 """Draws with replacement (the bootstrap) and random swaps (approximate randomisation) of items' statistics.
 
-Efron, "Bootstrap methods: another look at the jackknife", 1979, section 2; Noreen, "Computer-intensive methods for
-testing hypotheses", 1989, chapter 2. A statistic of n items is a table (n, k) of additive counts; draw number b has the
+Efron, "Bootstrap methods: another look at the jackknife", 1979; Noreen, "Computer-intensive methods for
+testing hypotheses", 1989. A statistic of n items is a table (n, k) of additive counts; draw number b has the
 random stream b, whoever computes it.
 """
 
@@ -32,8 +32,7 @@ def resample(statistics, first, seed, purpose, sums):
 
 @kernel
 def swap(differences, first, seed, purpose, moved):
-    """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the
-    items."""
+    """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the items."""
     items, width = differences.shape
     for draw in range(len(moved)):
         source = stream(seed, purpose, first + draw, 0)

@@ -38,12 +38,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             (count(findings["entries"]), "dictionary entries"),
             *([] if found is None else [(percent(found, 0), what)]),
         ],
-        body=[
-            *_in_words(findings),
-            *_pictures(findings),
-            *_dictionary(findings, step),
-            *_suspicious(findings, step),
-        ],
+        body=[*_in_words(findings), *_pictures(findings), *_dictionary(findings, step), *_suspicious(findings, step)],
         commands=[
             ("corpuscle align apply {model} SRC TGT", "the links of other sentence pairs"),
             ("corpuscle align draw {model} SRC TGT -o grid.svg --line 1", "a sentence pair as a picture"),

@@ -62,7 +62,7 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> l
     if order == 2:
         looks = "looks at the last word to predict the next"
     whole = "whole documents"
-    if held["unit"] == "sentences":
+    if held["groups"] == "sentences":
         few = findings["documents"] < FEWEST_DOCUMENTS
         whole = f"single sentences, since {'there are few documents' if few else 'nearly all is in a few documents'}"
     part = part_held(held["words"] / max(1, findings["words"]))
@@ -111,8 +111,7 @@ def _plots(findings: Findings) -> Html:
     plots = []
     if rows:
         line = Series(
-            "held-out perplexity",
-            *([row[name] for row in rows] for name in ("order", "perplexity", "low", "high")),
+            "held-out perplexity", *([row[name] for row in rows] for name in ("order", "perplexity", "low", "high"))
         )
         plots.append(
             page.figure(
@@ -158,9 +157,7 @@ def _trend(coverage: Mapping[str, Any]) -> str:
 def _few_words(coverage: Mapping[str, Any]) -> str:
     known = [size for size in (10, 100, 1000, 10_000) if size <= coverage["vocabulary"][-1]]
     shares = np.interp(known, coverage["vocabulary"], coverage["covered"])
-    said = [
-        f"{count(size)} words cover {percent(share, 0)}" for size, share in zip(known, shares, strict=True)
-    ]
+    said = [f"{count(size)} words cover {percent(share, 0)}" for size, share in zip(known, shares, strict=True)]
     return f"The most frequent {', '.join(said)}." if said else ""
 
 
@@ -178,9 +175,7 @@ def _shaded(sentence: Mapping[str, Any]) -> Html:
 
 def _key() -> Html:
     """What the shading means."""
-    steps = [
-        span(f"{i * _BITS_A_SHADE:g}{'+' if i == _SHADES - 1 else ''}", class_=f"s{i}") for i in range(_SHADES)
-    ]
+    steps = [span(f"{i * _BITS_A_SHADE:g}{'+' if i == _SHADES - 1 else ''}", class_=f"s{i}") for i in range(_SHADES)]
     return p("surprisal in bits: ", *steps, " ", span("never seen before", class_="unknown"), class_="key")
 
 

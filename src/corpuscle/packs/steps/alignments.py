@@ -151,7 +151,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "shown": dictionary.headwords(entries)[:_SHOWN],
         "confidence": np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(),
         **_suspicious(parallel, filled, halves, job.pack / SUSPICIOUS),
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 

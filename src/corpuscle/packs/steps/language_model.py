@@ -34,7 +34,7 @@ _MOST_WORDS = 60
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Learn models of several orders, choose one by a tenth that was held out, and learn it from everything."""
-    text, (train, held_out, unit) = job.text, job.split
+    text, (train, held_out, groups) = job.text, job.split
     if (markup := find_markup(text)) is not None:
         raise InputError(*job.place(markup[0]), f"a literal {markup[1]}, which stands for the edge of a sentence")
     if job.unspaced and text is job.raw:
@@ -74,7 +74,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "segmented": text is not job.raw,
         "documents": 0 if text.document_starts is None else len(text.document_starts) - 1,
         "held_out": {
-            "unit": unit,
+            "groups": groups,
             "sentences": len(held_out),
             "words": held_out.n_tokens,
             "repeated_sentences": int(repeated.sum()),
@@ -87,7 +87,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         **_surprises(best, held_out),
         "sampled": list(final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS)),
         "ngrams": np.diff(final.tables_.levels).tolist(),
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 
@@ -99,8 +98,7 @@ def _perplexity(figures: Mapping[str, Any]) -> float:
 def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, list[float]]:
     """The share of held-out words that are unseen after reading so many tokens, and covered by so many types.
 
-    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of
-    text.
+    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of text.
     """
     order = np.arange(len(train))
     shuffle(stream(seed, purpose_id("packs.coverage"), 0, 0), order)
@@ -119,12 +117,7 @@ def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, list[floa
     ranks = np.sort(rank[held_out.tokens])
     sizes = np.unique(np.geomspace(1, max(1, len(by_frequency)), 30).astype(np.int64))
     covered = np.searchsorted(ranks, sizes, side="left") / max(1, len(ranks))
-    return {
-        "read": read.tolist(),
-        "unseen": unseen.tolist(),
-        "vocabulary": sizes.tolist(),
-        "covered": covered.tolist(),
-    }
+    return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
 
 
 def _frequencies(text: Corpus) -> dict[str, list[int]]:

@@ -45,7 +45,7 @@ def number_of_iterations(letters: int) -> int:
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Split the text into words, write it with a list of its words, and measure on a tenth that was held out."""
-    raw, folder, path = job.raw, job.kit.folder / "text", job.pack / FILE
+    raw, folder = job.raw, job.kit.folder / "text"
     if not job.unspaced:
         reason = f"{percent(job.share_of_spaces)} of the characters of the text are spaces: its words are known"
         raise LeftOut(folder, None, reason)
@@ -55,7 +55,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         model = NestedSegmenter(order=settings["order"], iterations=iterations, seed=job.seed, workers=job.workers)
         return job.fit(model, text, None, name=name, save=save)
 
-    train, held_out, unit = split(raw, job.seed)
+    train, held_out, groups = split(raw, job.seed)
     with naming(folder):
         measured = learned(train, "models/segment.measured.model")
         final = learned(raw, FILE, save=True)
@@ -77,14 +77,13 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "types": len(frequent),
         "iterations": iterations,
         "max_word": final.max_word_,
-        "held_out": {"unit": unit, "sentences": len(held_out), "known": float(known.mean()), **figures},
+        "held_out": {"groups": groups, "sentences": len(held_out), "known": float(known.mean()), **figures},
         "agreement": {name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
         "history": final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round
         "growth": _growth(words),
         "lengths": _lengths(words),
         "frequent": [[clip(word), n] for word, n in frequent[:_FREQUENT]],
         "examples": _examples(measured, held_out, job.seed),
-        "bytes": path.stat().st_size,
     }
 
 

@@ -123,7 +123,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "topics_shown": shown,
         "history": final.history_.tolist(),
         "marked": _marked(final, text, np.flatnonzero(held)[:_MARKED], job.seed, settings["particles"]),
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 

@@ -78,7 +78,6 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findin
         "confusions": [[found, wanted, n] for (found, wanted), n in confused.most_common(_CONFUSIONS)],
         "wrong": len(wrong),
         "lattices": [[word, _ways(model, word)] for word in words[:_DRAWN]],
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 

@@ -96,9 +96,7 @@ class Halves(NamedTuple):
     bits_without: list[float]
 
 
-def score_by_halves(
-    bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int
-) -> Halves:
+def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int) -> Halves:
     """Learn from one half of the pairs and look at the other, and the other way round; ``learned(pairs, half)`` gives a
     model whose method says how probable sentences are. Each side of each pair has words.
 

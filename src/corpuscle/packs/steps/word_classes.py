@@ -1,9 +1,8 @@
 """The word classes of a pack: words that are used alike, found by the exchange algorithm.
 
-The number of classes is the square root of the number of words that occur at least twice, at least 2 and at most
-1,000: few enough that each is seen often, many enough to be more than parts of speech, and the time stays
-proportional to the text. The classes are learned from the whole text; there is nothing to tune, and so nothing is
-held out.
+The number of classes is the square root of the number of words that occur at least twice, at least 2 and at most 1,000:
+few enough that each is seen often, many enough to be more than parts of speech, and the time stays proportional to the
+text. The classes are learned from the whole text; there is nothing to tune, and so nothing is held out.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "types": len(text.vocab) - FIRST,
         "mutual_information_bits": model.mutual_information_ / math.log(2),
         "passes": len(model.history_) - 1,
-        "bytes": (job.pack / FILE).stat().st_size,
     }
 
 

@@ -1,7 +1,7 @@
 """Hashes of sentences from the hashes of their words, so that they do not depend on how a vocabulary numbers them.
 
 h is mixed with one word after the other by the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable
-pseudorandom number generators", 2014, figure 14), see ``corpuscle.random.mix``.
+pseudorandom number generators", 2014), see ``corpuscle.random.mix``.
 """
 
 from __future__ import annotations
