@@ -36,8 +36,8 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "Figures", "argument", "command", "model_output", "option", "output", "plain", "raw", "resume", "task_group", "trainer",
-    "work_of", "written",
+    "Figures", "argument", "command", "model_output", "option", "output", "plain", "raw", "resume", "task_group",
+    "trainer", "work_of", "written",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
