@@ -7,9 +7,9 @@ from math import exp, lgamma, log
 import numpy as np
 import pytest
 
+from corpuscle.engine.restaurants import columns, seating, variable
 from corpuscle.engine.restaurants import hierarchy as hpy
-from corpuscle.engine.restaurants import pool as columns
-from corpuscle.engine.restaurants import seating, variable
+from corpuscle.engine.restaurants import pool as pools
 from corpuscle.random import Random
 
 
@@ -18,7 +18,7 @@ def stream(seed=1, item=0):
 
 
 def roomy(pool, depth):
-    return pool if hpy.has_room(pool, depth) else hpy.grown(pool)
+    return pool if pools.has_room(pool, depth) else pools.grown(pool)
 
 
 def random_tokens(seed, n, depth, types):
@@ -33,7 +33,7 @@ def fill(tokens, pool, root, draws, base):
     nodes = []
     for row in tokens:
         pool = roomy(pool, depth)
-        node = hpy.make_context(pool, root, row, depth, depth)
+        node = pools.make_context(pool, root, row, depth, depth)
         hpy.add(pool, node, int(row[-1]), base, draws)
         nodes.append(node)
     return pool, nodes
@@ -59,8 +59,8 @@ def sizes_of(pool, entry):
 @pytest.mark.parametrize("depth", [0, 1, 2, 4])
 def test_predictions_sum_to_one_and_counts_are_sound_after_any_history(depth):
     types, tokens = 6, random_tokens(depth, 400, depth, 6)
-    pool = hpy.new_pool(depth + 1, nodes=4, entries=4, cells=2, discount=0.4, strength=0.7)
-    root, draws = hpy.new_root(pool, 0), stream()
+    pool = pools.new_pool(depth + 1, nodes=4, entries=4, cells=2, discount=0.4, strength=0.7)
+    root, draws = pools.new_root(pool, 0), stream()
     pool, nodes = fill(tokens, pool, root, draws, 1 / types)
     present = list(range(len(tokens)))
     random = np.random.default_rng(3)
@@ -71,14 +71,14 @@ def test_predictions_sum_to_one_and_counts_are_sound_after_any_history(depth):
             present.remove(i)
         else:
             pool = roomy(pool, depth)
-            nodes[i] = hpy.make_context(pool, root, tokens[i], depth, depth)
+            nodes[i] = pools.make_context(pool, root, tokens[i], depth, depth)
             hpy.add(pool, nodes[i], int(tokens[i, -1]), 1 / types, draws)
             present.append(i)
         if step % 100 == 0:
             direct = seating.verify(pool)
             assert direct.sum() == len(present)
             for context in random_tokens(step, 5, depth, types):
-                node = hpy.find_context(pool, root, context, depth, depth)
+                node = pools.find_context(pool, root, context, depth, depth)
                 assert sum(hpy.probability(pool, node, w, 1 / types) for w in range(types)) == pytest.approx(
                     1, abs=1e-12
                 )
@@ -92,20 +92,20 @@ def test_predictions_sum_to_one_and_counts_are_sound_after_any_history(depth):
 
 def test_direct_customers_are_those_that_came_from_outside():
     tokens = random_tokens(5, 300, 2, 5)
-    pool = hpy.new_pool(3)
-    root = hpy.new_root(pool, 0)
+    pool = pools.new_pool(3)
+    root = pools.new_root(pool, 0)
     pool, nodes = fill(tokens, pool, root, stream(), 0.2)
     direct = seating.verify(pool)
     for (node, dish), count in Counter(zip(nodes, tokens[:, -1].tolist(), strict=True)).items():
-        assert direct[hpy.find_entry(pool, node, dish)] == count
+        assert direct[pools.find_entry(pool, node, dish)] == count
 
 
 def test_a_pool_that_grows_gives_the_same_seats_as_one_that_is_large_from_the_start():
     tokens = random_tokens(1, 500, 2, 12)
     kept = []
     for room in (2, 5000):
-        pool = hpy.new_pool(3, nodes=room, entries=room, cells=room)
-        root = hpy.new_root(pool, 0)
+        pool = pools.new_pool(3, nodes=room, entries=room, cells=room)
+        root = pools.new_root(pool, 0)
         pool, _ = fill(tokens, pool, root, stream(), 1 / 12)
         kept.append(seating.to_arrays(pool))
     for name in kept[0]:
@@ -116,24 +116,24 @@ def test_hierarchies_of_one_pool_do_not_touch_one_another():
     sets = [random_tokens(seed, 150, 1, 5) for seed in (1, 2)]
     alone = []
     for k, tokens in enumerate(sets):
-        pool = hpy.new_pool(2)
-        root = hpy.new_root(pool, 0)
+        pool = pools.new_pool(2)
+        root = pools.new_root(pool, 0)
         pool, _ = fill(tokens, pool, root, stream(7, k), 0.2)
         alone.append([hpy.probability(pool, root, w, 0.2) for w in range(5)])
-    pool = hpy.new_pool(2)
-    roots, draws = [hpy.new_root(pool, 0) for _ in sets], [stream(7, k) for k in range(2)]
+    pool = pools.new_pool(2)
+    roots, draws = [pools.new_root(pool, 0) for _ in sets], [stream(7, k) for k in range(2)]
     for pair in zip(*sets, strict=True):
         for k, row in enumerate(pair):
             pool = roomy(pool, 1)
-            hpy.add(pool, hpy.make_context(pool, roots[k], row, 1, 1), int(row[-1]), 0.2, draws[k])
+            hpy.add(pool, pools.make_context(pool, roots[k], row, 1, 1), int(row[-1]), 0.2, draws[k])
     together = [[hpy.probability(pool, root, w, 0.2) for w in range(5)] for root in roots]
     assert together == alone
 
 
 def test_a_pool_goes_on_from_its_arrays_exactly():
     tokens = random_tokens(2, 400, 2, 6)
-    pool = hpy.new_pool(3)
-    root, draws = hpy.new_root(pool, 0), stream()
+    pool = pools.new_pool(3)
+    root, draws = pools.new_root(pool, 0), stream()
     pool, nodes = fill(tokens, pool, root, draws, 1 / 6)
     for i in range(100):
         hpy.remove(pool, nodes[i], int(tokens[i, -1]), draws)
@@ -148,8 +148,8 @@ def test_a_pool_goes_on_from_its_arrays_exactly():
 
 def test_damaged_arrays_are_refused_or_sound():
     tokens = random_tokens(2, 120, 1, 4)
-    pool = hpy.new_pool(2)
-    root, draws = hpy.new_root(pool, 0), stream()
+    pool = pools.new_pool(2)
+    root, draws = pools.new_root(pool, 0), stream()
     pool, nodes = fill(tokens, pool, root, draws, 0.25)
     for i in range(50):
         hpy.remove(pool, nodes[i], int(tokens[i, -1]), draws)
@@ -173,9 +173,9 @@ def test_damaged_arrays_are_refused_or_sound():
 
 
 def test_table_sizes_follow_a_plain_list_through_moves_of_whole_tables():
-    pool = hpy.new_pool(1)
-    root, draws = hpy.new_root(pool, 0), stream()
-    entry = hpy.entry_of(pool, root, 3, True)
+    pool = pools.new_pool(1)
+    root, draws = pools.new_root(pool, 0), stream()
+    entry = pools.entry_of(pool, root, 3, True)
     random, sizes = np.random.default_rng(0), []
     for step in range(800):
         pool = roomy(pool, 1)
@@ -193,9 +193,9 @@ def test_joining_leaving_and_taking_choose_tables_with_the_right_weights():
     sizes, discount = [5, 3, 3, 2, 1, 1], 0.3
     draws, n = stream(), 20_000
     joined, left, taken = Counter(), Counter(), Counter()
-    pool = hpy.new_pool(1, discount=discount)
-    root = hpy.new_root(pool, 0)
-    entry = hpy.entry_of(pool, root, 0, True)
+    pool = pools.new_pool(1, discount=discount)
+    root = pools.new_root(pool, 0)
+    entry = pools.entry_of(pool, root, 0, True)
     for size in sizes:
         hpy.place_table(pool, entry, size)
     before, saved = Counter(sizes), (pool.entries.copy(), pool.nodes.copy(), pool.cells.copy(), pool.counters.copy())
@@ -225,17 +225,17 @@ def test_joining_leaving_and_taking_choose_tables_with_the_right_weights():
 def test_one_table_for_each_pair_and_no_strength_is_interpolated_kneser_ney():
     types, discounts = 5, [0.6, 0.7, 0.8]
     tokens = random_tokens(4, 200, 2, types)
-    pool = hpy.new_pool(3, nodes=500, entries=500, strength=0.0)
+    pool = pools.new_pool(3, nodes=500, entries=500, strength=0.0)
     pool.discounts[:] = discounts
-    root = hpy.new_root(pool, 0)
+    root = pools.new_root(pool, 0)
     counts = [Counter(), Counter(), Counter()]
     counts[2] = Counter(map(tuple, tokens.tolist()))
     for m in (1, 0):  # lower orders count the distinct words before an n-gram
         counts[m] = Counter(ngram[1:] for ngram in counts[m + 1])
     for m in (0, 1, 2):
         for ngram, count in counts[m].items():
-            node = hpy.make_context(pool, root, np.array(ngram, np.int32), m, m)
-            hpy.place_table(pool, hpy.entry_of(pool, node, ngram[-1], True), count)
+            node = pools.make_context(pool, root, np.array(ngram, np.int32), m, m)
+            hpy.place_table(pool, pools.entry_of(pool, node, ngram[-1], True), count)
 
     def kneser_ney(context, word):
         lower = kneser_ney(context[1:], word) if context else 1 / types
@@ -248,7 +248,7 @@ def test_one_table_for_each_pair_and_no_strength_is_interpolated_kneser_ney():
     seating.verify(pool)
     for context in product(range(types), repeat=2):
         symbols = np.array(context, np.int32)
-        node = hpy.find_context(pool, root, symbols, 2, 2)
+        node = pools.find_context(pool, root, symbols, 2, 2)
         for word in range(types):
             assert hpy.probability(pool, node, word, 1 / types) == pytest.approx(kneser_ney(context, word), abs=1e-12)
 
@@ -318,18 +318,18 @@ DISCOUNTS, STRENGTHS, BASE = (0.3, 0.5), (0.8, 0.4), (0.6, 0.4)
 
 
 def small_pool():
-    pool = hpy.new_pool(2)
+    pool = pools.new_pool(2)
     pool.discounts[:], pool.strengths[:] = DISCOUNTS, STRENGTHS
-    root = hpy.new_root(pool, 0)
+    root = pools.new_root(pool, 0)
     return pool, root
 
 
 def state_of(pool, root, tokens):
     keys = sorted(set(tokens))
-    nodes = {node: hpy.find_child(pool, root, node) for node, _ in keys}
-    state = tuple((*key, tuple(sizes_of(pool, hpy.find_entry(pool, nodes[key[0]], key[1])))) for key in keys)
+    nodes = {node: pools.find_child(pool, root, node) for node, _ in keys}
+    state = tuple((*key, tuple(sizes_of(pool, pools.find_entry(pool, nodes[key[0]], key[1])))) for key in keys)
     dishes = sorted({dish for _, dish in keys})
-    return state + tuple((None, dish, tuple(sizes_of(pool, hpy.find_entry(pool, root, dish)))) for dish in dishes)
+    return state + tuple((None, dish, tuple(sizes_of(pool, pools.find_entry(pool, root, dish)))) for dish in dishes)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -339,14 +339,14 @@ def test_long_gibbs_runs_match_the_enumerated_posterior_of_seatings(whole):
     pool, root = small_pool()
     draws, seen, sweeps = stream(3), Counter(), 20_000
     for node, dish in TOKENS:
-        hpy.add(pool, hpy.make_child(pool, root, node), dish, BASE[dish], draws)
+        hpy.add(pool, pools.make_child(pool, root, node), dish, BASE[dish], draws)
     for _ in range(sweeps):
         for node, dish in TOKENS:
             if whole:
-                hpy.remove(pool, hpy.find_child(pool, root, node), dish, draws)
-                hpy.add(pool, hpy.make_child(pool, root, node), dish, BASE[dish], draws)
+                hpy.remove(pool, pools.find_child(pool, root, node), dish, draws)
+                hpy.add(pool, pools.make_child(pool, root, node), dish, BASE[dish], draws)
             else:
-                hpy.reseat(pool, hpy.find_entry(pool, hpy.find_child(pool, root, node), dish), BASE[dish], draws)
+                hpy.reseat(pool, pools.find_entry(pool, pools.find_child(pool, root, node), dish), BASE[dish], draws)
         seen[state_of(pool, root, TOKENS)] += 1
     assert seen.keys() <= exact.keys()
     assert sum(abs(seen[state] / sweeps - p / total) for state, p in exact.items()) / 2 < 0.02
@@ -357,7 +357,7 @@ def test_the_log_probability_of_a_seating_is_that_of_the_enumeration_up_to_the_n
     pool, root = small_pool()
     draws = stream(4)
     for node, dish in TOKENS:
-        hpy.add(pool, hpy.make_child(pool, root, node), dish, BASE[dish], draws)
+        hpy.add(pool, pools.make_child(pool, root, node), dish, BASE[dish], draws)
     state = state_of(pool, root, TOKENS)
     by_hand = 0.0
     for node in (0, 1, None):
@@ -376,7 +376,7 @@ def test_the_probability_of_a_text_does_not_depend_on_its_order(order):
         pool, root = small_pool()
         product_ = 1.0
         for node, dish in TOKENS[::order]:
-            child = hpy.make_child(pool, root, node)
+            child = pools.make_child(pool, root, node)
             product_ *= hpy.probability(pool, child, dish, BASE[dish])
             hpy.add(pool, child, dish, BASE[dish], draws)
         total += product_
@@ -388,11 +388,11 @@ def test_the_probability_of_a_text_does_not_depend_on_its_order(order):
 
 def test_sampled_parameters_have_the_means_of_the_grid_posterior():
     seats = [[5, 1, 1, 2], [3], [8], [1], [2], [1, 1, 4], [6], [4]]
-    pool = hpy.new_pool(1, nodes=50, entries=50)
+    pool = pools.new_pool(1, nodes=50, entries=50)
     for sizes in seats:  # restaurants of one depth; every table has a dish of its own, which changes nothing
-        root = hpy.new_root(pool, 0)
+        root = pools.new_root(pool, 0)
         for dish, size in enumerate(sizes):
-            hpy.place_table(pool, hpy.entry_of(pool, root, dish, True), size)
+            hpy.place_table(pool, pools.entry_of(pool, root, dish, True), size)
     drawn = np.empty((20_000, 2))
     for i in range(len(drawn)):
         seating.sample_parameters(pool, 1, i)
@@ -416,11 +416,11 @@ def test_sampled_parameters_have_the_means_of_the_grid_posterior():
 
 
 def test_a_dirichlet_strength_has_the_mean_of_its_grid_posterior():
-    pool = hpy.new_pool(1, discount=0.0)
+    pool = pools.new_pool(1, discount=0.0)
     for sizes in ([6, 2], [9], [1, 1, 3]):
-        root = hpy.new_root(pool, 0)
+        root = pools.new_root(pool, 0)
         for dish, size in enumerate(sizes):
-            hpy.place_table(pool, hpy.entry_of(pool, root, dish, True), size)
+            hpy.place_table(pool, pools.entry_of(pool, root, dish, True), size)
     drawn = np.empty(20_000)
     for i in range(len(drawn)):
         seating.sample_parameters(pool, 2, i, discounts=False)
@@ -444,8 +444,8 @@ def variable_text(seed=1, n=300, types=5):
 
 def test_variable_depth_sums_to_one_and_everything_can_be_removed():
     text, types, longest = variable_text(), 5, 6
-    pool = hpy.new_pool(longest + 1, nodes=4, entries=4, cells=4)
-    root, draws = hpy.new_root(pool, 0), stream()
+    pool = pools.new_pool(longest + 1, nodes=4, entries=4, cells=4)
+    root, draws = pools.new_root(pool, 0), stream()
     depths = []
     for i, dish in enumerate(text):
         pool = roomy(pool, longest)
@@ -484,9 +484,9 @@ def test_depths_of_a_long_variable_run_match_the_enumerated_posterior():
         )  # fmt: skip
         exact[depths] = p * marginal(tokens, depths)
     total = sum(exact.values())
-    pool = hpy.new_pool(2, stop_prior=prior)
+    pool = pools.new_pool(2, stop_prior=prior)
     pool.discounts[:], pool.strengths[:] = DISCOUNTS, STRENGTHS
-    root, draws, seen, sweeps = hpy.new_root(pool, 0), stream(8), Counter(), 20_000
+    root, draws, seen, sweeps = pools.new_root(pool, 0), stream(8), Counter(), 20_000
     arrays = [np.array(token, np.int32) for token in tokens]
     depths = [variable.add_variable(pool, root, a, 1, 1, a[1], BASE[a[1]], draws) for a in arrays]
     for _ in range(sweeps):

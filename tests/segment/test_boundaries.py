@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.restaurants.pool import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
+from corpuscle.engine.restaurants.columns import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
 from corpuscle.engine.restaurants.seating import verify
 from corpuscle.random import Random
 from corpuscle.segment.kernels.boundaries import INSIDE, SENTENCE, WORD, come, go, log_joint, new_choice, sweep

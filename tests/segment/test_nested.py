@@ -9,7 +9,8 @@ import pytest
 
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.restaurants import hierarchy as hpy
-from corpuscle.engine.restaurants.pool import DISH, FREE_COUNT, NODE, USED
+from corpuscle.engine.restaurants import pool as pools
+from corpuscle.engine.restaurants.columns import DISH, FREE_COUNT, NODE, USED
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.random import Random, shuffle
 from corpuscle.segment import NestedSegmenter
@@ -102,7 +103,7 @@ def probability(text, begin, length, context):
     node = 0
     for before in context[: text.order - 1]:
         symbol = number(*before)
-        child = hpy.find_child(nested.words, node, symbol) if symbol >= 0 else -1
+        child = pools.find_child(nested.words, node, symbol) if symbol >= 0 else -1
         if child < 0:
             break
         node = child

@@ -13,14 +13,7 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.text import Corpus
-from corpuscle.topics import (
-    DocumentReader,
-    NgramTopicModel,
-    contexts,
-    mark,
-    read_documents,
-    summaries,
-)
+from corpuscle.topics import DocumentReader, NgramTopicModel, contexts, mark, read_documents, summaries
 from corpuscle.topics.kernels.frozen import likelihoods
 from corpuscle.topics.sampling import stream_of
 from tests.hostile import survives_hostile_edits

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.restaurants.gibbs import available_context
-from corpuscle.engine.restaurants.pool import (
+from corpuscle.engine.restaurants.columns import (
     CELLS,
     COUNT,
     CUSTOMERS,
@@ -23,6 +22,7 @@ from corpuscle.engine.restaurants.pool import (
     TABLES,
     USED,
 )
+from corpuscle.engine.restaurants.gibbs import available_context
 from corpuscle.random import Random
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.blocks import place_block, sweep_tables, take_block
@@ -42,7 +42,7 @@ START = 1
 def taken_and_weighed(seats, buffers, block, row, depth, entry, table_of, stream):
     """The first half of a block move; kernels that become part of others are not called from outside."""
     take_block(seats, block, row, entry, table_of, stream)
-    return weigh(seats, buffers, block, row, depth)
+    weigh(seats, buffers, block, row, depth)
 
 
 @kernel_bare

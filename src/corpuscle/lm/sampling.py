@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 
 from corpuscle.engine.ngrams.trie import Ngrams, chunk_bounds
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.engine.restaurants.contexts import Contexts, freeze
-from corpuscle.engine.restaurants.hierarchy import Restaurants, grown, new_pool, new_root
-from corpuscle.engine.restaurants.pool import DISH, LAW, NODE, PARENT, PASSES, STOPS, SYMBOL, TABLES, UP
-from corpuscle.engine.restaurants.seating import from_arrays, log_seating, sample_parameters, to_arrays, verify
+from corpuscle.engine.restaurants.pool import Restaurants, grown, new_pool, new_root
+from corpuscle.engine.restaurants.seating import (
+    from_arrays,
+    log_seating,
+    log_stopping,
+    sample_parameters,
+    to_arrays,
+    verify,
+)
 from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.text.vocab import START
@@ -104,7 +111,7 @@ class Sampler(ABC):
 
     def log_joint(self) -> float:
         """Natural log of the joint probability of the text and its seating."""
-        return log_seating(self.pool) + float(self.pool.nodes[0, TABLES]) * float(np.log(self.base))
+        return log_seating(self.pool) + float(self.pool.nodes[0, col.TABLES]) * float(np.log(self.base))
 
     def _parameters(self) -> dict[str, np.ndarray]:
         return {"discounts": self.pool.discounts.copy(), "strengths": self.pool.strengths.copy()}
@@ -133,7 +140,7 @@ class FixedSampler(Sampler):
             self.pool = grown(self.pool)
 
     def sample(self) -> dict[str, np.ndarray]:
-        return {"tables": self.pool.entries[:, TABLES].copy(), **self._parameters()}
+        return {"tables": self.pool.entries[:, col.TABLES].copy(), **self._parameters()}
 
     def state(self) -> dict[str, np.ndarray]:
         return self._pool_arrays()
@@ -143,8 +150,8 @@ class FixedSampler(Sampler):
         same = all(
             len(kept[name]) == len(fresh) and np.array_equal(kept[name][:, columns], fresh[:, columns])
             for name, fresh, columns in (
-                ("nodes", self.pool.nodes, [PARENT, SYMBOL, LAW]),
-                ("entries", self.pool.entries, [NODE, DISH, UP]),
+                ("nodes", self.pool.nodes, [col.PARENT, col.SYMBOL, col.LAW]),
+                ("entries", self.pool.entries, [col.NODE, col.DISH, col.UP]),
             )
         )
         if not same or len(kept["discounts"]) != len(self.pool.discounts):
@@ -184,14 +191,7 @@ class VariableSampler(Sampler):
             self.pool = grown(self.pool)
 
     def log_joint(self) -> float:
-        from scipy.special import betaln
-
-        nodes = self.pool.nodes[self.pool.nodes[:, STOPS] + self.pool.nodes[:, PASSES] > 0]
-        nodes = nodes[nodes[:, PARENT] >= -1]
-        # Where a context cannot be longer nothing is left to choose.
-        nodes = nodes[(nodes[:, SYMBOL] != START) & (nodes[:, LAW] < len(self.pool.discounts) - 1)]
-        stopping = betaln(nodes[:, STOPS] + STOP_PRIOR[0], nodes[:, PASSES] + STOP_PRIOR[1]) - betaln(*STOP_PRIOR)
-        return super().log_joint() + float(stopping.sum())
+        return super().log_joint() + log_stopping(self.pool, START)
 
     def sample(self) -> dict[str, np.ndarray]:
         return {**freeze(self.pool, self.root)._asdict(), **self._parameters()}
@@ -205,7 +205,7 @@ class VariableSampler(Sampler):
             raise ValueError("it does not fit the text")
         self.pool = from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)
         self.depths = np.array(arrays["depths"], np.uint8)
-        if len(kept["nodes"]) == 0 or kept["nodes"][0, PARENT] != -1 or (kept["nodes"][1:, PARENT] == -1).any():
+        if len(kept["nodes"]) == 0 or kept["nodes"][0, col.PARENT] != -1 or (kept["nodes"][1:, col.PARENT] == -1).any():
             raise ValueError("its contexts are not one tree")
         seated = self.symbols[: number * _VARIABLE_STEP] if sweep == 0 else self.symbols
         counts = np.zeros(len(kept["entries"]), np.int64)

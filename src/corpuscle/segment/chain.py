@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corpuscle.engine.restaurants.pool import CUSTOMERS
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
@@ -231,7 +231,7 @@ class Chain:
         nested = state.from_arrays(self.nested, arrays)
         state.verify_nested(nested, self.material.starts, seated, cuts, self.SPELLED)
         lengths = nested.rows[root_tables(nested)[0], LENGTH]
-        if (lengths > self.material.longest).any() or nested.words.nodes[0, CUSTOMERS] < 0:
+        if (lengths > self.material.longest).any() or nested.words.nodes[0, col.CUSTOMERS] < 0:
             raise ValueError("it does not fit the text")
         self.nested, self.cuts, self.seated = nested, cuts, seated
         self.means, self.sums = np.array(arrays["means"]), np.array(arrays["sums"])

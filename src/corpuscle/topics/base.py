@@ -128,24 +128,22 @@ class TopicModel(TopicSettings, Model, ABC):
         return [list(chain.from_iterable(found)) for _, found in self.spread_groups(function, groups)]
 
     @abstractmethod
-    def log_probabilities(
-        self,
-        corpus: Corpus,
-        *,
-        particles: int = 10,
-        every: int = 10,
-        mode: str = "weighted",
-        rejuvenate: bool = False,
-        seed: int = 1,
-    ) -> np.ndarray:
-        """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,);
-        for the settings see ``kernels.particles.Reader``. Every worker reads whole documents."""
+    def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
+        """The natural log of the probability of every word given all before it in its document, by each sample (one, if
+        the model averages its samples before it reads): float64 (samples, n_tokens).
+
+        ``reading``: ``particles``, ``every``, ``mode``, ``rejuvenate`` and ``seed``, see ``kernels.particles.Reader``.
+        Every worker reads whole documents."""
+
+    def log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
+        """The natural log of the probability of every word given all before it in its document, averaged over the
+        samples: float64 (n_tokens,). ``reading`` as in ``sample_log_probabilities``."""
+        by_sample = self.sample_log_probabilities(corpus, **reading)
+        return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any) -> Result:
-        """Perplexity with a bootstrap interval over documents, with and without unknown words.
-
-        ``reading`` are the settings of ``log_probabilities``.
-        """
+        """Perplexity with a bootstrap interval over documents, with and without unknown words; ``reading`` as in
+        ``sample_log_probabilities``."""
         logs = self.log_probabilities(corpus, seed=seed, **reading)
         return self.perplexity_of(corpus, logs, draws=draws, seed=seed)
 

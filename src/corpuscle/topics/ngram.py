@@ -174,29 +174,10 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
         return self.samples_[sample]["alpha"], look
 
-    def sample_log_probabilities(
-        self,
-        corpus: Corpus,
-        *,
-        particles: int = 10,
-        every: int = 10,
-        mode: str = "weighted",
-        rejuvenate: bool = False,
-        seed: int = 1,
-    ) -> np.ndarray:
-        """The natural log of the probability of every word given all before it in its document, by each sample:
-        float64 (samples, n_tokens). ``particles``, ``every``, ``mode``, ``rejuvenate``: see ``Reader``."""
-        read = partial(
-            of_documents, read=all_words, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed
-        )
-        by_sample = self._by_sample(corpus, read, len(self.samples_))
+    def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
+        """The natural log of the probability of every word by each sample, see ``TopicModel``."""
+        by_sample = self._by_sample(corpus, partial(of_documents, read=all_words, **reading), len(self.samples_))
         return np.array([np.concatenate([np.empty(0), *documents]) for documents in by_sample])
-
-    def log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
-        """The natural log of the probability of every word given all before it in its document, averaged over the
-        samples: float64 (n_tokens,). ``reading`` as in ``sample_log_probabilities``."""
-        by_sample = self.sample_log_probabilities(corpus, **reading)
-        return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
 
     # ---- keeping
 

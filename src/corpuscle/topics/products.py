@@ -231,11 +231,8 @@ def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 
 
 
 def perplexities(model: TopicModel, corpus: Corpus, *, seed: int = 1, **reading: Any) -> tuple[Result, list[float]]:
-    """``model.perplexity(corpus)``, and the perplexity by each of its samples alone, all from one reading; a model that
-    averages its samples before it reads has but one. ``reading`` are the settings of ``log_probabilities``."""
-    if isinstance(model, NgramTopicModel):
-        by_sample = model.sample_log_probabilities(corpus, seed=seed, **reading)
-    else:
-        by_sample = model.log_probabilities(corpus, seed=seed, **reading)[None]
+    """``model.perplexity(corpus)``, and the perplexity by each of its samples alone, all from one reading; ``reading``
+    as in ``TopicModel.sample_log_probabilities``."""
+    by_sample = model.sample_log_probabilities(corpus, seed=seed, **reading)
     logs = np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
     return model.perplexity_of(corpus, logs, seed=seed), np.exp(-by_sample.mean(1)).tolist()

@@ -173,23 +173,11 @@ class RescalingModel(RescalingSettings, TopicModel):
 
         return self.alpha_, look
 
-    def log_probabilities(
-        self,
-        corpus: Corpus,
-        *,
-        particles: int = 10,
-        every: int = 10,
-        mode: str = "weighted",
-        rejuvenate: bool = False,
-        seed: int = 1,
-    ) -> np.ndarray:
-        """The natural log of the probability of every word given all before it in its document: float64 (n_tokens,).
-
-        The belief about the topics follows the words; the factors follow the belief every ``every`` words.
-        """
-        read = partial(_rescaled_words, particles=particles, every=every, mode=mode, rejuvenate=rejuvenate, seed=seed)
-        [documents] = self._by_sample(corpus, read, 1)
-        return np.concatenate([np.empty(0), *documents])
+    def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
+        """The natural log of the probability of every word, float64 (1, n_tokens), see ``TopicModel``. The belief about
+        the topics follows the words; the factors follow the belief every ``every`` words."""
+        [documents] = self._by_sample(corpus, partial(_rescaled_words, **reading), 1)
+        return np.concatenate([np.empty(0), *documents])[None]
 
     # ---- keeping
 
@@ -205,7 +193,7 @@ class RescalingModel(RescalingSettings, TopicModel):
         self.types_, self.alpha_, self.history_ = (np.array(loaded.arrays[n]) for n in ("types", "alpha", "history"))
 
 
-def _rescaled_words(some: Some, model: RescalingModel, every: int, **settings: Any) -> list[np.ndarray]:
+def _rescaled_words(some: Some, model: RescalingModel, every: int = 10, **settings: Any) -> list[np.ndarray]:
     """The natural log of the probability of every word of some documents."""
     corpus = Corpus(some.tokens, some.sentence_starts, model.vocab_, some.document_starts)
     symbols = frozen(model.words_._symbols(corpus), np.int32)

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from corpuscle.engine.ngrams.trie import chunk_bounds
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.gibbs import available_context
-from corpuscle.engine.restaurants.pool import USED
 from corpuscle.model import Array
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus, starts_of
@@ -27,14 +27,7 @@ from corpuscle.topics.kernels.frozen import freeze
 from corpuscle.topics.kernels.grams import number_grams
 from corpuscle.topics.kernels.prior import sample_prior
 from corpuscle.topics.kernels.seats import Seats, Tables
-from corpuscle.topics.kernels.state import (
-    log_joint,
-    more_room,
-    new_buffers,
-    new_seats,
-    sample_discounts,
-    set_prior,
-)
+from corpuscle.topics.kernels.state import log_joint, more_room, new_buffers, new_seats, sample_discounts, set_prior
 from corpuscle.topics.kernels.weights import new_block
 from corpuscle.topics.kernels.words import sweep_words
 
@@ -158,7 +151,7 @@ class TopicSampler:
         arrays = {}
         for prefix, pool in (("pool", self.seats.pool), ("switch", self.seats.switch)):
             for row, name in enumerate(_COUNTS):
-                arrays[f"{prefix}/{name}"] = getattr(pool, name)[: int(pool.counters[row, USED])].copy()
+                arrays[f"{prefix}/{name}"] = getattr(pool, name)[: int(pool.counters[row, col.USED])].copy()
             for name in ("counters", "discounts", "strengths"):
                 arrays[f"{prefix}/{name}"] = getattr(pool, name).copy()
         return arrays | {
@@ -199,7 +192,7 @@ class TopicSampler:
 def _pool_of(arrays: Mapping[str, np.ndarray], prefix: str) -> Tables:
     """A pool of a file, without room for more."""
     for row, name in enumerate(_COUNTS):
-        if int(arrays[f"{prefix}/counters"][row, USED]) != len(arrays[f"{prefix}/{name}"]):
+        if int(arrays[f"{prefix}/counters"][row, col.USED]) != len(arrays[f"{prefix}/{name}"]):
             raise ValueError("counters that do not fit")
     numbers = {name: np.array(arrays[f"{prefix}/{name}"]) for name in (*_COUNTS, "counters", "discounts", "strengths")}
     return Tables(**numbers, work=np.zeros((3, len(numbers["discounts"]) + 1)))

@@ -15,21 +15,9 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import find
-from corpuscle.engine.restaurants.pool import (
-    CUSTOMERS,
-    DISH,
-    ENTRIES,
-    FREE,
-    NODE,
-    NODES,
-    PARENT,
-    PASSES,
-    STOPS,
-    SYMBOL,
-    TABLES,
-    USED,
-    Restaurants,
-)
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import FREE
+from corpuscle.engine.restaurants.pool import Restaurants
 from corpuscle.scale import each
 
 __all__ = ["Contexts", "Predictor", "check_contexts", "distribution", "freeze", "predictor", "score"]
@@ -72,36 +60,36 @@ class Predictor(NamedTuple):
 
 def freeze(pool: Restaurants, root: int) -> Contexts:
     """The counts of the hierarchy below a root; it must be the only one of its pool."""
-    nodes = pool.nodes[: int(pool.counters[NODES, USED])]
-    entries = pool.entries[: int(pool.counters[ENTRIES, USED])]
-    live = np.flatnonzero(nodes[:, PARENT] >= 0)
+    nodes = pool.nodes[: int(pool.counters[col.NODES, col.USED])]
+    entries = pool.entries[: int(pool.counters[col.ENTRIES, col.USED])]
+    live = np.flatnonzero(nodes[:, col.PARENT] >= 0)
     rank = np.full(len(nodes), -1, np.int64)
     rank[root] = 0
     level, order, below = np.array([root]), [np.array([root])], 1
     while len(level):
-        among = live[np.isin(nodes[live, PARENT], level)]
-        among = among[np.lexsort((nodes[among, SYMBOL], rank[nodes[among, PARENT]]))]
+        among = live[np.isin(nodes[live, col.PARENT], level)]
+        among = among[np.lexsort((nodes[among, col.SYMBOL], rank[nodes[among, col.PARENT]]))]
         rank[among] = below + np.arange(len(among))
         below += len(among)
         order.append(among)
         live = live[rank[live] < 0]
         level = among
     sequence = np.concatenate(order)
-    children = np.bincount(rank[nodes[sequence[1:], PARENT]], minlength=below)
-    used = np.flatnonzero(entries[:, NODE] != FREE)
-    used = used[np.lexsort((entries[used, DISH], rank[entries[used, NODE]]))]
-    dishes = np.bincount(rank[entries[used, NODE]], minlength=below)
-    symbols = nodes[sequence, SYMBOL].copy()
+    children = np.bincount(rank[nodes[sequence[1:], col.PARENT]], minlength=below)
+    used = np.flatnonzero(entries[:, col.NODE] != FREE)
+    used = used[np.lexsort((entries[used, col.DISH], rank[entries[used, col.NODE]]))]
+    dishes = np.bincount(rank[entries[used, col.NODE]], minlength=below)
+    symbols = nodes[sequence, col.SYMBOL].copy()
     symbols[0] = 0
     return Contexts(
         symbols,
         (1 + np.concatenate([[0], np.cumsum(children)])).astype(np.int32),
-        nodes[sequence, STOPS].copy(),
-        nodes[sequence, PASSES].copy(),
+        nodes[sequence, col.STOPS].copy(),
+        nodes[sequence, col.PASSES].copy(),
         np.concatenate([[0], np.cumsum(dishes)]).astype(np.int32),
-        entries[used, DISH].copy(),
-        entries[used, CUSTOMERS].copy(),
-        entries[used, TABLES].copy(),
+        entries[used, col.DISH].copy(),
+        entries[used, col.CUSTOMERS].copy(),
+        entries[used, col.TABLES].copy(),
     )
 
 

@@ -18,30 +18,10 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare
 from corpuscle.engine.ngrams.trie import Ngrams, Tables, log_tables
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.hierarchy import reseat, seat
-from corpuscle.engine.restaurants.pool import (
-    CELLS,
-    CHILDREN,
-    DISH,
-    ENTRIES,
-    FREE,
-    FREE_COUNT,
-    FREE_HEAD,
-    LAW,
-    NODE,
-    NODES,
-    NONE,
-    PARENT,
-    SYMBOL,
-    UP,
-    USED,
-    Restaurants,
-    find_child,
-    find_entry,
-    has_cells,
-    has_room,
-    new_pool,
-)
+from corpuscle.engine.restaurants.pool import Restaurants, find_child, find_entry, has_cells, has_room, new_pool
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable
 
 __all__ = [
@@ -89,22 +69,22 @@ def static_pool(ngrams: Ngrams, start: int) -> Restaurants:
         span = slice(int(ngrams.levels[m - 1]), int(ngrams.levels[m]))
         oldest[span] = oldest[context[span]]
     nodes, entries = pool.nodes, pool.entries
-    nodes[0, PARENT] = nodes[0, SYMBOL] = NONE
-    nodes[1:, PARENT] = ngrams.suffix[:contexts] + 1
-    nodes[1:, SYMBOL] = oldest
-    nodes[1:, LAW] = np.repeat(np.arange(1, ngrams.order), np.diff(ngrams.levels)[: ngrams.order - 1])
-    nodes[:, CHILDREN] = np.bincount(nodes[1:, PARENT], minlength=len(nodes))
-    entries[:, NODE] = context + 1
-    entries[:, DISH] = ngrams.words
-    entries[:, UP] = ngrams.suffix
-    entries[:, CELLS] = NONE
+    nodes[0, col.PARENT] = nodes[0, col.SYMBOL] = NONE
+    nodes[1:, col.PARENT] = ngrams.suffix[:contexts] + 1
+    nodes[1:, col.SYMBOL] = oldest
+    nodes[1:, col.LAW] = np.repeat(np.arange(1, ngrams.order), np.diff(ngrams.levels)[: ngrams.order - 1])
+    nodes[:, col.CHILDREN] = np.bincount(nodes[1:, col.PARENT], minlength=len(nodes))
+    entries[:, col.NODE] = context + 1
+    entries[:, col.DISH] = ngrams.words
+    entries[:, col.UP] = ngrams.suffix
+    entries[:, col.CELLS] = NONE
     unused = np.flatnonzero(ngrams.words == start)
     entries[unused, :] = 0
-    entries[unused, NODE] = FREE
-    entries[unused, DISH] = np.append(unused[1:], NONE)
-    pool.counters[NODES, USED], pool.counters[ENTRIES, USED] = contexts + 1, rows
-    pool.counters[ENTRIES, FREE_HEAD] = unused[0] if len(unused) else NONE
-    pool.counters[ENTRIES, FREE_COUNT] = len(unused)
+    entries[unused, col.NODE] = FREE
+    entries[unused, col.DISH] = np.append(unused[1:], NONE)
+    pool.counters[col.NODES, col.USED], pool.counters[col.ENTRIES, col.USED] = contexts + 1, rows
+    pool.counters[col.ENTRIES, col.FREE_HEAD] = unused[0] if len(unused) else NONE
+    pool.counters[col.ENTRIES, col.FREE_COUNT] = len(unused)
     return pool
 
 

@@ -13,7 +13,7 @@ of a dish is an argument of every call: it may be constant, or come from another
 
 What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishes and symbols are integers from 0 on):
 
-- nodes: ``find_child``, ``make_child``, ``find_context`` and ``make_context`` (most recent symbol first), ``release``;
+- nodes, in ``pool``: ``find_child``, ``make_child``, ``find_context`` and ``make_context`` (most recent symbol first);
 - whole customers: ``add(pool, node, dish, base, stream)`` and ``remove(pool, node, dish, stream)`` follow the tables up
   the tree. They return whether a table was opened (closed) at the root: there a caller adds (removes) what stands below
   the root, such as the spelling of a word. ``seat``, ``unseat`` do the same from an entry that the caller remembers;
@@ -21,13 +21,13 @@ What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishe
 - prediction, without writing, so safe in threads: ``probability(pool, node, dish, base)``, and its parts
   ``own_share`` (the first term) and ``passed_on`` (the factor of the second);
 - variable depth, where every customer stops at a depth of its own: ``engine.restaurants.variable``;
-- one restaurant only, for models whose tables have other parents: ``find_entry``, ``entry_of``, ``drop_entry``,
-  ``join_table``, ``open_table``, ``leave_table``, for moves of whole tables ``take_table``, ``place_table``, and where
-  it must be known or undone what happened ``joined_size``, ``left_size``, ``resize_table``.
+- one restaurant only, for models whose tables have other parents: ``join_table``, ``open_table``, ``leave_table``, for
+  moves of whole tables ``take_table``, ``place_table``, and where it must be known or undone what happened
+  ``joined_size``, ``left_size``, ``resize_table``.
 
 Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
 come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
-``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``new_pool`` makes a pool;
+``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``pool.new_pool`` makes a pool;
 ``engine.restaurants.seating`` samples discounts and strengths, verifies a pool, and keeps it in arrays.
 
 Speed. All kernels here are ``kernel_bare``, and kernels that call them should be, too: with references to the arrays of
@@ -47,64 +47,23 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.restaurants.pool import (
-    CELL_ROWS,
-    CELLS,
-    COUNT,
-    CUSTOMERS,
-    LAW,
-    NEXT,
-    NODE,
-    NONE,
-    PARENT,
-    SINGLES,
-    SIZE,
-    TABLES,
-    UP,
-    Restaurants,
-    drop_entry,
-    entry_of,
-    find_child,
-    find_context,
-    find_entry,
-    give_back,
-    grown,
-    has_cells,
-    has_room,
-    make_child,
-    make_context,
-    new_pool,
-    new_root,
-    release,
-    take,
-)
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import NONE
+from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_entry, give_back, take
 from corpuscle.random import below, uniform
 
 __all__ = [
-    "Restaurants",
     "add",
-    "drop_entry",
-    "entry_of",
-    "find_child",
-    "find_context",
-    "find_entry",
-    "grown",
-    "has_cells",
-    "has_room",
+    "fill_parents",
     "join_table",
     "joined_size",
     "leave_table",
     "left_size",
-    "make_child",
-    "make_context",
-    "new_pool",
-    "new_root",
     "open_table",
     "own_share",
     "passed_on",
     "place_table",
     "probability",
-    "release",
     "remove",
     "reseat",
     "resize_table",
@@ -120,34 +79,34 @@ __all__ = [
 @kernel_bare
 def _insert_size(pool, entry, size):
     """One more table of this size (2 or more) in the list of cells."""
-    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
-    while at >= 0 and cells[at, SIZE] > size:
-        before, at = at, np.int64(cells[at, NEXT])
-    if at >= 0 and cells[at, SIZE] == size:
-        cells[at, COUNT] += 1
+    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, col.CELLS])
+    while at >= 0 and cells[at, col.SIZE] > size:
+        before, at = at, np.int64(cells[at, col.NEXT])
+    if at >= 0 and cells[at, col.SIZE] == size:
+        cells[at, col.COUNT] += 1
         return
-    new = take(pool.counters, CELL_ROWS, cells)
-    cells[new, SIZE], cells[new, COUNT], cells[new, NEXT] = size, 1, at
+    new = take(pool.counters, col.CELL_ROWS, cells)
+    cells[new, col.SIZE], cells[new, col.COUNT], cells[new, col.NEXT] = size, 1, at
     if before < 0:
-        pool.entries[entry, CELLS] = new
+        pool.entries[entry, col.CELLS] = new
     else:
-        cells[before, NEXT] = new
+        cells[before, col.NEXT] = new
 
 
 @kernel_bare
 def _delete_size(pool, entry, size):
     """One table of this size less in the list of cells."""
-    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, CELLS])
-    while cells[at, SIZE] != size:
-        before, at = at, np.int64(cells[at, NEXT])
-    cells[at, COUNT] -= 1
-    if cells[at, COUNT] == 0:
-        after = cells[at, NEXT]
+    cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, col.CELLS])
+    while cells[at, col.SIZE] != size:
+        before, at = at, np.int64(cells[at, col.NEXT])
+    cells[at, col.COUNT] -= 1
+    if cells[at, col.COUNT] == 0:
+        after = cells[at, col.NEXT]
         if before < 0:
-            pool.entries[entry, CELLS] = after
+            pool.entries[entry, col.CELLS] = after
         else:
-            cells[before, NEXT] = after
-        give_back(pool.counters, CELL_ROWS, cells, at)
+            cells[before, col.NEXT] = after
+        give_back(pool.counters, col.CELL_ROWS, cells, at)
 
 
 @kernel_bare
@@ -155,18 +114,18 @@ def place_table(pool, entry, size):
     """Put a table with its customers into an entry; the customer above is the caller's business."""
     entries = pool.entries
     if size == 1:
-        entries[entry, SINGLES] += 1
+        entries[entry, col.SINGLES] += 1
     else:
-        larger = entries[entry, TABLES] - entries[entry, SINGLES]
+        larger = entries[entry, col.TABLES] - entries[entry, col.SINGLES]
         if larger == 1:
-            _insert_size(pool, entry, np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES]))
+            _insert_size(pool, entry, np.int64(entries[entry, col.CUSTOMERS] - entries[entry, col.SINGLES]))
         if larger >= 1:
             _insert_size(pool, entry, size)
-    node = entries[entry, NODE]
-    entries[entry, CUSTOMERS] += size
-    entries[entry, TABLES] += 1
-    pool.nodes[node, CUSTOMERS] += size
-    pool.nodes[node, TABLES] += 1
+    node = entries[entry, col.NODE]
+    entries[entry, col.CUSTOMERS] += size
+    entries[entry, col.TABLES] += 1
+    pool.nodes[node, col.CUSTOMERS] += size
+    pool.nodes[node, col.TABLES] += 1
 
 
 @kernel_bare
@@ -174,35 +133,35 @@ def _take_table(pool, entry, size):
     """Take a table of a known size out of an entry."""
     entries = pool.entries
     if size == 1:
-        entries[entry, SINGLES] -= 1
+        entries[entry, col.SINGLES] -= 1
     else:
-        larger = entries[entry, TABLES] - entries[entry, SINGLES]
+        larger = entries[entry, col.TABLES] - entries[entry, col.SINGLES]
         if larger >= 2:
             _delete_size(pool, entry, size)
         if larger == 2:
-            _delete_size(pool, entry, np.int64(pool.cells[entries[entry, CELLS], SIZE]))
-    node = entries[entry, NODE]
-    entries[entry, CUSTOMERS] -= size
-    entries[entry, TABLES] -= 1
-    pool.nodes[node, CUSTOMERS] -= size
-    pool.nodes[node, TABLES] -= 1
+            _delete_size(pool, entry, np.int64(pool.cells[entries[entry, col.CELLS], col.SIZE]))
+    node = entries[entry, col.NODE]
+    entries[entry, col.CUSTOMERS] -= size
+    entries[entry, col.TABLES] -= 1
+    pool.nodes[node, col.CUSTOMERS] -= size
+    pool.nodes[node, col.TABLES] -= 1
 
 
 @kernel_bare
 def take_table(pool, entry, stream):
     """Take one of the tables of an entry, each with the same probability, out of it: its size."""
     entries = pool.entries
-    left = below(stream, np.int64(entries[entry, TABLES])) - entries[entry, SINGLES]
+    left = below(stream, np.int64(entries[entry, col.TABLES])) - entries[entry, col.SINGLES]
     size = np.int64(1)
     if left >= 0:
-        at = np.int64(entries[entry, CELLS])
+        at = np.int64(entries[entry, col.CELLS])
         if at < 0:
-            size = np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
+            size = np.int64(entries[entry, col.CUSTOMERS] - entries[entry, col.SINGLES])
         else:
-            while left >= pool.cells[at, COUNT]:
-                left -= pool.cells[at, COUNT]
-                at = np.int64(pool.cells[at, NEXT])
-            size = np.int64(pool.cells[at, SIZE])
+            while left >= pool.cells[at, col.COUNT]:
+                left -= pool.cells[at, col.COUNT]
+                at = np.int64(pool.cells[at, col.NEXT])
+            size = np.int64(pool.cells[at, col.SIZE])
     _take_table(pool, entry, size)
     return size
 
@@ -217,22 +176,22 @@ def open_table(pool, entry):
 def joined_size(pool, entry, stream):
     """The size of the table of an entry that a customer joins, drawn with weights size - discount."""
     entries, cells = pool.entries, pool.cells
-    singles, at = entries[entry, SINGLES], np.int64(entries[entry, CELLS])
+    singles, at = entries[entry, col.SINGLES], np.int64(entries[entry, col.CELLS])
     size = np.int64(1)
-    if entries[entry, TABLES] > singles:
-        size = np.int64(entries[entry, CUSTOMERS] - singles)
+    if entries[entry, col.TABLES] > singles:
+        size = np.int64(entries[entry, col.CUSTOMERS] - singles)
         if singles or at >= 0:
-            discount = pool.discounts[pool.nodes[entries[entry, NODE], LAW]]
-            left = uniform(stream) * (entries[entry, CUSTOMERS] - discount * entries[entry, TABLES])
+            discount = pool.discounts[pool.nodes[entries[entry, col.NODE], col.LAW]]
+            left = uniform(stream) * (entries[entry, col.CUSTOMERS] - discount * entries[entry, col.TABLES])
             left -= singles * (1.0 - discount)
             if left < 0.0:
                 size = np.int64(1)
             elif at >= 0:
-                left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
-                while left >= 0.0 and cells[at, NEXT] >= 0:
-                    at = np.int64(cells[at, NEXT])
-                    left -= cells[at, COUNT] * (cells[at, SIZE] - discount)
-                size = np.int64(cells[at, SIZE])
+                left -= cells[at, col.COUNT] * (cells[at, col.SIZE] - discount)
+                while left >= 0.0 and cells[at, col.NEXT] >= 0:
+                    at = np.int64(cells[at, col.NEXT])
+                    left -= cells[at, col.COUNT] * (cells[at, col.SIZE] - discount)
+                size = np.int64(cells[at, col.SIZE])
     return size
 
 
@@ -240,16 +199,16 @@ def joined_size(pool, entry, stream):
 def left_size(pool, entry, stream):
     """The size of the table of an entry that a customer leaves; each customer has the same probability."""
     entries, cells = pool.entries, pool.cells
-    left = below(stream, np.int64(entries[entry, CUSTOMERS])) - entries[entry, SINGLES]
+    left = below(stream, np.int64(entries[entry, col.CUSTOMERS])) - entries[entry, col.SINGLES]
     if left < 0:
         return np.int64(1)
-    at = np.int64(entries[entry, CELLS])
+    at = np.int64(entries[entry, col.CELLS])
     if at < 0:
-        return np.int64(entries[entry, CUSTOMERS] - entries[entry, SINGLES])
-    while left >= np.int64(cells[at, SIZE]) * cells[at, COUNT]:
-        left -= np.int64(cells[at, SIZE]) * cells[at, COUNT]
-        at = np.int64(cells[at, NEXT])
-    return np.int64(cells[at, SIZE])
+        return np.int64(entries[entry, col.CUSTOMERS] - entries[entry, col.SINGLES])
+    while left >= np.int64(cells[at, col.SIZE]) * cells[at, col.COUNT]:
+        left -= np.int64(cells[at, col.SIZE]) * cells[at, col.COUNT]
+        at = np.int64(cells[at, col.NEXT])
+    return np.int64(cells[at, col.SIZE])
 
 
 @kernel_bare
@@ -285,21 +244,21 @@ def leave_table(pool, entry, stream):
 @kernel_bare
 def own_share(pool, node, entry):
     """What a node itself gives to a dish: (c_uw - d t_uw) / (s + c_u); ``entry`` may be NONE."""
-    if entry < 0 or pool.entries[entry, CUSTOMERS] == 0:
+    if entry < 0 or pool.entries[entry, col.CUSTOMERS] == 0:
         return 0.0
-    law = pool.nodes[node, LAW]
-    mass = pool.entries[entry, CUSTOMERS] - pool.discounts[law] * pool.entries[entry, TABLES]
-    return mass / (pool.strengths[law] + pool.nodes[node, CUSTOMERS])
+    law = pool.nodes[node, col.LAW]
+    mass = pool.entries[entry, col.CUSTOMERS] - pool.discounts[law] * pool.entries[entry, col.TABLES]
+    return mass / (pool.strengths[law] + pool.nodes[node, col.CUSTOMERS])
 
 
 @kernel_bare
 def passed_on(pool, node):
     """What a node leaves to its parent: (s + d t_u) / (s + c_u), 1 if it is empty."""
-    customers = pool.nodes[node, CUSTOMERS]
+    customers, law = pool.nodes[node, col.CUSTOMERS], pool.nodes[node, col.LAW]
     if customers == 0:
         return 1.0
-    law = pool.nodes[node, LAW]
-    return (pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]) / (pool.strengths[law] + customers)
+    strength, discount = pool.strengths[law], pool.discounts[law]
+    return (strength + discount * pool.nodes[node, col.TABLES]) / (strength + customers)
 
 
 @kernel_bare
@@ -308,10 +267,10 @@ def probability(pool, node, dish, base):
     total, weight, entry = 0.0, 1.0, np.int64(NONE)
     node = np.int64(node)
     while node >= 0:
-        entry = find_entry(pool, node, dish) if entry < 0 else np.int64(pool.entries[entry, UP])
+        entry = find_entry(pool, node, dish) if entry < 0 else np.int64(pool.entries[entry, col.UP])
         total += weight * own_share(pool, node, entry)
         weight *= passed_on(pool, node)
-        node = np.int64(pool.nodes[node, PARENT])
+        node = np.int64(pool.nodes[node, col.PARENT])
     return total + weight * base
 
 
@@ -319,15 +278,15 @@ def probability(pool, node, dish, base):
 
 
 @kernel_bare
-def _fill_parents(pool, entry, base):
+def fill_parents(pool, entry, base):
     """``work[0, k]`` := the probability of the dish above the k-th entry of the chain from ``entry`` to the root."""
     work, depth = pool.work, 0
     while entry >= 0:
-        node = np.int64(pool.entries[entry, NODE])
+        node = np.int64(pool.entries[entry, col.NODE])
         work[0, depth] = own_share(pool, node, entry)
         work[1, depth] = passed_on(pool, node)
         depth += 1
-        entry = np.int64(pool.entries[entry, UP])
+        entry = np.int64(pool.entries[entry, col.UP])
     here = np.float64(base)
     for k in range(depth - 1, -1, -1):
         here, work[0, k] = work[0, k] + work[1, k] * here, here
@@ -338,25 +297,25 @@ def seat(pool, entry, base, stream):
     """A customer comes to an entry, and for each new table one to the entry above: whether a root opened a table."""
     entry, level = np.int64(entry), -1
     while entry >= 0:
-        customers = pool.entries[entry, CUSTOMERS]
+        customers = pool.entries[entry, col.CUSTOMERS]
         opens = customers == 0
         if not opens:
-            node = pool.entries[entry, NODE]
-            law = pool.nodes[node, LAW]
-            joining = customers - pool.discounts[law] * pool.entries[entry, TABLES]
-            opening = pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]
+            node = pool.entries[entry, col.NODE]
+            law = pool.nodes[node, col.LAW]
+            joining = customers - pool.discounts[law] * pool.entries[entry, col.TABLES]
+            opening = pool.strengths[law] + pool.discounts[law] * pool.nodes[node, col.TABLES]
             draw = uniform(stream)
             # The probability above is at most one: often that decides, and the entries above need not be looked at.
             if draw * (joining + opening) >= joining:
                 if level < 0:
-                    _fill_parents(pool, entry, base)
+                    fill_parents(pool, entry, base)
                     level = 0
                 opens = draw * (joining + opening * pool.work[0, level]) >= joining
         if not opens:
             join_table(pool, entry, stream)
             return False
         open_table(pool, entry)
-        entry = np.int64(pool.entries[entry, UP])
+        entry = np.int64(pool.entries[entry, col.UP])
         if level >= 0:
             level += 1
     return True
@@ -368,8 +327,8 @@ def unseat(pool, entry, stream):
     entry = np.int64(entry)
     while entry >= 0:
         closed = leave_table(pool, entry, stream)
-        up = np.int64(pool.entries[entry, UP])
-        if pool.entries[entry, CUSTOMERS] == 0:
+        up = np.int64(pool.entries[entry, col.UP])
+        if pool.entries[entry, col.CUSTOMERS] == 0:
             drop_entry(pool, entry)
         if not closed:
             return False
@@ -386,7 +345,7 @@ def reseat(pool, entry, base, stream):
     at, closed = np.int64(entry), True
     while at >= 0 and closed:
         closed = leave_table(pool, at, stream)
-        at = np.int64(pool.entries[at, UP])
+        at = np.int64(pool.entries[at, col.UP])
     return np.int64(seat(pool, entry, base, stream)) - np.int64(closed)
 
 

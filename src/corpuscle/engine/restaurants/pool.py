@@ -13,6 +13,8 @@ import numpy as np
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.containers.hashtable import enter, erase, find, new_index, pair
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import FREE, NONE
 
 __all__ = [
     "Restaurants",
@@ -21,29 +23,20 @@ __all__ = [
     "find_child",
     "find_context",
     "find_entry",
+    "free_items",
+    "give_back",
     "grown",
     "has_cells",
+    "has_free",
     "has_room",
     "indexed_anew",
+    "longer",
     "make_child",
     "make_context",
     "new_pool",
     "new_root",
-    "release",
+    "take",
 ]
-
-# Columns of nodes and entries. The first two are the key by which an item is found; free items have FREE in the first
-# column and the next free item in the second.
-PARENT, SYMBOL, LAW, CUSTOMERS, TABLES, CHILDREN, STOPS, PASSES = range(8)
-NODE, DISH, UP, _CUSTOMERS, _TABLES, SINGLES, CELLS, OWN = range(8)
-# Columns of cells.
-SIZE, COUNT, NEXT = range(3)
-# Rows of ``counters`` (nodes, entries, cells) and its columns.
-NODES, ENTRIES, CELL_ROWS = range(3)
-USED, FREE_HEAD, FREE_COUNT = range(3)
-
-NONE, FREE = -1, -2
-
 
 class Restaurants(NamedTuple):
     """A pool of restaurants.
@@ -94,7 +87,7 @@ def new_pool(
     """
     deepest = laws - 1 if deepest is None else deepest
     counters = np.zeros((3, 3), np.int64)
-    counters[:, FREE_HEAD] = NONE
+    counters[:, col.FREE_HEAD] = NONE
     return Restaurants(
         np.zeros((nodes, 8), np.int32),
         np.zeros((entries, 8), np.int32),
@@ -110,8 +103,9 @@ def new_pool(
     )
 
 
-def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    result = np.zeros((length, *array.shape[1:]), array.dtype)
+def longer(array: np.ndarray, length: int, fill: int = 0) -> np.ndarray:
+    """A copy of an array with so many rows, the new ones filled with one number."""
+    result = np.full((length, *array.shape[1:]), fill, array.dtype)
     result[: len(array)] = array
     return result
 
@@ -129,13 +123,12 @@ def grown(pool: Restaurants, customers: int = 1) -> Restaurants:
         if static and name != "cells":
             continue
         array = getattr(pool, name)
-        available = len(array) - pool.counters[row, USED] + pool.counters[row, FREE_COUNT]
-        if available > max(least, len(array) // 4 + 2 * pool.work.shape[1]):
+        if free_items(pool.counters, row, array) > max(least, len(array) // 4 + 2 * pool.work.shape[1]):
             continue
-        longer = _longer(array, len(array) + max(least, len(array) // 2 + 4 * pool.work.shape[1] + 64))
-        if len(longer) >= 2**31:
+        length = len(array) + max(least, len(array) // 2 + 4 * pool.work.shape[1] + 64)
+        if length >= 2**31:
             raise ValueError(f"more than 2^31 {name} in one pool")
-        replaced[name] = longer
+        replaced[name] = longer(array, length)
     pool = pool._replace(**replaced)
     return indexed_anew(pool) if replaced.keys() & {"nodes", "entries"} else pool
 
@@ -152,60 +145,70 @@ def indexed_anew(pool: Restaurants) -> Restaurants:
 
 @kernel_bare
 def _fill_indices(pool):
-    for node in range(pool.counters[NODES, USED]):
-        if pool.nodes[node, PARENT] >= 0:
+    for node in range(pool.counters[col.NODES, col.USED]):
+        if pool.nodes[node, col.PARENT] >= 0:
             enter(pool.node_index, pool.nodes, node)
-    for entry in range(pool.counters[ENTRIES, USED]):
-        if pool.entries[entry, NODE] >= 0:
+    for entry in range(pool.counters[col.ENTRIES, col.USED]):
+        if pool.entries[entry, col.NODE] >= 0:
             enter(pool.entry_index, pool.entries, entry)
 
 
 @kernel_bare
 def take(counters, row, items):
     """The number of a free item."""
-    head = counters[row, FREE_HEAD]
+    head = counters[row, col.FREE_HEAD]
     if head >= 0:
-        counters[row, FREE_HEAD] = items[head, 1]
-        counters[row, FREE_COUNT] -= 1
+        counters[row, col.FREE_HEAD] = items[head, 1]
+        counters[row, col.FREE_COUNT] -= 1
         return head
-    counters[row, USED] += 1
-    return counters[row, USED] - 1
+    counters[row, col.USED] += 1
+    return counters[row, col.USED] - 1
 
 
 @kernel_bare
 def give_back(counters, row, items, item):
     """Return an item to the free ones."""
     items[item, 0] = FREE
-    items[item, 1] = counters[row, FREE_HEAD]
-    counters[row, FREE_HEAD] = item
-    counters[row, FREE_COUNT] += 1
+    items[item, 1] = counters[row, col.FREE_HEAD]
+    counters[row, col.FREE_HEAD] = item
+    counters[row, col.FREE_COUNT] += 1
+
+
+@kernel_bare
+def free_items(counters, row, items):
+    """How many items can still be taken."""
+    return len(items) - counters[row, col.USED] + counters[row, col.FREE_COUNT]
+
+
+@kernel_bare
+def has_free(pool, nodes, entries, cells):
+    """Whether so many items of each sort can be taken."""
+    return (
+        free_items(pool.counters, col.NODES, pool.nodes) >= nodes
+        and free_items(pool.counters, col.ENTRIES, pool.entries) >= entries
+        and free_items(pool.counters, col.CELL_ROWS, pool.cells) >= cells
+    )
 
 
 @kernel_bare
 def has_cells(pool, depth):
-    """The same where no node and no entry is made, as in ``reseat``."""
-    return len(pool.cells) - pool.counters[CELL_ROWS, USED] + pool.counters[CELL_ROWS, FREE_COUNT] >= 4 * (depth + 2)
+    """Whether one customer can come and one can go where no node and no entry is made, as in ``reseat``."""
+    return free_items(pool.counters, col.CELL_ROWS, pool.cells) >= 4 * (depth + 2)
 
 
 @kernel_bare
 def has_room(pool, depth):
     """Whether one customer can come and one can go in hierarchies of this depth."""
-    levels = depth + 2
-    counters = pool.counters
-    return (
-        len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= levels
-        and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= levels
-        and has_cells(pool, depth)
-    )
+    return has_free(pool, depth + 2, depth + 2, 4 * (depth + 2))
 
 
 @kernel_bare
 def _new_node(pool, parent, symbol, law):
-    node = take(pool.counters, NODES, pool.nodes)
+    node = take(pool.counters, col.NODES, pool.nodes)
     pool.nodes[node, :] = 0
-    pool.nodes[node, PARENT] = parent
-    pool.nodes[node, SYMBOL] = symbol
-    pool.nodes[node, LAW] = law
+    pool.nodes[node, col.PARENT] = parent
+    pool.nodes[node, col.SYMBOL] = symbol
+    pool.nodes[node, col.LAW] = law
     return node
 
 
@@ -226,9 +229,9 @@ def make_child(pool, node, symbol):
     """The node that extends this one by a symbol, made if there is none."""
     child = find_child(pool, node, symbol)
     if child < 0:
-        child = _new_node(pool, node, symbol, pool.nodes[node, LAW] + 1)
+        child = _new_node(pool, node, symbol, pool.nodes[node, col.LAW] + 1)
         enter(pool.node_index, pool.nodes, child)
-        pool.nodes[node, CHILDREN] += 1
+        pool.nodes[node, col.CHILDREN] += 1
     return child
 
 
@@ -254,16 +257,16 @@ def make_context(pool, root, symbols, position, length):
 
 
 @kernel_bare
-def release(pool, node):
+def _release(pool, node):
     """Free a node if nothing is left in it, and then its ancestors likewise; roots stay."""
     nodes = pool.nodes
-    while nodes[node, PARENT] >= 0:
-        if nodes[node, CUSTOMERS] or nodes[node, CHILDREN] or nodes[node, STOPS] or nodes[node, PASSES]:
+    while nodes[node, col.PARENT] >= 0:
+        if nodes[node, col.CUSTOMERS] or nodes[node, col.CHILDREN] or nodes[node, col.STOPS] or nodes[node, col.PASSES]:
             return
-        parent = np.int64(nodes[node, PARENT])
+        parent = np.int64(nodes[node, col.PARENT])
         erase(pool.node_index, nodes, node)
-        give_back(pool.counters, NODES, nodes, node)
-        nodes[parent, CHILDREN] -= 1
+        give_back(pool.counters, col.NODES, nodes, node)
+        nodes[parent, col.CHILDREN] -= 1
         node = parent
 
 
@@ -275,12 +278,12 @@ def find_entry(pool, node, dish):
 
 @kernel_bare
 def _new_entry(pool, node, dish):
-    entry = take(pool.counters, ENTRIES, pool.entries)
+    entry = take(pool.counters, col.ENTRIES, pool.entries)
     pool.entries[entry, :] = 0
-    pool.entries[entry, NODE] = node
-    pool.entries[entry, DISH] = dish
-    pool.entries[entry, UP] = NONE
-    pool.entries[entry, CELLS] = NONE
+    pool.entries[entry, col.NODE] = node
+    pool.entries[entry, col.DISH] = dish
+    pool.entries[entry, col.UP] = NONE
+    pool.entries[entry, col.CELLS] = NONE
     enter(pool.entry_index, pool.entries, entry)
     return entry
 
@@ -294,13 +297,13 @@ def entry_of(pool, node, dish, linked):
         return first
     first = _new_entry(pool, node, dish)
     entry = first
-    while linked and pool.nodes[node, PARENT] >= 0:
-        node = np.int64(pool.nodes[node, PARENT])
+    while linked and pool.nodes[node, col.PARENT] >= 0:
+        node = np.int64(pool.nodes[node, col.PARENT])
         up = find_entry(pool, node, dish)
         found = up >= 0
         if not found:
             up = _new_entry(pool, node, dish)
-        pool.entries[entry, UP] = up
+        pool.entries[entry, col.UP] = up
         if found:
             break
         entry = up
@@ -310,7 +313,7 @@ def entry_of(pool, node, dish, linked):
 @kernel_bare
 def drop_entry(pool, entry):
     """Free an entry that has no customers, and its node if that is empty now."""
-    node = np.int64(pool.entries[entry, NODE])
+    node = np.int64(pool.entries[entry, col.NODE])
     erase(pool.entry_index, pool.entries, entry)
-    give_back(pool.counters, ENTRIES, pool.entries, entry)
-    release(pool, node)
+    give_back(pool.counters, col.ENTRIES, pool.entries, entry)
+    _release(pool, node)

@@ -18,39 +18,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.restaurants.pool import (
-    CELL_ROWS,
-    CELLS,
-    CHILDREN,
-    COUNT,
-    CUSTOMERS,
-    DISH,
-    ENTRIES,
-    FREE,
-    FREE_HEAD,
-    LAW,
-    NEXT,
-    NODE,
-    NODES,
-    NONE,
-    PARENT,
-    PASSES,
-    SINGLES,
-    SIZE,
-    STOPS,
-    SYMBOL,
-    TABLES,
-    UP,
-    USED,
-    Restaurants,
-    find_child,
-    find_entry,
-    indexed_anew,
-    new_pool,
-)
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import FREE, NONE
+from corpuscle.engine.restaurants.pool import Restaurants, find_child, find_entry, indexed_anew, new_pool
 from corpuscle.random import Random, beta, gamma, uniform
 
-__all__ = ["from_arrays", "log_seating", "sample_parameters", "to_arrays", "verify", "verify_free", "verify_sizes"]
+__all__ = [
+    "from_arrays",
+    "log_seating",
+    "log_stopping",
+    "sample_parameters",
+    "to_arrays",
+    "verify",
+    "verify_free",
+    "verify_sizes",
+]
 
 _CHUNK = 1 << 17
 _OPENED, _REPEATED, _LOG_X, _JOINED = range(4)
@@ -60,16 +42,22 @@ _HIGHEST = 1.0 - 1e-9
 """No discount comes closer to one: at one itself a table would have no weight."""
 
 
+def _pieces(pool: Restaurants, row: int) -> list[tuple[int, int]]:
+    """The used nodes or entries, in pieces that one call of a kernel goes through."""
+    used = int(pool.counters[row, col.USED])
+    return [(first, min(first + _CHUNK, used)) for first in range(0, used, _CHUNK)]
+
+
 # ---- parameters
 
 
 @kernel_bare
 def _restaurant_sums(pool, first, last, sums, stream):
     for node in range(first, last):
-        customers, tables = pool.nodes[node, CUSTOMERS], pool.nodes[node, TABLES]
-        if pool.nodes[node, PARENT] == FREE or customers < 2:
+        customers, tables = pool.nodes[node, col.CUSTOMERS], pool.nodes[node, col.TABLES]
+        if pool.nodes[node, col.PARENT] == FREE or customers < 2:
             continue
-        law = pool.nodes[node, LAW]
+        law = pool.nodes[node, col.LAW]
         discount, strength = pool.discounts[law], pool.strengths[law]
         sums[law, _LOG_X] += math.log(beta(stream, strength + 1.0, customers - 1.0))
         for i in range(1, tables):
@@ -92,22 +80,22 @@ def _joined(stream, discount, size):
 @kernel_bare
 def _table_sums(pool, first, last, sums, stream):
     for entry in range(first, last):
-        if pool.entries[entry, NODE] < 0:
+        if pool.entries[entry, col.NODE] < 0:
             continue
-        larger = pool.entries[entry, TABLES] - pool.entries[entry, SINGLES]
+        larger = pool.entries[entry, col.TABLES] - pool.entries[entry, col.SINGLES]
         if larger == 0:
             continue
-        law = pool.nodes[pool.entries[entry, NODE], LAW]
+        law = pool.nodes[pool.entries[entry, col.NODE], col.LAW]
         discount = pool.discounts[law]
         if larger == 1:
-            size = np.int64(pool.entries[entry, CUSTOMERS] - pool.entries[entry, SINGLES])
+            size = np.int64(pool.entries[entry, col.CUSTOMERS] - pool.entries[entry, col.SINGLES])
             sums[law, _JOINED] += _joined(stream, discount, size)
             continue
-        at = pool.entries[entry, CELLS]
+        at = pool.entries[entry, col.CELLS]
         while at >= 0:
-            for _ in range(pool.cells[at, COUNT]):
-                sums[law, _JOINED] += _joined(stream, discount, np.int64(pool.cells[at, SIZE]))
-            at = pool.cells[at, NEXT]
+            for _ in range(pool.cells[at, col.COUNT]):
+                sums[law, _JOINED] += _joined(stream, discount, np.int64(pool.cells[at, col.SIZE]))
+            at = pool.cells[at, col.NEXT]
 
 
 @kernel_bare
@@ -126,10 +114,10 @@ def sample_parameters(
     """
     stream = Random(seed, "restaurants.parameters", iteration).array()
     sums = np.zeros((len(pool.discounts), 4))
-    for first in range(0, int(pool.counters[NODES, USED]), _CHUNK):
-        _restaurant_sums(pool, first, min(first + _CHUNK, int(pool.counters[NODES, USED])), sums, stream)
-    for first in range(0, int(pool.counters[ENTRIES, USED]), _CHUNK):
-        _table_sums(pool, first, min(first + _CHUNK, int(pool.counters[ENTRIES, USED])), sums, stream)
+    for first, last in _pieces(pool, col.NODES):
+        _restaurant_sums(pool, first, last, sums, stream)
+    for first, last in _pieces(pool, col.ENTRIES):
+        _table_sums(pool, first, last, sums, stream)
     for law in range(len(pool.discounts)) if laws is None else laws:
         discount, strength = _draw(sums, law, stream)
         if discounts:
@@ -144,10 +132,10 @@ def sample_parameters(
 def _log_restaurants(pool, first, last):
     total = 0.0
     for node in range(first, last):
-        tables, customers = pool.nodes[node, TABLES], pool.nodes[node, CUSTOMERS]
-        if pool.nodes[node, PARENT] == FREE or customers == 0:
+        tables, customers = pool.nodes[node, col.TABLES], pool.nodes[node, col.CUSTOMERS]
+        if pool.nodes[node, col.PARENT] == FREE or customers == 0:
             continue
-        discount, strength = pool.discounts[pool.nodes[node, LAW]], pool.strengths[pool.nodes[node, LAW]]
+        discount, strength = pool.discounts[pool.nodes[node, col.LAW]], pool.strengths[pool.nodes[node, col.LAW]]
         if discount > 0.0:
             total += (tables - 1) * math.log(discount)
             total += math.lgamma(strength / discount + tables) - math.lgamma(strength / discount + 1.0)
@@ -161,30 +149,42 @@ def _log_restaurants(pool, first, last):
 def _log_tables(pool, first, last):
     total = 0.0
     for entry in range(first, last):
-        if pool.entries[entry, NODE] < 0:
+        if pool.entries[entry, col.NODE] < 0:
             continue
-        discount = pool.discounts[pool.nodes[pool.entries[entry, NODE], LAW]]
-        larger = pool.entries[entry, TABLES] - pool.entries[entry, SINGLES]
+        discount = pool.discounts[pool.nodes[pool.entries[entry, col.NODE], col.LAW]]
+        larger = pool.entries[entry, col.TABLES] - pool.entries[entry, col.SINGLES]
         if larger == 1:
-            size = pool.entries[entry, CUSTOMERS] - pool.entries[entry, SINGLES]
+            size = pool.entries[entry, col.CUSTOMERS] - pool.entries[entry, col.SINGLES]
             total += math.lgamma(size - discount) - math.lgamma(1.0 - discount)
         elif larger > 1:
-            at = pool.entries[entry, CELLS]
+            at = pool.entries[entry, col.CELLS]
             while at >= 0:
-                each = math.lgamma(pool.cells[at, SIZE] - discount) - math.lgamma(1.0 - discount)
-                total += pool.cells[at, COUNT] * each
-                at = pool.cells[at, NEXT]
+                each = math.lgamma(pool.cells[at, col.SIZE] - discount) - math.lgamma(1.0 - discount)
+                total += pool.cells[at, col.COUNT] * each
+                at = pool.cells[at, col.NEXT]
     return total
 
 
 def log_seating(pool: Restaurants) -> float:
     """Natural log of the probability of all seatings given the parameters, without the draws from the base measure."""
     total = 0.0
-    for first in range(0, int(pool.counters[NODES, USED]), _CHUNK):
-        total += _log_restaurants(pool, first, min(first + _CHUNK, int(pool.counters[NODES, USED])))
-    for first in range(0, int(pool.counters[ENTRIES, USED]), _CHUNK):
-        total += _log_tables(pool, first, min(first + _CHUNK, int(pool.counters[ENTRIES, USED])))
+    for first, last in _pieces(pool, col.NODES):
+        total += _log_restaurants(pool, first, last)
+    for first, last in _pieces(pool, col.ENTRIES):
+        total += _log_tables(pool, first, last)
     return total
+
+
+def log_stopping(pool: Restaurants, start: int) -> float:
+    """Natural log of the probability that customers stopped at the depths where they did. Nobody chooses where a
+    context begins with the symbol ``start``, or is as long as they get."""
+    from scipy.special import betaln
+
+    nodes = pool.nodes[pool.nodes[:, col.STOPS] + pool.nodes[:, col.PASSES] > 0]
+    nodes = nodes[(nodes[:, col.PARENT] != FREE) & (nodes[:, col.SYMBOL] != start)]
+    nodes = nodes[nodes[:, col.LAW] < len(pool.discounts) - 1]
+    stops, passes = pool.stop_prior
+    return float((betaln(nodes[:, col.STOPS] + stops, nodes[:, col.PASSES] + passes) - betaln(stops, passes)).sum())
 
 
 # ---- soundness
@@ -193,7 +193,7 @@ def log_seating(pool: Restaurants) -> float:
 @kernel_bare
 def _free_chain(items, counters, row):
     """How many free items the chain has; -1 if it is not a chain of free items."""
-    used, at, length = counters[row, USED], counters[row, FREE_HEAD], 0
+    used, at, length = counters[row, col.USED], counters[row, col.FREE_HEAD], 0
     while at != NONE:
         if at < 0 or at >= used or items[at, 0] != FREE or length >= used:
             return -1
@@ -205,13 +205,14 @@ def _free_chain(items, counters, row):
 @kernel_bare
 def _walk_cells(pool, first, last, seen):
     """The first entry whose cells do not add up to its totals, or -1; ``seen`` counts how often a cell is used."""
-    used = pool.counters[CELL_ROWS, USED]
+    used = pool.counters[col.CELL_ROWS, col.USED]
     for entry in range(first, last):
-        if pool.entries[entry, NODE] < 0:
+        if pool.entries[entry, col.NODE] < 0:
             continue
-        singles, larger = pool.entries[entry, SINGLES], pool.entries[entry, TABLES] - pool.entries[entry, SINGLES]
-        rest = np.int64(pool.entries[entry, CUSTOMERS]) - singles
-        at = np.int64(pool.entries[entry, CELLS])
+        singles = pool.entries[entry, col.SINGLES]
+        larger = pool.entries[entry, col.TABLES] - singles
+        rest = np.int64(pool.entries[entry, col.CUSTOMERS]) - singles
+        at = np.int64(pool.entries[entry, col.CELLS])
         if larger < 2:
             if at != NONE or (larger == 0 and rest != 0) or (larger == 1 and rest < 2):
                 return entry
@@ -220,14 +221,14 @@ def _walk_cells(pool, first, last, seen):
         while at != NONE:
             if at < 0 or at >= used or seen[at] > 0:
                 return entry
-            size, count = np.int64(pool.cells[at, SIZE]), np.int64(pool.cells[at, COUNT])
+            size, count = np.int64(pool.cells[at, col.SIZE]), np.int64(pool.cells[at, col.COUNT])
             if size < 2 or size >= before or count < 1:
                 return entry
             seen[at] += 1
             rest -= size * count
             larger -= count
             before = size
-            at = np.int64(pool.cells[at, NEXT])
+            at = np.int64(pool.cells[at, col.NEXT])
         if rest != 0 or larger != 0:
             return entry
     return -1
@@ -237,12 +238,12 @@ def _walk_cells(pool, first, last, seen):
 def _lost(pool):
     """How many live nodes and entries the indices do not find."""
     lost = 0
-    for node in range(pool.counters[NODES, USED]):
-        if pool.nodes[node, PARENT] >= 0:
-            lost += find_child(pool, pool.nodes[node, PARENT], pool.nodes[node, SYMBOL]) != node
-    for entry in range(pool.counters[ENTRIES, USED]):
-        if pool.entries[entry, NODE] >= 0:
-            lost += find_entry(pool, pool.entries[entry, NODE], pool.entries[entry, DISH]) != entry
+    for node in range(pool.counters[col.NODES, col.USED]):
+        if pool.nodes[node, col.PARENT] >= 0:
+            lost += find_child(pool, pool.nodes[node, col.PARENT], pool.nodes[node, col.SYMBOL]) != node
+    for entry in range(pool.counters[col.ENTRIES, col.USED]):
+        if pool.entries[entry, col.NODE] >= 0:
+            lost += find_entry(pool, pool.entries[entry, col.NODE], pool.entries[entry, col.DISH]) != entry
     return lost
 
 
@@ -265,40 +266,41 @@ def verify_free(items: np.ndarray, counters: np.ndarray, row: int, name: str) ->
 
 
 def _verify_nodes(pool: Restaurants) -> None:
-    nodes = pool.nodes[: pool.counters[NODES, USED]].astype(np.int64)
-    live = nodes[:, PARENT] != FREE
-    parent, law = nodes[:, PARENT], nodes[:, LAW]
+    nodes = pool.nodes[: pool.counters[col.NODES, col.USED]].astype(np.int64)
+    live = nodes[:, col.PARENT] != FREE
+    parent, law = nodes[:, col.PARENT], nodes[:, col.LAW]
     _claim(bool(((parent[live] >= NONE) & (parent[live] < len(nodes))).all()), "a parent that is no node")
-    _claim(bool((nodes[live, LAW:] >= 0).all() and (law[live] < len(pool.discounts)).all()), "impossible numbers")
+    _claim(bool((nodes[live, col.LAW:] >= 0).all() and (law[live] < len(pool.discounts)).all()), "impossible numbers")
     inner = np.flatnonzero(live & (parent >= 0))
     _claim(bool(live[parent[inner]].all()), "a free parent")
     _claim(bool((law[parent[inner]] + 1 == law[inner]).all()), "a law that is not one below its parent's")
-    _claim(bool((nodes[inner, SYMBOL] >= 0).all()) and _distinct(parent[inner], nodes[inner, SYMBOL]), "a node twice")
+    symbol = nodes[inner, col.SYMBOL]
+    _claim(bool((symbol >= 0).all()) and _distinct(parent[inner], symbol), "a node twice")
     children = np.bincount(parent[inner], minlength=len(nodes))
-    _claim(bool((children[live] == nodes[live, CHILDREN]).all()), "a wrong number of children")
-    through = (nodes[:, STOPS] + nodes[:, PASSES])[inner]
+    _claim(bool((children[live] == nodes[live, col.CHILDREN]).all()), "a wrong number of children")
+    through = (nodes[:, col.STOPS] + nodes[:, col.PASSES])[inner]
     passes = np.bincount(parent[inner], weights=through, minlength=len(nodes))
-    _claim(bool((passes[live] == nodes[live, PASSES]).all()), "a customer that passed a node and stopped nowhere")
+    _claim(bool((passes[live] == nodes[live, col.PASSES]).all()), "a customer that passed a node and stopped nowhere")
 
 
 def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
-    nodes = pool.nodes[: pool.counters[NODES, USED]].astype(np.int64)
-    entries = pool.entries[: pool.counters[ENTRIES, USED]].astype(np.int64)
-    live = entries[:, NODE] != FREE
-    node, up = entries[live, NODE], entries[live, UP]
+    nodes = pool.nodes[: pool.counters[col.NODES, col.USED]].astype(np.int64)
+    entries = pool.entries[: pool.counters[col.ENTRIES, col.USED]].astype(np.int64)
+    live = entries[:, col.NODE] != FREE
+    node, up = entries[live, col.NODE], entries[live, col.UP]
     _claim(bool(((node >= 0) & (node < len(nodes))).all()), "an entry in no node")
-    _claim(bool((nodes[node, PARENT] != FREE).all()), "an entry in a free node")
-    _claim(bool((entries[live, DISH] >= 0).all()) and _distinct(node, entries[live, DISH]), "a dish twice")
-    customers, tables = entries[live, CUSTOMERS], entries[live, TABLES]
+    _claim(bool((nodes[node, col.PARENT] != FREE).all()), "an entry in a free node")
+    _claim(bool((entries[live, col.DISH] >= 0).all()) and _distinct(node, entries[live, col.DISH]), "a dish twice")
+    customers, tables = entries[live, col.CUSTOMERS], entries[live, col.TABLES]
     _claim(bool((customers >= (0 if empty else 1)).all()), "an entry without customers")
     _claim(bool(((up >= NONE) & (up < len(entries))).all()), "an entry below no entry")
     linked = np.flatnonzero(up >= 0)
     above = entries[up[linked]]
-    _claim(bool((above[:, NODE] == nodes[node[linked], PARENT]).all()), "an entry above in another node")
-    _claim(bool((above[:, DISH] == entries[live, DISH][linked]).all()), "an entry above with another dish")
-    for column, counts in ((CUSTOMERS, customers), (TABLES, tables)):
+    _claim(bool((above[:, col.NODE] == nodes[node[linked], col.PARENT]).all()), "an entry above in another node")
+    _claim(bool((above[:, col.DISH] == entries[live, col.DISH][linked]).all()), "an entry above with another dish")
+    for column, counts in ((col.CUSTOMERS, customers), (col.TABLES, tables)):
         sums = np.bincount(node, weights=counts, minlength=len(nodes))
-        of_live = nodes[:, PARENT] != FREE
+        of_live = nodes[:, col.PARENT] != FREE
         _claim(bool((sums[of_live] == nodes[of_live, column]).all()), "totals that are not the sums of their dishes")
     direct = np.zeros(len(entries), np.int64)
     direct[live] = customers
@@ -311,13 +313,13 @@ def verify_sizes(pool: Restaurants) -> None:
     """Check free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
     for row, (name, items) in enumerate((("nodes", pool.nodes), ("entries", pool.entries), ("cells", pool.cells))):
         verify_free(items, pool.counters, row, name)
-    entries = pool.entries[: pool.counters[ENTRIES, USED]].astype(np.int64)
-    entries = entries[entries[:, NODE] >= 0]
-    customers, tables, singles = entries[:, CUSTOMERS], entries[:, TABLES], entries[:, SINGLES]
+    entries = pool.entries[: pool.counters[col.ENTRIES, col.USED]].astype(np.int64)
+    entries = entries[entries[:, col.NODE] >= 0]
+    customers, tables, singles = entries[:, col.CUSTOMERS], entries[:, col.TABLES], entries[:, col.SINGLES]
     _claim(bool(((singles >= 0) & (singles <= tables) & (tables <= customers)).all()), "tables without customers")
-    seen = np.zeros(int(pool.counters[CELL_ROWS, USED]), np.int64)
-    _claim(_walk_cells(pool, 0, int(pool.counters[ENTRIES, USED]), seen) < 0, "table sizes that do not add up")
-    free = pool.cells[: len(seen), SIZE] == FREE
+    seen = np.zeros(int(pool.counters[col.CELL_ROWS, col.USED]), np.int64)
+    _claim(_walk_cells(pool, 0, int(pool.counters[col.ENTRIES, col.USED]), seen) < 0, "table sizes that do not add up")
+    free = pool.cells[: len(seen), col.SIZE] == FREE
     _claim(bool(((seen == 1) != free).all()), "a cell that no entry has")
 
 
@@ -335,9 +337,9 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
     _verify_nodes(pool)
     direct = _verify_entries(pool, empty)
     if variable:
-        node = pool.entries[: len(direct), NODE]
+        node = pool.entries[: len(direct), col.NODE]
         stopped = np.bincount(node[node >= 0], weights=direct[node >= 0], minlength=len(pool.nodes))
-        stops = np.where(pool.nodes[:, PARENT] == FREE, 0, pool.nodes[:, STOPS])
+        stops = np.where(pool.nodes[:, col.PARENT] == FREE, 0, pool.nodes[:, col.STOPS])
         _claim(bool((stopped == stops).all()), "customers from outside who did not stop")
     if len(pool.entry_index) > 1:
         _claim(_lost(pool) == 0, "an item that is not found")
@@ -349,11 +351,11 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
 
 def to_arrays(pool: Restaurants) -> dict[str, np.ndarray]:
     """All that a pool is, row by row, for a checkpoint: int32 nodes, entries and cells, int64 counters, parameters."""
-    used = pool.counters[:, USED].tolist()
+    used = pool.counters[:, col.USED].tolist()
     return {
-        "nodes": pool.nodes[: used[NODES]].copy(),
-        "entries": pool.entries[: used[ENTRIES]].copy(),
-        "cells": pool.cells[: used[CELL_ROWS]].copy(),
+        "nodes": pool.nodes[: used[col.NODES]].copy(),
+        "entries": pool.entries[: used[col.ENTRIES]].copy(),
+        "cells": pool.cells[: used[col.CELL_ROWS]].copy(),
         "counters": pool.counters.copy(),
         "discounts": pool.discounts.copy(),
         "strengths": pool.strengths.copy(),
@@ -380,7 +382,7 @@ def from_arrays(
         getattr(pool, name)[: len(arrays[name])] = arrays[name]
     for name in ("counters", "discounts", "strengths"):
         getattr(pool, name)[:] = arrays[name]
-    _claim(pool.counters[:, USED].tolist() == sizes, "counters that do not fit")
+    _claim(pool.counters[:, col.USED].tolist() == sizes, "counters that do not fit")
     verify(pool, empty=empty, variable=variable)
     if indexed:
         pool = indexed_anew(pool)

@@ -7,9 +7,8 @@ Where it stops it is a customer as in ``engine.restaurants.hierarchy``. So the p
 depth of the tree follows the data.
 
 - ``add_variable``, ``remove_variable`` (with the depth that was returned), ``variable_probability``;
-- their parts ``descend``, ``stop_weights``, ``stop_probability``, ``count_stop``, for models that choose a depth
-  together with something else, or keep the stop counts in a hierarchy of their own (there ``release`` a node when its
-  last customer is gone).
+- their parts ``choose_node`` (``descend``, ``stop_weights``), ``stop_probability``, ``count_stop``, for models that do
+  something else besides.
 
 The context of ``symbols[position]`` are the symbols before it, at most ``longest`` of them.
 
@@ -21,21 +20,15 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import add, own_share, passed_on, remove
-from corpuscle.engine.restaurants.pool import (
-    NONE,
-    PARENT,
-    PASSES,
-    STOPS,
-    find_child,
-    find_context,
-    find_entry,
-    make_child,
-)
+from corpuscle.engine.restaurants.pool import find_child, find_context, find_entry, make_child
 from corpuscle.random import uniform
 
 __all__ = [
     "add_variable",
+    "choose_node",
     "count_stop",
     "descend",
     "remove_variable",
@@ -50,19 +43,19 @@ def stop_probability(pool, node):
     """The probability that a customer who comes through a node stops there; NONE: a node that does not exist."""
     stops, passes = pool.stop_prior[0], pool.stop_prior[1]
     if node >= 0:
-        stops += pool.nodes[node, STOPS]
-        passes += pool.nodes[node, PASSES]
+        stops += pool.nodes[node, col.STOPS]
+        passes += pool.nodes[node, col.PASSES]
     return stops / (stops + passes)
 
 
 @kernel_bare
 def count_stop(pool, node, change):
     """Note that a customer stopped at a node and passed through all its ancestors (or, with -1, no longer does)."""
-    pool.nodes[node, STOPS] += change
-    node = np.int64(pool.nodes[node, PARENT])
+    pool.nodes[node, col.STOPS] += change
+    node = np.int64(pool.nodes[node, col.PARENT])
     while node >= 0:
-        pool.nodes[node, PASSES] += change
-        node = np.int64(pool.nodes[node, PARENT])
+        pool.nodes[node, col.PASSES] += change
+        node = np.int64(pool.nodes[node, col.PARENT])
 
 
 @kernel_bare
@@ -122,8 +115,9 @@ def variable_probability(pool, root, symbols, position, longest, dish, base):
 
 
 @kernel_bare
-def add_variable(pool, root, symbols, position, longest, dish, base, stream):
-    """A customer comes, chooses how many of the symbols before a position it looks at, and sits down: that depth."""
+def choose_node(pool, root, symbols, position, longest, dish, base, stream):
+    """A customer chooses how many of the symbols before a position it looks at, and stops there: that depth, and the
+    node, made if need be."""
     deepest = descend(pool, root, symbols, position, longest)
     left = uniform(stream) * stop_weights(pool, deepest, longest, dish, base)
     depth = 0
@@ -134,6 +128,13 @@ def add_variable(pool, root, symbols, position, longest, dish, base, stream):
     for m in range(deepest, depth):
         node = make_child(pool, node, np.int64(symbols[position - 1 - m]))
     count_stop(pool, node, 1)
+    return depth, node
+
+
+@kernel_bare
+def add_variable(pool, root, symbols, position, longest, dish, base, stream):
+    """A customer comes, chooses its depth and sits down: that depth."""
+    depth, node = choose_node(pool, root, symbols, position, longest, dish, base, stream)
     add(pool, node, dish, base, stream)
     return depth
 

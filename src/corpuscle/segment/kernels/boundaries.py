@@ -24,34 +24,13 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import add, join_table, open_table, remove, seat
-from corpuscle.engine.restaurants.pool import (
-    CUSTOMERS,
-    DISH,
-    ENTRIES,
-    NODE,
-    TABLES,
-    UP,
-    USED,
-    entry_of,
-    find_child,
-    find_entry,
-    make_child,
-)
+from corpuscle.engine.restaurants.pool import entry_of, find_child, find_entry
 from corpuscle.engine.restaurants.seating import log_seating
-from corpuscle.random import uniform
+from corpuscle.random import categorical, uniform
 from corpuscle.segment.kernels.lattice import FREE_GAP
-from corpuscle.segment.kernels.model import (
-    BOUNDARY,
-    EMPTY_HASH,
-    LENGTH,
-    Nested,
-    drop_word,
-    find_word,
-    hash_step,
-    intern,
-    roomy,
-)
+from corpuscle.segment.kernels.model import BOUNDARY, LENGTH, Nested, context_of, drop_word, find_at, has_room, intern
 
 __all__ = [
     "INSIDE",
@@ -123,22 +102,13 @@ def name(nested, begins, names):
     """``names`` := the numbers of the words of a text that are in the model; whether all are."""
     for i in range(len(names) - 1):
         if begins[i] != INSIDE:
-            hash, end = EMPTY_HASH, i
-            while end == i or begins[end] == INSIDE:
-                hash = hash_step(hash, nested.text[end])
+            end = i + 1
+            while begins[end] == INSIDE:
                 end += 1
-            names[i] = find_word(nested, nested.text, np.int64(i), np.int64(end - i), hash)
+            names[i] = find_at(nested, np.int64(i), np.int64(end - i))
             if names[i] < 0:
                 return False
     return True
-
-
-@kernel_bare
-def _context(nested, before, make):
-    """The node of the words after ``before``; the root in a model of order 1."""
-    if len(nested.words.discounts) == 1:
-        return np.int64(0)
-    return make_child(nested.words, 0, before) if make else find_child(nested.words, 0, before)
 
 
 @kernel_bare
@@ -167,17 +137,17 @@ def come(nested, begins, names, bases, first, last, stream):
     for i in range(first, last):
         if begins[i] == INSIDE:
             continue
-        if not roomy(nested, ROOM):
+        if not has_room(nested, ROOM):
             return i
         end = i + 1
         while begins[end] == INSIDE:
             end += 1
         word = intern(nested, i, end - i)
         names[i] = word
-        node = _context(nested, _word_before(begins, names, i), True)
+        node = context_of(nested, _word_before(begins, names, i), BOUNDARY, True)
         add(nested.words, node, word, _base(nested, bases, word), stream)
         if begins[end] == SENTENCE:
-            add(nested.words, _context(nested, word, True), BOUNDARY, bases[0], stream)
+            add(nested.words, context_of(nested, word, BOUNDARY, True), BOUNDARY, bases[0], stream)
     return last
 
 
@@ -192,8 +162,8 @@ def go(nested, begins, names, first, last, stream):
             end += 1
         word = np.int64(names[i])
         if begins[end] == SENTENCE:
-            remove(nested.words, _context(nested, word, False), BOUNDARY, stream)
-        remove(nested.words, _context(nested, _word_before(begins, names, i), False), word, stream)
+            remove(nested.words, context_of(nested, word, BOUNDARY, False), BOUNDARY, stream)
+        remove(nested.words, context_of(nested, _word_before(begins, names, i), BOUNDARY, False), word, stream)
         drop_word(nested, word)
 
 
@@ -208,16 +178,16 @@ def _weigh(nested, bases, choice, which, n):
     flat = len(pool.discounts) == 1
     for i in range(n):
         root_entry = find_entry(pool, 0, words[i, 0])
-        counts[i, _AT_ROOT] = pool.entries[root_entry, CUSTOMERS] if root_entry >= 0 else 0.0
+        counts[i, _AT_ROOT] = pool.entries[root_entry, col.CUSTOMERS] if root_entry >= 0 else 0.0
         counts[i, _BASE] = _base(nested, bases, words[i, 0])
         counts[i, _BOTH] = counts[i, _IN_CONTEXT] = 0.0
         node = np.int64(-1) if flat else find_child(pool, 0, words[i, 1])
         if node >= 0:
-            counts[i, _IN_CONTEXT] = pool.nodes[node, CUSTOMERS]
+            counts[i, _IN_CONTEXT] = pool.nodes[node, col.CUSTOMERS]
             entry = find_entry(pool, node, words[i, 0])
             if entry >= 0:
-                counts[i, _BOTH] = pool.entries[entry, CUSTOMERS]
-    at_root, total = pool.nodes[0, CUSTOMERS], 0.0
+                counts[i, _BOTH] = pool.entries[entry, col.CUSTOMERS]
+    at_root, total = pool.nodes[0, col.CUSTOMERS], 0.0
     for way in range(1 << n):
         weight = 1.0
         for i in range(n):
@@ -244,24 +214,18 @@ def _weigh(nested, bases, choice, which, n):
 
 
 @kernel_bare
-def _sit_down(nested, choice, which, n, total, stream):
+def _sit_down(nested, choice, which, n, stream):
     """The words of a hypothesis sit down in one of the ways that were weighed."""
     pool = nested.words
     words, counts, weights = choice.words[which], choice.counts[which], choice.weights[which]
-    left, way = uniform(stream) * total, 0
-    for candidate in range(1 << n):
-        if weights[candidate] > 0.0:
-            way = candidate
-            left -= weights[candidate]
-            if left < 0.0:
-                break
+    way = categorical(stream, weights[: 1 << n])
     for i in range(n):
-        entry = entry_of(pool, _context(nested, words[i, 1], True), words[i, 0], True)
+        entry = entry_of(pool, context_of(nested, words[i, 1], BOUNDARY, True), words[i, 0], True)
         if len(pool.discounts) == 1:
             seat(pool, entry, counts[i, _BASE], stream)
         elif (way >> i) & 1:
             open_table(pool, entry)
-            seat(pool, np.int64(pool.entries[entry, UP]), counts[i, _BASE], stream)
+            seat(pool, np.int64(pool.entries[entry, col.UP]), counts[i, _BASE], stream)
         else:
             join_table(pool, entry, stream)
 
@@ -283,7 +247,7 @@ def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice
     for i in range(first, last):
         if begins[i] == SENTENCE or gaps[i] != FREE_GAP:
             continue
-        if not roomy(nested, ROOM):
+        if not has_room(nested, ROOM):
             return i
         begin, end = i - 1, i + 1
         while begins[begin] == INSIDE:
@@ -304,14 +268,14 @@ def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice
         one, two = (2, 3) if bigram else (1, 2)
         now = 1 if begins[i] == WORD else 0
         for j in range((two if now else one) - 1, -1, -1):
-            remove(pool, _context(nested, choice.words[now, j, 1], False), choice.words[now, j, 0], stream)
+            remove(pool, context_of(nested, choice.words[now, j, 1], BOUNDARY, False), choice.words[now, j, 0], stream)
         whole, split = _weigh(nested, bases, choice, 0, one), _weigh(nested, bases, choice, 1, two)
         odds = math.exp(min(700.0, heat * (math.log(whole) - math.log(split))))
         if uniform(stream) * (1.0 + odds) < 1.0:
-            _sit_down(nested, choice, 1, two, split, stream)
+            _sit_down(nested, choice, 1, two, stream)
             begins[i], names[begin], names[i] = WORD, u, v
         else:
-            _sit_down(nested, choice, 0, one, whole, stream)
+            _sit_down(nested, choice, 0, one, stream)
             begins[i], names[begin] = INSIDE, w
         drop_word(nested, w)
         drop_word(nested, u)
@@ -325,7 +289,7 @@ def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice
 
 def log_joint(nested: Nested, bases: np.ndarray) -> float:
     """Natural log of the probability of the words and their seating."""
-    entries = nested.words.entries[: int(nested.words.counters[ENTRIES, USED])]
-    root = entries[entries[:, NODE] == 0]
-    lengths = np.where(root[:, DISH] == BOUNDARY, 0, nested.rows[root[:, DISH], LENGTH])
-    return log_seating(nested.words) + float((root[:, TABLES] * np.log(bases[lengths])).sum())
+    entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
+    root = entries[entries[:, col.NODE] == 0]
+    lengths = np.where(root[:, col.DISH] == BOUNDARY, 0, nested.rows[root[:, col.DISH], LENGTH])
+    return log_seating(nested.words) + float((root[:, col.TABLES] * np.log(bases[lengths])).sum())

@@ -23,48 +23,26 @@ import numpy as np
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.dp.semirings import SUM
-from corpuscle.engine.restaurants.hierarchy import (
-    _fill_parents,
-    joined_size,
-    left_size,
-    probability,
-    resize_table,
-)
-from corpuscle.engine.restaurants.pool import (
-    CUSTOMERS,
-    LAW,
-    NODE,
-    NONE,
-    TABLES,
-    UP,
-    drop_entry,
-    entry_of,
-    find_child,
-    find_context,
-    find_entry,
-    give_back,
-    make_child,
-    make_context,
-    take,
-)
-from corpuscle.engine.restaurants.variable import count_stop, descend, stop_weights
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.hierarchy import fill_parents, joined_size, left_size, probability, resize_table
+from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_context, find_entry, make_context
+from corpuscle.engine.restaurants.variable import choose_node, count_stop
 from corpuscle.random import uniform
-from corpuscle.segment.kernels.gibbs import find_numbers, resample, word_ends
+from corpuscle.segment.kernels.gibbs import find_numbers, resample, word_at, word_ends
 from corpuscle.segment.kernels.lattice import after, fill
 from corpuscle.segment.kernels.model import (
     AFTER,
-    BEGIN,
     BOUNDARY,
     LAST_RECORD,
-    LENGTH,
     LETTER_BASE,
-    OWNER,
-    RECORDS,
     base_probability,
+    context_of,
+    drop_record,
     drop_word,
+    has_room,
     intern,
-    roomy,
-    spell_out,
+    new_record,
+    spell_word,
 )
 from corpuscle.segment.kernels.paths import draw, forward
 
@@ -94,15 +72,15 @@ def _noted(notes):
 @kernel_bare
 def _seat(pool, entry, base, stream, notes):
     """As ``restaurants.seat``, with notes."""
-    _fill_parents(pool, entry, base)
+    fill_parents(pool, entry, base)
     opened = 0
     while entry >= 0:
-        customers = pool.entries[entry, CUSTOMERS]
+        customers = pool.entries[entry, col.CUSTOMERS]
         if customers > 0:
-            node = pool.entries[entry, NODE]
-            law = pool.nodes[node, LAW]
-            joining = customers - pool.discounts[law] * pool.entries[entry, TABLES]
-            opening = pool.strengths[law] + pool.discounts[law] * pool.nodes[node, TABLES]
+            node = pool.entries[entry, col.NODE]
+            law = pool.nodes[node, col.LAW]
+            joining = customers - pool.discounts[law] * pool.entries[entry, col.TABLES]
+            opening = pool.strengths[law] + pool.discounts[law] * pool.nodes[node, col.TABLES]
             if uniform(stream) * (joining + opening * pool.work[0, opened]) < joining:
                 size = joined_size(pool, entry, stream)
                 resize_table(pool, entry, size, size + 1)
@@ -111,7 +89,7 @@ def _seat(pool, entry, base, stream, notes):
                 return False
         resize_table(pool, entry, 0, 1)
         opened += 1
-        entry = np.int64(pool.entries[entry, UP])
+        entry = np.int64(pool.entries[entry, col.UP])
     _note(notes, opened)
     _note(notes, 0)
     return True
@@ -123,9 +101,9 @@ def _unseat(pool, entry, stream, notes):
     closed = 0
     while entry >= 0:
         size = left_size(pool, entry, stream)
-        up = np.int64(pool.entries[entry, UP])
+        up = np.int64(pool.entries[entry, col.UP])
         resize_table(pool, entry, size, size - 1)
-        if pool.entries[entry, CUSTOMERS] == 0:
+        if pool.entries[entry, col.CUSTOMERS] == 0:
             drop_entry(pool, entry)
         if size > 1:
             _note(notes, closed)
@@ -144,12 +122,12 @@ def _take_back(pool, entry, notes):
     size = _noted(notes)
     opened = _noted(notes)
     for level in range(opened + (size > 0)):
-        up = np.int64(pool.entries[entry, UP])
+        up = np.int64(pool.entries[entry, col.UP])
         if level < opened:
             resize_table(pool, entry, 1, 0)
         else:
             resize_table(pool, entry, size + 1, size)
-        if pool.entries[entry, CUSTOMERS] == 0:
+        if pool.entries[entry, col.CUSTOMERS] == 0:
             drop_entry(pool, entry)
         entry = up
 
@@ -164,63 +142,28 @@ def _put_back(pool, entry, notes):
             resize_table(pool, entry, 0, 1)
         else:
             resize_table(pool, entry, size - 1, size)
-        entry = np.int64(pool.entries[entry, UP])
+        entry = np.int64(pool.entries[entry, col.UP])
 
 
 # ---- one spelling
 
 
 @kernel_bare
-def _new_record(nested, word):
-    """A record of a word, the newest."""
-    records = nested.records
-    record, newest = take(nested.counters, RECORDS, records), np.int64(nested.rows[word, LAST_RECORD])
-    records[record, OWNER] = word
-    records[record, AFTER] = record if newest < 0 else records[newest, AFTER]
-    if newest >= 0:
-        records[newest, AFTER] = record
-    nested.rows[word, LAST_RECORD] = record
-    return record
-
-
-@kernel_bare
-def _drop_record(nested, word, record, before):
-    """Take out a record of a word; ``before`` is the one that it comes after."""
-    if record == before:
-        nested.rows[word, LAST_RECORD] = NONE
-    else:
-        nested.records[before, AFTER] = nested.records[record, AFTER]
-        if nested.rows[word, LAST_RECORD] == record:
-            nested.rows[word, LAST_RECORD] = before
-    give_back(nested.counters, RECORDS, nested.records, record)
-
-
-@kernel_bare
 def _add_spelling(nested, word, stream, notes):
-    letters, spelling = nested.letters, nested.spelling
-    length, deepest = np.int64(nested.rows[word, LENGTH]), len(letters.path) - 2
-    spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
-    record = _new_record(nested, word)
+    letters, spelling, base = nested.letters, nested.spelling, nested.bases[LETTER_BASE]
+    length, record, deepest = spell_word(nested, word), new_record(nested, word), len(letters.path) - 2
     for i in range(1, length + 2):
-        dish, most = np.int64(spelling[i]), min(i, deepest)
-        known = descend(letters, 0, spelling, i, most)
-        left = uniform(stream) * stop_weights(letters, known, most, dish, nested.bases[LETTER_BASE])
-        depth = 0
-        while depth < most and left >= letters.work[2, depth]:
-            left -= letters.work[2, depth]
-            depth += 1
-        node = make_context(letters, 0, spelling, i, depth)
-        count_stop(letters, node, 1)
+        dish = np.int64(spelling[i])
+        depth, node = choose_node(letters, 0, spelling, i, min(i, deepest), dish, base, stream)
         _note(notes, depth)
-        _seat(letters, entry_of(letters, node, dish, True), nested.bases[LETTER_BASE], stream, notes)
+        _seat(letters, entry_of(letters, node, dish, True), base, stream, notes)
         nested.orders[record, i - 1] = depth
 
 
 @kernel_bare
 def _remove_spelling(nested, word, stream, notes):
     letters, spelling = nested.letters, nested.spelling
-    length, newest = np.int64(nested.rows[word, LENGTH]), np.int64(nested.rows[word, LAST_RECORD])
-    spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
+    length, newest = spell_word(nested, word), np.int64(nested.rows[word, LAST_RECORD])
     oldest = np.int64(nested.records[newest, AFTER])
     for i in range(length + 1, 0, -1):
         depth = np.int64(nested.orders[oldest, i - 1])
@@ -228,15 +171,14 @@ def _remove_spelling(nested, word, stream, notes):
         count_stop(letters, node, -1)
         _note(notes, depth)
         _unseat(letters, find_entry(letters, node, np.int64(spelling[i])), stream, notes)
-    _drop_record(nested, word, oldest, newest)
+    drop_record(nested, word, oldest, newest)
 
 
 @kernel_bare
 def _take_back_spelling(nested, word, notes):
     """Undo ``_add_spelling``."""
     letters, spelling = nested.letters, nested.spelling
-    length, newest = np.int64(nested.rows[word, LENGTH]), np.int64(nested.rows[word, LAST_RECORD])
-    spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
+    length, newest = spell_word(nested, word), np.int64(nested.rows[word, LAST_RECORD])
     for i in range(length + 1, 0, -1):
         node = find_context(letters, 0, spelling, i, np.int64(nested.orders[newest, i - 1]))
         count_stop(letters, node, -1)
@@ -245,16 +187,14 @@ def _take_back_spelling(nested, word, notes):
     before = newest
     while nested.records[before, AFTER] != newest:
         before = np.int64(nested.records[before, AFTER])
-    _drop_record(nested, word, newest, before)
+    drop_record(nested, word, newest, before)
 
 
 @kernel_bare
 def _put_back_spelling(nested, word, notes):
     """Undo ``_remove_spelling``; the record becomes the newest instead of the oldest, which makes no difference."""
     letters, spelling = nested.letters, nested.spelling
-    length = np.int64(nested.rows[word, LENGTH])
-    spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
-    record = _new_record(nested, word)
+    length, record = spell_word(nested, word), new_record(nested, word)
     for i in range(1, length + 2):
         depth = np.int64(notes[notes[0] - 2])
         node = make_context(letters, 0, spelling, i, depth)
@@ -268,26 +208,13 @@ def _put_back_spelling(nested, word, notes):
 
 
 @kernel_bare
-def _context(nested, before, earlier, make):
-    """The node of a context; where it does not exist the deepest that does, or a new one."""
-    words, node = nested.words, np.int64(0)
-    for back in range(1, len(words.discounts)):
-        symbol = before if back == 1 else earlier
-        child = make_child(words, node, symbol) if make else find_child(words, node, symbol)
-        if child < 0:
-            break
-        node = child
-    return node
-
-
-@kernel_bare
 def _add_noted(nested, first, n, cuts, ends, stream, notes):
     """The words of a sentence come; returns the log of their probability, each when it comes."""
     count = word_ends(cuts, first, n, ends)
     before, earlier, begin, total = np.int64(BOUNDARY), np.int64(BOUNDARY), np.int64(0), 0.0
     for i in range(count + 1):
         word = intern(nested, first + begin, ends[i] - begin) if i < count else np.int64(BOUNDARY)
-        base, node = base_probability(nested, word), _context(nested, before, earlier, True)
+        base, node = base_probability(nested, word), context_of(nested, before, earlier, True)
         total += math.log(probability(nested.words, node, word, base))
         opened = _seat(nested.words, entry_of(nested.words, node, word, True), base, stream, notes)
         opened = opened and word != BOUNDARY
@@ -299,28 +226,22 @@ def _add_noted(nested, first, n, cuts, ends, stream, notes):
 
 
 @kernel_bare
-def _word_at(numbers, i, count):
-    """The i-th word of a sentence; before and behind it stands ``$``."""
-    return np.int64(numbers[i]) if 0 <= i < count else np.int64(BOUNDARY)
-
-
-@kernel_bare
 def _remove_noted(nested, first, n, cuts, ends, numbers, stream, notes):
     """The words of a sentence go, the last one first; returns the log of their probability, each when it has gone."""
     count = word_ends(cuts, first, n, ends)
     find_numbers(nested, first, ends, count, numbers)
     total = 0.0
     for i in range(count, -1, -1):
-        word, before = _word_at(numbers, i, count), _word_at(numbers, i - 1, count)
-        earlier = _word_at(numbers, i - 2, count)
-        node = _context(nested, before, earlier, False)
+        word, before = word_at(numbers, i, count), word_at(numbers, i - 1, count)
+        earlier = word_at(numbers, i - 2, count)
+        node = context_of(nested, before, earlier, False)
         closed = _unseat(nested.words, find_entry(nested.words, node, word), stream, notes)
         closed = closed and word != BOUNDARY
         if closed:
             _remove_spelling(nested, word, stream, notes)
         _note(notes, closed)
         base = base_probability(nested, word)
-        total += math.log(probability(nested.words, _context(nested, before, earlier, False), word, base))
+        total += math.log(probability(nested.words, context_of(nested, before, earlier, False), word, base))
         if closed:
             drop_word(nested, word)
     return total
@@ -332,12 +253,12 @@ def _take_back_words(nested, first, n, cuts, ends, numbers, notes):
     count = word_ends(cuts, first, n, ends)
     find_numbers(nested, first, ends, count, numbers)
     for i in range(count, -1, -1):
-        word, before = _word_at(numbers, i, count), _word_at(numbers, i - 1, count)
-        earlier = _word_at(numbers, i - 2, count)
+        word, before = word_at(numbers, i, count), word_at(numbers, i - 1, count)
+        earlier = word_at(numbers, i - 2, count)
         opened = _noted(notes)
         if opened:
             _take_back_spelling(nested, word, notes)
-        node = _context(nested, before, earlier, False)
+        node = context_of(nested, before, earlier, False)
         _take_back(nested.words, find_entry(nested.words, node, word), notes)
         if opened:
             drop_word(nested, word)
@@ -352,7 +273,7 @@ def _put_back_words(nested, first, n, cuts, ends, notes):
         word = intern(nested, first + begin, ends[i] - begin) if i < count else np.int64(BOUNDARY)
         if _noted(notes):
             _put_back_spelling(nested, word, notes)
-        node = _context(nested, before, earlier, True)
+        node = context_of(nested, before, earlier, True)
         _put_back(nested.words, entry_of(nested.words, node, word, True), notes)
         before, earlier, begin = word, before, np.int64(ends[i]) if i < count else begin
 
@@ -412,7 +333,7 @@ def sweep_exactly(nested, lattice, sentences, order, at, last, old_cuts, notes, 
         first, n = sentences.starts[sentence], sentences.starts[sentence + 1] - sentences.starts[sentence]
         if n == 0:
             continue
-        if not roomy(nested, 2 * n):
+        if not has_room(nested, 2 * n):
             return i
         if sentences.seated[sentence] and not sentences.fixed[sentence]:
             sentences.sums[0] += _resample(nested, lattice, sentences, first, n, old_cuts, notes, stream)

@@ -13,17 +13,7 @@ import numpy as np
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.dp.semirings import SUM
 from corpuscle.segment.kernels.lattice import fill
-from corpuscle.segment.kernels.model import (
-    BOUNDARY,
-    EMPTY_HASH,
-    add_word,
-    base_probability,
-    find_word,
-    hash_step,
-    intern,
-    remove_word,
-    roomy,
-)
+from corpuscle.segment.kernels.model import BOUNDARY, add_word, base_probability, find_at, has_room, intern, remove_word
 from corpuscle.segment.kernels.paths import draw, forward
 
 __all__ = ["Sentences", "add_sentence", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
@@ -64,10 +54,7 @@ def find_numbers(nested, first, ends, count, numbers):
     """``numbers`` := those of the words of a sentence."""
     begin = 0
     for i in range(count):
-        hash = EMPTY_HASH
-        for at in range(first + begin, first + ends[i]):
-            hash = hash_step(hash, nested.text[at])
-        numbers[i] = find_word(nested, nested.text, np.int64(first + begin), np.int64(ends[i] - begin), hash)
+        numbers[i] = find_at(nested, np.int64(first + begin), np.int64(ends[i] - begin))
         begin = ends[i]
 
 
@@ -84,15 +71,19 @@ def add_sentence(nested, first, n, cuts, ends, stream):
 
 
 @kernel_bare
+def word_at(numbers, i, count):
+    """The i-th word of a sentence; before and behind it stands ``$``."""
+    return np.int64(numbers[i]) if 0 <= i < count else np.int64(BOUNDARY)
+
+
+@kernel_bare
 def remove_sentence(nested, first, n, cuts, ends, numbers, stream):
     """The words of a sentence go, the last one first."""
     count = word_ends(cuts, first, n, ends)
     find_numbers(nested, first, ends, count, numbers)
     for i in range(count, -1, -1):
-        word = np.int64(numbers[i]) if i < count else np.int64(BOUNDARY)
-        before = np.int64(numbers[i - 1]) if i > 0 else np.int64(BOUNDARY)
-        earlier = np.int64(numbers[i - 2]) if i > 1 else np.int64(BOUNDARY)
-        remove_word(nested, word, before, earlier, stream)
+        before, earlier = word_at(numbers, i - 1, count), word_at(numbers, i - 2, count)
+        remove_word(nested, word_at(numbers, i, count), before, earlier, stream)
 
 
 @kernel_bare
@@ -121,7 +112,7 @@ def sweep(nested, lattice, sentences, order, at, last, stream):
         first, n = sentences.starts[sentence], sentences.starts[sentence + 1] - sentences.starts[sentence]
         if n == 0:
             continue
-        if not roomy(nested, n):
+        if not has_room(nested, n):
             return i
         resample(nested, lattice, sentences, sentence, first, n, stream)
     return last

@@ -22,8 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
-from corpuscle.engine.restaurants.pool import CHILDREN, NONE, find_child, find_entry
+from corpuscle.engine.restaurants.pool import find_child, find_entry
 from corpuscle.engine.restaurants.variable import stop_probability
 from corpuscle.segment.kernels.model import (
     BOUNDARY,
@@ -114,7 +116,7 @@ def _spell(nested, lattice, text, first, n, gaps):
                 reach *= 1.0 - stop
                 # A word that begins here ends the context with START, where everyone must stop.
                 at_start, end_at_start = here, end
-                if pool.nodes[node, CHILDREN] > 0:
+                if pool.nodes[node, col.CHILDREN] > 0:
                     child = find_child(pool, node, np.int64(START))
                     if child >= 0:
                         passed = passed_on(pool, child)

@@ -22,8 +22,8 @@ from scipy.special import gammaln
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.ngrams.trie import find
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.contexts import freeze, predictor
-from corpuscle.engine.restaurants.pool import DISH, ENTRIES, NODE, TABLES, USED
 from corpuscle.random import Random, below, gamma, uniform
 from corpuscle.segment.kernels.model import BEGIN, BOUNDARY, END, LENGTH, LETTER_BASE, START, Nested
 
@@ -177,9 +177,9 @@ def length_factors(
 
 def root_tables(nested: Nested) -> tuple[np.ndarray, np.ndarray]:
     """The words that have tables in the root, without ``$``, and how many: int64 arrays of the same length."""
-    entries = nested.words.entries[: int(nested.words.counters[ENTRIES, USED])]
-    rows = entries[(entries[:, NODE] == 0) & (entries[:, DISH] != BOUNDARY)]
-    return rows[:, DISH].astype(np.int64), rows[:, TABLES].astype(np.int64)
+    entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
+    rows = entries[(entries[:, col.NODE] == 0) & (entries[:, col.DISH] != BOUNDARY)]
+    return rows[:, col.DISH].astype(np.int64), rows[:, col.TABLES].astype(np.int64)
 
 
 @kernel_bare

@@ -26,21 +26,18 @@ import numpy as np
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.containers import hashtable
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.hierarchy import add, remove
 from corpuscle.engine.restaurants.pool import (
-    CELL_ROWS,
-    ENTRIES,
-    FREE,
-    FREE_COUNT,
-    FREE_HEAD,
-    NODES,
-    NONE,
-    USED,
     Restaurants,
     find_child,
     find_entry,
+    free_items,
     give_back,
     grown,
+    has_free,
+    longer,
     make_child,
     new_pool,
     new_root,
@@ -54,16 +51,21 @@ __all__ = [
     "Nested",
     "add_word",
     "base_probability",
+    "context_of",
+    "drop_record",
     "drop_word",
+    "find_at",
     "find_word",
     "grown_nested",
+    "has_room",
     "hash_step",
+    "hash_stretch",
     "indexed_words",
     "intern",
     "new_nested",
+    "new_record",
     "remove_word",
-    "roomy",
-    "spell_out",
+    "spell_word",
     "spelled",
 ]
 
@@ -148,8 +150,8 @@ def new_nested(
     new_root(words, 0)
     new_root(letters, 0)
     counters = np.zeros((2, 3), np.int64)
-    counters[:, FREE_HEAD] = NONE
-    counters[WORDS, USED] = 1
+    counters[:, col.FREE_HEAD] = NONE
+    counters[WORDS, col.USED] = 1
     nested = Nested(
         words,
         letters,
@@ -177,46 +179,35 @@ def indexed_words(nested: Nested) -> Nested:
     return nested
 
 
-def _with_room(array: np.ndarray, room: int) -> np.ndarray:
-    longer = np.zeros((room, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
 def grown_nested(nested: Nested, length: int) -> Nested:
-    """The same model with more room wherever it is nearly used up: it is ``roomy`` for so many letters."""
+    """The same model with more room wherever it is nearly used up: it ``has_room`` for so many letters."""
     nested = nested._replace(words=grown(nested.words, length + 1), letters=grown(nested.letters, 2 * length))
     for row, names in ((WORDS, ("rows", "hashes")), (RECORDS, ("records", "orders"))):
-        rows = len(getattr(nested, names[0]))
-        if rows - nested.counters[row, USED] + nested.counters[row, FREE_COUNT] <= max(length, rows // 4):
-            longer: dict[str, Any] = {name: _with_room(getattr(nested, name), 2 * rows + length) for name in names}
-            nested = nested._replace(**longer)
+        items = getattr(nested, names[0])
+        if free_items(nested.counters, row, items) <= max(length, len(items) // 4):
+            room = 2 * len(items) + length
+            replaced: dict[str, Any] = {name: longer(getattr(nested, name), room) for name in names}
+            nested = nested._replace(**replaced)
             if row == WORDS:
                 nested = indexed_words(nested)
     return nested
 
 
 @kernel_bare
-def _pool_roomy(pool, customers):
+def _can_come(pool, customers):
     """Whether so many customers can come and go; ``grown`` sees to it."""
-    levels = len(pool.path)
-    counters = pool.counters
-    return (
-        len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= customers * levels
-        and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= customers * levels
-        and len(pool.cells) - counters[CELL_ROWS, USED] + counters[CELL_ROWS, FREE_COUNT] >= 4 * customers * levels
-    )
+    items = customers * len(pool.path)
+    return has_free(pool, items, items, 4 * items)
 
 
 @kernel_bare
-def roomy(nested, length):
+def has_room(nested, length):
     """Whether a sentence of so many letters can come."""
-    counters = nested.counters
     return (
-        len(nested.rows) - counters[WORDS, USED] + counters[WORDS, FREE_COUNT] > length
-        and len(nested.records) - counters[RECORDS, USED] + counters[RECORDS, FREE_COUNT] > length
-        and _pool_roomy(nested.words, length + 1)
-        and _pool_roomy(nested.letters, 2 * length)
+        free_items(nested.counters, WORDS, nested.rows) > length
+        and free_items(nested.counters, RECORDS, nested.records) > length
+        and _can_come(nested.words, length + 1)
+        and _can_come(nested.letters, 2 * length)
     )
 
 
@@ -227,6 +218,15 @@ def roomy(nested, length):
 def hash_step(hash, letter):
     """The hash of a word and one more letter; that of no letters is ``EMPTY_HASH``."""
     return (hash ^ np.uint64(letter + 1)) * _PRIME
+
+
+@kernel_bare
+def hash_stretch(text, begin, length):
+    """The hash of a word that stands at a place."""
+    hash = EMPTY_HASH
+    for i in range(begin, begin + length):
+        hash = hash_step(hash, text[i])
+    return hash
 
 
 @kernel_bare
@@ -246,8 +246,14 @@ def find_word(nested, text, begin, length, hash):
 
 
 @kernel_bare
+def find_at(nested, begin, length):
+    """The number of the word that stands at a place of the text, or NONE."""
+    return find_word(nested, nested.text, begin, length, hash_stretch(nested.text, begin, length))
+
+
+@kernel_bare
 def _fill_index(nested):
-    for word in range(1, nested.counters[WORDS, USED]):
+    for word in range(1, nested.counters[WORDS, col.USED]):
         if nested.rows[word, BEGIN] != FREE:
             hashtable.enter(nested.slots, nested.hashes, word)
 
@@ -255,9 +261,7 @@ def _fill_index(nested):
 @kernel_bare
 def intern(nested, begin, length):
     """The number of the word that stands at a place of the text, a new one if need be."""
-    hash = EMPTY_HASH
-    for i in range(begin, begin + length):
-        hash = hash_step(hash, nested.text[i])
+    hash = hash_stretch(nested.text, begin, length)
     word = find_word(nested, nested.text, begin, length, hash)
     if word < 0:
         word = take(nested.counters, WORDS, nested.rows)
@@ -279,7 +283,7 @@ def drop_word(nested, word):
 
 
 @kernel_bare
-def spell_out(nested, text, begin, length):
+def _spell_out(nested, text, begin, length):
     """``spelling`` := START, the letters of a word, END; returns the type of the word."""
     mask = 0
     spelling = nested.spelling
@@ -292,9 +296,17 @@ def spell_out(nested, text, begin, length):
 
 
 @kernel_bare
+def spell_word(nested, word):
+    """``spelling`` := START, the letters of a word with a number, END; returns its length."""
+    length = np.int64(nested.rows[word, LENGTH])
+    _spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
+    return length
+
+
+@kernel_bare
 def spelled(nested, text, begin, length):
     """The probability of the letters of a word and of its end."""
-    spell_out(nested, text, begin, length)
+    _spell_out(nested, text, begin, length)
     letters, spelling = nested.letters, nested.spelling
     deepest = len(letters.path) - 2
     total = 1.0
@@ -312,76 +324,84 @@ def base_probability(nested, word):
         return nested.bases[BOUNDARY_BASE]
     begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
     probability = spelled(nested, nested.text, begin, length)
-    return probability * nested.factors[spell_out(nested, nested.text, begin, length), length]
+    return probability * nested.factors[_spell_out(nested, nested.text, begin, length), length]
+
+
+@kernel_bare
+def new_record(nested, word):
+    """A record of a word, the newest."""
+    records = nested.records
+    record, newest = take(nested.counters, RECORDS, records), np.int64(nested.rows[word, LAST_RECORD])
+    records[record, OWNER] = word
+    records[record, AFTER] = record if newest < 0 else records[newest, AFTER]
+    if newest >= 0:
+        records[newest, AFTER] = record
+    nested.rows[word, LAST_RECORD] = record
+    return record
+
+
+@kernel_bare
+def drop_record(nested, word, record, before):
+    """Take out a record of a word; ``before`` is the one that it comes after."""
+    if record == before:
+        nested.rows[word, LAST_RECORD] = NONE
+    else:
+        nested.records[before, AFTER] = nested.records[record, AFTER]
+        if nested.rows[word, LAST_RECORD] == record:
+            nested.rows[word, LAST_RECORD] = before
+    give_back(nested.counters, RECORDS, nested.records, record)
 
 
 @kernel_bare
 def _add_spelling(nested, word, stream):
     """The letters of a word sit down, and a new record keeps where."""
-    begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
-    spell_out(nested, nested.text, begin, length)
-    letters, spelling, records = nested.letters, nested.spelling, nested.records
-    record = take(nested.counters, RECORDS, records)
-    deepest = len(letters.path) - 2
+    letters, spelling = nested.letters, nested.spelling
+    length, record, deepest = spell_word(nested, word), new_record(nested, word), len(letters.path) - 2
     for i in range(1, length + 2):
         nested.orders[record, i - 1] = add_variable(
             letters, 0, spelling, i, min(i, deepest), np.int64(spelling[i]), nested.bases[LETTER_BASE], stream
         )
-    newest = np.int64(nested.rows[word, LAST_RECORD])
-    records[record, OWNER] = word
-    if newest < 0:
-        records[record, AFTER] = record
-    else:
-        records[record, AFTER] = records[newest, AFTER]
-        records[newest, AFTER] = record
-    nested.rows[word, LAST_RECORD] = record
 
 
 @kernel_bare
 def _remove_spelling(nested, word, stream):
     """The letters of the oldest record of a word go. (All are exchangeable; so each has its turn.)"""
-    begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
-    spell_out(nested, nested.text, begin, length)
-    letters, spelling, records = nested.letters, nested.spelling, nested.records
+    length, letters, spelling = spell_word(nested, word), nested.letters, nested.spelling
     newest = np.int64(nested.rows[word, LAST_RECORD])
-    oldest = np.int64(records[newest, AFTER])
+    oldest = np.int64(nested.records[newest, AFTER])
     for i in range(length + 1, 0, -1):
         order = np.int64(nested.orders[oldest, i - 1])
         remove_variable(letters, 0, spelling, i, order, np.int64(spelling[i]), stream)
-    if oldest == newest:
-        nested.rows[word, LAST_RECORD] = NONE
-    else:
-        records[newest, AFTER] = records[oldest, AFTER]
-    give_back(nested.counters, RECORDS, records, oldest)
+    drop_record(nested, word, oldest, newest)
 
 
 # ---- whole words
 
 
 @kernel_bare
+def context_of(nested, before, earlier, make):
+    """The node of the words after ``before``, which comes after ``earlier`` (a model looks at as many as its order
+    allows); where it does not exist, a new one (``make``) or the deepest that does."""
+    words, node = nested.words, np.int64(0)
+    for back in range(1, len(words.discounts)):
+        symbol = before if back == 1 else earlier
+        child = make_child(words, node, symbol) if make else find_child(words, node, symbol)
+        if child < 0:
+            break
+        node = child
+    return node
+
+
+@kernel_bare
 def add_word(nested, word, before, earlier, base, stream):
-    """A word comes, after the word ``before``, which comes after ``earlier`` (looked at by a trigram model only)."""
-    words = nested.words
-    node = np.int64(0)
-    order = len(words.discounts)
-    if order > 1:
-        node = make_child(words, node, before)
-    if order > 2:
-        node = make_child(words, node, earlier)
-    if add(words, node, word, base, stream) and word != BOUNDARY:
+    """A word comes, after the word ``before``, which comes after ``earlier``."""
+    if add(nested.words, context_of(nested, before, earlier, True), word, base, stream) and word != BOUNDARY:
         _add_spelling(nested, word, stream)
 
 
 @kernel_bare
 def remove_word(nested, word, before, earlier, stream):
     """A word goes; its number, too, if it was the last of its kind."""
-    words = nested.words
-    node = np.int64(0)
-    order = len(words.discounts)
-    if order > 1:
-        node = find_child(words, node, before)
-    if order > 2:
-        node = find_child(words, node, earlier)
-    if remove(words, node, word, stream) and word != BOUNDARY:
+    if remove(nested.words, context_of(nested, before, earlier, False), word, stream) and word != BOUNDARY:
         _remove_spelling(nested, word, stream)
         drop_word(nested, word)

@@ -24,9 +24,10 @@ import numpy as np
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.dp.semirings import SUM
+from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
-from corpuscle.engine.restaurants.pool import NONE, find_child, find_entry
-from corpuscle.random import uniform
+from corpuscle.engine.restaurants.pool import find_child, find_entry
+from corpuscle.random import categorical
 from corpuscle.segment.kernels.lattice import after, last_lengths
 from corpuscle.segment.kernels.model import BOUNDARY
 
@@ -230,22 +231,12 @@ def forward(words, lattice, n, semiring):
 def _draw_before(words, lattice, t, k, word, unigram, stream):
     """The length of the word before a word of length k that ends at t, given what follows (trigram)."""
     first, last = last_lengths(t - k, lattice.word.shape[1] - 1)
-    total = 0.0
     for j in range(first, last + 1):
         weight = lattice.total[t, k, j]
         if weight > 0.0:
             weight *= after(words, lattice, t, k, j, word, unigram)
         lattice.weights[0, j] = weight
-        total += weight
-    left = uniform(stream) * total
-    chosen = first
-    for j in range(first, last + 1):
-        if lattice.weights[0, j] > 0.0:
-            chosen = j
-            left -= lattice.weights[0, j]
-            if left < 0.0:
-                break
-    return chosen
+    return first + categorical(stream, lattice.weights[0, first : last + 1])
 
 
 @kernel_bare
@@ -253,7 +244,6 @@ def _draw_last(words, lattice, t, word, unigram, stream):
     """The length of the last word of a beginning that ends at t, given what follows."""
     low, high = last_lengths(t, lattice.word.shape[1] - 1)
     trigram = lattice.total.shape[2] > 1
-    total = 0.0
     for k in range(low, high + 1):
         weight = 0.0
         first, last = (0, 0) if not trigram else last_lengths(t - k, lattice.word.shape[1] - 1)
@@ -261,16 +251,7 @@ def _draw_last(words, lattice, t, word, unigram, stream):
             if lattice.total[t, k, j] > 0.0:
                 weight += lattice.total[t, k, j] * after(words, lattice, t, k, j, word, unigram)
         lattice.mass[k] = weight
-        total += weight
-    left = uniform(stream) * total
-    chosen = low
-    for k in range(low, high + 1):
-        if lattice.mass[k] > 0.0:
-            chosen = k
-            left -= lattice.mass[k]
-            if left < 0.0:
-                break
-    return chosen
+    return low + categorical(stream, lattice.mass[low : high + 1])
 
 
 @kernel_bare

@@ -16,42 +16,26 @@ from typing import Any
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants import seating
+from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.contexts import Contexts, depths, freeze
 from corpuscle.engine.restaurants.pool import (
-    CELLS,
-    CHILDREN,
-    CUSTOMERS,
-    DISH,
-    ENTRIES,
-    FREE,
-    FREE_HEAD,
-    LAW,
-    NODE,
-    NODES,
-    NONE,
-    PARENT,
-    PASSES,
-    STOPS,
-    SYMBOL,
-    TABLES,
-    UP,
-    USED,
     Restaurants,
     find_child,
     find_context,
     find_entry,
     indexed_anew,
+    longer,
     new_pool,
 )
-from corpuscle.segment.kernels.gibbs import find_numbers, word_ends
+from corpuscle.segment.kernels.gibbs import find_numbers, word_at, word_ends
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import (
     AFTER,
     BEGIN,
     BOUNDARY,
     BOUNDARY_BASE,
-    EMPTY_HASH,
     LAST_RECORD,
     LENGTH,
     LETTER_BASE,
@@ -61,10 +45,10 @@ from corpuscle.segment.kernels.model import (
     WORDS,
     Nested,
     base_probability,
-    find_word,
-    hash_step,
+    find_at,
+    hash_stretch,
     indexed_words,
-    spell_out,
+    spell_word,
 )
 
 __all__ = ["base_logs", "freeze_nested", "from_arrays", "log_joint", "thaw", "to_arrays", "tree_of", "verify_nested"]
@@ -74,24 +58,16 @@ _OWN = ("rows", "hashes", "records", "orders")
 
 def log_joint(nested: Nested) -> float:
     """Natural log of the joint probability of the words, their spelling and both seatings."""
-    from scipy.special import betaln
-
     words, tables = root_tables(nested)
     factors = nested.factors[word_types(nested, words), nested.rows[words, LENGTH]]
-    boundaries = float(nested.words.nodes[0, TABLES]) - float(tables.sum())
-    nodes = nested.letters.nodes[: int(nested.letters.counters[NODES, USED])]
-    # Nobody chooses where a context begins with the beginning of the word, or is as long as they get.
-    nodes = nodes[(nodes[:, PARENT] != FREE) & (nodes[:, SYMBOL] != START)]
-    nodes = nodes[nodes[:, LAW] < len(nested.letters.discounts) - 1]
-    prior = nested.letters.stop_prior
-    stopping = betaln(nodes[:, STOPS] + prior[0], nodes[:, PASSES] + prior[1]) - betaln(*prior)
+    boundaries = float(nested.words.nodes[0, col.TABLES]) - float(tables.sum())
     return float(
         seating.log_seating(nested.words)
         + seating.log_seating(nested.letters)
-        + stopping.sum()
+        + seating.log_stopping(nested.letters, START)
         + (tables * np.log(factors)).sum()
         + boundaries * np.log(nested.bases[BOUNDARY_BASE])
-        + float(nested.letters.nodes[0, TABLES]) * np.log(nested.bases[LETTER_BASE])
+        + float(nested.letters.nodes[0, col.TABLES]) * np.log(nested.bases[LETTER_BASE])
     )
 
 
@@ -119,17 +95,14 @@ def _claim(holds: bool, claim: str) -> None:
 @kernel_bare
 def _check_words(nested, tables):
     """Whether every word stands in the text, is found by its letters, and has a chain of as many records as tables."""
-    used = nested.counters[RECORDS, USED]
-    for word in range(1, nested.counters[WORDS, USED]):
+    used = nested.counters[RECORDS, col.USED]
+    for word in range(1, nested.counters[WORDS, col.USED]):
         begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
         if begin == FREE:
             continue
         if begin < 0 or length < 1 or length >= nested.factors.shape[1] or begin + length > len(nested.text):
             return False
-        hash = EMPTY_HASH
-        for at in range(begin, begin + length):
-            hash = hash_step(hash, nested.text[at])
-        if hash != nested.hashes[word]:
+        if hash_stretch(nested.text, begin, length) != nested.hashes[word]:
             return False
         record = np.int64(nested.rows[word, LAST_RECORD])
         for _ in range(tables[word]):
@@ -144,10 +117,10 @@ def _check_words(nested, tables):
 @kernel_bare
 def _find_all(nested):
     """Whether the index finds every word."""
-    for word in range(1, nested.counters[WORDS, USED]):
+    for word in range(1, nested.counters[WORDS, col.USED]):
         if nested.rows[word, BEGIN] != FREE:
             begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
-            if find_word(nested, nested.text, begin, length, nested.hashes[word]) != word:
+            if find_at(nested, begin, length) != word:
                 return False
     return True
 
@@ -157,19 +130,18 @@ def _count_spellings(nested, counts):
     """``counts`` := how many letters each entry of the letters has, by the records; False if one has no place."""
     letters = nested.letters
     deepest = len(letters.path) - 2
-    for record in range(nested.counters[RECORDS, USED]):
+    for record in range(nested.counters[RECORDS, col.USED]):
         word = np.int64(nested.records[record, OWNER])
         if word == FREE:
             continue
-        length = np.int64(nested.rows[word, LENGTH])
-        spell_out(nested, nested.text, np.int64(nested.rows[word, BEGIN]), length)
+        length = spell_word(nested, word)
         for i in range(1, length + 2):
             order = np.int64(nested.orders[record, i - 1])
             if order > min(i, deepest):
                 return False
             node = find_context(letters, 0, nested.spelling, i, order)
             entry = find_entry(letters, node, np.int64(nested.spelling[i]))
-            if letters.nodes[node, LAW] != order or entry < 0:
+            if letters.nodes[node, col.LAW] != order or entry < 0:
                 return False
             counts[entry] += 1
     return True
@@ -189,10 +161,9 @@ def _count_words(nested, starts, seated, cuts, ends, numbers, counts):
         count = word_ends(cuts, first, n, ends)
         find_numbers(nested, first, ends, count, numbers)
         for i in range(count + 1):
-            word = np.int64(numbers[i]) if i < count else np.int64(BOUNDARY)
-            node = np.int64(0)
+            word, node = word_at(numbers, i, count), np.int64(0)
             for back in range(1, order):
-                node = find_child(words, node, np.int64(numbers[i - back]) if i >= back else np.int64(BOUNDARY))
+                node = find_child(words, node, word_at(numbers, i - back, count))
                 if node < 0:
                     return False
             entry = find_entry(words, node, word)
@@ -212,18 +183,18 @@ def verify_nested(
     direct_words = seating.verify(nested.words)
     direct_letters = seating.verify(nested.letters, variable=True)
     for pool in (nested.words, nested.letters):
-        parents = pool.nodes[: int(pool.counters[NODES, USED]), PARENT]
+        parents = pool.nodes[: int(pool.counters[col.NODES, col.USED]), col.PARENT]
         _claim(len(parents) > 0 and parents[0] == NONE and not (parents[1:] == NONE).any(), "more than one root")
     for row, items in ((WORDS, nested.rows), (RECORDS, nested.records)):
         seating.verify_free(items, nested.counters, row, "words and records")
-    used = int(nested.counters[WORDS, USED])
+    used = int(nested.counters[WORDS, col.USED])
     live = nested.rows[:used, BEGIN] != FREE
     words, tables = root_tables(nested)
     _claim(used > 0 and bool(live[0]) and bool((words < used).all()), "words without a number")
     counts = np.zeros(used, np.int64)
     counts[words] = tables
     _claim(bool(((counts > 0) == live)[1:].all()), "numbers without a word")
-    owners = nested.records[: int(nested.counters[RECORDS, USED]), OWNER]
+    owners = nested.records[: int(nested.counters[RECORDS, col.USED]), OWNER]
     counts *= spelled
     _claim(int((owners != FREE).sum()) == int(counts.sum()), "records without a table")
     _claim(bool(((owners[owners != FREE] > 0) & (owners[owners != FREE] < used)).all()), "records without a word")
@@ -244,7 +215,7 @@ def verify_nested(
 def to_arrays(nested: Nested) -> dict[str, np.ndarray]:
     """All that changes while a model is sampled."""
     arrays = {f"{name}/{key}": array for name in ("words", "letters") for key, array in _pool(nested, name).items()}
-    used = nested.counters[:, USED].tolist()
+    used = nested.counters[:, col.USED].tolist()
     for name in _OWN:
         arrays[name] = getattr(nested, name)[: used[WORDS if name in ("rows", "hashes") else RECORDS]].copy()
     return arrays | {"counters": nested.counters.copy(), "factors": nested.factors.copy()}
@@ -264,31 +235,21 @@ def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
         prior = (float(pool.stop_prior[0]), float(pool.stop_prior[1]))
         pools[name] = seating.from_arrays(kept, stop_prior=prior, variable=name == "letters")
         # from_arrays leaves little room, but ``grown`` relies on pools being large
-        pools[name] = _roomy_as(pools[name], pool)
+        old = {part: getattr(pools[name], part) for part in ("nodes", "entries", "cells")}
+        room = {part: longer(array, max(len(array), len(getattr(pool, part)))) for part, array in old.items()}
+        pools[name] = indexed_anew(pools[name]._replace(**room))
     _claim(arrays["orders"].shape[1:] == fresh.orders.shape[1:], "another length of words")
     _claim(arrays["factors"].shape == fresh.factors.shape, "other types of words")
     nested = fresh._replace(**pools)
     for name in _OWN:
         kept_rows, array = arrays[name], getattr(fresh, name)
-        longer = np.zeros((max(len(array), 2 * len(kept_rows)), *array.shape[1:]), array.dtype)
-        longer[: len(kept_rows)] = kept_rows
-        replaced: dict[str, Any] = {name: longer}
+        replaced: dict[str, Any] = {name: longer(kept_rows, max(len(array), 2 * len(kept_rows)))}
         nested = nested._replace(**replaced)
     used = [len(arrays["rows"]), len(arrays["records"])]
-    _claim(arrays["counters"][:, USED].tolist() == used and used[0] > 0, "counters that do not fit")
+    _claim(arrays["counters"][:, col.USED].tolist() == used and used[0] > 0, "counters that do not fit")
     _claim(len(arrays["hashes"]) == used[0] and len(arrays["orders"]) == used[1], "counters that do not fit")
     nested = nested._replace(counters=np.array(arrays["counters"]), factors=np.array(arrays["factors"]))
     return indexed_words(nested)
-
-
-def _roomy_as(pool: Restaurants, fresh: Restaurants) -> Restaurants:
-    """The same pool with at least the room of another."""
-    longer = {}
-    for name in ("nodes", "entries", "cells"):
-        array = getattr(pool, name)
-        longer[name] = np.zeros((max(len(array), len(getattr(fresh, name))), array.shape[1]), array.dtype)
-        longer[name][: len(array)] = array
-    return indexed_anew(pool._replace(**longer))
 
 
 # ---- keeping what predicts
@@ -297,12 +258,12 @@ def _roomy_as(pool: Restaurants, fresh: Restaurants) -> Restaurants:
 def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:
     """What prediction needs, in arrays for a file: the spelling of the words, most frequent first, in ``lexicon`` and
     ``lexicon_starts``, how often each occurs in ``occurrences``, the counts of both hierarchies, the parameters."""
-    entries = nested.words.entries[: int(nested.words.counters[ENTRIES, USED])]
-    used = int(nested.counters[WORDS, USED])
-    full = (entries[:, NODE] >= 0) & (
-        nested.words.nodes[np.maximum(entries[:, NODE], 0), LAW] == len(nested.words.discounts) - 1
+    entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
+    used = int(nested.counters[WORDS, col.USED])
+    full = (entries[:, col.NODE] >= 0) & (
+        nested.words.nodes[np.maximum(entries[:, col.NODE], 0), col.LAW] == len(nested.words.discounts) - 1
     )
-    counts = np.bincount(entries[full, DISH], entries[full, CUSTOMERS], used).astype(np.int64)
+    counts = np.bincount(entries[full, col.DISH], entries[full, col.CUSTOMERS], used).astype(np.int64)
     live = 1 + np.flatnonzero(nested.rows[1:used, BEGIN] != FREE)
     live = live[np.lexsort((nested.rows[live, BEGIN], -counts[live]))]
     lengths = nested.rows[live, LENGTH].astype(np.int64)
@@ -311,9 +272,10 @@ def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:
     number = np.full(used, -1, np.int64)
     number[BOUNDARY], number[live] = 0, 1 + np.arange(len(live))
     renumbered = nested.words._replace(nodes=nested.words.nodes.copy(), entries=nested.words.entries.copy())
-    inner = np.flatnonzero(renumbered.nodes[:, PARENT] >= 0)
-    renumbered.nodes[inner, SYMBOL] = number[renumbered.nodes[inner, SYMBOL]]
-    renumbered.entries[: len(entries)][entries[:, NODE] >= 0, DISH] = number[entries[entries[:, NODE] >= 0, DISH]]
+    inner = np.flatnonzero(renumbered.nodes[:, col.PARENT] >= 0)
+    renumbered.nodes[inner, col.SYMBOL] = number[renumbered.nodes[inner, col.SYMBOL]]
+    seen = entries[:, col.NODE] >= 0
+    renumbered.entries[: len(entries)][seen, col.DISH] = number[entries[seen, col.DISH]]
     arrays = {
         "lexicon": nested.text[source],
         "lexicon_starts": starts,
@@ -333,18 +295,18 @@ def _thawed(tree: Contexts, discounts: np.ndarray, strengths: np.ndarray, prior:
     nodes, entries = len(tree.symbols), len(tree.dishes)
     pool = new_pool(len(discounts), nodes=nodes, entries=entries, cells=1, indexed=False, stop_prior=prior)
     of = np.repeat(np.arange(nodes), np.diff(tree.first_entry))
-    pool.nodes[0, PARENT] = pool.nodes[0, SYMBOL] = NONE
-    pool.nodes[1:, PARENT] = np.repeat(np.arange(nodes), np.diff(tree.first_child))
-    pool.nodes[1:, SYMBOL] = tree.symbols[1:]
-    pool.nodes[:, LAW] = depths(tree)
-    pool.nodes[:, CUSTOMERS] = np.bincount(of, tree.customers, nodes)
-    pool.nodes[:, TABLES] = np.bincount(of, tree.tables, nodes)
-    pool.nodes[:, CHILDREN] = np.diff(tree.first_child)
-    pool.nodes[:, STOPS], pool.nodes[:, PASSES] = tree.stops, tree.passes
-    pool.entries[:, NODE], pool.entries[:, DISH] = of, tree.dishes
-    pool.entries[:, UP] = pool.entries[:, CELLS] = NONE
-    pool.entries[:, CUSTOMERS], pool.entries[:, TABLES] = tree.customers, tree.tables
-    pool.counters[NODES, USED], pool.counters[ENTRIES, USED] = nodes, entries
+    pool.nodes[0, col.PARENT] = pool.nodes[0, col.SYMBOL] = NONE
+    pool.nodes[1:, col.PARENT] = np.repeat(np.arange(nodes), np.diff(tree.first_child))
+    pool.nodes[1:, col.SYMBOL] = tree.symbols[1:]
+    pool.nodes[:, col.LAW] = depths(tree)
+    pool.nodes[:, col.CUSTOMERS] = np.bincount(of, tree.customers, nodes)
+    pool.nodes[:, col.TABLES] = np.bincount(of, tree.tables, nodes)
+    pool.nodes[:, col.CHILDREN] = np.diff(tree.first_child)
+    pool.nodes[:, col.STOPS], pool.nodes[:, col.PASSES] = tree.stops, tree.passes
+    pool.entries[:, col.NODE], pool.entries[:, col.DISH] = of, tree.dishes
+    pool.entries[:, col.UP] = pool.entries[:, col.CELLS] = NONE
+    pool.entries[:, col.CUSTOMERS], pool.entries[:, col.TABLES] = tree.customers, tree.tables
+    pool.counters[col.NODES, col.USED], pool.counters[col.ENTRIES, col.USED] = nodes, entries
     pool.discounts[:], pool.strengths[:] = discounts, strengths
     return indexed_anew(pool)
 
@@ -373,8 +335,8 @@ def thaw(
     rows[BOUNDARY, :2] = 0
     rows[1:, BEGIN], rows[1:, LENGTH] = starts[:-1], np.diff(starts)
     counters = np.zeros((2, 3), np.int64)
-    counters[:, FREE_HEAD] = NONE
-    counters[WORDS, USED] = len(rows)
+    counters[:, col.FREE_HEAD] = NONE
+    counters[WORDS, col.USED] = len(rows)
     factors = np.array(arrays["factors"], np.float64)
     longest = factors.shape[1] - 1
     nested = Nested(
@@ -390,7 +352,4 @@ def thaw(
 @kernel_bare
 def _hash_words(nested):
     for word in range(1, len(nested.rows)):
-        hash = EMPTY_HASH
-        for at in range(nested.rows[word, BEGIN], nested.rows[word, BEGIN] + nested.rows[word, LENGTH]):
-            hash = hash_step(hash, nested.text[at])
-        nested.hashes[word] = hash
+        nested.hashes[word] = hash_stretch(nested.text, nested.rows[word, BEGIN], nested.rows[word, LENGTH])

@@ -15,14 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import place_table, take_table
-from corpuscle.engine.restaurants.pool import DISH, NODE, OWN, TABLES, UP
-from corpuscle.random import below, uniform
+from corpuscle.random import below, categorical, uniform
 from corpuscle.topics.kernels.seats import (
     ABOVE,
     CONTEXT,
     DEPTH,
-    DOCUMENT,
     DOUBLY,
     FIRST_CHILD,
     FIRST_ENTRY,
@@ -35,6 +34,7 @@ from corpuscle.topics.kernels.seats import (
     SWITCHING,
     TOPIC,
     add_switch,
+    count_topic,
     find_entry,
     join_word,
     leave,
@@ -48,7 +48,7 @@ from corpuscle.topics.kernels.seats import (
     sit,
 )
 from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, TABLE_ENTRY, TABLE_ROW, TABLE_SIZE, weigh
-from corpuscle.topics.kernels.words import has_free
+from corpuscle.topics.kernels.words import has_room
 
 __all__ = ["place_block", "sweep_tables", "take_block"]
 
@@ -61,7 +61,7 @@ def _gather(seats, block, entry):
     """``objects`` := the customers of an entry, its children's tables and (as -2 - w) words: how many."""
     n, child = 0, np.int64(seats.links[entry, FIRST_CHILD])
     while child >= 0:
-        for _ in range(seats.pool.entries[child, TABLES]):
+        for _ in range(seats.pool.entries[child, col.TABLES]):
             block.objects[n] = child
             n += 1
         child = np.int64(seats.links[child, NEXT_CHILD])
@@ -77,7 +77,7 @@ def _gather(seats, block, entry):
 def _collect(seats, block, entry, table_of, stream):
     """Take a table of ``table_of`` (an entry or its shadow) out, and all that hangs on it."""
     pool, numbers = seats.pool, block.numbers
-    block.tables[0, TABLE_ROW], block.tables[0, TABLE_ENTRY] = pool.entries[entry, DISH], entry
+    block.tables[0, TABLE_ROW], block.tables[0, TABLE_ENTRY] = pool.entries[entry, col.DISH], entry
     block.tables[0, TABLE_SIZE] = take_table(pool, table_of, stream)
     numbers[N_TABLES], numbers[N_WORDS] = 1, 0
     at = 0
@@ -90,7 +90,7 @@ def _collect(seats, block, entry, table_of, stream):
             block.objects[pick] = block.objects[j]
             if drawn >= 0:
                 table = numbers[N_TABLES]
-                block.tables[table, TABLE_ROW], block.tables[table, TABLE_ENTRY] = pool.entries[drawn, DISH], drawn
+                block.tables[table, TABLE_ROW], block.tables[table, TABLE_ENTRY] = pool.entries[drawn, col.DISH], drawn
                 block.tables[table, TABLE_SIZE] = take_table(pool, drawn, stream)
                 numbers[N_TABLES] += 1
             else:
@@ -102,7 +102,7 @@ def _collect(seats, block, entry, table_of, stream):
     # From the deepest table up, an entry may be free for good; one that had several tables comes several times.
     for at in range(numbers[N_TABLES] - 1, -1, -1):
         of = np.int64(block.tables[at, TABLE_ENTRY])
-        if pool.entries[of, NODE] >= 0:
+        if pool.entries[of, col.NODE] >= 0:
             settle(seats, of)
 
 
@@ -110,10 +110,7 @@ def _collect(seats, block, entry, table_of, stream):
 def _remove_words(seats, block, topic, stream):
     for i in range(block.numbers[N_WORDS]):
         word = block.words[i]
-        document = seats.words[word, DOCUMENT]
-        seats.documents[document, topic] -= 1
-        if topic > 0:
-            seats.documents[document, len(seats.alpha)] -= 1
+        count_topic(seats, word, topic, -1)
         if seats.method == SWITCHING:
             context = np.int64(seats.rows[seats.words[word, ROW], CONTEXT])
             remove_switch(seats, context, np.int64(topic > 0), stream)
@@ -143,16 +140,14 @@ def place_block(seats, buffers, block, row, depth, topic, stream):
             place_table(pool, make_shadow(seats, entry), size)
         else:
             place_table(pool, entry, size)
-            if pool.entries[entry, UP] < 0 and seats.rows[at, ABOVE] >= 0:
+            if pool.entries[entry, col.UP] < 0 and seats.rows[at, ABOVE] >= 0:
                 link_child(seats, entry, find_entry(seats, np.int64(seats.rows[at, ABOVE]), topic))
         note(seats, entry)
     for i in range(block.numbers[N_WORDS]):
         word = np.int64(block.words[i])
-        document, at = seats.words[word, DOCUMENT], np.int64(seats.words[word, ROW])
+        at = np.int64(seats.words[word, ROW])
         seats.words[word, TOPIC] = topic
-        seats.documents[document, topic] += 1
-        if topic > 0:
-            seats.documents[document, len(seats.alpha)] += 1
+        count_topic(seats, word, topic, 1)
         if seats.method == SWITCHING:
             add_switch(seats, np.int64(seats.rows[at, CONTEXT]), np.int64(topic > 0), stream)
         join_word(seats, word, find_entry(seats, at, topic))
@@ -162,7 +157,7 @@ def place_block(seats, buffers, block, row, depth, topic, stream):
 def take_block(seats, block, row, entry, table_of, stream):
     """Take a table of an entry (or of its shadow, ``table_of``) and all that hangs on it out of the restaurants."""
     entries, topic = seats.pool.entries, np.int64(seats.links[entry, OF_TOPIC])
-    above = np.int64(entries[entry, UP]) if table_of == entry else find_entry(seats, row, np.int64(0))
+    above = np.int64(entries[entry, col.UP]) if table_of == entry else find_entry(seats, row, np.int64(0))
     _collect(seats, block, entry, table_of, stream)
     if seats.method == DOUBLY:
         remove_switch(seats, np.int64(seats.rows[row, CONTEXT]), np.int64(table_of == entry), stream)
@@ -177,10 +172,10 @@ def _tables_of(seats, row):
     total, entry = np.int64(0), np.int64(seats.rows[row, FIRST_ENTRY])
     while entry >= 0:
         if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
-            total += seats.pool.entries[entry, TABLES]
-            shadow = seats.pool.entries[entry, OWN]
+            total += seats.pool.entries[entry, col.TABLES]
+            shadow = seats.pool.entries[entry, col.OWN]
             if shadow >= 0:
-                total += seats.pool.entries[shadow, TABLES]
+                total += seats.pool.entries[shadow, col.TABLES]
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
     return total
 
@@ -192,12 +187,12 @@ def _pick(seats, row, n_tables, stream):
     left, entry = below(stream, n_tables), np.int64(seats.rows[row, FIRST_ENTRY])
     while True:
         if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
-            left -= entries[entry, TABLES]
+            left -= entries[entry, col.TABLES]
             if left < 0:
                 return entry, entry
-            shadow = np.int64(entries[entry, OWN])
+            shadow = np.int64(entries[entry, col.OWN])
             if shadow >= 0:
-                left -= entries[shadow, TABLES]
+                left -= entries[shadow, col.TABLES]
                 if left < 0:
                     return entry, shadow
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
@@ -216,17 +211,12 @@ def sweep_tables(seats, buffers, block, first, last, done, stream):
         depth = np.int64(seats.contexts[seats.rows[row, CONTEXT], DEPTH])
         need = np.int64(block.counts[row]) * (depths - depth) + 4 * len(buffers.levels)
         while done < n_tables:
-            if not has_free(seats, need):
+            if not has_room(seats, need):
                 return row, done
             entry, table_of = _pick(seats, row, n_tables, stream)
             take_block(seats, block, row, entry, table_of, stream)
-            left = uniform(stream) * weigh(seats, buffers, block, row, depth)
-            topic = 0
-            left -= block.weights[0]
-            while left >= 0.0 and topic < len(block.weights) - 1:
-                topic += 1
-                left -= block.weights[topic]
-            place_block(seats, buffers, block, row, depth, np.int64(topic), stream)
+            weigh(seats, buffers, block, row, depth)
+            place_block(seats, buffers, block, row, depth, categorical(stream, block.weights), stream)
             done += 1
         done = np.int64(0)
     return last, done

@@ -10,22 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.restaurants.pool import (
-    CUSTOMERS,
-    DISH,
-    ENTRIES,
-    FREE,
-    LAW,
-    NODE,
-    NODES,
-    NONE,
-    OWN,
-    PARENT,
-    SYMBOL,
-    TABLES,
-    UP,
-    USED,
-)
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.seating import verify_sizes
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.seats import DOUBLY, SWITCHING, Seats
@@ -62,31 +48,31 @@ def _lists(heads: np.ndarray, items: np.ndarray, after: int, before: int, name: 
 
 def _verify_entries(seats: Seats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The lists of entries; returns live entries that are no shadows, and their topics and rows."""
-    entries = seats.pool.entries[: int(seats.pool.counters[ENTRIES, USED])]
-    nodes = seats.pool.nodes[: int(seats.pool.counters[NODES, USED])]
+    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
+    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
     links = seats.links[: len(entries)]
-    live = entries[:, NODE] != FREE
+    live = entries[:, col.NODE] != FREE
     owner = _lists(seats.rows[:, at.FIRST_ENTRY], links, at.NEXT_ENTRY, at.ENTRY_BEFORE, "entries")
     mains = np.flatnonzero(owner >= 0)
     _claim(live[mains].all(), "a free entry in a list")
-    shadows = entries[mains, OWN]
+    shadows = entries[mains, col.OWN]
     shadows = shadows[shadows != NONE]
     _claim(((shadows >= 0) & (shadows < len(entries))).all(), "a shadow that is no entry")
     seen = np.zeros(len(entries), np.int64)
     seen[mains] = 1
     np.add.at(seen, shadows, 1)
     _claim(((seen == 1) == live).all() and (seen < 2).all(), "an entry that is in no list, or twice")
-    _claim(((entries[live, NODE] >= 0) & (entries[live, NODE] < len(nodes))).all(), "an entry of no restaurant")
-    _claim(((entries[live, DISH] >= 0) & (entries[live, DISH] < len(seats.rows))).all(), "an entry of no row")
-    of = nodes[entries[live, NODE]]
-    _claim((of[:, PARENT] == NONE).all(), "an entry of a free restaurant")
-    _claim((links[live, at.OF_TOPIC] == of[:, SYMBOL]).all(), "an entry of another topic than its restaurant's")
-    rows = entries[live, DISH]
+    _claim(((entries[live, col.NODE] >= 0) & (entries[live, col.NODE] < len(nodes))).all(), "an entry of no restaurant")
+    _claim(((entries[live, col.DISH] >= 0) & (entries[live, col.DISH] < len(seats.rows))).all(), "an entry of no row")
+    of = nodes[entries[live, col.NODE]]
+    _claim((of[:, col.PARENT] == NONE).all(), "an entry of a free restaurant")
+    _claim((links[live, at.OF_TOPIC] == of[:, col.SYMBOL]).all(), "an entry of another topic than its restaurant's")
+    rows = entries[live, col.DISH]
     _claim((of[:, at.OF_CONTEXT] == seats.rows[rows, at.CONTEXT]).all(), "an entry in another context than its row's")
-    _claim((entries[mains, DISH] == owner[mains]).all(), "an entry in another row's list")
-    with_shadow = mains[entries[mains, OWN] >= 0]
-    for column in (NODE, DISH):
-        same = entries[entries[with_shadow, OWN], column] == entries[with_shadow, column]
+    _claim((entries[mains, col.DISH] == owner[mains]).all(), "an entry in another row's list")
+    with_shadow = mains[entries[mains, col.OWN] >= 0]
+    for column in (col.NODE, col.DISH):
+        same = entries[entries[with_shadow, col.OWN], column] == entries[with_shadow, column]
         _claim(same.all(), "a shadow of another entry")
     topics = links[mains, at.OF_TOPIC].astype(np.int64)
     keys = owner[mains] * len(seats.alpha) + topics
@@ -97,47 +83,47 @@ def _verify_entries(seats: Seats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _verify_nodes(seats: Seats) -> None:
-    nodes = seats.pool.nodes[: int(seats.pool.counters[NODES, USED])]
-    entries = seats.pool.entries[: int(seats.pool.counters[ENTRIES, USED])]
+    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
+    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
     owner = _lists(seats.contexts[:, at.FIRST_NODE], nodes, at.NEXT_NODE, at.NODE_BEFORE, "restaurants")
-    live = nodes[:, PARENT] != FREE
+    live = nodes[:, col.PARENT] != FREE
     _claim(((owner >= 0) == live).all(), "a restaurant in no context")
-    of, topics = owner[live], nodes[live, SYMBOL]
+    of, topics = owner[live], nodes[live, col.SYMBOL]
     _claim((nodes[live, at.OF_CONTEXT] == of).all(), "a restaurant of another context")
-    _claim((nodes[live, LAW] == seats.contexts[of, at.DEPTH]).all(), "a restaurant of another depth")
+    _claim((nodes[live, col.LAW] == seats.contexts[of, at.DEPTH]).all(), "a restaurant of another depth")
     _claim(((topics >= 0) & (topics < len(seats.alpha))).all(), "a topic that is none")
     keys = of * len(seats.alpha) + topics
     _claim(len(np.unique(keys)) == len(keys), "two restaurants of one topic in a context")
-    used = entries[:, NODE] >= 0
-    for column in (CUSTOMERS, TABLES):
-        sums = np.bincount(entries[used, NODE], weights=entries[used, column], minlength=len(nodes))
+    used = entries[:, col.NODE] >= 0
+    for column in (col.CUSTOMERS, col.TABLES):
+        sums = np.bincount(entries[used, col.NODE], weights=entries[used, column], minlength=len(nodes))
         _claim((sums[live] == nodes[live, column]).all(), "totals that are not the sums of their dishes")
-    _claim((nodes[live, CUSTOMERS] > 0).all(), "an empty restaurant")
+    _claim((nodes[live, col.CUSTOMERS] > 0).all(), "an empty restaurant")
 
 
 def _verify_customers(
     seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np.ndarray, seated: np.ndarray
 ) -> None:
     """Every customer is a word, a table of a child or, for topic 0 of DOUBLY, a table of label 0."""
-    entries = seats.pool.entries[: int(seats.pool.counters[ENTRIES, USED])].astype(np.int64)
+    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])].astype(np.int64)
     links = seats.links[: len(entries)]
-    shadow = entries[mains, OWN]
-    below = np.where(shadow >= 0, entries[shadow, TABLES], 0)
-    customers = entries[mains, CUSTOMERS] + np.where(shadow >= 0, entries[shadow, CUSTOMERS], 0)
-    _claim((customers > 0).all() and (entries[shadow[shadow >= 0], TABLES] > 0).all(), "an empty entry")
+    shadow = entries[mains, col.OWN]
+    below = np.where(shadow >= 0, entries[shadow, col.TABLES], 0)
+    customers = entries[mains, col.CUSTOMERS] + np.where(shadow >= 0, entries[shadow, col.CUSTOMERS], 0)
+    _claim((customers > 0).all() and (entries[shadow[shadow >= 0], col.TABLES] > 0).all(), "an empty entry")
     columns = len(seats.alpha)
     keys = rows * columns + topics
     order = np.argsort(keys)
     child = _lists(links[:, at.FIRST_CHILD], links, at.NEXT_CHILD, at.CHILD_BEFORE, "children")
     parent = seats.rows[rows, at.ABOVE].astype(np.int64)
-    linked = (entries[mains, TABLES] > 0) & (parent >= 0)
+    linked = (entries[mains, col.TABLES] > 0) & (parent >= 0)
     _claim(((child[mains] >= 0) == linked).all() and (child >= 0).sum() == linked.sum(), "a child without a parent")
-    up = entries[mains, UP]
+    up = entries[mains, col.UP]
     _claim((np.where(linked, child[mains], NONE) == up).all(), "a child of another entry")
     wanted = parent[linked] * columns + topics[linked]
     place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
     _claim((mains[place] == up[linked]).all(), "a child of another row or topic")
-    expected = np.bincount(up[linked], weights=entries[mains[linked], TABLES], minlength=len(entries))
+    expected = np.bincount(up[linked], weights=entries[mains[linked], col.TABLES], minlength=len(entries))
     words = seats.words[seated]
     wanted = words[:, at.ROW].astype(np.int64) * columns + words[:, at.TOPIC]
     place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)] if len(order) else wanted[:0]
@@ -194,28 +180,28 @@ def _verify_switch(seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np
     elif seats.method == DOUBLY:
         chosen = topics > 0
         of, entries = seats.rows[rows[chosen], at.CONTEXT], seats.pool.entries
-        shadow = entries[mains[chosen], OWN]
-        np.add.at(expected, (of, 1), entries[mains[chosen], TABLES])
-        np.add.at(expected, (of, 0), np.where(shadow >= 0, entries[shadow, TABLES], 0))
-    levels, used = contexts[:, at.DEPTH], int(switch.counters[NODES, USED])
+        shadow = entries[mains[chosen], col.OWN]
+        np.add.at(expected, (of, 1), entries[mains[chosen], col.TABLES])
+        np.add.at(expected, (of, 0), np.where(shadow >= 0, entries[shadow, col.TABLES], 0))
+    levels, used = contexts[:, at.DEPTH], int(switch.counters[col.NODES, col.USED])
     nodes = contexts[:, at.SWITCH].astype(np.int64)
     filled = np.flatnonzero(nodes != NONE)
     _claim(((nodes[filled] >= 0) & (nodes[filled] < used)).all(), "a switch that does not exist")
     _claim(len(np.unique(nodes[filled])) == len(filled), "a switch of two contexts")
-    live = switch.nodes[:used, PARENT] != FREE
+    live = switch.nodes[:used, col.PARENT] != FREE
     _claim(live.sum() == len(filled) and live[nodes[filled]].all(), "a switch of no context")
-    _claim((switch.nodes[nodes[filled], LAW] == levels[filled]).all(), "a switch of another depth")
+    _claim((switch.nodes[nodes[filled], col.LAW] == levels[filled]).all(), "a switch of another depth")
     for m in range(int(levels.max()), -1, -1):
         here = filled[levels[filled] == m]
         pair = 2 * nodes[here, None] + np.arange(2)
-        _claim((switch.entries[pair, NODE] == nodes[here, None]).all(), "a switch without its labels")
-        _claim((switch.entries[pair, CUSTOMERS] == expected[here]).all(), "switch customers that came from nowhere")
-        _claim((expected[here].sum(1) == switch.nodes[nodes[here], CUSTOMERS]).all(), "wrong totals of a switch")
-        tables = switch.entries[pair, TABLES]
-        _claim((tables.sum(1) == switch.nodes[nodes[here], TABLES]).all(), "wrong totals of a switch")
+        _claim((switch.entries[pair, col.NODE] == nodes[here, None]).all(), "a switch without its labels")
+        _claim((switch.entries[pair, col.CUSTOMERS] == expected[here]).all(), "switch customers that came from nowhere")
+        _claim((expected[here].sum(1) == switch.nodes[nodes[here], col.CUSTOMERS]).all(), "wrong totals of a switch")
+        tables = switch.entries[pair, col.TABLES]
+        _claim((tables.sum(1) == switch.nodes[nodes[here], col.TABLES]).all(), "wrong totals of a switch")
         above = contexts[here, at.ABOVE]
         up = np.full((len(here), 2), NONE) if m == 0 else 2 * nodes[above, None] + np.arange(2)
-        _claim((switch.entries[pair, UP] == up).all(), "a switch below another one")
+        _claim((switch.entries[pair, col.UP] == up).all(), "a switch below another one")
         if m:
             np.add.at(expected, above, tables)
     _claim((expected.sum(1)[nodes == NONE] == 0).all() and (expected.sum(1)[filled] > 0).all(), "an empty switch")
@@ -226,10 +212,10 @@ def _places(seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np.ndarra
     places = np.full_like(seats.places, NONE)
     slot = seats.rows[rows, at.SLOT]
     places[slot[slot >= 0], topics[slot >= 0]] = mains[slot >= 0]
-    nodes = seats.pool.nodes[: int(seats.pool.counters[NODES, USED])]
-    live = np.flatnonzero(nodes[:, PARENT] != FREE)
+    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
+    live = np.flatnonzero(nodes[:, col.PARENT] != FREE)
     slot = seats.contexts[nodes[live, at.OF_CONTEXT], at.SLOT]
-    places[slot[slot >= 0], nodes[live, SYMBOL][slot >= 0]] = live[slot >= 0]
+    places[slot[slot >= 0], nodes[live, col.SYMBOL][slot >= 0]] = live[slot >= 0]
     return places
 
 

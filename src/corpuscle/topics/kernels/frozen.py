@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.engine.ngrams.trie import find
-from corpuscle.engine.restaurants.pool import CUSTOMERS, ENTRIES, NODE, OWN, TABLES, USED
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.grams import Grams
 from corpuscle.topics.kernels.particles import Likelihoods
@@ -51,22 +51,22 @@ def freeze(seats: Seats, grams: Grams) -> dict[str, np.ndarray]:
     used[0] = True
     context_number = np.cumsum(used) - 1
     above = grams.context_parent[used]
-    entries = seats.pool.entries[: int(seats.pool.counters[ENTRIES, USED])]
-    shadows = entries[(entries[:, NODE] >= 0) & (entries[:, OWN] >= 0), OWN]
-    main = entries[:, NODE] >= 0
+    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
+    shadows = entries[(entries[:, col.NODE] >= 0) & (entries[:, col.OWN] >= 0), col.OWN]
+    main = entries[:, col.NODE] >= 0
     main[shadows] = False
     chosen = np.flatnonzero(main)
     rows, topics = number[entries[chosen, 1]], seats.links[chosen, at.OF_TOPIC]
     order = np.lexsort((topics, rows))
     chosen = chosen[order]
-    shadow = entries[chosen, OWN]
+    shadow = entries[chosen, col.OWN]
     counts = [
         (entries[chosen, column] + np.where(shadow >= 0, entries[shadow, column], 0)).astype(np.int32)
-        for column in (CUSTOMERS, TABLES)
+        for column in (col.CUSTOMERS, col.TABLES)
     ]
     node = seats.contexts[used, at.SWITCH].astype(np.int64)
     switches = np.zeros((len(node), 2), np.int32)
-    switches[node >= 0] = seats.switch.entries[2 * node[node >= 0, None] + np.arange(2), CUSTOMERS]
+    switches[node >= 0] = seats.switch.entries[2 * node[node >= 0, None] + np.arange(2), col.CUSTOMERS]
     return {
         "row_symbols": grams.row_symbol[live],
         "row_children": _offsets(number[parent[roots:]], int(live.sum()), roots),

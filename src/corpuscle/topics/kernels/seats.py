@@ -25,28 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, open_table, seat
-from corpuscle.engine.restaurants.pool import (
-    CELLS,
-    CHILDREN,
-    CUSTOMERS,
-    DISH,
-    ENTRIES,
-    LAW,
-    NODE,
-    NODES,
-    NONE,
-    OWN,
-    PARENT,
-    PASSES,
-    STOPS,
-    SYMBOL,
-    TABLES,
-    UP,
-    USED,
-    give_back,
-    take,
-)
+from corpuscle.engine.restaurants.pool import give_back, take
 from corpuscle.random import below, uniform
 
 __all__ = ["DOUBLY", "SEPARATE", "SWITCHING", "Buffers", "Seats", "Tables"]
@@ -59,7 +41,7 @@ _ABOVE, DEPTH, _SLOT, FIRST_NODE, STOPPED, PASSED, SWITCH, _ = range(8)
 LONGEST, AVAILABLE, ROW, TOPIC, DOCUMENT, NEXT_WORD, WORD_BEFORE, _ = range(8)
 OF_TOPIC, NEXT_ENTRY, ENTRY_BEFORE, FIRST_CHILD, NEXT_CHILD, CHILD_BEFORE, FIRST_WORD, _ = range(8)
 # What the columns of nodes mean here.
-NEXT_NODE, OF_CONTEXT, NODE_BEFORE = CHILDREN, STOPS, PASSES
+NEXT_NODE, OF_CONTEXT, NODE_BEFORE = col.CHILDREN, col.STOPS, col.PASSES
 # Numbers of a model.
 BASE, TOP, ALL_ALPHA, STOP_PRIOR, PASS_PRIOR = range(5)
 
@@ -132,6 +114,32 @@ class Buffers(NamedTuple):
     path: np.ndarray
 
 
+# ---- lists
+
+
+@kernel_inline
+def _push(heads, head, first, items, item, after, before):
+    """Put an item at the head of a list: ``heads[head, first]`` is its first item, the columns ``after`` and ``before``
+    of ``items`` link them."""
+    second = heads[head, first]
+    items[item, after], items[item, before] = second, NONE
+    if second >= 0:
+        items[second, before] = item
+    heads[head, first] = item
+
+
+@kernel_inline
+def _unlink(heads, head, first, items, item, after, before):
+    """Take an item out of such a list."""
+    previous, following = items[item, before], items[item, after]
+    if previous >= 0:
+        items[previous, after] = following
+    else:
+        heads[head, first] = following
+    if following >= 0:
+        items[following, before] = previous
+
+
 # ---- nodes and entries
 
 
@@ -154,7 +162,7 @@ def find_node(seats, context, topic):
     if slot >= 0:
         return np.int64(seats.places[slot, topic])
     node = np.int64(seats.contexts[context, FIRST_NODE])
-    while node >= 0 and seats.pool.nodes[node, SYMBOL] != topic:
+    while node >= 0 and seats.pool.nodes[node, col.SYMBOL] != topic:
         node = np.int64(seats.pool.nodes[node, NEXT_NODE])
     return node
 
@@ -165,15 +173,11 @@ def _make_node(seats, context, topic):
     if node >= 0:
         return node
     nodes = seats.pool.nodes
-    node = take(seats.pool.counters, NODES, nodes)
-    after = seats.contexts[context, FIRST_NODE]
-    nodes[node, PARENT], nodes[node, SYMBOL] = NONE, topic
-    nodes[node, LAW] = seats.contexts[context, DEPTH]
-    nodes[node, CUSTOMERS], nodes[node, TABLES] = 0, 0
-    nodes[node, NEXT_NODE], nodes[node, OF_CONTEXT], nodes[node, NODE_BEFORE] = after, context, NONE
-    if after >= 0:
-        nodes[after, NODE_BEFORE] = node
-    seats.contexts[context, FIRST_NODE] = node
+    node = take(seats.pool.counters, col.NODES, nodes)
+    nodes[node, col.PARENT], nodes[node, col.SYMBOL] = NONE, topic
+    nodes[node, col.LAW], nodes[node, OF_CONTEXT] = seats.contexts[context, DEPTH], context
+    nodes[node, col.CUSTOMERS], nodes[node, col.TABLES] = 0, 0
+    _push(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
     slot = seats.contexts[context, SLOT]
     if slot >= 0:
         seats.places[slot, topic] = node
@@ -182,29 +186,23 @@ def _make_node(seats, context, topic):
 
 @kernel_inline
 def _drop_node(seats, node):
-    nodes = seats.pool.nodes
-    context, before, after = nodes[node, OF_CONTEXT], nodes[node, NODE_BEFORE], nodes[node, NEXT_NODE]
-    if before >= 0:
-        nodes[before, NEXT_NODE] = after
-    else:
-        seats.contexts[context, FIRST_NODE] = after
-    if after >= 0:
-        nodes[after, NODE_BEFORE] = before
+    nodes, context = seats.pool.nodes, seats.pool.nodes[node, OF_CONTEXT]
+    _unlink(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
     slot = seats.contexts[context, SLOT]
     if slot >= 0:
-        seats.places[slot, nodes[node, SYMBOL]] = NONE
-    give_back(seats.pool.counters, NODES, nodes, node)
+        seats.places[slot, nodes[node, col.SYMBOL]] = NONE
+    give_back(seats.pool.counters, col.NODES, nodes, node)
 
 
 @kernel_inline
 def _new_entry(seats, row, node):
     entries = seats.pool.entries
-    entry = take(seats.pool.counters, ENTRIES, entries)
+    entry = take(seats.pool.counters, col.ENTRIES, entries)
     entries[entry, :] = 0
-    entries[entry, NODE], entries[entry, DISH] = node, row
-    entries[entry, UP] = entries[entry, CELLS] = entries[entry, OWN] = NONE
+    entries[entry, col.NODE], entries[entry, col.DISH] = node, row
+    entries[entry, col.UP] = entries[entry, col.CELLS] = entries[entry, col.OWN] = NONE
     seats.links[entry, :] = NONE
-    seats.links[entry, OF_TOPIC] = seats.pool.nodes[node, SYMBOL]
+    seats.links[entry, OF_TOPIC] = seats.pool.nodes[node, col.SYMBOL]
     return entry
 
 
@@ -215,11 +213,7 @@ def make_entry(seats, row, topic):
     if entry >= 0:
         return entry
     entry = _new_entry(seats, row, _make_node(seats, np.int64(seats.rows[row, CONTEXT]), topic))
-    after = seats.rows[row, FIRST_ENTRY]
-    seats.links[entry, NEXT_ENTRY] = after
-    if after >= 0:
-        seats.links[after, ENTRY_BEFORE] = entry
-    seats.rows[row, FIRST_ENTRY] = entry
+    _push(seats.rows, row, FIRST_ENTRY, seats.links, entry, NEXT_ENTRY, ENTRY_BEFORE)
     slot = seats.rows[row, SLOT]
     if slot >= 0:
         seats.places[slot, topic] = entry
@@ -229,35 +223,28 @@ def make_entry(seats, row, topic):
 @kernel_inline
 def make_shadow(seats, entry):
     """The entry for the tables of label 0, made if there is none."""
-    if seats.pool.entries[entry, OWN] < 0:
-        shadow = _new_entry(seats, seats.pool.entries[entry, DISH], seats.pool.entries[entry, NODE])
-        seats.pool.entries[entry, OWN] = shadow
-    return np.int64(seats.pool.entries[entry, OWN])
+    if seats.pool.entries[entry, col.OWN] < 0:
+        shadow = _new_entry(seats, seats.pool.entries[entry, col.DISH], seats.pool.entries[entry, col.NODE])
+        seats.pool.entries[entry, col.OWN] = shadow
+    return np.int64(seats.pool.entries[entry, col.OWN])
 
 
 @kernel_inline
 def link_child(seats, entry, up):
     """The first table of an entry has its customer at ``up``."""
-    links = seats.links
-    first = links[up, FIRST_CHILD]
-    seats.pool.entries[entry, UP] = up
-    links[entry, NEXT_CHILD], links[entry, CHILD_BEFORE] = first, NONE
-    if first >= 0:
-        links[first, CHILD_BEFORE] = entry
-    links[up, FIRST_CHILD] = entry
+    seats.pool.entries[entry, col.UP] = up
+    _push(seats.links, up, FIRST_CHILD, seats.links, entry, NEXT_CHILD, CHILD_BEFORE)
 
 
 @kernel_inline
-def _unlink_child(seats, entry):
-    links, up = seats.links, seats.pool.entries[entry, UP]
-    before, after = links[entry, CHILD_BEFORE], links[entry, NEXT_CHILD]
-    if before >= 0:
-        links[before, NEXT_CHILD] = after
-    else:
-        links[up, FIRST_CHILD] = after
-    if after >= 0:
-        links[after, CHILD_BEFORE] = before
-    seats.pool.entries[entry, UP] = NONE
+def own_mass(seats, entry, law):
+    """c - d t of an entry and its shadow."""
+    entries, discount = seats.pool.entries, seats.pool.discounts[law]
+    result = entries[entry, col.CUSTOMERS] - discount * entries[entry, col.TABLES]
+    shadow = entries[entry, col.OWN]
+    if shadow >= 0:
+        result += entries[shadow, col.CUSTOMERS] - discount * entries[shadow, col.TABLES]
+    return result
 
 
 @kernel_inline
@@ -265,52 +252,43 @@ def note(seats, entry):
     """Bring the dense tables up to date after a change of an entry."""
     pool = seats.pool
     entries, nodes = pool.entries, pool.nodes
-    row, node, topic = entries[entry, DISH], entries[entry, NODE], seats.links[entry, OF_TOPIC]
+    row, node, topic = entries[entry, col.DISH], entries[entry, col.NODE], seats.links[entry, OF_TOPIC]
     context = seats.rows[row, CONTEXT]
     slot = seats.contexts[context, SLOT]
     if slot < 0:  # nor has the row one: no n-gram is more frequent than its context
         return
-    law, customers = nodes[node, LAW], nodes[node, CUSTOMERS]
+    law, customers = nodes[node, col.LAW], nodes[node, col.CUSTOMERS]
     seats.shares[slot, topic], seats.shares[slot + 1, topic] = 0.0, 1.0
     if customers > 0:
         scale = 1.0 / (pool.strengths[law] + customers)
         seats.shares[slot, topic] = scale
-        seats.shares[slot + 1, topic] = (pool.strengths[law] + pool.discounts[law] * nodes[node, TABLES]) * scale
+        seats.shares[slot + 1, topic] = (pool.strengths[law] + pool.discounts[law] * nodes[node, col.TABLES]) * scale
     slot = seats.rows[row, SLOT]
     if slot >= 0:
-        share = entries[entry, CUSTOMERS] - pool.discounts[law] * entries[entry, TABLES]
-        shadow = entries[entry, OWN]
-        if shadow >= 0:
-            share += entries[shadow, CUSTOMERS] - pool.discounts[law] * entries[shadow, TABLES]
-        seats.shares[slot, topic] = share
+        seats.shares[slot, topic] = own_mass(seats, entry, law)
 
 
 @kernel_inline
 def settle(seats, entry):
     """After customers or tables left an entry: unlink it, free it and its shadow, as far as they are empty."""
     entries = seats.pool.entries
-    shadow = entries[entry, OWN]
-    if shadow >= 0 and entries[shadow, CUSTOMERS] == 0:
-        give_back(seats.pool.counters, ENTRIES, entries, shadow)
-        entries[entry, OWN] = shadow = NONE
-    if entries[entry, TABLES] == 0 and entries[entry, UP] >= 0:
-        _unlink_child(seats, entry)
+    shadow = entries[entry, col.OWN]
+    if shadow >= 0 and entries[shadow, col.CUSTOMERS] == 0:
+        give_back(seats.pool.counters, col.ENTRIES, entries, shadow)
+        entries[entry, col.OWN] = shadow = NONE
+    if entries[entry, col.TABLES] == 0 and entries[entry, col.UP] >= 0:
+        up, entries[entry, col.UP] = entries[entry, col.UP], NONE
+        _unlink(seats.links, up, FIRST_CHILD, seats.links, entry, NEXT_CHILD, CHILD_BEFORE)
     note(seats, entry)
-    if entries[entry, CUSTOMERS] > 0 or shadow >= 0:
+    if entries[entry, col.CUSTOMERS] > 0 or shadow >= 0:
         return
-    links, row, node = seats.links, entries[entry, DISH], np.int64(entries[entry, NODE])
-    before, after = links[entry, ENTRY_BEFORE], links[entry, NEXT_ENTRY]
-    if before >= 0:
-        links[before, NEXT_ENTRY] = after
-    else:
-        seats.rows[row, FIRST_ENTRY] = after
-    if after >= 0:
-        links[after, ENTRY_BEFORE] = before
+    links, row, node = seats.links, entries[entry, col.DISH], np.int64(entries[entry, col.NODE])
+    _unlink(seats.rows, row, FIRST_ENTRY, links, entry, NEXT_ENTRY, ENTRY_BEFORE)
     slot = seats.rows[row, SLOT]
     if slot >= 0:
         seats.places[slot, links[entry, OF_TOPIC]] = NONE
-    give_back(seats.pool.counters, ENTRIES, entries, entry)
-    if seats.pool.nodes[node, CUSTOMERS] == 0:
+    give_back(seats.pool.counters, col.ENTRIES, entries, entry)
+    if seats.pool.nodes[node, col.CUSTOMERS] == 0:
         _drop_node(seats, node)
 
 
@@ -323,22 +301,22 @@ def _make_switch(seats, context):
     switch, contexts = seats.switch, seats.contexts
     below_it = np.int64(NONE)
     while context >= 0 and contexts[context, SWITCH] < 0:
-        node = take(switch.counters, NODES, switch.nodes)
-        switch.counters[ENTRIES, USED] = max(switch.counters[ENTRIES, USED], 2 * node + 2)
+        node = take(switch.counters, col.NODES, switch.nodes)
+        switch.counters[col.ENTRIES, col.USED] = max(switch.counters[col.ENTRIES, col.USED], 2 * node + 2)
         switch.nodes[node, :] = 0
-        switch.nodes[node, PARENT] = NONE
-        switch.nodes[node, LAW] = contexts[context, DEPTH]
+        switch.nodes[node, col.PARENT] = NONE
+        switch.nodes[node, col.LAW] = contexts[context, DEPTH]
         for label in range(2):
             switch.entries[2 * node + label, :] = 0
-            switch.entries[2 * node + label, NODE], switch.entries[2 * node + label, DISH] = node, label
-            switch.entries[2 * node + label, UP] = switch.entries[2 * node + label, CELLS] = NONE
+            switch.entries[2 * node + label, col.NODE], switch.entries[2 * node + label, col.DISH] = node, label
+            switch.entries[2 * node + label, col.UP] = switch.entries[2 * node + label, col.CELLS] = NONE
             if below_it >= 0:
-                switch.entries[2 * below_it + label, UP] = 2 * node + label
+                switch.entries[2 * below_it + label, col.UP] = 2 * node + label
         contexts[context, SWITCH] = node
         below_it, context = node, np.int64(contexts[context, ABOVE])
     if context >= 0 and below_it >= 0:
         for label in range(2):
-            switch.entries[2 * below_it + label, UP] = 2 * contexts[context, SWITCH] + label
+            switch.entries[2 * below_it + label, col.UP] = 2 * contexts[context, SWITCH] + label
 
 
 @kernel_inline
@@ -357,13 +335,13 @@ def remove_switch(seats, context, label, stream):
     entry, closed = 2 * np.int64(seats.contexts[context, SWITCH]) + label, True
     while entry >= 0 and closed:
         closed = leave_table(switch, entry, stream)
-        entry = np.int64(switch.entries[entry, UP])
+        entry = np.int64(switch.entries[entry, col.UP])
     while context >= 0:
         node = np.int64(seats.contexts[context, SWITCH])
-        if switch.nodes[node, CUSTOMERS] > 0:
+        if switch.nodes[node, col.CUSTOMERS] > 0:
             return
-        switch.entries[2 * node, NODE] = switch.entries[2 * node + 1, NODE] = NONE
-        give_back(switch.counters, NODES, switch.nodes, node)
+        switch.entries[2 * node, col.NODE] = switch.entries[2 * node + 1, col.NODE] = NONE
+        give_back(switch.counters, col.NODES, switch.nodes, node)
         seats.contexts[context, SWITCH] = NONE
         context = np.int64(seats.contexts[context, ABOVE])
 
@@ -377,16 +355,16 @@ def leave(seats, entry, stream):
     entries = seats.pool.entries
     entry = np.int64(entry)
     while entry >= 0:
-        at, shadow = entry, np.int64(entries[entry, OWN])
+        at, shadow = entry, np.int64(entries[entry, col.OWN])
         if shadow >= 0:
-            mine = np.int64(entries[entry, CUSTOMERS])
-            if below(stream, mine + entries[shadow, CUSTOMERS]) >= mine:
+            mine = np.int64(entries[entry, col.CUSTOMERS])
+            if below(stream, mine + entries[shadow, col.CUSTOMERS]) >= mine:
                 at = shadow
         closed = leave_table(seats.pool, at, stream)
         above = np.int64(NONE)
         if closed:
-            row, topic = np.int64(entries[entry, DISH]), seats.links[entry, OF_TOPIC]
-            above = np.int64(entries[entry, UP]) if at == entry else find_entry(seats, row, 0)
+            row, topic = np.int64(entries[entry, col.DISH]), seats.links[entry, OF_TOPIC]
+            above = np.int64(entries[entry, col.UP]) if at == entry else find_entry(seats, row, 0)
             if seats.method == DOUBLY and topic > 0:
                 remove_switch(seats, np.int64(seats.rows[row, CONTEXT]), np.int64(at == entry), stream)
         settle(seats, entry)
@@ -404,21 +382,17 @@ def sit(seats, buffers, row, depth, topic, stream):
     row, topic = np.int64(row), np.int64(topic)
     entry = make_entry(seats, row, topic)
     while True:
-        law, shadow = depth, np.int64(entries[entry, OWN])
-        discount = pool.discounts[law]
-        joining = entries[entry, CUSTOMERS] - discount * entries[entry, TABLES]
-        total = joining
-        if shadow >= 0:
-            total += entries[shadow, CUSTOMERS] - discount * entries[shadow, TABLES]
+        discount, total = pool.discounts[depth], own_mass(seats, entry, depth)
+        joining = entries[entry, col.CUSTOMERS] - discount * entries[entry, col.TABLES]
         labelled = seats.method == DOUBLY and topic > 0
         longer, shorter = 0.0, levels[depth, topic]
         if labelled:
             longer = (1.0 - buffers.topical[depth]) * levels[depth + 1, 0]
             shorter *= buffers.topical[depth]
-        opening = pool.strengths[law] + discount * pool.nodes[entries[entry, NODE], TABLES]
+        opening = pool.strengths[depth] + discount * pool.nodes[entries[entry, col.NODE], col.TABLES]
         left = uniform(stream) * (total + opening * (longer + shorter))
         if left < total:
-            join_table(pool, entry if left < joining else shadow, stream)
+            join_table(pool, entry if left < joining else np.int64(entries[entry, col.OWN]), stream)
             note(seats, entry)
             return
         label = np.int64(1)
@@ -436,7 +410,7 @@ def sit(seats, buffers, row, depth, topic, stream):
         if depth == 0:
             return
         row = np.int64(seats.rows[row, ABOVE])
-        above = np.int64(entries[entry, UP])
+        above = np.int64(entries[entry, col.UP])
         if above < 0:
             above = make_entry(seats, row, topic)
             link_child(seats, entry, above)
@@ -447,20 +421,19 @@ def sit(seats, buffers, row, depth, topic, stream):
 @kernel_inline
 def join_word(seats, word, entry):
     """Note that a word sits at an entry."""
-    first = seats.links[entry, FIRST_WORD]
-    seats.words[word, NEXT_WORD], seats.words[word, WORD_BEFORE] = first, NONE
-    if first >= 0:
-        seats.words[first, WORD_BEFORE] = word
-    seats.links[entry, FIRST_WORD] = word
+    _push(seats.links, entry, FIRST_WORD, seats.words, word, NEXT_WORD, WORD_BEFORE)
 
 
 @kernel_inline
 def part_word(seats, word, entry):
     """Note that a word no longer sits at an entry."""
-    before, after = seats.words[word, WORD_BEFORE], seats.words[word, NEXT_WORD]
-    if before >= 0:
-        seats.words[before, NEXT_WORD] = after
-    else:
-        seats.links[entry, FIRST_WORD] = after
-    if after >= 0:
-        seats.words[after, WORD_BEFORE] = before
+    _unlink(seats.links, entry, FIRST_WORD, seats.words, word, NEXT_WORD, WORD_BEFORE)
+
+
+@kernel_inline
+def count_topic(seats, word, topic, by):
+    """One word more or less (``by``) of a topic in the document of a word."""
+    document = seats.words[word, DOCUMENT]
+    seats.documents[document, topic] += by
+    if topic > 0:
+        seats.documents[document, len(seats.alpha)] += by

@@ -9,20 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel_bare
-from corpuscle.engine.restaurants.pool import (
-    CELL_ROWS,
-    DISH,
-    ENTRIES,
-    FREE_COUNT,
-    NODE,
-    NODES,
-    NONE,
-    OWN,
-    TABLES,
-    USED,
-    Restaurants,
-    new_pool,
-)
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.columns import NONE
+from corpuscle.engine.restaurants.pool import Restaurants, free_items, longer, new_pool
 from corpuscle.engine.restaurants.seating import log_seating, sample_parameters
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.grams import Grams
@@ -120,25 +109,19 @@ def new_buffers(seats: Seats) -> Buffers:
     )  # fmt: skip
 
 
-def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    result = np.full((length, *array.shape[1:]), NONE, array.dtype)
-    result[: len(array)] = array
-    return result
-
-
 def _roomier(pool: Tables, items: int, entries_a_node: int) -> Tables:
     """A pool with room for so many more nodes and entries; ``entries_a_node``: 2 for switches, 0 for free ones."""
     replaced = {}
     for row, name, need in (
-        (NODES, "nodes", items),
-        (ENTRIES, "entries", 0 if entries_a_node else items),
-        (CELL_ROWS, "cells", 2 * items),
+        (col.NODES, "nodes", items),
+        (col.ENTRIES, "entries", 0 if entries_a_node else items),
+        (col.CELL_ROWS, "cells", 2 * items),
     ):
         array = getattr(pool, name)
-        if len(array) - pool.counters[row, USED] + pool.counters[row, FREE_COUNT] < need:
-            replaced[name] = _longer(array, len(array) + len(array) // 2 + need)
+        if free_items(pool.counters, row, array) < need:
+            replaced[name] = longer(array, len(array) + len(array) // 2 + need, NONE)
     if entries_a_node and "nodes" in replaced:
-        replaced["entries"] = _longer(pool.entries, entries_a_node * len(replaced["nodes"]))
+        replaced["entries"] = longer(pool.entries, entries_a_node * len(replaced["nodes"]), NONE)
     if any(len(array) >= 2**31 for array in replaced.values()):
         raise ValueError("more than 2^31 seats in one model")
     return pool._replace(**replaced)
@@ -149,7 +132,7 @@ def more_room(seats: Seats, items: int) -> Seats:
     pool, switch = _roomier(seats.pool, items, 0), _roomier(seats.switch, items, 2)
     links = seats.links
     if len(pool.entries) > len(links):
-        links = _longer(links, len(pool.entries))
+        links = longer(links, len(pool.entries), NONE)
     return seats._replace(pool=pool, switch=switch, links=links)
 
 
@@ -192,20 +175,20 @@ def log_joint(seats: Seats) -> float:
     """Natural log of the joint probability of words, topics and seats given all parameters."""
     from scipy.special import betaln, gammaln
 
-    nodes = seats.pool.nodes[: int(seats.pool.counters[NODES, USED])]
+    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
     roots = nodes[(nodes[:, 0] == NONE) & (nodes[:, 2] == 0)]
-    drawn = roots[:, TABLES].sum()
+    drawn = roots[:, col.TABLES].sum()
     if seats.method == DOUBLY:  # tables of label 0 took their word from topic 0
         rows = np.flatnonzero(seats.rows[:, at.ABOVE] == NONE)
-        entries = seats.pool.entries[: int(seats.pool.counters[ENTRIES, USED])]
-        live = np.flatnonzero((entries[:, NODE] >= 0) & (entries[:, OWN] >= 0))
-        live = live[np.isin(entries[live, DISH], rows)]
-        drawn -= entries[entries[live, OWN], TABLES].sum()
+        entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
+        live = np.flatnonzero((entries[:, col.NODE] >= 0) & (entries[:, col.OWN] >= 0))
+        live = live[np.isin(entries[live, col.DISH], rows)]
+        drawn -= entries[entries[live, col.OWN], col.TABLES].sum()
     total = log_seating(restaurants(seats.pool)) + float(drawn) * float(np.log(seats.numbers[BASE]))
     if seats.method != SEPARATE and seats.contexts[0, at.SWITCH] >= 0:
         root = 2 * int(seats.contexts[0, at.SWITCH])
         tops = (1.0 - seats.numbers[at.TOP], seats.numbers[at.TOP])
-        tables = seats.switch.entries[root : root + 2, TABLES]
+        tables = seats.switch.entries[root : root + 2, col.TABLES]
         total += log_seating(restaurants(seats.switch))
         total += sum(float(n * np.log(top)) for n, top in zip(tables, tops, strict=True) if n)
     if not seats.fixed:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel_inline
-from corpuscle.engine.restaurants.pool import CUSTOMERS, SYMBOL, TABLES
+from corpuscle.engine.restaurants import columns as col
 from corpuscle.topics.kernels.seats import (
     ABOVE,
     ALL_ALPHA,
@@ -130,7 +130,7 @@ def _weigh_in_list(seats, block, context, law, size, tables, customers):
     nodes, discount, strength = seats.pool.nodes, seats.pool.discounts[law], seats.pool.strengths[law]
     node = np.int64(seats.contexts[context, FIRST_NODE])
     while node >= 0:
-        opening, total = strength + discount * nodes[node, TABLES], strength + nodes[node, CUSTOMERS]
+        opening, total = strength + discount * nodes[node, col.TABLES], strength + nodes[node, col.CUSTOMERS]
         if tables == 0:  # the strength itself, of which nothing but the ratio may be asked, cancels
             factor = opening / total
         else:
@@ -138,7 +138,7 @@ def _weigh_in_list(seats, block, context, law, size, tables, customers):
             factor *= (strength + customers) / (total + customers)
         for j in range(1, size):
             factor *= (strength + customers + j) / (total + customers + j)
-        block.weights[nodes[node, SYMBOL]] *= factor
+        block.weights[nodes[node, col.SYMBOL]] *= factor
         node = np.int64(nodes[node, NEXT_NODE])
     _fold(block, 1 + size // 4)
 
@@ -197,8 +197,8 @@ def switch_probability(seats, block, context, label):
     for m in range(depth + 1):
         node, same, other = np.int64(seats.contexts[block.path[m], SWITCH]), block.fraction[block.path[m], label], 0.0
         if node >= 0:
-            same += entries[2 * node + label, CUSTOMERS]
-            other += entries[2 * node + 1 - label, CUSTOMERS]
+            same += entries[2 * node + label, col.CUSTOMERS]
+            other += entries[2 * node + 1 - label, col.CUSTOMERS]
         opening = strengths[m] * here
         block.chance[m] = opening / (same + opening) if opening > 0.0 else 0.0
         here = (same + opening) / (same + other + strengths[m])
@@ -227,7 +227,7 @@ def _weigh_switches(seats, block):
 
 @kernel_inline
 def weigh(seats, buffers, block, row, depth):
-    """``weights`` := the weight of each topic as the new home of the block, up to a common factor; returns their sum.
+    """``weights`` := the weight of each topic as the new home of the block, up to a common factor.
 
     The block is out of the restaurants, and so is its customer above. Leaves ``levels`` and ``topical`` as ``sit``
     needs them, Q_k(w | h) in ``levels[depth + 1]``.
@@ -259,7 +259,3 @@ def weigh(seats, buffers, block, row, depth):
         for k in range(topics):
             if weights[k] > 0.0:
                 weights[k] = math.exp(logs[k] - highest)
-    total = 0.0
-    for k in range(topics):
-        total += weights[k]
-    return total

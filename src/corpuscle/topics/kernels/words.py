@@ -14,18 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel_bare, kernel_inline
-from corpuscle.engine.restaurants.pool import (
-    CELL_ROWS,
-    CUSTOMERS,
-    ENTRIES,
-    FREE_COUNT,
-    NODE,
-    NODES,
-    OWN,
-    SYMBOL,
-    TABLES,
-    USED,
-)
+from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.pool import has_free
 from corpuscle.random import uniform
 from corpuscle.topics.kernels.seats import (
     ABOVE,
@@ -53,32 +43,25 @@ from corpuscle.topics.kernels.seats import (
     TOP,
     TOPIC,
     add_switch,
+    count_topic,
     find_entry,
+    find_node,
     join_word,
     leave,
     make_entry,
+    own_mass,
     part_word,
     remove_switch,
     sit,
 )
 
-__all__ = ["has_free", "remove_words", "sweep_words"]
+__all__ = ["has_room", "remove_words", "sweep_words"]
 
 
 @kernel_inline
-def _has_free(pool, nodes, entries):
-    counters = pool.counters
-    return (
-        len(pool.nodes) - counters[NODES, USED] + counters[NODES, FREE_COUNT] >= nodes
-        and len(pool.entries) - counters[ENTRIES, USED] + counters[ENTRIES, FREE_COUNT] >= entries
-        and len(pool.cells) - counters[CELL_ROWS, USED] + counters[CELL_ROWS, FREE_COUNT] >= 2 * nodes
-    )
-
-
-@kernel_inline
-def has_free(seats, items):
+def has_room(seats, items):
     """Whether there is room for so many new restaurants, entries and switches, and the tables that come with them."""
-    return _has_free(seats.pool, items, items) and _has_free(seats.switch, items, 0)
+    return has_free(seats.pool, items, items, 2 * items) and has_free(seats.switch, items, 0, 2 * items)
 
 
 # ---- probabilities
@@ -100,44 +83,28 @@ def fill_path(seats, buffers, row, depth):
             known = bool(node >= 0)
             if known:
                 strength = seats.switch.strengths[m]
-                ones = seats.switch.entries[2 * node + 1, CUSTOMERS]
-                here = (ones + strength * here) / (ones + seats.switch.entries[2 * node, CUSTOMERS] + strength)
+                ones = seats.switch.entries[2 * node + 1, col.CUSTOMERS]
+                here = (ones + strength * here) / (ones + seats.switch.entries[2 * node, col.CUSTOMERS] + strength)
         buffers.topical[m] = here
-
-
-@kernel_inline
-def _own(seats, entry, law):
-    """c - d t of an entry and its shadow."""
-    entries, discount = seats.pool.entries, seats.pool.discounts[law]
-    result = entries[entry, CUSTOMERS] - discount * entries[entry, TABLES]
-    shadow = entries[entry, OWN]
-    if shadow >= 0:
-        result += entries[shadow, CUSTOMERS] - discount * entries[shadow, TABLES]
-    return result
 
 
 @kernel_inline
 def _global(seats, levels, row, context, m):
     """P_0 of a word at depth m."""
-    node, result = np.int64(-1), levels[m, 0]
-    entry = find_entry(seats, row, np.int64(0))
+    result, entry = levels[m, 0], find_entry(seats, row, np.int64(0))
     slot = seats.contexts[context, SLOT]
     if slot >= 0:
         result *= seats.shares[slot + 1, 0]
         if entry >= 0:
-            result += _own(seats, entry, m) * seats.shares[slot, 0]
+            result += own_mass(seats, entry, m) * seats.shares[slot, 0]
         return result
-    node = np.int64(seats.contexts[context, FIRST_NODE])
-    while node >= 0:
-        if seats.pool.nodes[node, SYMBOL] == 0:
-            strength = seats.pool.strengths[m]
-            mass = strength + seats.pool.discounts[m] * seats.pool.nodes[node, TABLES]
-            if entry >= 0:
-                mass = mass * result + _own(seats, entry, m)
-            else:
-                mass *= result
-            return mass / (strength + seats.pool.nodes[node, CUSTOMERS])
-        node = np.int64(seats.pool.nodes[node, NEXT_NODE])
+    node = find_node(seats, context, np.int64(0))
+    if node >= 0:
+        strength = seats.pool.strengths[m]
+        result *= strength + seats.pool.discounts[m] * seats.pool.nodes[node, col.TABLES]
+        if entry >= 0:
+            result += own_mass(seats, entry, m)
+        result /= strength + seats.pool.nodes[node, col.CUSTOMERS]
     return result
 
 
@@ -154,7 +121,7 @@ def _level_in_slot(seats, levels, row, m, slot, here, topics):
     entry = np.int64(seats.rows[row, FIRST_ENTRY])
     while entry >= 0:
         k = seats.links[entry, OF_TOPIC]
-        levels[here, k] += _own(seats, entry, m) * shares[slot, k]
+        levels[here, k] += own_mass(seats, entry, m) * shares[slot, k]
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
 
 
@@ -164,13 +131,13 @@ def _level_of_lists(seats, levels, row, context, m, here):
     nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
     node = np.int64(seats.contexts[context, FIRST_NODE])
     while node >= 0:
-        mass = strength + discount * nodes[node, TABLES]
-        levels[here, nodes[node, SYMBOL]] *= mass / (strength + nodes[node, CUSTOMERS])
+        mass = strength + discount * nodes[node, col.TABLES]
+        levels[here, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
         node = np.int64(nodes[node, NEXT_NODE])
     entry = np.int64(seats.rows[row, FIRST_ENTRY])
     while entry >= 0:
-        total = strength + nodes[seats.pool.entries[entry, NODE], CUSTOMERS]
-        levels[here, seats.links[entry, OF_TOPIC]] += _own(seats, entry, m) / total
+        total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
+        levels[here, seats.links[entry, OF_TOPIC]] += own_mass(seats, entry, m) / total
         entry = np.int64(seats.links[entry, NEXT_ENTRY])
 
 
@@ -234,10 +201,8 @@ def count_depth(seats, context, change):
 def _remove(seats, word, stream):
     words = seats.words
     row, topic = np.int64(words[word, ROW]), np.int64(words[word, TOPIC])
-    context, document = np.int64(seats.rows[row, CONTEXT]), words[word, DOCUMENT]
-    seats.documents[document, topic] -= 1
-    if topic > 0:
-        seats.documents[document, len(seats.alpha)] -= 1
+    context = np.int64(seats.rows[row, CONTEXT])
+    count_topic(seats, word, topic, -1)
     if seats.method == SWITCHING:
         remove_switch(seats, context, np.int64(topic > 0), stream)
     if not seats.fixed:
@@ -308,9 +273,7 @@ def _add(seats, buffers, word, stream):
         left -= buffers.weights[depth, topic]
     row, context = np.int64(buffers.path[depth, 0]), np.int64(buffers.path[depth, 1])
     words[word, ROW], words[word, TOPIC] = row, topic
-    seats.documents[document, topic] += 1
-    if topic > 0:
-        seats.documents[document, len(seats.alpha)] += 1
+    count_topic(seats, word, topic, 1)
     sit(seats, buffers, row, depth, topic, stream)
     if seats.method == SWITCHING:
         add_switch(seats, context, np.int64(topic > 0), stream)
@@ -326,7 +289,7 @@ def sweep_words(seats, buffers, visits, first, last, come, stream):
     Returns ``last``, or where there was no more room.
     """
     for at in range(first, last):
-        if not has_free(seats, 4 * len(buffers.levels)):
+        if not has_room(seats, 4 * len(buffers.levels)):
             return at
         if not come:
             _remove(seats, np.int64(visits[at]), stream)
