@@ -12,20 +12,30 @@ from corpuscle.compiled import kernel_bare
 from corpuscle.engine.restaurants.columns import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
 from corpuscle.engine.restaurants.seating import verify
 from corpuscle.random import Random
-from corpuscle.segment.kernels.boundaries import INSIDE, SENTENCE, WORD, come, go, log_joint, new_choice, sweep
+from corpuscle.segment.kernels.boundaries import (
+    INSIDE,
+    SENTENCE,
+    WORD,
+    Boundaries,
+    come,
+    go,
+    log_joint,
+    new_choice,
+    sweep,
+)
 from corpuscle.segment.kernels.model import WORDS, grown_nested, new_nested
 
 LONGEST = 4
 
 
 @kernel_bare
-def visit(nested, gaps, begins, names, bases, longest, choice, sweeps, visits, stream):
+def visit(nested, text, choice, sweeps, visits, stream):
     """Many sweeps over a short text; counts the states."""
     for _ in range(sweeps):
-        sweep(nested, gaps, begins, names, bases, longest, 0, len(gaps), 1.0, choice, stream)
+        sweep(nested, text, 0, len(text.gaps), 1.0, choice, stream)
         state = 0
-        for i in range(len(gaps)):
-            state |= np.int64(begins[i] != INSIDE) << i
+        for i in range(len(text.gaps)):
+            state |= np.int64(text.begins[i] != INSIDE) << i
         visits[state] += 1
 
 
@@ -54,20 +64,18 @@ class Chain:
         stream = Random(seed, "test start")
         self.begins[:-1] = [stream.below(2) if i % longest else WORD for i in range(self.n)]
         self.begins[self.starts] = SENTENCE
+        self.text = Boundaries(self.gaps, self.begins, self.names, bases, longest)
         self.choice, self.stream = new_choice(), Random(seed, "test boundaries").array()
 
     def come(self):
         at = 0
-        while (at := come(self.nested, self.begins, self.names, self.bases, at, self.n, self.stream)) < self.n:
+        while (at := come(self.nested, self.text, at, self.n, self.stream)) < self.n:
             self.nested = grown_nested(self.nested)
 
     def sweep(self, heat=1.0):
         at = 0
         while at < self.n:
-            at = sweep(
-                self.nested, self.gaps, self.begins, self.names, self.bases, self.longest, at, self.n, heat,
-                self.choice, self.stream,
-            )  # fmt: skip
+            at = sweep(self.nested, self.text, at, self.n, heat, self.choice, self.stream)
             if at < self.n:
                 self.nested = grown_nested(self.nested)
 
@@ -169,7 +177,7 @@ def test_what_came_can_go_and_nothing_remains(order):
         assert direct.sum() == sum(len(words) + 1 for words in chain.words)
         assert max(len(word) for words in chain.words for word in words) <= 6
     assert np.isfinite(log_joint(chain.nested, chain.bases))
-    go(chain.nested, chain.begins, chain.names, 0, chain.n, chain.stream)
+    go(chain.nested, chain.text, 0, chain.n, chain.stream)
     pool = chain.nested.words
     assert pool.nodes[0, CUSTOMERS] == 0
     for row, kept in ((NODES, 1), (ENTRIES, 0), (CELL_ROWS, 0)):

@@ -97,7 +97,7 @@ def test_every_gain_is_the_recomputed_change_of_the_objective(n_classes: int, tr
     parents, children = random_pairs(n_classes, tree=tree)
     near = exchange.neighbours(parents, children, 12)
     classes = np.arange(12) % n_classes
-    table = exchange.tables(near, classes, n_classes)
+    table = exchange.class_counts(near, classes, n_classes)
     assert exchange.objective(table) == pytest.approx(objective_by_hand(parents, children, classes), abs=1e-10)
     gain = np.empty(n_classes)
     for word in range(12):
@@ -114,7 +114,7 @@ def test_a_proposal_is_the_best_single_move_of_all(seed: int) -> None:
     parents, children = random_pairs(seed, tree=bool(seed % 2))
     near = exchange.neighbours(parents, children, 12)
     classes = np.arange(12) % 4
-    table = exchange.tables(near, classes, 4)
+    table = exchange.class_counts(near, classes, 4)
     proposals = np.zeros(12, np.int32)
     exchange.propose(near, table, 0, 12, proposals)
     for word in range(12):
@@ -130,7 +130,7 @@ def test_a_proposal_is_the_best_single_move_of_all(seed: int) -> None:
 def test_the_objective_never_falls_and_the_tables_stay_exact(share: float) -> None:
     parents, children = random_pairs(3, words=40, pairs=2000)
     near = exchange.neighbours(parents, children, 40)
-    table = exchange.tables(near, np.arange(40) % 6, 6)
+    table = exchange.class_counts(near, np.arange(40) % 6, 6)
     starts = exchange.batches(near, share)
     proposals = np.zeros(40, np.int32)
     before, moved = exchange.objective(table), 0
@@ -141,7 +141,7 @@ def test_the_objective_never_falls_and_the_tables_stay_exact(share: float) -> No
             assert after >= before
             before = after
     assert moved > 20
-    fresh = exchange.tables(near, table.classes[:-1], 6)
+    fresh = exchange.class_counts(near, table.classes[:-1], 6)
     for kept, recomputed in zip(table, fresh, strict=True):
         np.testing.assert_array_equal(kept, recomputed)
 

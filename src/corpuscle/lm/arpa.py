@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.trie import Tables
+from corpuscle.engine.ngrams.trie import frozen_tables
 from corpuscle.errors import InputError
-from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, get_lines, place, put_rows
+from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, place, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.scale import workers
 from corpuscle.text.files import open_bytes, write_atomically
@@ -56,6 +56,7 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
         numbers = np.maximum(tables.log_probability / _LN10, _NOTHING)
         weights = np.maximum(tables.backoff / _LN10, _NOTHING)
     longest = int(np.diff(offsets).max())
+    all_lines = Lines(tables.words, tables.first_child, numbers, weights, text, offsets, longest)
 
     def lines(first: int, m: int) -> list[bytes]:
         last = min(first + _ROWS, levels[m])
@@ -66,10 +67,7 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
         pieces = []
         out = np.empty(_ROWS * 64 + m * (longest + 1) + 64, np.uint8)
         while first < last:
-            first, used = put_rows(
-                tables.words, tables.first_child, numbers, weights, m, first, last, ancestors,
-                text, offsets, longest, out,
-            )  # fmt: skip
+            first, used = put_rows(all_lines, m, first, last, ancestors, out)
             pieces.append(out[:used].tobytes())
         return pieces
 
@@ -250,13 +248,8 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         levels.append(levels[-1] + len(grams))
     all_words, log_probability = np.concatenate(words), np.concatenate(probabilities)
     log_probability[all_words == START] = -np.inf  # never predicted, although some tools write log 1 there
-    tables = Tables(
-        frozen(np.array(levels), np.int64),
-        frozen(all_words, np.int32),
-        frozen(np.concatenate([*children, [levels[-1] if order > 1 else 0]]), np.int32),
-        frozen(np.concatenate(suffix), np.int32),
-        frozen(log_probability, np.float64),
-        frozen(np.concatenate([*weights[:-1], []]), np.float64),
-    )
+    first_child = np.concatenate([*children, [levels[-1] if order > 1 else 0]])
+    backoff = np.concatenate([*weights[:-1], []])
+    tables = frozen_tables(np.array(levels), all_words, first_child, np.concatenate(suffix), log_probability, backoff)
     unk_token = "literal" if MARKUP[UNKNOWN] in vocab else "unknown"
     return NgramModel.from_tables(tables, vocab, method=IMPORTED, min_count=1, unk_token=unk_token)

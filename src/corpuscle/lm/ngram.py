@@ -18,10 +18,12 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import smoothing
 from corpuscle.engine.ngrams.trie import (
     Automaton,
+    BackoffTables,
     Ngrams,
-    Tables,
     automaton,
     distribution,
+    frozen_ngrams,
+    frozen_tables,
     score_sentences,
     score_stream,
     state_of,
@@ -31,7 +33,7 @@ from corpuscle.engine.ngrams.trie import (
 from corpuscle.engine.ngrams.walking import score_few
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
-from corpuscle.lm.rows import check_rows
+from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
 from corpuscle.text.corpus import Corpus
@@ -89,10 +91,7 @@ class NgramModel(NgramSettings, LanguageModel):
         {
             **container.VOCAB,
             **container.ITEMS,
-            "levels": container.Array("int64", ("levels",), low=0),
-            "words": container.Array("int32", ("rows",), low=0, high="types+3"),
-            "first_child": container.Array("int32", ("contexts+1",), low=0, rising=True),
-            "suffix": container.Array("int32", ("rows",), low=-1),
+            **ROWS,
             "discounts": container.Array("float64", ("orders", 4), finite=True),
             "counts": container.Array("int32", ("rows",), low=0, optional=True),
             "log_probability": container.Array("float64", ("rows",), optional=True),
@@ -105,7 +104,7 @@ class NgramModel(NgramSettings, LanguageModel):
         super().__post_init__()
         self.order_ = self.order if isinstance(self.order, int) else 0
         self.ngrams_: Ngrams | None = None
-        self._tables: Tables | None = None
+        self._tables: BackoffTables | None = None
         self._walked = 0
 
     # ---- learning
@@ -173,7 +172,7 @@ class NgramModel(NgramSettings, LanguageModel):
             ngrams, START, keep_start=self.boundary == "single", raw=FAMILY[self.method].raw
         )
 
-    def _estimate(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray) -> Tables:
+    def _estimate(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray) -> BackoffTables:
         return smoothing.estimate(
             ngrams,
             adjusted,
@@ -259,13 +258,13 @@ class NgramModel(NgramSettings, LanguageModel):
         self.ngrams_ = None
         self._set_tables(tables)
 
-    def _set_tables(self, tables: Tables) -> None:
+    def _set_tables(self, tables: BackoffTables) -> None:
         self.order_ = tables.order
         self.discounts_ = np.zeros((0, 4)) if self.ngrams_ is None else self.discounts_
         self._tables = tables
 
     @classmethod
-    def from_tables(cls, tables: Tables, vocab: Vocab, **settings: Any) -> NgramModel:
+    def from_tables(cls, tables: BackoffTables, vocab: Vocab, **settings: Any) -> NgramModel:
         """A model of given probabilities, such as an ARPA file has."""
         self = cls(order=tables.order, **settings)
         self.vocab_ = vocab
@@ -273,7 +272,7 @@ class NgramModel(NgramSettings, LanguageModel):
         return self
 
     @property
-    def tables_(self) -> Tables:
+    def tables_(self) -> BackoffTables:
         """Probabilities and back-off weights of all n-grams; computed anew where the model keeps counts."""
         if self._tables is not None:
             return self._tables
@@ -372,14 +371,11 @@ class NgramModel(NgramSettings, LanguageModel):
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
         self.vocab_, self.discounts_ = Vocab.from_arrays(arrays), arrays["discounts"]
-        levels, words = frozen(arrays["levels"], np.int64), frozen(arrays["words"], np.int32)
-        first_child, suffix = frozen(arrays["first_child"], np.int32), frozen(arrays["suffix"], np.int32)
-        self.order_ = len(levels) - 1
+        self.order_ = len(arrays["levels"]) - 1
         if "counts" in arrays:
-            self.ngrams_ = Ngrams(levels, words, first_child, suffix, frozen(arrays["counts"], np.int32))
+            self.ngrams_ = frozen_ngrams(*(arrays[name] for name in Ngrams._fields))
         else:
-            probability, backoff = (frozen(arrays[name], np.float64) for name in ("log_probability", "backoff"))
-            self._set_tables(Tables(levels, words, first_child, suffix, probability, backoff))
+            self._set_tables(frozen_tables(*(arrays[name] for name in BackoffTables._fields)))
 
 
 def _check_loaded(loaded: container.Container) -> None:

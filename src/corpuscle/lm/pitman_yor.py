@@ -19,14 +19,13 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
-from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.trie import Ngrams
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import NgramModel, find_markup
-from corpuscle.lm.rows import check_rows
+from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.sampling import (
     STOP_PRIOR,
     FixedSampler,
@@ -58,13 +57,7 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
         raise ValueError("it does not say whether its order is infinite, or how many samples it has")
     arrays = {**container.VOCAB, **container.ITEMS, "history": container.Array("float64", ("history",))}
     if not infinite:
-        arrays |= {
-            "levels": container.Array("int64", ("levels",), low=0),
-            "words": container.Array("int32", ("rows",), low=0, high="types+3"),
-            "first_child": container.Array("int32", ("contexts+1",), low=0, rising=True),
-            "suffix": container.Array("int32", ("rows",), low=-1),
-            "counts": container.Array("int32", ("rows",), low=0),
-        }
+        arrays |= {**ROWS, "counts": container.Array("int32", ("rows",), low=0)}
     for number in range(samples):
         arrays |= sample_arrays(infinite, number)
     return arrays
@@ -137,24 +130,25 @@ class HpyModel(HpySettings, LanguageModel):
 
     # ---- predicting
 
-    @cached_property
-    def _ngram_models(self) -> list[NgramModel]:
-        """Every sample of a model of fixed order as a back-off model."""
+    def sample_tables(self) -> list[BackoffTables]:
+        """Every sample of a model of fixed order as a back-off model, exactly."""
         assert self.ngrams_ is not None
         direct = gibbs.direct_counts(self.ngrams_, START)
-        models = []
-        for sample in self.samples_:
-            customers = gibbs.customers_of(self.ngrams_, direct, sample["tables"])
-            tables = gibbs.backoff_tables(
-                self.ngrams_, customers, sample["tables"], sample["discounts"], sample["strengths"], self._predictable
+        return [
+            gibbs.backoff_tables(
+                self.ngrams_, gibbs.customers_of(self.ngrams_, direct, sample["tables"]), sample["tables"],
+                sample["discounts"], sample["strengths"], self._predictable,
             )
-            models.append(
-                NgramModel.from_tables(
-                    tables, self.vocab_, method=IMPORTED, boundary=self.boundary, workers=self.workers,
-                    **{name: getattr(self, name) for name in ReadingSettings.SETTINGS},
-                )
-            )  # fmt: skip
-        return models
+            for sample in self.samples_
+        ]  # fmt: skip
+
+    @cached_property
+    def _ngram_models(self) -> list[NgramModel]:
+        """The models of ``sample_tables``."""
+        settings = {name: getattr(self, name) for name in ("boundary", "workers", *ReadingSettings.SETTINGS)}
+        return [
+            NgramModel.from_tables(tables, self.vocab_, method=IMPORTED, **settings) for tables in self.sample_tables()
+        ]
 
     @cached_property
     def _predictors(self) -> list[contexts.Predictor]:
@@ -219,9 +213,7 @@ class HpyModel(HpySettings, LanguageModel):
 
     def _take_samples(self, loaded: container.Container) -> None:
         if not self.infinite:
-            self.ngrams_ = Ngrams(
-                *(frozen(loaded.arrays[name], np.int64 if name == "levels" else np.int32) for name in Ngrams._fields)
-            )
+            self.ngrams_ = frozen_ngrams(*(loaded.arrays[name] for name in Ngrams._fields))
         self.samples_ = container.separated("sample", loaded.arrays, loaded.extra["samples"])
 
 

@@ -6,9 +6,17 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.trie import children_rise
-from corpuscle.model import Container
+from corpuscle.model import Array, Container
 
-__all__ = ["check_rows"]
+__all__ = ["ROWS", "check_rows"]
+
+ROWS = {
+    "levels": Array("int64", ("levels",), low=0),
+    "words": Array("int32", ("rows",), low=0, high="types+3"),
+    "first_child": Array("int32", ("contexts+1",), low=0, rising=True),
+    "suffix": Array("int32", ("rows",), low=-1),
+}
+"""The arrays of a trie, see ``engine.ngrams.trie.Ngrams``."""
 
 
 def check_rows(loaded: Container) -> None:

@@ -30,7 +30,17 @@ from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.text.vocab import START
 
-__all__ = ["STOP_PRIOR", "FixedSampler", "Sampler", "VariableSampler", "contexts_of", "sample_arrays", "state_arrays"]
+__all__ = [
+    "STOP_PRIOR",
+    "FixedSampler",
+    "Sampler",
+    "VariableSampler",
+    "contexts_of",
+    "pool_arrays",
+    "sample_arrays",
+    "state_arrays",
+    "tree_arrays",
+]
 
 STOP_PRIOR = (4.0, 1.0)
 """How words of infinite order stop before anything is known: four in five at every node."""
@@ -38,42 +48,53 @@ STOP_PRIOR = (4.0, 1.0)
 _STEP = 1 << 17
 _VARIABLE_STEP = 1 << 15
 
-_POOL = {
-    "nodes": Array("int32", ("nodes", 8)),
-    "entries": Array("int32", ("entries", 8)),
-    "cells": Array("int32", ("cells", 3)),
-    "counters": Array("int64", (3, 3), low=-1),
-    "discounts": Array("float64", ("laws",), low=0.0, high=1.0),
-    "strengths": Array("float64", ("laws",), low=0.0, finite=True),
-}
+
+def _parameter_arrays(prefix: str, laws: str) -> dict[str, Array]:
+    return {
+        f"{prefix}discounts": Array("float64", (laws,), low=0.0, high=1.0),
+        f"{prefix}strengths": Array("float64", (laws,), low=0.0, finite=True),
+    }
+
+
+def pool_arrays(prefix: str, laws: str) -> dict[str, Array]:
+    """The arrays of a pool of restaurants in a file (``seating.to_arrays``); ``laws``: the name of their number."""
+    return {
+        f"{prefix}nodes": Array("int32", (f"{prefix}nodes", 8)),
+        f"{prefix}entries": Array("int32", (f"{prefix}entries", 8)),
+        f"{prefix}cells": Array("int32", (f"{prefix}cells", 3)),
+        f"{prefix}counters": Array("int64", (3, 3), low=-1),
+        **_parameter_arrays(prefix, laws),
+    }
+
+
+def tree_arrays(prefix: str, symbols: str, laws: str, stops: bool = True) -> dict[str, Array]:
+    """The arrays of ``Contexts`` in a file, with or without what only variable depth needs, and of the parameters;
+    ``symbols`` and ``laws`` name the numbers of those."""
+    nodes, entries = f"{prefix}nodes", f"{prefix}entries"
+    counts = {f"{prefix}{name}": Array("int32", (nodes,), low=0) for name in ("stops", "passes")} if stops else {}
+    return counts | {
+        f"{prefix}symbols": Array("int32", (nodes,), low=0, high=symbols),
+        f"{prefix}first_child": Array("int32", (f"{nodes}+1",), low=1, rising=True),
+        f"{prefix}first_entry": Array("int32", (f"{nodes}+1",), offsets_into=entries),
+        f"{prefix}dishes": Array("int32", (entries,), low=0, high=symbols),
+        f"{prefix}customers": Array("int32", (entries,), low=1),
+        f"{prefix}tables": Array("int32", (entries,), low=1),
+        **_parameter_arrays(prefix, laws),
+    }
 
 
 def sample_arrays(infinite: bool, number: int) -> dict[str, Array]:
     """The arrays of one sample in a file."""
     name = f"sample/{number}/"
-    arrays = {
-        name + "discounts": Array("float64", ("laws",), low=0.0, high=1.0),
-        name + "strengths": Array("float64", ("laws",), low=0.0, finite=True),
-    }
-    if not infinite:
-        return arrays | {name + "tables": Array("int32", ("rows",), low=0)}
-    nodes, entries = f"nodes{number}", f"entries{number}"
-    return arrays | {
-        name + "symbols": Array("int32", (nodes,), low=0, high="types+3"),
-        name + "first_child": Array("int32", (nodes + "+1",), low=1, rising=True),
-        name + "stops": Array("int32", (nodes,), low=0),
-        name + "passes": Array("int32", (nodes,), low=0),
-        name + "first_entry": Array("int32", (nodes + "+1",), offsets_into=entries),
-        name + "dishes": Array("int32", (entries,), low=0, high="types+3"),
-        name + "customers": Array("int32", (entries,), low=1),
-        name + "tables": Array("int32", (entries,), low=1),
-    }
+    if infinite:
+        return tree_arrays(name, "types+3", "laws")
+    return _parameter_arrays(name, "laws") | {name + "tables": Array("int32", ("rows",), low=0)}
 
 
 def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
     """The arrays of a sampler's state: the pool, and where every word stopped."""
     depths = {"depths": Array("uint8", ("positions",))} if extra["infinite"] else {}
-    return prefixed("pool/", _POOL) | depths
+    return pool_arrays("pool/", "laws") | depths
 
 
 class Sampler(ABC):
@@ -170,9 +191,9 @@ class VariableSampler(Sampler):
     """Infinite order: every word of a stream of symbols chooses its depth, at most ``deepest``."""
 
     def __init__(self, symbols: np.ndarray, deepest: int, base: float, seed: int):
-        self.base, self.seed, self.symbols = base, seed, np.ascontiguousarray(symbols, np.int32)
-        self.available = gibbs.available_context(symbols, START, deepest)
-        self.depths = np.zeros(len(symbols), np.uint8)
+        self.base, self.seed = base, seed
+        available, depths = gibbs.available_context(symbols, START, deepest), np.zeros(len(symbols), np.uint8)
+        self.text = gibbs.Text(np.ascontiguousarray(symbols, np.int32), available, depths, START, base)
         room = len(symbols) // 2 + 1024
         self.pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
         self.root = int(new_root(self.pool, 0))
@@ -180,12 +201,9 @@ class VariableSampler(Sampler):
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()
-        at, last = number * _VARIABLE_STEP, min((number + 1) * _VARIABLE_STEP, len(self.symbols))
+        at, last = number * _VARIABLE_STEP, min((number + 1) * _VARIABLE_STEP, len(self.text.symbols))
         while True:
-            at = gibbs.sweep_text(
-                self.pool, self.root, self.symbols, self.available, self.depths, START, self.base, at, last,
-                sweep == 0, stream,
-            )  # fmt: skip
+            at = gibbs.sweep_text(self.pool, self.root, self.text, at, last, sweep == 0, stream)
             if at == last:
                 return
             self.pool = grown(self.pool)
@@ -197,19 +215,19 @@ class VariableSampler(Sampler):
         return {**freeze(self.pool, self.root)._asdict(), **self._parameters()}
 
     def state(self) -> dict[str, np.ndarray]:
-        return {**self._pool_arrays(), "depths": self.depths.copy()}
+        return {**self._pool_arrays(), "depths": self.text.depths.copy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         kept, deepest = stripped("pool/", arrays), len(self.pool.discounts) - 1
-        if len(kept["discounts"]) != deepest + 1 or len(arrays["depths"]) != len(self.symbols):
+        if len(kept["discounts"]) != deepest + 1 or len(arrays["depths"]) != len(self.text.depths):
             raise ValueError("it does not fit the text")
         self.pool = from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)
-        self.depths = np.array(arrays["depths"], np.uint8)
+        self.text.depths[:] = arrays["depths"]
         if len(kept["nodes"]) == 0 or kept["nodes"][0, col.PARENT] != -1 or (kept["nodes"][1:, col.PARENT] == -1).any():
             raise ValueError("its contexts are not one tree")
-        seated = self.symbols[: number * _VARIABLE_STEP] if sweep == 0 else self.symbols
+        seated = min(number * _VARIABLE_STEP, len(self.text.symbols)) if sweep == 0 else len(self.text.symbols)
         counts = np.zeros(len(kept["entries"]), np.int64)
-        found = gibbs.count_stops(self.pool, self.root, seated, self.available, self.depths, START, counts)
+        found = gibbs.count_stops(self.pool, self.root, self.text, seated, counts)
         if not found or not np.array_equal(counts, verify(self.pool, variable=True)):
             raise ValueError("it has other words than the text")
 

@@ -52,13 +52,14 @@ class BoundaryChain(Chain):
         n = len(material.text)
         self.n_steps = max(1, -(-n // _STEP))
         self.seated[:] = 1
-        self.names = np.zeros(n + 1, np.int32)
         # Where the words of a sentence are given, all of its gaps are.
         given = material.in_given()
-        self._gaps = np.where(given & (material.gaps == 0), 1, material.gaps).astype(np.uint8)
+        gaps = np.where(given & (material.gaps == 0), 1, material.gaps).astype(np.uint8)
+        self._text = boundaries.Boundaries(
+            gaps, np.zeros(n + 1, np.uint8), np.zeros(n + 1, np.int32), self._bases, settings["max_word"]
+        )
         self._begin(np.where(given, material.cuts, material.gaps == 1))
-        stream = Random(seed, "segment.start").array()
-        boundaries.scatter(self._begins, self._gaps, settings["max_word"], settings["word_end"], stream)
+        boundaries.scatter(self._text, settings["word_end"], Random(seed, "segment.start").array())
         self.cuts = self._cuts()
         self._choice = boundaries.new_choice()
 
@@ -72,11 +73,11 @@ class BoundaryChain(Chain):
         self._bases = np.where(lengths > 0, np.maximum(law * letter**lengths, 1e-300), boundary)
 
     def _begin(self, cuts: np.ndarray) -> None:
-        self._begins = np.append(cuts, 0).astype(np.uint8)
-        self._begins[self.material.starts] = boundaries.SENTENCE
+        self._text.begins[:-1] = cuts
+        self._text.begins[self.material.starts] = boundaries.SENTENCE
 
     def _cuts(self) -> np.ndarray:
-        return (self._begins[:-1] != boundaries.INSIDE).astype(np.uint8)
+        return (self._text.begins[:-1] != boundaries.INSIDE).astype(np.uint8)
 
     def _heat(self, sweep: int) -> float:
         if not self.settings["anneal"]:
@@ -89,12 +90,10 @@ class BoundaryChain(Chain):
         at, last = number * _STEP, min((number + 1) * _STEP, len(self.material.text))
         while at < last:
             if sweep == 0:
-                at = boundaries.come(self.nested, self._begins, self.names, self._bases, at, last, stream)
+                at = boundaries.come(self.nested, self._text, at, last, stream)
             else:
-                at = boundaries.sweep(
-                    self.nested, self._gaps, self._begins, self.names, self._bases, self.settings["max_word"], at,
-                    last, self._heat(sweep), self._choice, stream,
-                )  # fmt: skip
+                heat = self._heat(sweep)
+                at = boundaries.sweep(self.nested, self._text, at, last, heat, self._choice, stream)
             if at < last:
                 self.nested = grown_nested(self.nested, boundaries.ROOM)
         self.cuts = self._cuts()
@@ -110,7 +109,7 @@ class BoundaryChain(Chain):
         """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
         super().restore(arrays, sweep, number)
         self._begin(self.cuts)
-        boundaries.name(self.nested, self._begins, self.names)
+        boundaries.name(self.nested, self._text)
 
 
 class DirichletSegmenter(DirichletSettings, Segmenter):

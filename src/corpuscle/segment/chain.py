@@ -16,6 +16,7 @@ import numpy as np
 
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.seating import sample_parameters
+from corpuscle.lm.sampling import pool_arrays, tree_arrays
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.segment.kernels import gibbs, state
@@ -240,28 +241,11 @@ class Chain:
 # ---- how files keep it
 
 
-def _pool_arrays(prefix: str) -> dict[str, Array]:
-    return {
-        f"{prefix}nodes": Array("int32", (f"{prefix}nodes", 8)),
-        f"{prefix}entries": Array("int32", (f"{prefix}entries", 8)),
-        f"{prefix}cells": Array("int32", (f"{prefix}cells", 3)),
-        f"{prefix}counters": Array("int64", (3, 3), low=-1),
-        **_parameters(prefix),
-    }
-
-
-def _parameters(prefix: str) -> dict[str, Array]:
-    return {
-        f"{prefix}discounts": Array("float64", (f"{prefix}laws",), low=0.0, high=1.0),
-        f"{prefix}strengths": Array("float64", (f"{prefix}laws",), low=0.0, finite=True),
-    }
-
-
 def chain_arrays(prefix: str) -> dict[str, Array]:
     """The arrays of an unfinished chain."""
     return {
-        **_pool_arrays(f"{prefix}words/"),
-        **_pool_arrays(f"{prefix}letters/"),
+        **pool_arrays(f"{prefix}words/", f"{prefix}words/laws"),
+        **pool_arrays(f"{prefix}letters/", f"{prefix}letters/laws"),
         f"{prefix}rows": Array("int32", (f"{prefix}rows", 3)),
         f"{prefix}hashes": Array("uint64", (f"{prefix}rows",)),
         f"{prefix}records": Array("int32", (f"{prefix}records", 2)),
@@ -275,30 +259,14 @@ def chain_arrays(prefix: str) -> dict[str, Array]:
     }
 
 
-def _tree(prefix: str, symbols: str) -> dict[str, Array]:
-    nodes, entries = f"{prefix}nodes", f"{prefix}entries"
-    return {
-        f"{prefix}symbols": Array("int32", (nodes,), low=0, high=symbols),
-        f"{prefix}first_child": Array("int32", (f"{nodes}+1",), low=1, rising=True),
-        f"{prefix}first_entry": Array("int32", (f"{nodes}+1",), offsets_into=entries),
-        f"{prefix}dishes": Array("int32", (entries,), low=0, high=symbols),
-        f"{prefix}customers": Array("int32", (entries,), low=1),
-        f"{prefix}tables": Array("int32", (entries,), low=1),
-        **_parameters(prefix),
-    }
-
-
 def sample_arrays(prefix: str) -> dict[str, Array]:
     """The arrays of one sample in a file."""
-    words, letters = f"{prefix}words/", f"{prefix}letters/"
     return {
         f"{prefix}lexicon": Array("int32", (f"{prefix}spelling",), low=0, high="types+3"),
         f"{prefix}lexicon_starts": Array("int64", (f"{prefix}lexicon+1",), offsets_into=f"{prefix}spelling"),
         f"{prefix}occurrences": Array("int64", (f"{prefix}lexicon+1",), low=0),
         f"{prefix}factors": Array("float64", (len(TYPES), "longest+1"), low=0.0, high=1e100),
         f"{prefix}means": Array("float64", (len(TYPES),), low=0.0, finite=True),
-        **_tree(words, f"{prefix}lexicon+1"),
-        **_tree(letters, "types+3"),
-        f"{letters}stops": Array("int32", (f"{letters}nodes",), low=0),
-        f"{letters}passes": Array("int32", (f"{letters}nodes",), low=0),
+        **tree_arrays(f"{prefix}words/", f"{prefix}lexicon+1", f"{prefix}words/laws", stops=False),
+        **tree_arrays(f"{prefix}letters/", "types+3", f"{prefix}letters/laws"),
     }

@@ -40,7 +40,11 @@ __all__ = ["RescalingModel"]
 
 
 class WordModel(HpyModel):
-    """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end."""
+    """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end.
+
+    It is a language model in its own right, learned, kept and loaded as one (kind ``lm.hpy``); it differs in what can
+    be predicted, and in the counts that follow from that.
+    """
 
     @property
     def _predictable(self) -> np.ndarray:
@@ -132,16 +136,7 @@ class RescalingModel(RescalingSettings, TopicModel):
     @cached_property
     def _shares(self) -> Shares:
         assert self.words_.ngrams_ is not None
-        ngrams, samples = self.words_.ngrams_, self.words_.samples_
-        direct = gibbs.direct_counts(ngrams, START)
-        tables = [
-            gibbs.backoff_tables(
-                ngrams, gibbs.customers_of(ngrams, direct, sample["tables"]), sample["tables"], sample["discounts"],
-                sample["strengths"], self.words_._predictable,
-            )
-            for sample in samples
-        ]  # fmt: skip
-        return shares_of(ngrams, tables)
+        return shares_of(self.words_.ngrams_, self.words_.sample_tables())
 
     @cached_property
     def _topics(self) -> Topics:

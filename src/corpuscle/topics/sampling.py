@@ -15,7 +15,9 @@ import numpy as np
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.gibbs import available_context
-from corpuscle.model import Array
+from corpuscle.engine.restaurants.seating import to_arrays
+from corpuscle.lm.sampling import pool_arrays
+from corpuscle.model import Array, stripped
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import START
@@ -26,8 +28,16 @@ from corpuscle.topics.kernels.check import verify
 from corpuscle.topics.kernels.frozen import freeze
 from corpuscle.topics.kernels.grams import number_grams
 from corpuscle.topics.kernels.prior import sample_prior
-from corpuscle.topics.kernels.seats import Seats, Tables
-from corpuscle.topics.kernels.state import log_joint, more_room, new_buffers, new_seats, sample_discounts, set_prior
+from corpuscle.topics.kernels.seats import Seats, UnindexedPool
+from corpuscle.topics.kernels.state import (
+    log_joint,
+    more_room,
+    new_buffers,
+    new_seats,
+    restaurants,
+    sample_discounts,
+    set_prior,
+)
 from corpuscle.topics.kernels.weights import new_block
 from corpuscle.topics.kernels.words import sweep_words
 
@@ -38,24 +48,10 @@ _TABLES = 1 << 16
 _ROOM = 1 << 16
 _TURNS = 4
 
-_COUNTS = {"nodes": 8, "entries": 8, "cells": 3}
-
 STATE = {
-    f"{pool}/{name}": Array("int32", (f"{pool}_{name}", columns))
-    for pool in ("pool", "switch")
-    for name, columns in _COUNTS.items()
-}
-STATE |= {
-    f"{pool}/{name}": array
-    for pool in ("pool", "switch")
-    for name, array in (
-        ("counters", Array("int64", (3, 3), low=-1)),
-        ("discounts", Array("float64", ("depths",), low=0.0, high=1.0)),
-        ("strengths", Array("float64", ("depths",), low=0.0, finite=True)),
-    )
-}
-STATE |= {
-    "links": Array("int32", ("pool_entries", 8), low=-1),
+    **pool_arrays("pool/", "depths"),
+    **pool_arrays("switch/", "depths"),
+    "links": Array("int32", ("pool/entries", 8), low=-1),
     "first_entry": Array("int32", ("state_rows",), low=-1),
     "contexts": Array("int32", ("state_contexts", 4), low=-1),
     "words": Array("int32", ("words", 4), low=-1),
@@ -148,12 +144,12 @@ class TopicSampler:
 
     def state(self) -> dict[str, np.ndarray]:
         """The present state as a file keeps it."""
-        arrays = {}
-        for prefix, pool in (("pool", self.seats.pool), ("switch", self.seats.switch)):
-            for row, name in enumerate(_COUNTS):
-                arrays[f"{prefix}/{name}"] = getattr(pool, name)[: int(pool.counters[row, col.USED])].copy()
-            for name in ("counters", "discounts", "strengths"):
-                arrays[f"{prefix}/{name}"] = getattr(pool, name).copy()
+        pools = {"pool/": self.seats.pool, "switch/": self.seats.switch}
+        arrays = {
+            prefix + name: array
+            for prefix, pool in pools.items()
+            for name, array in to_arrays(restaurants(pool)).items()
+        }
         return arrays | {
             "links": self.seats.links[: len(arrays["pool/entries"])].copy(),
             "first_entry": self.seats.rows[:, at.FIRST_ENTRY].copy(),
@@ -174,7 +170,7 @@ class TopicSampler:
         )
         if not fits:
             raise ValueError("it does not fit the text")
-        pools = [_pool_of(arrays, prefix) for prefix in ("pool", "switch")]
+        pools = [_pool_of(stripped(prefix, arrays)) for prefix in ("pool/", "switch/")]
         if len(pools[1].entries) != 2 * len(pools[1].nodes):
             raise ValueError("a switch has two labels")
         links = np.full((len(pools[0].entries), 8), -1, np.int32)
@@ -189,10 +185,9 @@ class TopicSampler:
         verify(self.seats, seated, rebuild=True)
 
 
-def _pool_of(arrays: Mapping[str, np.ndarray], prefix: str) -> Tables:
+def _pool_of(arrays: Mapping[str, np.ndarray]) -> UnindexedPool:
     """A pool of a file, without room for more."""
-    for row, name in enumerate(_COUNTS):
-        if int(arrays[f"{prefix}/counters"][row, col.USED]) != len(arrays[f"{prefix}/{name}"]):
-            raise ValueError("counters that do not fit")
-    numbers = {name: np.array(arrays[f"{prefix}/{name}"]) for name in (*_COUNTS, "counters", "discounts", "strengths")}
-    return Tables(**numbers, work=np.zeros((3, len(numbers["discounts"]) + 1)))
+    if arrays["counters"][:, col.USED].tolist() != [len(arrays[name]) for name in ("nodes", "entries", "cells")]:
+        raise ValueError("counters that do not fit")
+    copies = {name: np.array(array) for name, array in arrays.items()}
+    return UnindexedPool(**copies, work=np.zeros((3, len(copies["discounts"]) + 1)))

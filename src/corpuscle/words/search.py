@@ -72,7 +72,7 @@ class Search(learning.Learner):
 
     def begin(self, classes: np.ndarray) -> None:
         """Start from given classes, int (words,)."""
-        self.table = exchange.tables(self.near, classes, self.n_classes)
+        self.table = exchange.class_counts(self.near, classes, self.n_classes)
         self.moved, self.converged = 0, False
 
     @property

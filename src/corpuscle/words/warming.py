@@ -17,7 +17,7 @@ def warm() -> None:
     for start in "best", "random":
         ExchangeClasses(classes=2, passes=1, start=start, workers=1).fit(corpus)
     near = exchange.neighbours(np.array([2, 0, 1]), np.array([0, 1, 1]), 2)
-    table = exchange.tables(near, np.arange(2), 2)
+    table = exchange.class_counts(near, np.arange(2), 2)
     proposals = np.zeros(2, np.int32)
     exchange.propose(near, table, 0, 2, proposals)
     exchange.settle(near, table, 0, 2, proposals)

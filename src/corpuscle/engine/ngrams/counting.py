@@ -11,12 +11,13 @@ from large text data of Japanese", 1994, sort pointers into the text as this doe
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle import scale
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds
+from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds, joined_levels
 from corpuscle.errors import SettingError
 
 __all__ = ["add_boundaries", "count_ngrams"]
@@ -89,18 +90,39 @@ def _sort_keys(keys, spare, first, last, passes):
         keys[first:last] = spare[:length]
 
 
-@kernel
-def _extend(symbols, n_types, end, depth, words, starts, positions, row_of, first, last, new, new_positions, children):
-    """Split the runs of rows ``first`` to ``last`` (n-grams of order ``depth``) by their next symbol.
+class _Runs(NamedTuple):
+    """The n-grams of one order, ``depth``: ``words`` int32 (rows,), their last symbols; ``positions`` int32, where each
+    begins in the text, those of row r from ``starts[r]`` to ``starts[r + 1]``; ``row_of`` int32 (n_symbols,), the row
+    of the n-gram that begins at each position."""
 
-    ``new`` (3, n_positions) receives word, count and suffix row of each longer n-gram, ``new_positions`` their sorted
-    positions, both from index ``starts[first]`` on; ``children`` how many each row has. Returns how many rows and how
+    depth: int
+    words: np.ndarray
+    starts: np.ndarray
+    positions: np.ndarray
+    row_of: np.ndarray
+
+
+class _Longer(NamedTuple):
+    """What is found of the next order: ``rows`` int32 (3, n_positions), word, count and suffix row of each n-gram, and
+    ``positions`` int32 (n_positions,), both for each run from where its shorter n-grams begin on; ``children`` int32
+    (rows,), how many n-grams extend each row."""
+
+    rows: np.ndarray
+    positions: np.ndarray
+    children: np.ndarray
+
+
+@kernel
+def _extend(symbols, n_types, end, runs, first, last, longer):
+    """Split the runs of rows ``first`` to ``last`` by their next symbol, into ``longer``. Returns how many rows and how
     many positions were written. The gathers from the text are loops of their own, so that their cache misses overlap.
     """
+    starts, positions = runs.starts, runs.positions
+    new, new_positions = longer.rows, longer.positions
     begin, n = starts[first], starts[last] - starts[first]
     keys = np.empty(n, np.int64)
     for i in range(n):
-        after = np.int64(positions[begin + i]) + depth
+        after = np.int64(positions[begin + i]) + runs.depth
         symbol = symbols[after] if after < len(symbols) else n_types
         keys[i] = (np.int64(symbol) << 32) | positions[begin + i]
     longest = 0
@@ -113,8 +135,8 @@ def _extend(symbols, n_types, end, depth, words, starts, positions, row_of, firs
     rows = kept = begin
     for row in range(first, last):
         low, high = starts[row] - begin, starts[row + 1] - begin
-        children[row] = 0
-        if low == high or words[row] == end:
+        longer.children[row] = 0
+        if low == high or runs.words[row] == end:
             continue
         if high - low > 1:
             _sort_keys(keys, spare, low, high, passes)
@@ -131,9 +153,9 @@ def _extend(symbols, n_types, end, depth, words, starts, positions, row_of, firs
                 rows += 1
             new[1, rows - 1] += 1
             kept += 1
-        children[row] = rows - before
+        longer.children[row] = rows - before
     for i in range(begin, rows):
-        new[2, i] = row_of[new[2, i] + 1]
+        new[2, i] = runs.row_of[new[2, i] + 1]
     return rows - begin, kept - begin
 
 
@@ -165,7 +187,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
     _sort_by_symbol(symbols, n_types, positions, starts)
     words = np.arange(n_types, dtype=np.int32)
     levels, row_of = [0, n_types], symbols
-    parts = {
+    parts: dict[str, list[np.ndarray]] = {
         "words": [words],
         "counts": [np.diff(starts).astype(np.int32)],
         "suffix": [np.full(n_types, ROOT, np.int32)],
@@ -173,15 +195,13 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
     }
     with scale.workers(workers) as pool:
         for depth in range(1, order):
+            runs = _Runs(depth, words, starts, positions, row_of)
             new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
-            children = np.empty(len(words), np.int32)
-            bounds = chunk_bounds(starts).tolist()
-            chunks = list(pairwise(bounds))
+            longer = _Longer(new, new_positions, np.empty(len(words), np.int32))
+            chunks = list(pairwise(chunk_bounds(starts).tolist()))
 
-            def extend(chunk, depth=depth, words=words, starts=starts, positions=positions, row_of=row_of,
-                       new=new, new_positions=new_positions, children=children):  # fmt: skip
-                return _extend(symbols, n_types, end, depth, words, starts, positions, row_of, chunk[0], chunk[1],
-                               new, new_positions, children)  # fmt: skip
+            def extend(chunk, runs=runs, longer=longer):
+                return _extend(symbols, n_types, end, runs, chunk[0], chunk[1], longer)
 
             sizes = list(pool.scatter(chunks).map(extend))
             origins = [int(starts[first]) for first, _ in chunks]
@@ -192,10 +212,9 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
             )
             kept_positions = (new_positions[origin : origin + kept] for origin, (_, kept) in pieces)
             positions = np.concatenate([_NONE, *kept_positions])
-            parts["first_child"].append(_starts(children, levels[-1])[:-1])
-            parts["words"].append(words)
-            parts["counts"].append(counts)
-            parts["suffix"].append(suffix)
+            found = {"words": words, "counts": counts, "suffix": suffix}
+            for name, part in (found | {"first_child": _starts(longer.children, levels[-1])[:-1]}).items():
+                parts[name].append(part)
             starts = _starts(counts)
             if depth + 1 < order:
                 numbers = np.empty(len(symbols), np.int32)
@@ -206,13 +225,4 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 list(pool.scatter(list(pairwise(chunk_bounds(starts).tolist()))).map(number))
                 row_of = frozen(numbers, np.int32)
             levels.append(levels[-1] + len(words))
-    if levels[-1] >= 2**31:
-        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
-    first_child = np.concatenate([*parts["first_child"], [levels[-1] if order > 1 else 0]])
-    return Ngrams(
-        frozen(np.array(levels), np.int64),
-        frozen(np.concatenate(parts["words"]), np.int32),
-        frozen(first_child, np.int32),
-        frozen(np.concatenate(parts["suffix"]), np.int32),
-        frozen(np.concatenate(parts["counts"]), np.int32),
-    )
+    return joined_levels(levels, **parts)

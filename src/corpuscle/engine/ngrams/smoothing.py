@@ -13,13 +13,13 @@ smoothing techniques for language modeling", 1999, for the modified discounts an
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams.trie import Ngrams, Tables, automaton, find, log_tables, step
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, automaton, find, frozen_tables, log_tables, step
 
 __all__ = [
     "Discounts",
@@ -76,12 +76,7 @@ def adjusted_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = Fa
 def count_of_counts(ngrams: Ngrams, adjusted: np.ndarray) -> np.ndarray:
     """How many n-grams of each order have an adjusted count of exactly 1, 2, 3 and 4: int64 (order, 4)."""
     levels = ngrams.levels.tolist()
-    return np.array(
-        [
-            np.bincount(np.minimum(adjusted[a:b], 5), minlength=6)[1:5]
-            for a, b in itertools.pairwise(levels)
-        ]
-    )
+    return np.array([np.bincount(np.minimum(adjusted[a:b], 5), minlength=6)[1:5] for a, b in pairwise(levels)])
 
 
 def good_turing_discounts(counts: np.ndarray, modified: bool) -> Discounts:
@@ -163,7 +158,7 @@ def estimate(
     interpolated: bool,
     predictable: np.ndarray,
     uniform: bool = True,
-) -> Tables:
+) -> BackoffTables:
     """The back-off tables of a model of the Kneser-Ney family.
 
     ``predictable``: bool (n_types,), the symbols that share the probability mass (not the start symbol).
@@ -312,7 +307,7 @@ def _relative_entropy(model, history, first, last, divergence):
             divergence[row] = -np.exp(history[context]) * change
 
 
-def relative_entropy(tables: Tables, start: int, end: int) -> np.ndarray:
+def relative_entropy(tables: BackoffTables, start: int, end: int) -> np.ndarray:
     """How much the model changes, in nats a word, if one n-gram is left to back-off: float64 (rows,), 0 for unigrams.
 
     Stolcke (1998): the context is weighted by its probability under the model, and its back-off weight is recomputed as
@@ -353,7 +348,7 @@ def _renormalise(model, first, last):
         model.contexts[context].backoff = weight
 
 
-def prune_rows(tables: Tables, keep: np.ndarray) -> Tables:
+def prune_rows(tables: BackoffTables, keep: np.ndarray) -> BackoffTables:
     """Leave out the rows that are not in ``keep`` (bool); contexts of kept rows and unigrams always stay.
 
     Probabilities stay as they are; back-off weights are recomputed so that every context sums to one.
@@ -378,11 +373,10 @@ def prune_rows(tables: Tables, keep: np.ndarray) -> Tables:
     first_child = (
         np.append(rows_before[tables.first_child[contexts]], new_levels[-1]) if order > 1 else np.zeros(1, np.int64)
     )
-    words = frozen(tables.words[kept], np.int32)
-    first_child, suffix = frozen(first_child, np.int32), frozen(np.where(suffix < 0, -1, new_row[suffix]), np.int32)
-    log_probability = frozen(tables.log_probability[kept], np.float64)
-    backoff = frozen(np.zeros(len(first_child) - 1), np.float64)
-    pruned = Tables(frozen(new_levels, np.int64), words, first_child, suffix, log_probability, backoff)
+    pruned = frozen_tables(
+        new_levels, tables.words[kept], first_child, np.where(suffix < 0, -1, new_row[suffix]),
+        tables.log_probability[kept], np.zeros(len(first_child) - 1),
+    )  # fmt: skip
     model = automaton(pruned)
     for m in range(1, order):
         _renormalise(model, int(new_levels[m - 1]), int(new_levels[m]))

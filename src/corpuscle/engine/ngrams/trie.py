@@ -11,25 +11,30 @@ Back-off: Katz, "Estimation of probabilities from sparse data for the language m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
+from corpuscle.errors import SettingError
 from corpuscle.scale import each
 
 __all__ = [
     "ROOT",
     "Automaton",
+    "BackoffTables",
     "Ngrams",
-    "Tables",
     "automaton",
     "children_rise",
     "chunk_bounds",
     "distribution",
     "find",
     "find_ngram",
+    "frozen_ngrams",
+    "frozen_tables",
+    "joined_levels",
     "log_tables",
     "look_up",
     "score_sentences",
@@ -69,7 +74,7 @@ class Ngrams(NamedTuple):
         return len(self.levels) - 1
 
 
-class Tables(NamedTuple):
+class BackoffTables(NamedTuple):
     """A back-off language model: the trie with log probabilities instead of counts.
 
     P(w | h) is the ``log_probability`` of row (h, w) if there is one, else ``backoff[h]`` plus that of w in the longest
@@ -116,32 +121,46 @@ def chunk_bounds(starts: np.ndarray, size: int = _CHUNK) -> np.ndarray:
     return np.unique(np.append(np.searchsorted(starts, targets).clip(max=len(starts) - 1), [0, len(starts) - 1]))
 
 
+def frozen_ngrams(*arrays: np.ndarray) -> Ngrams:
+    """N-grams of these arrays, in the order of the fields of ``Ngrams``."""
+    return Ngrams(*(frozen(array, np.int64 if i == 0 else np.int32) for i, array in enumerate(arrays)))
+
+
+def frozen_tables(*arrays: np.ndarray) -> BackoffTables:
+    """A back-off model of these arrays, in the order of the fields of ``BackoffTables``."""
+    types = (np.int64, np.int32, np.int32, np.int32, np.float64, np.float64)
+    return BackoffTables(*map(frozen, arrays, types))
+
+
+def joined_levels(
+    levels: Sequence[int],
+    words: Sequence[np.ndarray],
+    first_child: Sequence[np.ndarray],
+    suffix: Sequence[np.ndarray],
+    counts: Sequence[np.ndarray],
+) -> Ngrams:
+    """N-grams that were found order by order: ``levels`` as in ``Ngrams``, of all else an array an order (of
+    ``first_child`` none for the highest)."""
+    if levels[-1] >= 2**31:
+        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
+    children = np.concatenate([*first_child, [levels[-1] if len(levels) > 2 else 0]])
+    return frozen_ngrams(np.array(levels), np.concatenate(words), children, *map(np.concatenate, (suffix, counts)))
+
+
 def truncate(ngrams: Ngrams, order: int) -> Ngrams:
     """The same counts up to a lower order (views)."""
     rows, contexts = int(ngrams.levels[order]), int(ngrams.levels[order - 1])
     first_child = ngrams.first_child[: contexts + 1] if order > 1 else np.zeros(1, np.int32)
-    return Ngrams(
-        frozen(ngrams.levels[: order + 1], np.int64),
-        frozen(ngrams.words[:rows], np.int32),
-        frozen(first_child, np.int32),
-        frozen(ngrams.suffix[:rows], np.int32),
-        frozen(ngrams.counts[:rows], np.int32),
-    )
+    kept = ngrams.words[:rows], first_child, ngrams.suffix[:rows], ngrams.counts[:rows]
+    return frozen_ngrams(ngrams.levels[: order + 1], *kept)
 
 
-def log_tables(ngrams: Ngrams, probability: np.ndarray, backoff: np.ndarray) -> Tables:
+def log_tables(ngrams: Ngrams, probability: np.ndarray, backoff: np.ndarray) -> BackoffTables:
     """The tables of a model from its probabilities and back-off weights, float64, which become logs in place."""
     with np.errstate(divide="ignore"):
         np.log(probability, out=probability)
         np.log(backoff, out=backoff)
-    return Tables(
-        ngrams.levels,
-        ngrams.words,
-        ngrams.first_child,
-        ngrams.suffix,
-        frozen(probability, np.float64),
-        frozen(backoff, np.float64),
-    )
+    return frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, probability, backoff)
 
 
 # ---- look-up
@@ -189,7 +208,7 @@ def _look_up(words, first_child, grams, rows):
         rows[i] = find_ngram(words, first_child, grams[i])
 
 
-def look_up(ngrams: Ngrams | Tables, grams: np.ndarray) -> np.ndarray:
+def look_up(ngrams: Ngrams | BackoffTables, grams: np.ndarray) -> np.ndarray:
     """The rows of many n-grams of one order, (n, order) symbols: int64 (n,), -1 where there is none."""
     rows = np.empty(len(grams), np.int64)
     _look_up(ngrams.words, ngrams.first_child, frozen(grams, np.int64), rows)
@@ -219,7 +238,7 @@ def _fill_automaton(tables, contexts, rows):
             rows[row].state = rows[tables.suffix[row]].state
 
 
-def automaton(tables: Tables) -> Automaton:
+def automaton(tables: BackoffTables) -> Automaton:
     """Lay a model out for reading text."""
     contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT), np.empty(len(tables.words), ROW)
     _fill_automaton(tables, contexts, rows)

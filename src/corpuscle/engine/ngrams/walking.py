@@ -10,6 +10,8 @@ Chen and Goodman, "An empirical study of smoothing techniques for language model
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare
@@ -17,6 +19,16 @@ from corpuscle.engine.ngrams.smoothing import estimate_unigrams
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, find
 
 __all__ = ["score_few"]
+
+
+class _Counts(NamedTuple):
+    """``ngrams``, their ``adjusted`` counts int32 (rows,), ``discounts`` float64 (order, 4), and the probability of
+    every symbol without context, ``unigrams`` float64 (n_types,)."""
+
+    ngrams: Ngrams
+    adjusted: np.ndarray
+    discounts: np.ndarray
+    unigrams: np.ndarray
 
 
 @kernel_bare
@@ -49,21 +61,22 @@ def _state_after(ngrams, word, depth, known, found):
 
 
 @kernel_bare
-def _context_mass(ngrams, adjusted, discounts, context):
-    """a(h) of a context and its back-off weight b(h) / a(h)."""
+def _context_mass(model, m, context):
+    """a(h) of a context of m symbols and its back-off weight b(h) / a(h)."""
     total, freed = 0, 0.0
-    for row in range(ngrams.first_child[context], ngrams.first_child[context + 1]):
-        count = adjusted[row]
+    for row in range(model.ngrams.first_child[context], model.ngrams.first_child[context + 1]):
+        count = model.adjusted[row]
         if count > 0:
             total += count
-            freed += discounts[min(count, 3)]
+            freed += model.discounts[m, min(count, 3)]
     return total, freed / total if total > 0 else 1.0
 
 
 @kernel
-def _score(ngrams, adjusted, discounts, unigrams, tokens, starts, start, left, end, probability, weights):
+def _score(model, tokens, starts, start, left, end, probability, weights):
     """The probability of every event in the longest context that knows it, and the weights of those that do not."""
-    contexts, found = np.empty(len(discounts), np.int64), np.empty(len(discounts), np.int64)
+    ngrams, order = model.ngrams, len(model.discounts)
+    contexts, found = np.empty(order, np.int64), np.empty(order, np.int64)
     event = 0
     for sentence in range(len(starts) - 1):
         state = np.int64(ROOT)
@@ -73,16 +86,16 @@ def _score(ngrams, adjusted, discounts, unigrams, tokens, starts, start, left, e
         for at in range(starts[sentence], starts[sentence + 1] + (end >= 0)):
             word = np.int64(tokens[at]) if at < starts[sentence + 1] else np.int64(end)
             depth, known = _read(ngrams, state, word, contexts, found)
-            share = unigrams[word]
+            share = model.unigrams[word]
             for m in range(1, depth + 1):
-                total, weight = _context_mass(ngrams, adjusted, discounts[m], contexts[depth - m])
+                total, weight = _context_mass(model, m, contexts[depth - m])
                 if m > known:
                     weights[event, depth - m] = weight
                     continue
                 share *= weight
-                count = adjusted[found[depth - m]]
+                count = model.adjusted[found[depth - m]]
                 if count > 0:
-                    share += (count - discounts[m, min(count, 3)]) / total
+                    share += (count - model.discounts[m, min(count, 3)]) / total
             probability[event] = share
             state = _state_after(ngrams, word, depth, known, found)
             event += 1
@@ -109,8 +122,8 @@ def score_few(
     unigrams = estimate_unigrams(adjusted[: len(predictable)], discounts[0], True, uniform, predictable)
     n_events = len(tokens) + (len(starts) - 1 if end >= 0 else 0)
     probability, weights = np.empty(n_events), np.ones((n_events, ngrams.order))
-    tokens, starts, discounts = frozen(tokens, np.int32), frozen(starts, np.int64), frozen(discounts, np.float64)
-    _score(ngrams, adjusted, discounts, unigrams, tokens, starts, start, left, end, probability, weights)
+    model = _Counts(ngrams, adjusted, frozen(discounts, np.float64), unigrams)
+    _score(model, frozen(tokens, np.int32), frozen(starts, np.int64), start, left, end, probability, weights)
     with np.errstate(divide="ignore"):
         logs, weights = np.log(probability), np.log(weights)
     return np.add.accumulate(weights, axis=1)[:, -1] + logs

@@ -1,10 +1,10 @@
 """Online learning of sparse weights: stochastic gradient ascent with an L1 penalty, by one of two rules.
 
-``CUMULATIVE``: every step may take up to ``rate * penalty`` from the size of every weight. The total that each weight
+Cumulative: every step may take up to ``rate * penalty`` from the size of every weight. The total that each weight
 could have paid by now is kept in one number, ``owed``, and what each has paid so far in ``paid``. Weights that cannot
 pay become zero, and stay so until a gradient is strong enough.
 
-``ADAPTIVE``: the rate of each weight is divided by the root of its squared gradients so far, so that rare features
+Adaptive: the rate of each weight is divided by the root of its squared gradients so far, so that rare features
 learn as fast as frequent ones; the penalty shrinks weights at the same rates.
 
 A step touches only the features that are active in it. Under both rules a feature settles what it owes when it is next
@@ -27,9 +27,8 @@ import numpy as np
 
 from corpuscle.compiled import kernel_bare
 
-__all__ = ["ADAPTIVE", "CUMULATIVE", "Online", "learner_of", "reader_of", "settle", "step", "weight"]
+__all__ = ["Online", "learner_of", "reader_of", "settle", "step", "weight"]
 
-CUMULATIVE, ADAPTIVE = 0, 1
 _DAMPING = 0.01
 """Squares that every weight begins with, so that its first gradients, however small, do not move it by a full rate."""
 

@@ -115,14 +115,19 @@ def check_contexts(contexts: Contexts) -> None:
         raise ValueError("every word after a context has customers and at most as many tables")
 
 
-def depths(contexts: Contexts) -> np.ndarray:
-    """The depth of every node, int64 (nodes,)."""
-    result = np.zeros(len(contexts.symbols), np.int64)
-    first, last, depth = 0, 1, 0
+def tree_depths(first_child: np.ndarray, roots: int = 1) -> np.ndarray:
+    """The depth of every node of trees in breadth-first order, int64 (nodes,); ``first_child`` as in ``Contexts``."""
+    result = np.zeros(len(first_child) - 1, np.int64)
+    first, last, depth = 0, roots, 0
     while first < last:
         result[first:last] = depth
-        first, last, depth = last, int(contexts.first_child[last]), depth + 1
+        first, last, depth = last, int(first_child[last]), depth + 1
     return result
+
+
+def depths(contexts: Contexts) -> np.ndarray:
+    """The depth of every node, int64 (nodes,)."""
+    return tree_depths(contexts.first_child)
 
 
 def predictor(

@@ -14,17 +14,20 @@ Sumita, "The infinite Markov model", 2007, for the variable order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare
-from corpuscle.engine.ngrams.trie import Ngrams, Tables, log_tables
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, log_tables
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.hierarchy import reseat, seat
-from corpuscle.engine.restaurants.pool import Restaurants, find_child, find_entry, has_cells, has_room, new_pool
+from corpuscle.engine.restaurants.pool import Restaurants, find_context, find_entry, has_cells, has_room, new_pool
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable
 
 __all__ = [
+    "Text",
     "available_context",
     "backoff_tables",
     "count_stops",
@@ -141,7 +144,7 @@ def backoff_tables(
     discounts: np.ndarray,
     strengths: np.ndarray,
     predictable: np.ndarray,
-) -> Tables:
+) -> BackoffTables:
     """One sample as a back-off model, exactly: a seen n-gram has its probability, a context passes the rest on.
 
     ``customers``, ``tables``: (rows,); ``discounts``, ``strengths``: float64 (order,); ``predictable``: bool
@@ -167,6 +170,18 @@ def backoff_tables(
 # ---- variable order
 
 
+class Text(NamedTuple):
+    """What is sampled: ``symbols`` int32 (n_symbols,), of which ``start`` begins a sentence and is not predicted;
+    ``available`` uint8 (n_symbols,), how many symbols before each it may look at; ``depths`` uint8 (n_symbols,), how
+    many it does look at, kept up to date; ``base``, the probability of any symbol before anything is known."""
+
+    symbols: np.ndarray
+    available: np.ndarray
+    depths: np.ndarray
+    start: int
+    base: float
+
+
 @kernel
 def _available_context(symbols, start, deepest, out):
     length = 0
@@ -185,37 +200,34 @@ def available_context(symbols: np.ndarray, start: int, deepest: int) -> np.ndarr
 
 
 @kernel_bare
-def sweep_text(pool, root, symbols, available, depths, start, base, first, last, come, stream):
+def sweep_text(pool, root, text, first, last, come, stream):
     """Let the symbols ``first`` to ``last`` (all but ``start``) choose their depths anew, or for the first time
-    (``come``). ``depths``: uint8 (n_symbols,), kept up to date. Returns ``last``, or where there was no more room."""
-    deepest = len(pool.path) - 2
+    (``come``). Returns ``last``, or where there was no more room."""
+    symbols, depths, deepest = text.symbols, text.depths, len(pool.path) - 2
     for i in range(first, last):
         dish = np.int64(symbols[i])
-        if dish == start:
+        if dish == text.start:
             continue
         if not has_room(pool, deepest):
             return i
         if not come:
             remove_variable(pool, root, symbols, i, np.int64(depths[i]), dish, stream)
-        depths[i] = add_variable(pool, root, symbols, i, np.int64(available[i]), dish, base, stream)
+        depths[i] = add_variable(pool, root, symbols, i, np.int64(text.available[i]), dish, text.base, stream)
     return last
 
 
 @kernel_bare
-def count_stops(pool, root, symbols, available, depths, start, counts):
-    """``counts[entry]`` += the words that sit there according to ``depths``; whether all of them have a place."""
-    for i in range(len(symbols)):
-        if symbols[i] == start:
+def count_stops(pool, root, text, n_symbols, counts):
+    """``counts[entry]`` += those of the first symbols that sit there according to ``depths``; whether all of them have
+    a place."""
+    for i in range(n_symbols):
+        if text.symbols[i] == text.start:
             continue
-        if depths[i] > available[i]:
+        if text.depths[i] > text.available[i]:
             return False
-        node = np.int64(root)
-        for m in range(depths[i]):
-            node = find_child(pool, node, np.int64(symbols[i - 1 - m]))
-            if node < 0:
-                return False
-        entry = find_entry(pool, node, np.int64(symbols[i]))
-        if entry < 0:
+        node = find_context(pool, root, text.symbols, i, text.depths[i])
+        entry = find_entry(pool, node, np.int64(text.symbols[i]))
+        if pool.nodes[node, col.LAW] != text.depths[i] or entry < 0:
             return False
         counts[entry] += 1
     return True

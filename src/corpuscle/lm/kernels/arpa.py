@@ -7,12 +7,14 @@ call.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corpuscle.compiled import kernel
 from corpuscle.engine.ngrams.trie import find_ngram
 
-__all__ = ["NO_NUMBER", "OK", "SECTION", "TOO_FEW", "TOO_MANY", "get_lines", "place", "put_rows"]
+__all__ = ["NO_NUMBER", "OK", "SECTION", "TOO_FEW", "TOO_MANY", "Lines", "get_lines", "place", "put_rows"]
 
 OK, NO_NUMBER, TOO_FEW, TOO_MANY, SECTION = range(5)
 """How ``get_lines`` ends."""
@@ -46,15 +48,29 @@ def put_number(value, out, at):
     return at + 12
 
 
+class Lines(NamedTuple):
+    """What is written: ``words`` and ``first_child`` of a trie, ``numbers`` float64 (rows,) and ``weights`` float64
+    (contexts,) as log10; the spelling of word w is ``text[offsets[w]:offsets[w + 1]]``, uint8, the longest of so many
+    bytes (``longest``)."""
+
+    words: np.ndarray
+    first_child: np.ndarray
+    numbers: np.ndarray
+    weights: np.ndarray
+    text: np.ndarray
+    offsets: np.ndarray
+    longest: int
+
+
 @kernel
-def put_rows(words, first_child, numbers, weights, m, first, last, ancestors, text, offsets, longest, out):
+def put_rows(lines, m, first, last, ancestors, out):
     """Write the lines of the rows ``first`` to ``last`` of order m, as far as they fit: ``(next row, bytes written)``.
 
-    ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date;
-    ``longest``: bytes of the longest word.
+    ``ancestors``: int64 (order,), the rows of the shorter n-grams that ``first`` begins with, kept up to date.
     """
+    first_child, offsets, weights = lines.first_child, lines.offsets, lines.weights
     at = 0
-    room = len(out) - m * (longest + 1) - 64
+    room = len(out) - m * (lines.longest + 1) - 64
     for row in range(first, last):
         if at > room:
             return row, at
@@ -64,13 +80,13 @@ def put_rows(words, first_child, numbers, weights, m, first, last, ancestors, te
                 break
             while first_child[ancestors[k] + 1] <= ancestors[k + 1]:
                 ancestors[k] += 1
-        at = put_number(numbers[row], out, at)
+        at = put_number(lines.numbers[row], out, at)
         out[at] = 9
         for k in range(m):
-            word = words[ancestors[k]]
+            word = lines.words[ancestors[k]]
             for i in range(offsets[word], offsets[word + 1]):
                 at += 1
-                out[at] = text[i]
+                out[at] = lines.text[i]
             at += 1
             out[at] = 32
         if row < len(weights) and weights[row] != 0.0:

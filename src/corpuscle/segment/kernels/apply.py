@@ -35,59 +35,51 @@ def _cut_everywhere(cuts, gaps, first, n):
         cuts[i] = i == first or gaps[i] != FORBIDDEN
 
 
-class _Sentences(NamedTuple):
-    """``text``: int32 (letters,); ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (letters,), see ``lattice``."""
-
-    text: np.ndarray
-    starts: np.ndarray
-    gaps: np.ndarray
-
-
-@kernel_bare
-def _apply(nested, lattice, sentences, first, last, semiring, cuts, logs):
-    """The log probability of sentences first..last-1: of all segmentations, or of the best one, which goes to
-    ``cuts``."""
-    starts = sentences.starts
-    for sentence in range(first, last):
-        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
-        if n == 0:
-            continue
-        fill(nested, lattice, sentences.text, begin, n, sentences.gaps)
-        logs[sentence] = forward(nested.words, lattice, n, semiring)
-        if semiring == MAX:
-            if math.isfinite(logs[sentence]):
-                trace(lattice, n, cuts, begin)
-            else:
-                _cut_everywhere(cuts, sentences.gaps, begin, n)
-
-
-@kernel_bare
-def _draw(nested, lattice, sentences, first, last, cuts, draws, counts, stream):
-    """``counts`` += how often a word begins at each letter in so many drawn segmentations."""
-    starts = sentences.starts
-    for sentence in range(first, last):
-        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
-        if n == 0:
-            continue
-        fill(nested, lattice, sentences.text, begin, n, sentences.gaps)
-        possible = math.isfinite(forward(nested.words, lattice, n, SUM))
-        for _ in range(draws):
-            if possible:
-                draw(nested.words, lattice, n, cuts, begin, stream)
-            else:
-                _cut_everywhere(cuts, sentences.gaps, begin, n)
-            for i in range(begin, begin + n):
-                counts[i] += cuts[i]
-
-
 class Stretch(NamedTuple):
     """Consecutive sentences as one worker gets them: their number among all stretches, letters int32 (n,), where each
-    sentence begins, int64 (sentences + 1,), and what is known of the gaps before letters, uint8 (n,)."""
+    sentence begins, int64 (sentences + 1,), and what is known of the gaps before letters, uint8 (n,), see
+    ``lattice``."""
 
     number: int
     text: np.ndarray
     starts: np.ndarray
     gaps: np.ndarray
+
+
+@kernel_bare
+def _apply(nested, lattice, stretch, semiring, cuts, logs):
+    """The log probability of every sentence: of all segmentations, or of the best one, which goes to ``cuts``."""
+    starts = stretch.starts
+    for sentence in range(len(starts) - 1):
+        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        if n == 0:
+            continue
+        fill(nested, lattice, stretch.text, begin, n, stretch.gaps)
+        logs[sentence] = forward(nested.words, lattice, n, semiring)
+        if semiring == MAX:
+            if math.isfinite(logs[sentence]):
+                trace(lattice, n, cuts, begin)
+            else:
+                _cut_everywhere(cuts, stretch.gaps, begin, n)
+
+
+@kernel_bare
+def _draw(nested, lattice, stretch, cuts, draws, counts, stream):
+    """``counts`` += how often a word begins at each letter in so many drawn segmentations."""
+    starts = stretch.starts
+    for sentence in range(len(starts) - 1):
+        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        if n == 0:
+            continue
+        fill(nested, lattice, stretch.text, begin, n, stretch.gaps)
+        possible = math.isfinite(forward(nested.words, lattice, n, SUM))
+        for _ in range(draws):
+            if possible:
+                draw(nested.words, lattice, n, cuts, begin, stream)
+            else:
+                _cut_everywhere(cuts, stretch.gaps, begin, n)
+            for i in range(begin, begin + n):
+                counts[i] += cuts[i]
 
 
 def stretches(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[Stretch]:
@@ -106,25 +98,21 @@ def _lattice(nested: Nested, stretch: Stretch, longest: int) -> Lattice:
 
 def best_cuts(stretch: Stretch, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The best segmentation of every sentence, uint8 (letters,), and its log probability, float64 (sentences,)."""
-    _, text, starts, gaps = stretch
-    cuts, logs = np.zeros(len(text), np.uint8), np.zeros(len(starts) - 1)
-    _apply(nested, _lattice(nested, stretch, longest), _Sentences(text, starts, gaps), 0, len(logs), MAX, cuts, logs)
+    cuts, logs = np.zeros(len(stretch.text), np.uint8), np.zeros(len(stretch.starts) - 1)
+    _apply(nested, _lattice(nested, stretch, longest), stretch, MAX, cuts, logs)
     return cuts, logs
 
 
 def log_totals(stretch: Stretch, nested: Nested, longest: int) -> np.ndarray:
     """The log probability of every sentence with all its segmentations, its end included: float64 (sentences,)."""
-    _, text, starts, gaps = stretch
-    cuts, logs = np.zeros(1, np.uint8), np.zeros(len(starts) - 1)
-    _apply(nested, _lattice(nested, stretch, longest), _Sentences(text, starts, gaps), 0, len(logs), SUM, cuts, logs)
+    cuts, logs = np.zeros(1, np.uint8), np.zeros(len(stretch.starts) - 1)
+    _apply(nested, _lattice(nested, stretch, longest), stretch, SUM, cuts, logs)
     return logs
 
 
 def drawn_boundaries(stretch: Stretch, nested: Nested, longest: int, draws: int, seed: int, sample: int) -> np.ndarray:
     """How often a word begins at each letter in so many segmentations drawn from the model: int64 (letters,)."""
-    number, text, starts, gaps = stretch
-    cuts, counts = np.zeros(len(text), np.uint8), np.zeros(len(text), np.int64)
-    stream = Random(seed, "nested.draws", sample, number).array()
-    lattice = _lattice(nested, stretch, longest)
-    _draw(nested, lattice, _Sentences(text, starts, gaps), 0, len(starts) - 1, cuts, draws, counts, stream)
+    cuts, counts = np.zeros(len(stretch.text), np.uint8), np.zeros(len(stretch.text), np.int64)
+    stream = Random(seed, "nested.draws", sample, stretch.number).array()
+    _draw(nested, _lattice(nested, stretch, longest), stretch, cuts, draws, counts, stream)
     return counts

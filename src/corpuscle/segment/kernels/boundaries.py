@@ -37,6 +37,7 @@ __all__ = [
     "ROOM",
     "SENTENCE",
     "WORD",
+    "Boundaries",
     "Choice",
     "come",
     "go",
@@ -55,6 +56,23 @@ ROOM = 4
 
 _BOTH, _IN_CONTEXT, _AT_ROOT, _BASE = range(4)
 """Columns of ``counts``: customers of the word in its context, of the context, of the word at the root; its base."""
+
+
+class Boundaries(NamedTuple):
+    """What is known and drawn of a text.
+
+    - ``gaps``: uint8 (letters,), FREE_GAP before letters of which it is not given whether a word begins there;
+    - ``begins``: uint8 (letters + 1,), what begins at each letter; ``names``: int32 (letters + 1,), the number of the
+      word that begins there, kept up to date;
+    - ``bases``: float64 (longest + 1 or more,), the base measure of words by length, of ``$`` first; ``longest``: no
+      longer word is made.
+    """
+
+    gaps: np.ndarray
+    begins: np.ndarray
+    names: np.ndarray
+    bases: np.ndarray
+    longest: int
 
 
 class Choice(NamedTuple):
@@ -78,11 +96,12 @@ def new_choice() -> Choice:
 
 
 @kernel_bare
-def scatter(begins, gaps, longest, rate, stream):
+def scatter(text, rate, stream):
     """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
 
     Letters at which something begins already, and those before which the gap is given, stay as they are.
     """
+    gaps, begins, longest = text.gaps, text.begins, text.longest
     begin, place = 0, 0  # of this word, and where it was last possible to end it
     for i in range(len(gaps)):
         if begins[i] != INSIDE:
@@ -98,8 +117,9 @@ def scatter(begins, gaps, longest, rate, stream):
 
 
 @kernel_bare
-def name(nested, begins, names):
+def name(nested, text):
     """``names`` := the numbers of the words of a text that are in the model; whether all are."""
+    begins, names = text.begins, text.names
     for i in range(len(names) - 1):
         if begins[i] != INSIDE:
             end = i + 1
@@ -112,28 +132,26 @@ def name(nested, begins, names):
 
 
 @kernel_bare
-def _base(nested, bases, word):
-    return bases[0] if word == BOUNDARY else bases[nested.rows[word, LENGTH]]
+def _base(nested, text, word):
+    return text.bases[0] if word == BOUNDARY else text.bases[nested.rows[word, LENGTH]]
 
 
 @kernel_bare
-def _word_before(begins, names, at):
+def _word_before(text, at):
     """The name of the word before the one that begins at a place."""
-    if begins[at] == SENTENCE:
+    if text.begins[at] == SENTENCE:
         return np.int64(BOUNDARY)
     at -= 1
-    while begins[at] == INSIDE:
+    while text.begins[at] == INSIDE:
         at -= 1
-    return np.int64(names[at])
+    return np.int64(text.names[at])
 
 
 @kernel_bare
-def come(nested, begins, names, bases, first, last, stream):
-    """Seat the words that begin at the letters ``first`` to ``last``, and the ends of their sentences.
-
-    ``begins``: uint8 (letters + 1,); ``names``: int32 (letters + 1,), of the word that begins here, kept up to date.
-    Returns ``last``, or the letter at which there was no more room.
-    """
+def come(nested, text, first, last, stream):
+    """Seat the words that begin at the letters ``first`` to ``last``, and the ends of their sentences. Returns
+    ``last``, or the letter at which there was no more room."""
+    begins, names = text.begins, text.names
     for i in range(first, last):
         if begins[i] == INSIDE:
             continue
@@ -144,16 +162,17 @@ def come(nested, begins, names, bases, first, last, stream):
             end += 1
         word = intern(nested, i, end - i)
         names[i] = word
-        node = context_of(nested, _word_before(begins, names, i), BOUNDARY, True)
-        add(nested.words, node, word, _base(nested, bases, word), stream)
+        node = context_of(nested, _word_before(text, i), BOUNDARY, True)
+        add(nested.words, node, word, _base(nested, text, word), stream)
         if begins[end] == SENTENCE:
-            add(nested.words, context_of(nested, word, BOUNDARY, True), BOUNDARY, bases[0], stream)
+            add(nested.words, context_of(nested, word, BOUNDARY, True), BOUNDARY, text.bases[0], stream)
     return last
 
 
 @kernel_bare
-def go(nested, begins, names, first, last, stream):
+def go(nested, text, first, last, stream):
     """Take the words that begin at the letters ``first`` to ``last``, and the ends of their sentences, out again."""
+    begins, names = text.begins, text.names
     for i in range(first, last):
         if begins[i] == INSIDE:
             continue
@@ -163,7 +182,7 @@ def go(nested, begins, names, first, last, stream):
         word = np.int64(names[i])
         if begins[end] == SENTENCE:
             remove(nested.words, context_of(nested, word, BOUNDARY, False), BOUNDARY, stream)
-        remove(nested.words, context_of(nested, _word_before(begins, names, i), BOUNDARY, False), word, stream)
+        remove(nested.words, context_of(nested, _word_before(text, i), BOUNDARY, False), word, stream)
         drop_word(nested, word)
 
 
@@ -171,7 +190,7 @@ def go(nested, begins, names, first, last, stream):
 
 
 @kernel_bare
-def _weigh(nested, bases, choice, which, n):
+def _weigh(nested, text, choice, which, n):
     """The probability that the ``n`` words of a hypothesis come one after the other, and of each way to sit."""
     pool = nested.words
     words, counts, weights = choice.words[which], choice.counts[which], choice.weights[which]
@@ -179,7 +198,7 @@ def _weigh(nested, bases, choice, which, n):
     for i in range(n):
         root_entry = find_entry(pool, 0, words[i, 0])
         counts[i, _AT_ROOT] = pool.entries[root_entry, col.CUSTOMERS] if root_entry >= 0 else 0.0
-        counts[i, _BASE] = _base(nested, bases, words[i, 0])
+        counts[i, _BASE] = _base(nested, text, words[i, 0])
         counts[i, _BOTH] = counts[i, _IN_CONTEXT] = 0.0
         node = np.int64(-1) if flat else find_child(pool, 0, words[i, 1])
         if node >= 0:
@@ -236,16 +255,13 @@ def _set(choice, which, i, word, before):
 
 
 @kernel_bare
-def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice, stream):
-    """Decide anew, at each of the letters ``first`` to ``last``, whether a word begins there.
-
-    ``gaps``: uint8 (letters,), FREE_GAP where that is not given; ``longest``: no longer word is made. Returns ``last``,
-    or the letter at which there was no more room.
-    """
-    pool = nested.words
+def sweep(nested, text, first, last, heat, choice, stream):
+    """Decide anew, at each of the letters ``first`` to ``last``, whether a word begins there. Returns ``last``, or the
+    letter at which there was no more room."""
+    pool, begins, names = nested.words, text.begins, text.names
     bigram = len(pool.discounts) > 1
     for i in range(first, last):
-        if begins[i] == SENTENCE or gaps[i] != FREE_GAP:
+        if begins[i] == SENTENCE or text.gaps[i] != FREE_GAP:
             continue
         if not has_room(nested, ROOM):
             return i
@@ -254,9 +270,9 @@ def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice
             begin -= 1
         while begins[end] == INSIDE:
             end += 1
-        if end - begin > longest:
+        if end - begin > text.longest:
             continue
-        x = _word_before(begins, names, begin)
+        x = _word_before(text, begin)
         y = np.int64(BOUNDARY) if begins[end] == SENTENCE else np.int64(names[end])
         w, u, v = intern(nested, begin, end - begin), intern(nested, begin, i - begin), intern(nested, i, end - i)
         _set(choice, 0, 0, w, x)
@@ -269,7 +285,7 @@ def sweep(nested, gaps, begins, names, bases, longest, first, last, heat, choice
         now = 1 if begins[i] == WORD else 0
         for j in range((two if now else one) - 1, -1, -1):
             remove(pool, context_of(nested, choice.words[now, j, 1], BOUNDARY, False), choice.words[now, j, 0], stream)
-        whole, split = _weigh(nested, bases, choice, 0, one), _weigh(nested, bases, choice, 1, two)
+        whole, split = _weigh(nested, text, choice, 0, one), _weigh(nested, text, choice, 1, two)
         odds = math.exp(min(700.0, heat * (math.log(whole) - math.log(split))))
         if uniform(stream) * (1.0 + odds) < 1.0:
             _sit_down(nested, choice, 1, two, stream)

@@ -18,21 +18,10 @@ from corpuscle.compiled import kernel_bare, kernel_inline
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import place_table, take_table
 from corpuscle.random import below, categorical, uniform
+from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.seats import (
-    ABOVE,
-    CONTEXT,
-    DEPTH,
     DOUBLY,
-    FIRST_CHILD,
-    FIRST_ENTRY,
-    FIRST_WORD,
-    NEXT_CHILD,
-    NEXT_ENTRY,
-    NEXT_WORD,
-    OF_TOPIC,
-    ROW,
     SWITCHING,
-    TOPIC,
     add_switch,
     count_topic,
     find_entry,
@@ -59,17 +48,17 @@ __all__ = ["place_block", "sweep_tables", "take_block"]
 @kernel_inline
 def _gather(seats, block, entry):
     """``objects`` := the customers of an entry, its children's tables and (as -2 - w) words: how many."""
-    n, child = 0, np.int64(seats.links[entry, FIRST_CHILD])
+    n, child = 0, np.int64(seats.links[entry, at.FIRST_CHILD])
     while child >= 0:
         for _ in range(seats.pool.entries[child, col.TABLES]):
             block.objects[n] = child
             n += 1
-        child = np.int64(seats.links[child, NEXT_CHILD])
-    word = np.int64(seats.links[entry, FIRST_WORD])
+        child = np.int64(seats.links[child, at.NEXT_CHILD])
+    word = np.int64(seats.links[entry, at.FIRST_WORD])
     while word >= 0:
         block.objects[n] = -2 - word
         n += 1
-        word = np.int64(seats.words[word, NEXT_WORD])
+        word = np.int64(seats.words[word, at.NEXT_WORD])
     return n
 
 
@@ -80,11 +69,11 @@ def _collect(seats, block, entry, table_of, stream):
     block.tables[0, TABLE_ROW], block.tables[0, TABLE_ENTRY] = pool.entries[entry, col.DISH], entry
     block.tables[0, TABLE_SIZE] = take_table(pool, table_of, stream)
     numbers[N_TABLES], numbers[N_WORDS] = 1, 0
-    at = 0
-    while at < numbers[N_TABLES]:
-        of = np.int64(block.tables[at, TABLE_ENTRY])
+    place = 0
+    while place < numbers[N_TABLES]:
+        of = np.int64(block.tables[place, TABLE_ENTRY])
         n = _gather(seats, block, of)
-        for j in range(block.tables[at, TABLE_SIZE]):
+        for j in range(block.tables[place, TABLE_SIZE]):
             pick = j + below(stream, n - j)
             drawn = np.int64(block.objects[pick])
             block.objects[pick] = block.objects[j]
@@ -98,10 +87,10 @@ def _collect(seats, block, entry, table_of, stream):
                 part_word(seats, word, of)
                 block.words[numbers[N_WORDS]] = word
                 numbers[N_WORDS] += 1
-        at += 1
+        place += 1
     # From the deepest table up, an entry may be free for good; one that had several tables comes several times.
-    for at in range(numbers[N_TABLES] - 1, -1, -1):
-        of = np.int64(block.tables[at, TABLE_ENTRY])
+    for place in range(numbers[N_TABLES] - 1, -1, -1):
+        of = np.int64(block.tables[place, TABLE_ENTRY])
         if pool.entries[of, col.NODE] >= 0:
             settle(seats, of)
 
@@ -112,7 +101,7 @@ def _remove_words(seats, block, topic, stream):
         word = block.words[i]
         count_topic(seats, word, topic, -1)
         if seats.method == SWITCHING:
-            context = np.int64(seats.rows[seats.words[word, ROW], CONTEXT])
+            context = np.int64(seats.rows[seats.words[word, at.ROW], at.CONTEXT])
             remove_switch(seats, context, np.int64(topic > 0), stream)
 
 
@@ -128,39 +117,39 @@ def place_block(seats, buffers, block, row, depth, topic, stream):
         shorter = buffers.topical[depth] * levels[depth, topic]
         longer = (1.0 - buffers.topical[depth]) * levels[depth + 1, 0]
         label = np.int64(uniform(stream) * (longer + shorter) < shorter)
-        add_switch(seats, np.int64(seats.rows[row, CONTEXT]), label, stream)
+        add_switch(seats, np.int64(seats.rows[row, at.CONTEXT]), label, stream)
     if label == 0:
         sit(seats, buffers, row, depth, np.int64(0), stream)
     elif depth > 0:
-        sit(seats, buffers, np.int64(seats.rows[row, ABOVE]), depth - 1, topic, stream)
+        sit(seats, buffers, np.int64(seats.rows[row, at.ABOVE]), depth - 1, topic, stream)
     for i in range(block.numbers[N_TABLES]):
-        at, size = np.int64(block.tables[i, TABLE_ROW]), np.int64(block.tables[i, TABLE_SIZE])
-        entry = make_entry(seats, at, topic)
+        place, size = np.int64(block.tables[i, TABLE_ROW]), np.int64(block.tables[i, TABLE_SIZE])
+        entry = make_entry(seats, place, topic)
         if i == 0 and label == 0:
             place_table(pool, make_shadow(seats, entry), size)
         else:
             place_table(pool, entry, size)
-            if pool.entries[entry, col.UP] < 0 and seats.rows[at, ABOVE] >= 0:
-                link_child(seats, entry, find_entry(seats, np.int64(seats.rows[at, ABOVE]), topic))
+            if pool.entries[entry, col.UP] < 0 and seats.rows[place, at.ABOVE] >= 0:
+                link_child(seats, entry, find_entry(seats, np.int64(seats.rows[place, at.ABOVE]), topic))
         note(seats, entry)
     for i in range(block.numbers[N_WORDS]):
         word = np.int64(block.words[i])
-        at = np.int64(seats.words[word, ROW])
-        seats.words[word, TOPIC] = topic
+        place = np.int64(seats.words[word, at.ROW])
+        seats.words[word, at.TOPIC] = topic
         count_topic(seats, word, topic, 1)
         if seats.method == SWITCHING:
-            add_switch(seats, np.int64(seats.rows[at, CONTEXT]), np.int64(topic > 0), stream)
-        join_word(seats, word, find_entry(seats, at, topic))
+            add_switch(seats, np.int64(seats.rows[place, at.CONTEXT]), np.int64(topic > 0), stream)
+        join_word(seats, word, find_entry(seats, place, topic))
 
 
 @kernel_inline
 def take_block(seats, block, row, entry, table_of, stream):
     """Take a table of an entry (or of its shadow, ``table_of``) and all that hangs on it out of the restaurants."""
-    entries, topic = seats.pool.entries, np.int64(seats.links[entry, OF_TOPIC])
+    entries, topic = seats.pool.entries, np.int64(seats.links[entry, at.OF_TOPIC])
     above = np.int64(entries[entry, col.UP]) if table_of == entry else find_entry(seats, row, np.int64(0))
     _collect(seats, block, entry, table_of, stream)
     if seats.method == DOUBLY:
-        remove_switch(seats, np.int64(seats.rows[row, CONTEXT]), np.int64(table_of == entry), stream)
+        remove_switch(seats, np.int64(seats.rows[row, at.CONTEXT]), np.int64(table_of == entry), stream)
     if above >= 0:
         leave(seats, above, stream)
     _remove_words(seats, block, topic, stream)
@@ -169,14 +158,14 @@ def take_block(seats, block, row, entry, table_of, stream):
 @kernel_inline
 def _tables_of(seats, row):
     """How many tables of a row may move."""
-    total, entry = np.int64(0), np.int64(seats.rows[row, FIRST_ENTRY])
+    total, entry = np.int64(0), np.int64(seats.rows[row, at.FIRST_ENTRY])
     while entry >= 0:
-        if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
+        if seats.method != DOUBLY or seats.links[entry, at.OF_TOPIC] > 0:
             total += seats.pool.entries[entry, col.TABLES]
             shadow = seats.pool.entries[entry, col.OWN]
             if shadow >= 0:
                 total += seats.pool.entries[shadow, col.TABLES]
-        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
     return total
 
 
@@ -184,9 +173,9 @@ def _tables_of(seats, row):
 def _pick(seats, row, n_tables, stream):
     """One of the tables of a row, each with the same probability: its entry, and the entry or shadow that it is of."""
     entries = seats.pool.entries
-    left, entry = below(stream, n_tables), np.int64(seats.rows[row, FIRST_ENTRY])
+    left, entry = below(stream, n_tables), np.int64(seats.rows[row, at.FIRST_ENTRY])
     while True:
-        if seats.method != DOUBLY or seats.links[entry, OF_TOPIC] > 0:
+        if seats.method != DOUBLY or seats.links[entry, at.OF_TOPIC] > 0:
             left -= entries[entry, col.TABLES]
             if left < 0:
                 return entry, entry
@@ -195,7 +184,7 @@ def _pick(seats, row, n_tables, stream):
                 left -= entries[shadow, col.TABLES]
                 if left < 0:
                     return entry, shadow
-        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
 
 
 @kernel_bare
@@ -208,7 +197,7 @@ def sweep_tables(seats, buffers, block, first, last, done, stream):
         if block.counts[row] == 1:  # a block of one word, and words move by themselves
             continue
         n_tables = _tables_of(seats, row)
-        depth = np.int64(seats.contexts[seats.rows[row, CONTEXT], DEPTH])
+        depth = np.int64(seats.contexts[seats.rows[row, at.CONTEXT], at.DEPTH])
         need = np.int64(block.counts[row]) * (depths - depth) + 4 * len(buffers.levels)
         while done < n_tables:
             if not has_room(seats, need):

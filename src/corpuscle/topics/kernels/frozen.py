@@ -17,6 +17,7 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants.contexts import tree_depths
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.grams import Grams
 from corpuscle.topics.kernels.particles import Likelihoods
@@ -121,15 +122,10 @@ def _tree(symbols: np.ndarray, children: np.ndarray, roots: int) -> tuple[np.nda
     if not 0 < roots <= n or children[0] != roots or children[-1] != n or (children[:-1] <= np.arange(n)).any():
         raise ValueError("the n-grams are not a tree")
     parent = np.concatenate([np.full(roots, -1), np.repeat(np.arange(n), np.diff(children))])
-    depth = np.zeros(n, np.int64)
-    first, last, here = 0, roots, 0
-    while first < last:
-        depth[first:last] = here
-        first, last, here = last, int(children[last]) if last < n else n, here + 1
     siblings = parent[1:] == parent[:-1]
     if (symbols[1:] <= symbols[:-1])[siblings].any():
         raise ValueError("the extensions of an n-gram must rise")
-    return parent, depth
+    return parent, tree_depths(children, roots)
 
 
 def _contexts_of_rows(sample: Mapping[str, np.ndarray], row_parent: np.ndarray, above: np.ndarray) -> np.ndarray:
@@ -227,17 +223,28 @@ def _lean(model, here, context, row, topical):
     return shared
 
 
+class _Asked(NamedTuple):
+    """The words that are asked about: ``symbols`` int32, a stream; ``places`` int64 (n,), where in it each word stands
+    or would stand; ``words`` int32 (n,); ``available`` uint8 (n,), how many symbols before its place it may look at."""
+
+    symbols: np.ndarray
+    places: np.ndarray
+    words: np.ndarray
+    available: np.ndarray
+
+
 @kernel_bare
-def _likelihood(model, symbols, place, word, longest, here, total):
+def _likelihood(model, asked, i, here, total):
     """``total`` := sum over the depths that the word may use of P(depth) S_k P_k(word), S being the switch; its value
     for topic 0 is that of a global word. Returns the probability that the word is topical."""
+    place, word, longest = asked.places[i], asked.words[i], np.int64(asked.available[i])
     for k in range(len(here)):
         here[k], total[k] = model.base, 0.0
     context, row = np.int64(0), find(model.row_symbols, np.int64(0), np.int64(model.row_children[0]), word)
     reach, topical, switched = 1.0, model.topical[0], 0.0
     for m in range(longest + 1):
         if m > 0:
-            symbol = symbols[place - m]
+            symbol = asked.symbols[place - m]
             if context >= 0:
                 low, high = np.int64(model.context_children[context]), np.int64(model.context_children[context + 1])
                 context = find(model.context_symbols, low, high, symbol)
@@ -267,32 +274,27 @@ def _likelihood(model, symbols, place, word, longest, here, total):
 
 
 @kernel_bare
-def _likelihoods(model, symbols, places, words, available, first, last, here, total, topics, common, switch):
+def _likelihoods(model, asked, first, last, here, total, result):
     for i in range(first, last):
-        share = _likelihood(model, symbols, places[i], words[i], np.int64(available[i]), here, total)
-        for k in range(topics.shape[1]):
-            topics[i, k] = total[k + 1] / share if share > 0.0 else 0.0
-        common[i] = total[0] / (1.0 - share) if share < 1.0 else 0.0
-        switch[i] = share
+        share = _likelihood(model, asked, i, here, total)
+        for k in range(result.topics.shape[1]):
+            result.topics[i, k] = total[k + 1] / share if share > 0.0 else 0.0
+        result.common[i] = total[0] / (1.0 - share) if share < 1.0 else 0.0
+        result.switch[i] = share
 
 
 def likelihoods(
     model: Predictor, topics: int, symbols: np.ndarray, places: np.ndarray, words: np.ndarray, available: np.ndarray
 ) -> Likelihoods:
-    """What a model of so many topics says about words.
-
-    ``symbols``: int32, a stream; ``places``: int64 (n,), where in it each word stands or would stand; ``words``: int32
-    (n,); ``available``: uint8 (n,), how many symbols before its place a word may look at.
-    """
+    """What a model of so many topics says about n words, see ``_Asked``."""
     n = len(words)
     result = Likelihoods(np.empty((n, topics)), np.empty(n), np.empty(n))
-    symbols, places = frozen(symbols, np.int32), frozen(places, np.int64)
-    words, available = frozen(words, np.int32), frozen(available, np.uint8)
+    asked = _Asked(
+        frozen(symbols, np.int32), frozen(places, np.int64), frozen(words, np.int32), frozen(available, np.uint8)
+    )
     here, total = np.empty(topics + 1), np.empty(topics + 1)
     for first in range(0, n, _SLICE):
-        _likelihoods(
-            model, symbols, places, words, available, first, min(first + _SLICE, n), here, total, *result
-        )  # fmt: skip
+        _likelihoods(model, asked, first, min(first + _SLICE, n), here, total, result)
     return result
 
 

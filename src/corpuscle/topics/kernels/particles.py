@@ -54,24 +54,36 @@ class Belief(NamedTuple):
 
     - ``counts``: float64 (particles, topics), C + alpha; ``totals``: float64 (particles,), their sums;
     - ``weights``: float64 (particles,), summing to one;
-    - ``chosen``: int32 (particles, words), the topics of the words read; no words where nobody will ask.
+    - ``chosen``: int32 (particles, words), the topics of the words read; no words where nobody will ask;
+    - ``room``: float64 (particles, topics + 2), sums of a word; ``offspring``: int64 (particles,), room for resampling.
     """
 
     counts: np.ndarray
     totals: np.ndarray
     weights: np.ndarray
     chosen: np.ndarray
+    room: np.ndarray
+    offspring: np.ndarray
+
+
+class Rules(NamedTuple):
+    """How a document is read: words between two resamplings (``every``, 0: there are none), and whether earlier topics
+    are drawn afresh before every word (``wallach``) or after each resampling (``rejuvenate``)."""
+
+    every: int
+    wallach: bool
+    rejuvenate: bool
 
 
 @kernel_bare
-def _weigh(topics, common, switch, i, belief, r, cumulative):
+def _weigh(words, i, belief, r, cumulative):
     """The probability of word i for a particle: its topical part, and all of it; the sums over topics on the way."""
     total = 0.0
     for k in range(len(cumulative)):
-        total += belief.counts[r, k] * topics[i, k]
+        total += belief.counts[r, k] * words.topics[i, k]
         cumulative[k] = total
-    topical = switch[i] * total / belief.totals[r]
-    return topical, topical + (1.0 - switch[i]) * common[i]
+    topical = words.switch[i] * total / belief.totals[r]
+    return topical, topical + (1.0 - words.switch[i]) * words.common[i]
 
 
 @kernel_bare
@@ -94,21 +106,21 @@ def _choose(belief, r, topical, whole, cumulative, stream):
 
 
 @kernel_bare
-def _redraw(topics, common, switch, last, belief, r, cumulative, stream):
+def _redraw(words, last, belief, r, cumulative, stream):
     """Draw the topics of the words before ``last`` afresh, one after the other, for one particle."""
     for i in range(last):
         old = belief.chosen[r, i]
         if old != _FUNCTION:
             belief.counts[r, old] -= 1.0
             belief.totals[r] -= 1.0
-        topical, whole = _weigh(topics, common, switch, i, belief, r, cumulative)
+        topical, whole = _weigh(words, i, belief, r, cumulative)
         belief.chosen[r, i] = _choose(belief, r, topical, whole, cumulative, stream)
 
 
 @kernel_bare
-def _resample(belief, read, offspring, stream):
+def _resample(belief, read, stream):
     """Systematic resampling: a particle lives on as often as its weight says, up to one; then all weigh the same."""
-    particles = len(offspring)
+    offspring, particles = belief.offspring, len(belief.offspring)
     point, reached, r = uniform(stream), 0.0, 0
     for s in range(particles):
         offspring[s] = 0
@@ -135,34 +147,32 @@ def _resample(belief, read, offspring, stream):
 
 
 @kernel_bare
-def _read(
-    topics, common, switch, first, last, before, every, wallach, rejuvenate, belief, room, offspring, out, stream
-):
-    """Read the words ``first`` to ``last`` of a document. ``room``: float64 (particles, topics + 2), sums of a word.
+def _read(words, first, last, before, rules, belief, out, stream):
+    """Read the words ``first`` to ``last`` of a document.
 
-    ``before``: how many words were read before the first of the arrays; ``every``: 0 for no resampling; ``out``: takes
-    the log probabilities, (words,)."""
-    particles, k = len(belief.totals), belief.counts.shape[1]
+    ``before``: how many words were read before the first of the arrays; ``out``: takes the log probabilities, (words,).
+    """
+    room, particles, k = belief.room, len(belief.totals), belief.counts.shape[1]
     kept = belief.chosen.shape[1] > 0
     for i in range(first, last):
         answer = 0.0
         for r in range(particles):
-            if wallach:
-                _redraw(topics, common, switch, i, belief, r, room[r, :k], stream)
-            room[r, k], room[r, k + 1] = _weigh(topics, common, switch, i, belief, r, room[r, :k])
+            if rules.wallach:
+                _redraw(words, i, belief, r, room[r, :k], stream)
+            room[r, k], room[r, k + 1] = _weigh(words, i, belief, r, room[r, :k])
             answer += belief.weights[r] * room[r, k + 1]
         out[i] = math.log(answer)
         for r in range(particles):
             topic = _choose(belief, r, room[r, k], room[r, k + 1], room[r, :k], stream)
             if kept:
                 belief.chosen[r, i] = topic
-            if not wallach:
+            if not rules.wallach:
                 belief.weights[r] *= room[r, k + 1] / answer
-        if every > 0 and (before + i + 1) % every == 0:
-            _resample(belief, i + 1, offspring, stream)
-            if rejuvenate:
+        if rules.every > 0 and (before + i + 1) % rules.every == 0:
+            _resample(belief, i + 1, stream)
+            if rules.rejuvenate:
                 for r in range(particles):
-                    _redraw(topics, common, switch, i + 1, belief, r, room[r, :k], stream)
+                    _redraw(words, i + 1, belief, r, room[r, :k], stream)
 
 
 class Reader:
@@ -191,16 +201,16 @@ class Reader:
             raise SettingError(f"mode is one of {', '.join(MODES)}; not {mode!r}")
         if mode == "wallach" and rejuvenate:
             raise SettingError("rejuvenate means nothing in mode wallach, which draws all topics afresh anyway")
-        self.wallach, self.rejuvenate, self.every = mode == "wallach", rejuvenate, 0 if mode == "wallach" else every
+        self._rules = Rules(0 if mode == "wallach" else every, mode == "wallach", rejuvenate)
         alpha = np.asarray(alpha, np.float64)
         self._belief = Belief(
             np.tile(alpha, (particles, 1)),
             np.full(particles, alpha.sum()),
             np.full(particles, 1.0 / particles),
             np.empty((particles, 0), np.int32),
+            np.empty((particles, len(alpha) + 2)),
+            np.empty(particles, np.int64),
         )
-        self._room = np.empty((particles, len(alpha) + 2))
-        self._offspring = np.empty(particles, np.int64)
         self._stream = Random(seed, "topics.particles", 0, document).array()
         self._words = Likelihoods(np.empty((0, len(alpha))), np.empty(0), np.empty(0))
         self._read = 0
@@ -215,23 +225,20 @@ class Reader:
 
     def read(self, words: Likelihoods) -> np.ndarray:
         """Read on. Returns the natural log of the probability of each of these words given all before: (words,)."""
-        n, before = len(words.common), self._read
-        if self.wallach or self.rejuvenate:
+        n, before, rules = len(words.common), self._read, self._rules
+        if rules.wallach or rules.rejuvenate:
             before = 0  # the kernel goes through the words of earlier calls, too
             words = Likelihoods(*(np.concatenate(pair) for pair in zip(self._words, words, strict=True)))
-            new = np.full((len(self._offspring), n), _FUNCTION, np.int32)
+            new = np.full((len(self._belief.totals), n), _FUNCTION, np.int32)
             self._belief = self._belief._replace(chosen=np.concatenate([self._belief.chosen, new], axis=1))
             self._words = words
-        topics, common, switch = (frozen(array, np.float64) for array in words)
-        end = len(common)
-        again = (end if self.wallach else end // self.every if self.rejuvenate else 0) + 1
-        slice = max(1, _SLICE // (self._room.size * again))
+        words = Likelihoods(*(frozen(array, np.float64) for array in words))
+        end = len(words.common)
+        again = (end if rules.wallach else end // rules.every if rules.rejuvenate else 0) + 1
+        slice = max(1, _SLICE // (self._belief.room.size * again))
         out = np.empty(end)
         for first in range(end - n, end, slice):
-            _read(
-                topics, common, switch, first, min(first + slice, end), before, self.every, self.wallach,
-                self.rejuvenate, self._belief, self._room, self._offspring, out, self._stream,
-            )  # fmt: skip
+            _read(words, first, min(first + slice, end), before, rules, self._belief, out, self._stream)
         self._read += n
         return out[end - n :]
 

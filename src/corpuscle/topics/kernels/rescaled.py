@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel_bare
-from corpuscle.engine.ngrams.trie import Ngrams, Tables, find
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, find
 
 __all__ = ["Shares", "rescaled", "shares_of"]
 
@@ -41,7 +41,7 @@ class Shares(NamedTuple):
     rest: np.ndarray
 
 
-def shares_of(ngrams: Ngrams, samples: Sequence[Tables]) -> Shares:
+def shares_of(ngrams: Ngrams, samples: Sequence[BackoffTables]) -> Shares:
     """The samples of a back-off model that interpolates, over the n-grams of its text."""
     types, rows = int(ngrams.levels[1]), len(ngrams.words)
     unigrams, own = np.empty((types, len(samples))), np.zeros((rows, len(samples)))

@@ -31,7 +31,7 @@ from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, open
 from corpuscle.engine.restaurants.pool import give_back, take
 from corpuscle.random import below, uniform
 
-__all__ = ["DOUBLY", "SEPARATE", "SWITCHING", "Buffers", "Seats", "Tables"]
+__all__ = ["DOUBLY", "SEPARATE", "SWITCHING", "Buffers", "Seats", "UnindexedPool"]
 
 SEPARATE, DOUBLY, SWITCHING = 1, 2, 3
 
@@ -46,8 +46,8 @@ NEXT_NODE, OF_CONTEXT, NODE_BEFORE = col.CHILDREN, col.STOPS, col.PASSES
 BASE, TOP, ALL_ALPHA, STOP_PRIOR, PASS_PRIOR = range(5)
 
 
-class Tables(NamedTuple):
-    """A pool of ``engine.restaurants.hierarchy`` without what only lookups need: a kernel compiles the faster the fewer
+class UnindexedPool(NamedTuple):
+    """A pool of ``engine.restaurants.pool`` without what only lookups need: a kernel compiles the faster the fewer
     arrays go through it."""
 
     nodes: np.ndarray
@@ -85,8 +85,8 @@ class Seats(NamedTuple):
 
     method: int
     fixed: bool
-    pool: Tables
-    switch: Tables
+    pool: UnindexedPool
+    switch: UnindexedPool
     rows: np.ndarray
     contexts: np.ndarray
     words: np.ndarray

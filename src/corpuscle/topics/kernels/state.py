@@ -15,7 +15,7 @@ from corpuscle.engine.restaurants.pool import Restaurants, free_items, longer, n
 from corpuscle.engine.restaurants.seating import log_seating, sample_parameters
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.grams import Grams
-from corpuscle.topics.kernels.seats import ALL_ALPHA, BASE, DOUBLY, SEPARATE, Buffers, Seats, Tables, note
+from corpuscle.topics.kernels.seats import ALL_ALPHA, BASE, DOUBLY, SEPARATE, Buffers, Seats, UnindexedPool, note
 
 __all__ = [
     "empty_shares",
@@ -32,12 +32,12 @@ __all__ = [
 _CHUNK = 1 << 17
 
 
-def _new_tables(depths: int, nodes: int, entries: int, cells: int, discount: float) -> Tables:
+def _new_pool(depths: int, nodes: int, entries: int, cells: int, discount: float) -> UnindexedPool:
     pool = new_pool(depths, nodes=nodes, entries=entries, cells=cells, indexed=False, discount=discount)
-    return Tables(*(getattr(pool, name) for name in Tables._fields))
+    return UnindexedPool(*(getattr(pool, name) for name in UnindexedPool._fields))
 
 
-def restaurants(tables: Tables) -> Restaurants:
+def restaurants(tables: UnindexedPool) -> Restaurants:
     """The same arrays as ``engine.restaurants.seating`` knows them."""
     lookup = np.full(1, NONE, np.int32)
     return Restaurants(
@@ -90,8 +90,8 @@ def new_seats(
     alpha = np.full(columns, 1.0)
     alpha[0] = 0.0
     seats = Seats(
-        method, fixed, _new_tables(depths, room, room, room // 8, 0.5),
-        _new_tables(depths, switches, 2 * switches, switches // 4 + 256, 0.0), rows, contexts, words,
+        method, fixed, _new_pool(depths, room, room, room // 8, 0.5),
+        _new_pool(depths, switches, 2 * switches, switches // 4 + 256, 0.0), rows, contexts, words,
         np.full((room, 8), NONE, np.int32), np.full((slots, columns), NONE, np.int32),
         np.zeros((slots, columns)), np.zeros((n_documents, columns + 1), np.int32), alpha,
         np.array([base, top, alpha.sum(), *stop_prior]),
@@ -109,7 +109,7 @@ def new_buffers(seats: Seats) -> Buffers:
     )  # fmt: skip
 
 
-def _roomier(pool: Tables, items: int, entries_a_node: int) -> Tables:
+def _roomier(pool: UnindexedPool, items: int, entries_a_node: int) -> UnindexedPool:
     """A pool with room for so many more nodes and entries; ``entries_a_node``: 2 for switches, 0 for free ones."""
     replaced = {}
     for row, name, need in (

@@ -17,21 +17,8 @@ import numpy as np
 
 from corpuscle.compiled import kernel_inline
 from corpuscle.engine.restaurants import columns as col
-from corpuscle.topics.kernels.seats import (
-    ABOVE,
-    ALL_ALPHA,
-    CONTEXT,
-    DEPTH,
-    DOCUMENT,
-    FIRST_NODE,
-    NEXT_NODE,
-    ROW,
-    SLOT,
-    SWITCH,
-    SWITCHING,
-    TOP,
-    Seats,
-)
+from corpuscle.topics.kernels import seats as at
+from corpuscle.topics.kernels.seats import SWITCHING, Seats
 from corpuscle.topics.kernels.words import fill_levels, fill_passed, fill_path
 
 __all__ = ["Block", "new_block", "switch_probability", "weigh"]
@@ -128,7 +115,7 @@ def _weigh_in_slot(seats, block, slot, law, size, tables, customers):
 def _weigh_in_list(seats, block, context, law, size, tables, customers):
     """The same in a rare context, relative to a topic that has nothing there."""
     nodes, discount, strength = seats.pool.nodes, seats.pool.discounts[law], seats.pool.strengths[law]
-    node = np.int64(seats.contexts[context, FIRST_NODE])
+    node = np.int64(seats.contexts[context, at.FIRST_NODE])
     while node >= 0:
         opening, total = strength + discount * nodes[node, col.TABLES], strength + nodes[node, col.CUSTOMERS]
         if tables == 0:  # the strength itself, of which nothing but the ratio may be asked, cancels
@@ -139,15 +126,15 @@ def _weigh_in_list(seats, block, context, law, size, tables, customers):
         for j in range(1, size):
             factor *= (strength + customers + j) / (total + customers + j)
         block.weights[nodes[node, col.SYMBOL]] *= factor
-        node = np.int64(nodes[node, NEXT_NODE])
+        node = np.int64(nodes[node, at.NEXT_NODE])
     _fold(block, 1 + size // 4)
 
 
 @kernel_inline
 def _weigh_tables(seats, block):
     for i in range(block.numbers[N_TABLES]):
-        context, size = np.int64(seats.rows[block.tables[i, TABLE_ROW], CONTEXT]), np.int64(block.tables[i, TABLE_SIZE])
-        law, slot = np.int64(seats.contexts[context, DEPTH]), np.int64(seats.contexts[context, SLOT])
+        context, size = np.int64(seats.rows[block.tables[i, TABLE_ROW], at.CONTEXT]), np.int64(block.tables[i, TABLE_SIZE])
+        law, slot = np.int64(seats.contexts[context, at.DEPTH]), np.int64(seats.contexts[context, at.SLOT])
         tables, customers = np.int64(block.seen[context, 0]), np.int64(block.seen[context, 1])
         if slot >= 0:
             _weigh_in_slot(seats, block, slot, law, size, tables, customers)
@@ -156,7 +143,7 @@ def _weigh_tables(seats, block):
         block.seen[context, 0] += 1
         block.seen[context, 1] += size
     for i in range(block.numbers[N_TABLES]):
-        context = seats.rows[block.tables[i, TABLE_ROW], CONTEXT]
+        context = seats.rows[block.tables[i, TABLE_ROW], at.CONTEXT]
         block.seen[context, 0] = block.seen[context, 1] = 0
 
 
@@ -166,18 +153,18 @@ def _weigh_documents(seats, block):
     weights, documents, alpha = block.weights, seats.documents, seats.alpha
     first, denominator = weights[0], 0.0
     for i in range(block.numbers[N_WORDS]):
-        document = seats.words[block.words[i], DOCUMENT]
+        document = seats.words[block.words[i], at.DOCUMENT]
         before = np.float64(block.of_document[document])
         for k in range(len(weights)):
             weights[k] *= documents[document, k] + alpha[k] + before
         if seats.method == SWITCHING:
-            denominator += math.log(documents[document, len(weights)] + seats.numbers[ALL_ALPHA] + before)
+            denominator += math.log(documents[document, len(weights)] + seats.numbers[at.ALL_ALPHA] + before)
         weights[0] = first
         _fold(block, 1)
         first = weights[0]
         block.of_document[document] += 1
     for i in range(block.numbers[N_WORDS]):
-        block.of_document[seats.words[block.words[i], DOCUMENT]] = 0
+        block.of_document[seats.words[block.words[i], at.DOCUMENT]] = 0
     return denominator
 
 
@@ -188,14 +175,14 @@ def switch_probability(seats, block, context, label):
     A customer who sits down in a context is also one above it with the probability of a new table, and so on up.
     """
     entries, strengths = seats.switch.entries, seats.switch.strengths
-    depth = np.int64(seats.contexts[context, DEPTH])
-    at = np.int64(context)
+    depth = np.int64(seats.contexts[context, at.DEPTH])
+    place = np.int64(context)
     for m in range(depth, -1, -1):
-        block.path[m] = at
-        at = np.int64(seats.contexts[at, ABOVE])
-    here = seats.numbers[TOP] if label == 1 else 1.0 - seats.numbers[TOP]
+        block.path[m] = place
+        place = np.int64(seats.contexts[place, at.ABOVE])
+    here = seats.numbers[at.TOP] if label == 1 else 1.0 - seats.numbers[at.TOP]
     for m in range(depth + 1):
-        node, same, other = np.int64(seats.contexts[block.path[m], SWITCH]), block.fraction[block.path[m], label], 0.0
+        node, same, other = np.int64(seats.contexts[block.path[m], at.SWITCH]), block.fraction[block.path[m], label], 0.0
         if node >= 0:
             same += entries[2 * node + label, col.CUSTOMERS]
             other += entries[2 * node + 1 - label, col.CUSTOMERS]
@@ -214,14 +201,14 @@ def _weigh_switches(seats, block):
     """The log of P(all words have switch 0) / P(all have switch 1)."""
     result = 0.0
     for i in range(block.numbers[N_WORDS]):
-        context = np.int64(seats.rows[seats.words[block.words[i], ROW], CONTEXT])
+        context = np.int64(seats.rows[seats.words[block.words[i], at.ROW], at.CONTEXT])
         result += math.log(switch_probability(seats, block, context, 0))
         result -= math.log(switch_probability(seats, block, context, 1))
     for i in range(block.numbers[N_WORDS]):
-        context = np.int64(seats.rows[seats.words[block.words[i], ROW], CONTEXT])
+        context = np.int64(seats.rows[seats.words[block.words[i], at.ROW], at.CONTEXT])
         while context >= 0:
             block.fraction[context, 0] = block.fraction[context, 1] = 0.0
-            context = np.int64(seats.contexts[context, ABOVE])
+            context = np.int64(seats.contexts[context, at.ABOVE])
     return result
 
 

@@ -17,31 +17,11 @@ from corpuscle.compiled import kernel_bare, kernel_inline
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.pool import has_free
 from corpuscle.random import uniform
+from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.seats import (
-    ABOVE,
-    ALL_ALPHA,
-    AVAILABLE,
-    BASE,
-    CONTEXT,
-    DOCUMENT,
     DOUBLY,
-    FIRST_ENTRY,
-    FIRST_NODE,
-    LONGEST,
-    NEXT_ENTRY,
-    NEXT_NODE,
-    OF_TOPIC,
-    PASS_PRIOR,
-    PASSED,
-    ROW,
     SEPARATE,
-    SLOT,
-    STOP_PRIOR,
-    STOPPED,
-    SWITCH,
     SWITCHING,
-    TOP,
-    TOPIC,
     add_switch,
     count_topic,
     find_entry,
@@ -72,14 +52,14 @@ def fill_path(seats, buffers, row, depth):
     """``path`` := the row of this depth and its ancestors, with their contexts; ``topical`` := their switches."""
     row = np.int64(row)
     for m in range(depth, -1, -1):
-        buffers.path[m, 0], buffers.path[m, 1] = row, seats.rows[row, CONTEXT]
-        row = np.int64(seats.rows[row, ABOVE])
+        buffers.path[m, 0], buffers.path[m, 1] = row, seats.rows[row, at.CONTEXT]
+        row = np.int64(seats.rows[row, at.ABOVE])
     if seats.method == SEPARATE:
         return
-    here, known = seats.numbers[TOP], True
+    here, known = seats.numbers[at.TOP], True
     for m in range(depth + 1):
         if known:  # a context without customers has no children with any
-            node = np.int64(seats.contexts[buffers.path[m, 1], SWITCH])
+            node = np.int64(seats.contexts[buffers.path[m, 1], at.SWITCH])
             known = bool(node >= 0)
             if known:
                 strength = seats.switch.strengths[m]
@@ -92,7 +72,7 @@ def fill_path(seats, buffers, row, depth):
 def _global(seats, levels, row, context, m):
     """P_0 of a word at depth m."""
     result, entry = levels[m, 0], find_entry(seats, row, np.int64(0))
-    slot = seats.contexts[context, SLOT]
+    slot = seats.contexts[context, at.SLOT]
     if slot >= 0:
         result *= seats.shares[slot + 1, 0]
         if entry >= 0:
@@ -111,34 +91,34 @@ def _global(seats, levels, row, context, m):
 @kernel_inline
 def _level_in_slot(seats, levels, row, m, slot, here, topics):
     """The rest of ``fill_level`` in a frequent context: ``levels[here]`` holds what is passed on to."""
-    shares, of_row = seats.shares, seats.rows[row, SLOT]
+    shares, of_row = seats.shares, seats.rows[row, at.SLOT]
     if of_row >= 0:
         for k in range(topics):
             levels[here, k] = shares[slot + 1, k] * levels[here, k] + shares[of_row, k] * shares[slot, k]
         return
     for k in range(topics):
         levels[here, k] *= shares[slot + 1, k]
-    entry = np.int64(seats.rows[row, FIRST_ENTRY])
+    entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
     while entry >= 0:
-        k = seats.links[entry, OF_TOPIC]
+        k = seats.links[entry, at.OF_TOPIC]
         levels[here, k] += own_mass(seats, entry, m) * shares[slot, k]
-        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
 
 
 @kernel_inline
 def _level_of_lists(seats, levels, row, context, m, here):
     """The same in a rare context."""
     nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
-    node = np.int64(seats.contexts[context, FIRST_NODE])
+    node = np.int64(seats.contexts[context, at.FIRST_NODE])
     while node >= 0:
         mass = strength + discount * nodes[node, col.TABLES]
         levels[here, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
-        node = np.int64(nodes[node, NEXT_NODE])
-    entry = np.int64(seats.rows[row, FIRST_ENTRY])
+        node = np.int64(nodes[node, at.NEXT_NODE])
+    entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
     while entry >= 0:
         total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
-        levels[here, seats.links[entry, OF_TOPIC]] += own_mass(seats, entry, m) / total
-        entry = np.int64(seats.links[entry, NEXT_ENTRY])
+        levels[here, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
+        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
 
 
 @kernel_inline
@@ -165,7 +145,7 @@ def fill_level(seats, buffers, m):
     row, context = np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1])
     fill_passed(seats, buffers, m)
     shared = levels[m + 1, 0]
-    slot = np.int64(seats.contexts[context, SLOT])
+    slot = np.int64(seats.contexts[context, at.SLOT])
     if slot >= 0:
         _level_in_slot(seats, levels, row, m, slot, m + 1, topics)
     else:
@@ -178,7 +158,7 @@ def fill_level(seats, buffers, m):
 def fill_levels(seats, buffers, depth):
     """All levels along ``path`` up to a depth."""
     for k in range(len(seats.alpha)):
-        buffers.levels[0, k] = seats.numbers[BASE]
+        buffers.levels[0, k] = seats.numbers[at.BASE]
     for m in range(depth + 1):
         fill_level(seats, buffers, m)
 
@@ -190,18 +170,18 @@ def fill_levels(seats, buffers, depth):
 def count_depth(seats, context, change):
     """A word uses just this context (or, with -1, no longer does)."""
     contexts = seats.contexts
-    contexts[context, STOPPED] += change
-    context = np.int64(contexts[context, ABOVE])
+    contexts[context, at.STOPPED] += change
+    context = np.int64(contexts[context, at.ABOVE])
     while context >= 0:
-        contexts[context, PASSED] += change
-        context = np.int64(contexts[context, ABOVE])
+        contexts[context, at.PASSED] += change
+        context = np.int64(contexts[context, at.ABOVE])
 
 
 @kernel_inline
 def _remove(seats, word, stream):
     words = seats.words
-    row, topic = np.int64(words[word, ROW]), np.int64(words[word, TOPIC])
-    context = np.int64(seats.rows[row, CONTEXT])
+    row, topic = np.int64(words[word, at.ROW]), np.int64(words[word, at.TOPIC])
+    context = np.int64(seats.rows[row, at.CONTEXT])
     count_topic(seats, word, topic, -1)
     if seats.method == SWITCHING:
         remove_switch(seats, context, np.int64(topic > 0), stream)
@@ -240,12 +220,12 @@ def _weigh(seats, buffers, m, scale):
 @kernel_inline
 def _add(seats, buffers, word, stream):
     words, contexts = seats.words, seats.contexts
-    depth, document = np.int64(words[word, AVAILABLE]), np.int64(words[word, DOCUMENT])
-    fill_path(seats, buffers, words[word, LONGEST], depth)
+    depth, document = np.int64(words[word, at.AVAILABLE]), np.int64(words[word, at.DOCUMENT])
+    fill_path(seats, buffers, words[word, at.LONGEST], depth)
     fill_levels(seats, buffers, depth)
     scale = 1.0
     if seats.method == SWITCHING:
-        scale /= seats.documents[document, len(seats.alpha)] + seats.numbers[ALL_ALPHA]
+        scale /= seats.documents[document, len(seats.alpha)] + seats.numbers[at.ALL_ALPHA]
     for k in range(len(seats.alpha)):
         buffers.mixture[k] = scale * (seats.documents[document, k] + seats.alpha[k])
     if seats.fixed:
@@ -256,8 +236,8 @@ def _add(seats, buffers, word, stream):
             stop = 1.0
             if m < depth:
                 context = buffers.path[m, 1]
-                stops = contexts[context, STOPPED] + seats.numbers[STOP_PRIOR]
-                stop = stops / (stops + contexts[context, PASSED] + seats.numbers[PASS_PRIOR])
+                stops = contexts[context, at.STOPPED] + seats.numbers[at.STOP_PRIOR]
+                stop = stops / (stops + contexts[context, at.PASSED] + seats.numbers[at.PASS_PRIOR])
             buffers.totals[m] = _weigh(seats, buffers, m, reach * stop)
             total += buffers.totals[m]
             reach *= 1.0 - stop
@@ -272,7 +252,7 @@ def _add(seats, buffers, word, stream):
         topic += 1
         left -= buffers.weights[depth, topic]
     row, context = np.int64(buffers.path[depth, 0]), np.int64(buffers.path[depth, 1])
-    words[word, ROW], words[word, TOPIC] = row, topic
+    words[word, at.ROW], words[word, at.TOPIC] = row, topic
     count_topic(seats, word, topic, 1)
     sit(seats, buffers, row, depth, topic, stream)
     if seats.method == SWITCHING:
@@ -288,12 +268,12 @@ def sweep_words(seats, buffers, visits, first, last, come, stream):
 
     Returns ``last``, or where there was no more room.
     """
-    for at in range(first, last):
+    for i in range(first, last):
         if not has_room(seats, 4 * len(buffers.levels)):
-            return at
+            return i
         if not come:
-            _remove(seats, np.int64(visits[at]), stream)
-        _add(seats, buffers, np.int64(visits[at]), stream)
+            _remove(seats, np.int64(visits[i]), stream)
+        _add(seats, buffers, np.int64(visits[i]), stream)
     return last
 
 

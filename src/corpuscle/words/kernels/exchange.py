@@ -35,10 +35,11 @@ import numpy as np
 from corpuscle.compiled import kernel
 
 __all__ = [
+    "ClassCounts",
     "Neighbours",
     "Pairs",
-    "Tables",
     "batches",
+    "class_counts",
     "count_pairs",
     "gains",
     "merge_pairs",
@@ -48,7 +49,6 @@ __all__ = [
     "propose",
     "settle",
     "sweep",
-    "tables",
 ]
 
 DOWN, UP = 0, 1
@@ -74,7 +74,7 @@ class Neighbours(NamedTuple):
     degrees: np.ndarray
 
 
-class Tables(NamedTuple):
+class ClassCounts(NamedTuple):
     """The counts of C classes and what is derived from them; the root is class C.
 
     - ``classes`` int32 (W + 1,): the class of each word, and C for the root;
@@ -159,7 +159,7 @@ def neighbours_of(pairs: Pairs, words: int) -> Neighbours:
     )
 
 
-def tables(near: Neighbours, classes: np.ndarray, n_classes: int) -> Tables:
+def class_counts(near: Neighbours, classes: np.ndarray, n_classes: int) -> ClassCounts:
     """The counts of a given assignment, int (W,), of words to classes 0..n_classes-1."""
     assigned = np.append(classes, n_classes).astype(np.int32)
     side = n_classes + 1
@@ -173,7 +173,7 @@ def tables(near: Neighbours, classes: np.ndarray, n_classes: int) -> Tables:
     cells[UP] = by_parent
     margins = np.stack([np.bincount(assigned, degrees, side) for degrees in near.degrees]).astype(np.int64)
     total = int(near.degrees[UP].sum())
-    return Tables(
+    return ClassCounts(
         assigned,
         np.bincount(assigned[:-1], minlength=n_classes),
         cells,
@@ -191,7 +191,7 @@ def _f(counts: np.ndarray) -> np.ndarray:
     return counts * np.log(np.maximum(counts, 1))
 
 
-def objective(table: Tables) -> float:
+def objective(table: ClassCounts) -> float:
     """F of the present assignment."""
     return math.fsum(table.values[UP].ravel()) - math.fsum(table.margin_values.ravel())
 
