@@ -10,20 +10,12 @@ import pytest
 
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.restaurants.columns import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
+from corpuscle.engine.restaurants.hierarchy import remove
 from corpuscle.engine.restaurants.seating import verify
 from corpuscle.random import Random
-from corpuscle.segment.kernels.boundaries import (
-    INSIDE,
-    SENTENCE,
-    WORD,
-    Boundaries,
-    come,
-    go,
-    log_joint,
-    new_choice,
-    sweep,
-)
-from corpuscle.segment.kernels.model import WORDS, grown_nested, new_nested
+from corpuscle.segment.kernels import boundaries
+from corpuscle.segment.kernels.boundaries import INSIDE, SENTENCE, WORD, Boundaries, come, log_joint, new_choice, sweep
+from corpuscle.segment.kernels.model import BOUNDARY, WORDS, context_of, drop_word, grown_nested, new_nested
 
 LONGEST = 4
 
@@ -44,6 +36,23 @@ def bases_of(letters: int, stop: float, boundary: float, longest: int = LONGEST)
     bases = (1 - boundary) * stop * (1 - stop) ** (k - 1.0) * float(letters) ** -k
     bases[0] = boundary
     return bases
+
+
+@kernel_bare
+def go(nested, text, first, last, stream):
+    """Take the words that begin at the letters ``first`` to ``last``, and the ends of their sentences, out again."""
+    begins, names = text.begins, text.names
+    for i in range(first, last):
+        if begins[i] == INSIDE:
+            continue
+        end = i + 1
+        while begins[end] == INSIDE:
+            end += 1
+        word = np.int64(names[i])
+        if begins[end] == SENTENCE:
+            remove(nested.words, context_of(nested, word, BOUNDARY, False), BOUNDARY, stream)
+        remove(nested.words, context_of(nested, boundaries._word_before(text, i), BOUNDARY, False), word, stream)
+        drop_word(nested, word)
 
 
 class Chain:

@@ -32,10 +32,17 @@ from corpuscle.topics.kernels.grams import number_grams
 from corpuscle.topics.kernels.seats import DOUBLY, SEPARATE, SWITCHING, Buffers, Seats
 from corpuscle.topics.kernels.state import log_joint, more_room, new_buffers, new_seats, sample_discounts, set_prior
 from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, new_block, switch_probability, weigh
-from corpuscle.topics.kernels.words import remove_words, sweep_words
+from corpuscle.topics.kernels.words import _remove, sweep_words
 from tests.topics.brute import Brute
 
 START = 1
+
+
+@kernel_bare
+def remove_words(seats, first, last, stream):
+    """Let the words ``first`` to ``last`` go for good."""
+    for word in range(first, last):
+        _remove(seats, np.int64(word), stream)
 
 
 @kernel_bare

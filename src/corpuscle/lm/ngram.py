@@ -15,21 +15,8 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams import smoothing
-from corpuscle.engine.ngrams.trie import (
-    Automaton,
-    BackoffTables,
-    Ngrams,
-    automaton,
-    distribution,
-    frozen_ngrams,
-    frozen_tables,
-    score_sentences,
-    score_stream,
-    state_of,
-    top_continuations,
-    truncate,
-)
+from corpuscle.engine.ngrams import smoothing, trie
+from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.engine.ngrams.walking import score_few
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
@@ -133,7 +120,7 @@ class NgramModel(NgramSettings, LanguageModel):
             dev = self._development(dev)
         if self.order == "auto":
             assert dev is not None
-            ngrams = truncate(ngrams, self._best_order(ngrams, dev))
+            ngrams = trie.truncate(ngrams, self._best_order(ngrams, dev))
         self.order_ = ngrams.order
         self._set_counts(ngrams, dev)
         if self.prune or self.entropy:
@@ -164,7 +151,7 @@ class NgramModel(NgramSettings, LanguageModel):
         other = self.replace(order=order)
         other.vocab_, other.order_, other.provenance_ = self.vocab_, order, self.provenance_
         other.items_, other.tuning_items_ = self.items_, self.tuning_items_
-        other._set_counts(truncate(self.ngrams_, order), None)
+        other._set_counts(trie.truncate(self.ngrams_, order), None)
         return other
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
@@ -187,7 +174,7 @@ class NgramModel(NgramSettings, LanguageModel):
         modified = FAMILY[self.method].modified
         likelihoods = []
         for order in range(1, ngrams.order + 1):
-            shorter = truncate(ngrams, order)
+            shorter = trie.truncate(ngrams, order)
             adjusted = self._adjusted(shorter)
             if self.discounts is not None:
                 discounts = self._given_discounts(order)
@@ -205,7 +192,7 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
         """Mean log probability of the events of a development text that have a probability at all."""
-        scores = self._score(automaton(self._estimate(ngrams, adjusted, discounts)), dev)
+        scores = self._score(trie.automaton(self._estimate(ngrams, adjusted, discounts)), dev)
         possible = scores[np.isfinite(scores)]
         if len(possible) == 0:
             raise SettingError(f"with unigram {self.unigram} nothing in the development text has a probability")
@@ -291,7 +278,7 @@ class NgramModel(NgramSettings, LanguageModel):
     @cached_property
     def automaton_(self) -> Automaton:
         """The model laid out for reading text, and for decoders (``engine.ngrams.step``)."""
-        return automaton(self.tables_)
+        return trie.automaton(self.tables_)
 
     # ---- predicting
 
@@ -301,7 +288,7 @@ class NgramModel(NgramSettings, LanguageModel):
         return self._initial(self.automaton_)
 
     def _initial(self, model: Automaton) -> int:
-        return int(state_of(model, np.full(self._left, START, np.int32)))
+        return int(trie.state_of(model, np.full(self._left, START, np.int32)))
 
     @property
     def _left(self) -> int:
@@ -310,8 +297,9 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def _score(self, model: Automaton, corpus: Corpus) -> np.ndarray:
         if self.boundary == "none":
-            return score_stream(model, corpus.tokens)
-        return score_sentences(model, corpus.tokens, corpus.sentence_starts, self._initial(model), END, self.threads)
+            return trie.score_stream(model, corpus.tokens)
+        starts, initial = corpus.sentence_starts, self._initial(model)
+        return trie.score_sentences(model, corpus.tokens, starts, initial, END, self.threads)
 
     def _scores(self, corpus: Corpus) -> np.ndarray:
         """Log probability of every event: the first few read straight from the counts, where the method allows it;
@@ -339,18 +327,18 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def distribution(self, context: Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,); ``"<s>"`` as first word is the beginning of a sentence."""
-        return distribution(self.automaton_, self._state_after(context), len(self.vocab_))
+        return trie.distribution(self.automaton_, self._state_after(context), len(self.vocab_))
 
     def _state_after(self, context: Sequence[str]) -> int:
         ids = self.vocab_.encode(context)
         if self._begins(context):
             left = 1 if self.boundary == "single" else max(1, self.order_ - 1)
             ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
-        return int(state_of(self.automaton_, ids))
+        return int(trie.state_of(self.automaton_, ids))
 
     def next_words(self, context: Sequence[str], k: int = 10) -> list[tuple[str, float]]:
         """The k most likely next words with their probabilities, without a look at the whole vocabulary."""
-        words, scores = top_continuations(self.automaton_, self._state_after(context), self._ranked, k + 1)
+        words, scores = trie.top_continuations(self.automaton_, self._state_after(context), self._ranked, k + 1)
         good = (words != UNKNOWN) & (scores > -np.inf)
         best = zip(words[good][:k].tolist(), np.exp(scores[good][:k]).tolist(), strict=True)
         return [(self.vocab_.word(word), probability) for word, probability in best]
@@ -373,9 +361,9 @@ class NgramModel(NgramSettings, LanguageModel):
         self.vocab_, self.discounts_ = Vocab.from_arrays(arrays), arrays["discounts"]
         self.order_ = len(arrays["levels"]) - 1
         if "counts" in arrays:
-            self.ngrams_ = frozen_ngrams(*(arrays[name] for name in Ngrams._fields))
+            self.ngrams_ = trie.frozen_ngrams(*(arrays[name] for name in Ngrams._fields))
         else:
-            self._set_tables(frozen_tables(*(arrays[name] for name in BackoffTables._fields)))
+            self._set_tables(trie.frozen_tables(*(arrays[name] for name in BackoffTables._fields)))
 
 
 def _check_loaded(loaded: container.Container) -> None:

@@ -23,18 +23,10 @@ from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
+from corpuscle.lm import sampling
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import NgramModel, find_markup
 from corpuscle.lm.rows import ROWS, check_rows
-from corpuscle.lm.sampling import (
-    STOP_PRIOR,
-    FixedSampler,
-    Sampler,
-    VariableSampler,
-    contexts_of,
-    sample_arrays,
-    state_arrays,
-)
 from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -46,7 +38,9 @@ __all__ = ["PARTIAL", "HpyModel"]
 _MOST_SAMPLES = 1000
 
 PARTIAL = learning.partial(
-    "lm.hpy", state_arrays, sample=lambda extra, number: sample_arrays(bool(extra["infinite"]), number)
+    "lm.hpy",
+    sampling.state_arrays,
+    sample=lambda extra, number: sampling.sample_arrays(bool(extra["infinite"]), number),
 )
 """An unfinished run."""
 
@@ -59,7 +53,7 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
     if not infinite:
         arrays |= {**ROWS, "counts": container.Array("int32", ("rows",), low=0)}
     for number in range(samples):
-        arrays |= sample_arrays(infinite, number)
+        arrays |= sampling.sample_arrays(infinite, number)
     return arrays
 
 
@@ -110,14 +104,14 @@ class HpyModel(HpySettings, LanguageModel):
             self.__dict__.pop(name, None)
         return self
 
-    def _sampler(self, corpus: Corpus) -> Sampler:
+    def _sampler(self, corpus: Corpus) -> sampling.Sampler:
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
-            return VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
+            return sampling.VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
         self.ngrams_ = self._count(corpus)
-        return FixedSampler(self.ngrams_, base, self.seed)
+        return sampling.FixedSampler(self.ngrams_, base, self.seed)
 
-    def _run(self, sampler: Sampler, checkpoint: Checkpoint) -> None:
+    def _run(self, sampler: sampling.Sampler, checkpoint: Checkpoint) -> None:
         """All sweeps, from where the checkpoint stands."""
         after = learning.spread(self.iterations, self.samples)
         history, self.samples_ = checkpoint.run(
@@ -153,8 +147,9 @@ class HpyModel(HpySettings, LanguageModel):
     @cached_property
     def _predictors(self) -> list[contexts.Predictor]:
         """Every sample of a model of infinite order, ready to predict."""
+        prior = sampling.STOP_PRIOR
         return [
-            contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], STOP_PRIOR)
+            contexts.predictor(sampling.contexts_of(sample), sample["discounts"], sample["strengths"], prior)
             for sample in self.samples_
         ]
 
@@ -227,7 +222,7 @@ def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
             raise ValueError("a sample has other n-grams than the text")
         gibbs.customers_of(model.ngrams_, gibbs.direct_counts(model.ngrams_, START), sample["tables"])
         return
-    tree = contexts_of(sample)
+    tree = sampling.contexts_of(sample)
     contexts.check_contexts(tree)
     if contexts.depths(tree).max() >= model.order_:
         raise ValueError("a context is longer than the model looks back")

@@ -15,17 +15,10 @@ import numpy as np
 
 from corpuscle.engine.ngrams.trie import Ngrams, chunk_bounds
 from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants import gibbs
+from corpuscle.engine.restaurants import gibbs, seating
 from corpuscle.engine.restaurants.contexts import Contexts, freeze
 from corpuscle.engine.restaurants.pool import Restaurants, grown, new_pool, new_root
-from corpuscle.engine.restaurants.seating import (
-    from_arrays,
-    log_seating,
-    log_stopping,
-    sample_parameters,
-    to_arrays,
-    verify,
-)
+from corpuscle.learning import Learner
 from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.text.vocab import START
@@ -97,7 +90,7 @@ def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
     return pool_arrays("pool/", "laws") | depths
 
 
-class Sampler(ABC):
+class Sampler(Learner, ABC):
     """One Markov chain over seatings."""
 
     pool: Restaurants
@@ -106,39 +99,26 @@ class Sampler(ABC):
     n_steps: int
 
     def steps(self, sweep: int) -> int:
-        """How many steps a sweep has."""
         return self.n_steps
-
-    @abstractmethod
-    def step(self, sweep: int, number: int) -> None:
-        """One piece of a sweep."""
 
     @abstractmethod
     def sample(self) -> dict[str, np.ndarray]:
         """What prediction needs of the present state."""
 
-    @abstractmethod
-    def state(self) -> dict[str, np.ndarray]:
-        """The present state as a file keeps it."""
-
-    @abstractmethod
-    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands, before a step; ``ValueError`` if it cannot be one of this text."""
-
     def finish(self, sweep: int) -> float:
         """End a sweep: draw discounts and strengths. Returns the log probability of text and seating."""
-        sample_parameters(self.pool, self.seed, sweep)
+        seating.sample_parameters(self.pool, self.seed, sweep)
         return self.log_joint()
 
     def log_joint(self) -> float:
         """Natural log of the joint probability of the text and its seating."""
-        return log_seating(self.pool) + float(self.pool.nodes[0, col.TABLES]) * float(np.log(self.base))
+        return seating.log_seating(self.pool) + float(self.pool.nodes[0, col.TABLES]) * float(np.log(self.base))
 
     def _parameters(self) -> dict[str, np.ndarray]:
         return {"discounts": self.pool.discounts.copy(), "strengths": self.pool.strengths.copy()}
 
     def _pool_arrays(self) -> dict[str, np.ndarray]:
-        return prefixed("pool/", to_arrays(self.pool))
+        return prefixed("pool/", seating.to_arrays(self.pool))
 
 
 class FixedSampler(Sampler):
@@ -177,13 +157,13 @@ class FixedSampler(Sampler):
         )
         if not same or len(kept["discounts"]) != len(self.pool.discounts):
             raise ValueError("its restaurants are not those of the text")
-        pool = from_arrays(kept, indexed=False, empty=True)
+        pool = seating.from_arrays(kept, indexed=False, empty=True)
         rows = slice(0, len(self.direct))
         self.pool = pool._replace(nodes=pool.nodes[: len(kept["nodes"])].copy(), entries=pool.entries[rows].copy())
         seated = self.direct.copy()
         if sweep == 0:
             seated[self.bounds[number] :] = 0
-        if not np.array_equal(verify(self.pool, empty=True), seated):
+        if not np.array_equal(seating.verify(self.pool, empty=True), seated):
             raise ValueError("it has other words than the text")
 
 
@@ -209,7 +189,7 @@ class VariableSampler(Sampler):
             self.pool = grown(self.pool)
 
     def log_joint(self) -> float:
-        return super().log_joint() + log_stopping(self.pool, START)
+        return super().log_joint() + seating.log_stopping(self.pool, START)
 
     def sample(self) -> dict[str, np.ndarray]:
         return {**freeze(self.pool, self.root)._asdict(), **self._parameters()}
@@ -221,14 +201,14 @@ class VariableSampler(Sampler):
         kept, deepest = stripped("pool/", arrays), len(self.pool.discounts) - 1
         if len(kept["discounts"]) != deepest + 1 or len(arrays["depths"]) != len(self.text.depths):
             raise ValueError("it does not fit the text")
-        self.pool = from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)
+        self.pool = seating.from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)
         self.text.depths[:] = arrays["depths"]
         if len(kept["nodes"]) == 0 or kept["nodes"][0, col.PARENT] != -1 or (kept["nodes"][1:, col.PARENT] == -1).any():
             raise ValueError("its contexts are not one tree")
         seated = min(number * _VARIABLE_STEP, len(self.text.symbols)) if sweep == 0 else len(self.text.symbols)
         counts = np.zeros(len(kept["entries"]), np.int64)
         found = gibbs.count_stops(self.pool, self.root, self.text, seated, counts)
-        if not found or not np.array_equal(counts, verify(self.pool, variable=True)):
+        if not found or not np.array_equal(counts, seating.verify(self.pool, variable=True)):
             raise ValueError("it has other words than the text")
 
 

@@ -85,7 +85,6 @@ class BoundaryChain(Chain):
         return min(_LEVELS, 1 + int(_LEVELS * (sweep - 1) / (_COOLED * self.settings["iterations"]))) / _LEVELS
 
     def step(self, sweep: int, number: int) -> None:
-        """One piece of a sweep."""
         stream = Random(self.seed, "segment.boundaries", sweep, number).array()
         at, last = number * _STEP, min((number + 1) * _STEP, len(self.material.text))
         while at < last:
@@ -106,7 +105,6 @@ class BoundaryChain(Chain):
         return [joint, float("nan"), words, distinct, len(self.cuts) / max(1, words)]
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
         super().restore(arrays, sweep, number)
         self._begin(self.cuts)
         boundaries.name(self.nested, self._text)

@@ -16,6 +16,7 @@ import numpy as np
 
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.seating import sample_parameters
+from corpuscle.learning import Learner
 from corpuscle.lm.sampling import pool_arrays, tree_arrays
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
@@ -98,7 +99,7 @@ def letter_base(masks: np.ndarray) -> float:
     return 1.0 / (len(masks) - 1)
 
 
-class Chain:
+class Chain(Learner):
     """The state of a chain, and its sweeps. ``settings``: order, max_word, iterations, max_context, end_probability,
     paths, length_norm, mh, start."""
 
@@ -158,11 +159,9 @@ class Chain:
         return self._order[1:]
 
     def steps(self, sweep: int) -> int:
-        """How many steps a sweep has."""
         return self.n_steps
 
     def step(self, sweep: int, number: int) -> None:
-        """One piece of a sweep."""
         order, bounds = self._sequence(sweep)
         if sweep == number == 0 and self.branching:
             self.cuts = self.material.first_words(self.settings["max_word"])
@@ -217,12 +216,10 @@ class Chain:
         return {**state.freeze_nested(self.nested), "means": self.means.copy()}
 
     def state(self) -> dict[str, np.ndarray]:
-        """The present state as a file keeps it."""
         own = {"cuts": self.cuts.copy(), "seated": self.seated.copy(), "means": self.means.copy()}
         return {**state.to_arrays(self.nested), **own, "sums": self.sums.copy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
         if len(arrays["cuts"]) != len(self.cuts) or len(arrays["seated"]) != len(self.seated):
             raise ValueError("it does not fit the text")
         cuts, seated = np.array(arrays["cuts"]), np.array(arrays["seated"])

@@ -22,7 +22,6 @@ __all__ = [
     "FORBIDDEN",
     "FORCED",
     "LONGEST_LINE",
-    "UNITS",
     "Letters",
     "around_punctuation",
     "first_letters",
@@ -37,8 +36,6 @@ __all__ = [
 
 FORCED, FORBIDDEN = 1, 2
 """Known of the gap before a letter: a word begins here; no word begins here. As in ``engine.nested_lattice``."""
-
-UNITS = ("characters", "graphemes", "words")
 
 LONGEST_LINE = 500
 """Longer lines are cut into pieces, at punctuation where there is any."""

@@ -16,6 +16,7 @@ from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.gibbs import available_context
 from corpuscle.engine.restaurants.seating import to_arrays
+from corpuscle.learning import Learner
 from corpuscle.lm.sampling import pool_arrays
 from corpuscle.model import Array, stripped
 from corpuscle.random import Random
@@ -23,21 +24,13 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import START
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels import seats as at
+from corpuscle.topics.kernels import state
 from corpuscle.topics.kernels.blocks import sweep_tables
 from corpuscle.topics.kernels.check import verify
 from corpuscle.topics.kernels.frozen import freeze
 from corpuscle.topics.kernels.grams import number_grams
 from corpuscle.topics.kernels.prior import sample_prior
 from corpuscle.topics.kernels.seats import Seats, UnindexedPool
-from corpuscle.topics.kernels.state import (
-    log_joint,
-    more_room,
-    new_buffers,
-    new_seats,
-    restaurants,
-    sample_discounts,
-    set_prior,
-)
 from corpuscle.topics.kernels.weights import new_block
 from corpuscle.topics.kernels.words import sweep_words
 
@@ -72,7 +65,7 @@ def stream_of(corpus: Corpus, deepest: int) -> tuple[np.ndarray, np.ndarray, np.
     return symbols, places, available_context(symbols, START, deepest)[places]
 
 
-class TopicSampler:
+class TopicSampler(Learner):
     """One Markov chain."""
 
     def __init__(self, corpus: Corpus, topics: int, method: int, deepest: int, *, fixed: bool, blocks: bool, seed: int):
@@ -83,11 +76,11 @@ class TopicSampler:
         self.grams = number_grams(symbols, every, START, len(corpus.vocab))
         bounds = document_bounds(corpus)
         document_of = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        self.seats: Seats = new_seats(
+        self.seats: Seats = state.new_seats(
             self.grams, document_of, topics, method, 1.0 / (len(corpus.vocab) - 2), fixed=fixed
         )
-        set_prior(self.seats, np.full(topics, 1.0 / topics))
-        self.buffers, self.block = new_buffers(self.seats), new_block(self.seats, self.grams.row_count)
+        state.set_prior(self.seats, np.full(topics, 1.0 / topics))
+        self.buffers, self.block = state.new_buffers(self.seats), new_block(self.seats, self.grams.row_count)
         self.seed = seed
         order = Random(seed, "topics.order").shuffled(range(len(bounds) - 1))
         self.first_visits = np.concatenate([np.arange(bounds[i], bounds[i + 1]) for i in order]).astype(np.int32)
@@ -103,7 +96,6 @@ class TopicSampler:
         return self.word_steps + (len(self.rows) - 1 if sweep else 0)
 
     def step(self, sweep: int, number: int) -> None:
-        """One piece of a sweep."""
         stream = Random(self.seed, "topics.sampler", sweep, number).array()
         if number < self.word_steps:
             visits = self.visits if sweep else self.first_visits
@@ -112,7 +104,7 @@ class TopicSampler:
                 done = sweep_words(self.seats, self.buffers, visits, done, last, sweep == 0, stream)
                 if done == last:
                     return
-                self.seats = more_room(self.seats, _ROOM)
+                self.seats = state.more_room(self.seats, _ROOM)
         piece = number - self.word_steps
         if (piece + sweep) % min(_TURNS, len(self.rows) - 1):
             return
@@ -123,15 +115,15 @@ class TopicSampler:
             if row == last:
                 return
             most = int(self.grams.row_count[row]) * len(self.seats.pool.discounts)
-            self.seats = more_room(self.seats, most + _ROOM)
+            self.seats = state.more_room(self.seats, most + _ROOM)
 
     def finish(self, sweep: int) -> float:
         """End a sweep: draw all parameters. Returns the log probability of words, topics and seats."""
-        sample_discounts(self.seats, self.seed, sweep)
+        state.sample_discounts(self.seats, self.seed, sweep)
         if len(self.seats.alpha) > 2:
             counts = np.ascontiguousarray(self.seats.documents[:, 1:-1])
-            set_prior(self.seats, sample_prior(counts, self.seats.alpha[1:], self.seed, sweep))
-        return log_joint(self.seats)
+            state.set_prior(self.seats, sample_prior(counts, self.seats.alpha[1:], self.seed, sweep))
+        return state.log_joint(self.seats)
 
     def sample(self) -> dict[str, np.ndarray]:
         """What prediction needs of the present state."""
@@ -143,12 +135,11 @@ class TopicSampler:
         return self.seats.words[:, at.TOPIC]
 
     def state(self) -> dict[str, np.ndarray]:
-        """The present state as a file keeps it."""
         pools = {"pool/": self.seats.pool, "switch/": self.seats.switch}
         arrays = {
             prefix + name: array
             for prefix, pool in pools.items()
-            for name, array in to_arrays(restaurants(pool)).items()
+            for name, array in to_arrays(state.restaurants(pool)).items()
         }
         return arrays | {
             "links": self.seats.links[: len(arrays["pool/entries"])].copy(),
@@ -159,7 +150,6 @@ class TopicSampler:
         }
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands, before a step; ``ValueError`` if it cannot be one of this text."""
         seats = self.seats
         fits = (
             len(arrays["first_entry"]) == len(seats.rows)
@@ -179,7 +169,7 @@ class TopicSampler:
         seats.contexts[:, _CONTEXT_COLUMNS] = arrays["contexts"]
         seats.words[:, _WORD_COLUMNS] = arrays["words"]
         self.seats = seats._replace(pool=pools[0], switch=pools[1], links=links)
-        set_prior(self.seats, arrays["alpha"])
+        state.set_prior(self.seats, arrays["alpha"])
         # Before sweep 1 only some documents have come.
         seated = np.sort(self.first_visits[: number * _WORDS]) if sweep == 0 else np.arange(len(self.visits))
         verify(self.seats, seated, rebuild=True)

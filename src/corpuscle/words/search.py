@@ -86,7 +86,6 @@ class Search(learning.Learner):
         return exchange.objective(self.table) / self.total + float(np.log(self.total))
 
     def steps(self, sweep: int) -> int:
-        """How many steps a pass has."""
         return len(self.bounds) - 1
 
     def step(self, sweep: int, number: int) -> None:
@@ -119,7 +118,6 @@ class Search(learning.Learner):
         return {"classes": self.classes.copy(), "moved": np.array([self.moved])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands; ``ValueError`` if it cannot be one of this text."""
         if len(arrays["classes"]) != self.words:
             raise ValueError("it does not fit the text")
         self.begin(arrays["classes"])

@@ -310,7 +310,10 @@ def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
 
 
 def verify_sizes(pool: Restaurants) -> None:
-    """Check free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
+    """Check parameters, free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
+    discounts, strengths = pool.discounts, pool.strengths
+    sound = (discounts >= 0) & (discounts < 1) & (strengths >= 0) & np.isfinite(strengths)
+    _claim(bool(sound.all()), "a discount outside [0, 1) or a negative strength")
     for row, (name, items) in enumerate((("nodes", pool.nodes), ("entries", pool.entries), ("cells", pool.cells))):
         verify_free(items, pool.counters, row, name)
     entries = pool.entries[: pool.counters[col.ENTRIES, col.USED]].astype(np.int64)
@@ -330,9 +333,6 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
     ``empty``: entries without customers are allowed (static pools). ``variable``: all hierarchies have variable depth,
     so that a node's customers from outside are those who stopped there.
     """
-    discounts, strengths = pool.discounts, pool.strengths
-    sound = (discounts >= 0) & (discounts < 1) & (strengths >= 0) & np.isfinite(strengths)
-    _claim(bool(sound.all()), "a discount outside [0, 1) or a negative strength")
     verify_sizes(pool)
     _verify_nodes(pool)
     direct = _verify_entries(pool, empty)

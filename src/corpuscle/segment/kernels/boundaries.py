@@ -29,8 +29,9 @@ from corpuscle.engine.restaurants.hierarchy import add, join_table, open_table, 
 from corpuscle.engine.restaurants.pool import entry_of, find_child, find_entry
 from corpuscle.engine.restaurants.seating import log_seating
 from corpuscle.random import categorical, uniform
+from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.lattice import FREE_GAP
-from corpuscle.segment.kernels.model import BOUNDARY, LENGTH, Nested, context_of, drop_word, find_at, has_room, intern
+from corpuscle.segment.kernels.model import BOUNDARY, Nested, context_of, drop_word, find_at, has_room, intern
 
 __all__ = [
     "INSIDE",
@@ -40,7 +41,6 @@ __all__ = [
     "Boundaries",
     "Choice",
     "come",
-    "go",
     "log_joint",
     "name",
     "new_choice",
@@ -133,7 +133,7 @@ def name(nested, text):
 
 @kernel_bare
 def _base(nested, text, word):
-    return text.bases[0] if word == BOUNDARY else text.bases[nested.rows[word, LENGTH]]
+    return text.bases[0] if word == BOUNDARY else text.bases[nested.rows[word, model.LENGTH]]
 
 
 @kernel_bare
@@ -167,23 +167,6 @@ def come(nested, text, first, last, stream):
         if begins[end] == SENTENCE:
             add(nested.words, context_of(nested, word, BOUNDARY, True), BOUNDARY, text.bases[0], stream)
     return last
-
-
-@kernel_bare
-def go(nested, text, first, last, stream):
-    """Take the words that begin at the letters ``first`` to ``last``, and the ends of their sentences, out again."""
-    begins, names = text.begins, text.names
-    for i in range(first, last):
-        if begins[i] == INSIDE:
-            continue
-        end = i + 1
-        while begins[end] == INSIDE:
-            end += 1
-        word = np.int64(names[i])
-        if begins[end] == SENTENCE:
-            remove(nested.words, context_of(nested, word, BOUNDARY, False), BOUNDARY, stream)
-        remove(nested.words, context_of(nested, _word_before(text, i), BOUNDARY, False), word, stream)
-        drop_word(nested, word)
 
 
 # ---- one decision
@@ -307,5 +290,5 @@ def log_joint(nested: Nested, bases: np.ndarray) -> float:
     """Natural log of the probability of the words and their seating."""
     entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
     root = entries[entries[:, col.NODE] == 0]
-    lengths = np.where(root[:, col.DISH] == BOUNDARY, 0, nested.rows[root[:, col.DISH], LENGTH])
+    lengths = np.where(root[:, col.DISH] == BOUNDARY, 0, nested.rows[root[:, col.DISH], model.LENGTH])
     return log_seating(nested.words) + float((root[:, col.TABLES] * np.log(bases[lengths])).sum())

@@ -28,13 +28,11 @@ from corpuscle.engine.restaurants.hierarchy import fill_parents, joined_size, le
 from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_context, find_entry, make_context
 from corpuscle.engine.restaurants.variable import choose_node, count_stop
 from corpuscle.random import uniform
+from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.gibbs import find_numbers, resample, word_at, word_ends
 from corpuscle.segment.kernels.lattice import after, fill
 from corpuscle.segment.kernels.model import (
-    AFTER,
     BOUNDARY,
-    LAST_RECORD,
-    LETTER_BASE,
     base_probability,
     context_of,
     drop_record,
@@ -150,7 +148,7 @@ def _put_back(pool, entry, notes):
 
 @kernel_bare
 def _add_spelling(nested, word, stream, notes):
-    letters, spelling, base = nested.letters, nested.spelling, nested.bases[LETTER_BASE]
+    letters, spelling, base = nested.letters, nested.spelling, nested.bases[model.LETTER_BASE]
     length, record, deepest = spell_word(nested, word), new_record(nested, word), len(letters.path) - 2
     for i in range(1, length + 2):
         dish = np.int64(spelling[i])
@@ -163,8 +161,8 @@ def _add_spelling(nested, word, stream, notes):
 @kernel_bare
 def _remove_spelling(nested, word, stream, notes):
     letters, spelling = nested.letters, nested.spelling
-    length, newest = spell_word(nested, word), np.int64(nested.rows[word, LAST_RECORD])
-    oldest = np.int64(nested.records[newest, AFTER])
+    length, newest = spell_word(nested, word), np.int64(nested.rows[word, model.LAST_RECORD])
+    oldest = np.int64(nested.records[newest, model.AFTER])
     for i in range(length + 1, 0, -1):
         depth = np.int64(nested.orders[oldest, i - 1])
         node = find_context(letters, 0, spelling, i, depth)
@@ -178,15 +176,15 @@ def _remove_spelling(nested, word, stream, notes):
 def _take_back_spelling(nested, word, notes):
     """Undo ``_add_spelling``."""
     letters, spelling = nested.letters, nested.spelling
-    length, newest = spell_word(nested, word), np.int64(nested.rows[word, LAST_RECORD])
+    length, newest = spell_word(nested, word), np.int64(nested.rows[word, model.LAST_RECORD])
     for i in range(length + 1, 0, -1):
         node = find_context(letters, 0, spelling, i, np.int64(nested.orders[newest, i - 1]))
         count_stop(letters, node, -1)
         _take_back(letters, find_entry(letters, node, np.int64(spelling[i])), notes)
         _noted(notes)
     before = newest
-    while nested.records[before, AFTER] != newest:
-        before = np.int64(nested.records[before, AFTER])
+    while nested.records[before, model.AFTER] != newest:
+        before = np.int64(nested.records[before, model.AFTER])
     drop_record(nested, word, newest, before)
 
 

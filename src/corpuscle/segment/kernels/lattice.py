@@ -27,16 +27,8 @@ from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
 from corpuscle.engine.restaurants.pool import find_child, find_entry
 from corpuscle.engine.restaurants.variable import stop_probability
-from corpuscle.segment.kernels.model import (
-    BOUNDARY,
-    BOUNDARY_BASE,
-    EMPTY_HASH,
-    END,
-    LETTER_BASE,
-    START,
-    find_word,
-    hash_step,
-)
+from corpuscle.segment.kernels import model
+from corpuscle.segment.kernels.model import BOUNDARY, EMPTY_HASH, find_word, hash_step
 
 __all__ = ["FORBIDDEN", "FORCED", "FREE_GAP", "Lattice", "after", "fill", "last_lengths", "new_lattice"]
 
@@ -91,10 +83,10 @@ def _spell(nested, lattice, text, first, n, gaps):
     """``inner`` and ``last``: one walk for each boundary, most recent letter first."""
     pool = nested.letters
     longest, deepest = lattice.word.shape[1] - 1, len(pool.path) - 2
-    base = nested.bases[LETTER_BASE]
+    base = nested.bases[model.LETTER_BASE]
     begin = 0
     for t in range(n + 1):
-        letter = np.int64(text[first + t]) if t < n else np.int64(END)
+        letter = np.int64(text[first + t]) if t < n else np.int64(model.END)
         most = min(t - begin, longest)
         node, here, end = np.int64(0), base, base
         entry, end_entry = np.int64(0), np.int64(0)
@@ -106,7 +98,7 @@ def _spell(nested, lattice, text, first, n, gaps):
                 entry = find_entry(pool, node, letter)
             here = own_share(pool, node, entry) + passed * here
             if end_entry >= 0:
-                end_entry = find_entry(pool, node, np.int64(END))
+                end_entry = find_entry(pool, node, np.int64(model.END))
             end = own_share(pool, node, end_entry) + passed * end
             below = np.int64(NONE)
             if k < deepest:
@@ -117,13 +109,15 @@ def _spell(nested, lattice, text, first, n, gaps):
                 # A word that begins here ends the context with START, where everyone must stop.
                 at_start, end_at_start = here, end
                 if pool.nodes[node, col.CHILDREN] > 0:
-                    child = find_child(pool, node, np.int64(START))
+                    child = find_child(pool, node, np.int64(model.START))
                     if child >= 0:
-                        passed = passed_on(pool, child)
-                        own = own_share(pool, child, find_entry(pool, child, letter)) if entry >= 0 else 0.0
-                        at_start = own + passed * here
-                        own = own_share(pool, child, find_entry(pool, child, np.int64(END))) if end_entry >= 0 else 0.0
-                        end_at_start = own + passed * end
+                        passed, there, ending = passed_on(pool, child), np.int64(NONE), np.int64(NONE)
+                        if entry >= 0:
+                            there = find_entry(pool, child, letter)
+                        if end_entry >= 0:
+                            ending = find_entry(pool, child, np.int64(model.END))
+                        at_start = own_share(pool, child, there) + passed * here
+                        end_at_start = own_share(pool, child, ending) + passed * end
                     if k < most:
                         below = find_child(pool, node, np.int64(text[first + t - 1 - k]))
                 lattice.inner[t, k] = total + reach * at_start
@@ -147,7 +141,7 @@ def fill(nested, lattice, text, first, n, gaps):
     longest = lattice.word.shape[1] - 1
     passed = passed_on(words, 0)
     own = own_share(words, 0, find_entry(words, 0, BOUNDARY))
-    lattice.word[0, 0], lattice.unigram[0, 0] = BOUNDARY, own + passed * nested.bases[BOUNDARY_BASE]
+    lattice.word[0, 0], lattice.unigram[0, 0] = BOUNDARY, own + passed * nested.bases[model.BOUNDARY_BASE]
     lattice.node[0, 0] = find_child(words, 0, BOUNDARY)
     lattice.passed[0, 0] = passed_on(words, lattice.node[0, 0]) if lattice.node[0, 0] >= 0 else 1.0
     for t in range(1, n + 1):

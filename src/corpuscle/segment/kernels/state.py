@@ -29,20 +29,11 @@ from corpuscle.engine.restaurants.pool import (
     longer,
     new_pool,
 )
+from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.gibbs import find_numbers, word_at, word_ends
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import (
-    AFTER,
-    BEGIN,
     BOUNDARY,
-    BOUNDARY_BASE,
-    LAST_RECORD,
-    LENGTH,
-    LETTER_BASE,
-    OWNER,
-    RECORDS,
-    START,
-    WORDS,
     Nested,
     base_probability,
     find_at,
@@ -53,21 +44,22 @@ from corpuscle.segment.kernels.model import (
 
 __all__ = ["base_logs", "freeze_nested", "from_arrays", "log_joint", "thaw", "to_arrays", "tree_of", "verify_nested"]
 
-_OWN = ("rows", "hashes", "records", "orders")
+_OWN = {"rows": model.WORDS, "hashes": model.WORDS, "records": model.RECORDS, "orders": model.RECORDS}
+"""Arrays, and the row of ``counters`` that says how much of each is used."""
 
 
 def log_joint(nested: Nested) -> float:
     """Natural log of the joint probability of the words, their spelling and both seatings."""
     words, tables = root_tables(nested)
-    factors = nested.factors[word_types(nested, words), nested.rows[words, LENGTH]]
+    factors = nested.factors[word_types(nested, words), nested.rows[words, model.LENGTH]]
     boundaries = float(nested.words.nodes[0, col.TABLES]) - float(tables.sum())
     return float(
         seating.log_seating(nested.words)
         + seating.log_seating(nested.letters)
-        + seating.log_stopping(nested.letters, START)
+        + seating.log_stopping(nested.letters, model.START)
         + (tables * np.log(factors)).sum()
-        + boundaries * np.log(nested.bases[BOUNDARY_BASE])
-        + float(nested.letters.nodes[0, col.TABLES]) * np.log(nested.bases[LETTER_BASE])
+        + boundaries * np.log(nested.bases[model.BOUNDARY_BASE])
+        + float(nested.letters.nodes[0, col.TABLES]) * np.log(nested.bases[model.LETTER_BASE])
     )
 
 
@@ -95,21 +87,21 @@ def _claim(holds: bool, claim: str) -> None:
 @kernel_bare
 def _check_words(nested, tables):
     """Whether every word stands in the text, is found by its letters, and has a chain of as many records as tables."""
-    used = nested.counters[RECORDS, col.USED]
-    for word in range(1, nested.counters[WORDS, col.USED]):
-        begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+    used = nested.counters[model.RECORDS, col.USED]
+    for word in range(1, nested.counters[model.WORDS, col.USED]):
+        begin, length = np.int64(nested.rows[word, model.BEGIN]), np.int64(nested.rows[word, model.LENGTH])
         if begin == FREE:
             continue
         if begin < 0 or length < 1 or length >= nested.factors.shape[1] or begin + length > len(nested.text):
             return False
         if hash_stretch(nested.text, begin, length) != nested.hashes[word]:
             return False
-        record = np.int64(nested.rows[word, LAST_RECORD])
+        record = np.int64(nested.rows[word, model.LAST_RECORD])
         for _ in range(tables[word]):
-            if record < 0 or record >= used or nested.records[record, OWNER] != word:
+            if record < 0 or record >= used or nested.records[record, model.OWNER] != word:
                 return False
-            record = np.int64(nested.records[record, AFTER])
-        if record != nested.rows[word, LAST_RECORD]:
+            record = np.int64(nested.records[record, model.AFTER])
+        if record != nested.rows[word, model.LAST_RECORD]:
             return False
     return True
 
@@ -117,9 +109,9 @@ def _check_words(nested, tables):
 @kernel_bare
 def _find_all(nested):
     """Whether the index finds every word."""
-    for word in range(1, nested.counters[WORDS, col.USED]):
-        if nested.rows[word, BEGIN] != FREE:
-            begin, length = np.int64(nested.rows[word, BEGIN]), np.int64(nested.rows[word, LENGTH])
+    for word in range(1, nested.counters[model.WORDS, col.USED]):
+        if nested.rows[word, model.BEGIN] != FREE:
+            begin, length = np.int64(nested.rows[word, model.BEGIN]), np.int64(nested.rows[word, model.LENGTH])
             if find_at(nested, begin, length) != word:
                 return False
     return True
@@ -130,8 +122,8 @@ def _count_spellings(nested, counts):
     """``counts`` := how many letters each entry of the letters has, by the records; False if one has no place."""
     letters = nested.letters
     deepest = len(letters.path) - 2
-    for record in range(nested.counters[RECORDS, col.USED]):
-        word = np.int64(nested.records[record, OWNER])
+    for record in range(nested.counters[model.RECORDS, col.USED]):
+        word = np.int64(nested.records[record, model.OWNER])
         if word == FREE:
             continue
         length = spell_word(nested, word)
@@ -185,16 +177,16 @@ def verify_nested(
     for pool in (nested.words, nested.letters):
         parents = pool.nodes[: int(pool.counters[col.NODES, col.USED]), col.PARENT]
         _claim(len(parents) > 0 and parents[0] == NONE and not (parents[1:] == NONE).any(), "more than one root")
-    for row, items in ((WORDS, nested.rows), (RECORDS, nested.records)):
+    for row, items in ((model.WORDS, nested.rows), (model.RECORDS, nested.records)):
         seating.verify_free(items, nested.counters, row, "words and records")
-    used = int(nested.counters[WORDS, col.USED])
-    live = nested.rows[:used, BEGIN] != FREE
+    used = int(nested.counters[model.WORDS, col.USED])
+    live = nested.rows[:used, model.BEGIN] != FREE
     words, tables = root_tables(nested)
     _claim(used > 0 and bool(live[0]) and bool((words < used).all()), "words without a number")
     counts = np.zeros(used, np.int64)
     counts[words] = tables
     _claim(bool(((counts > 0) == live)[1:].all()), "numbers without a word")
-    owners = nested.records[: int(nested.counters[RECORDS, col.USED]), OWNER]
+    owners = nested.records[: int(nested.counters[model.RECORDS, col.USED]), model.OWNER]
     counts *= spelled
     _claim(int((owners != FREE).sum()) == int(counts.sum()), "records without a table")
     _claim(bool(((owners[owners != FREE] > 0) & (owners[owners != FREE] < used)).all()), "records without a word")
@@ -215,9 +207,8 @@ def verify_nested(
 def to_arrays(nested: Nested) -> dict[str, np.ndarray]:
     """All that changes while a model is sampled."""
     arrays = {f"{name}/{key}": array for name in ("words", "letters") for key, array in _pool(nested, name).items()}
-    used = nested.counters[:, col.USED].tolist()
-    for name in _OWN:
-        arrays[name] = getattr(nested, name)[: used[WORDS if name in ("rows", "hashes") else RECORDS]].copy()
+    for name, row in _OWN.items():
+        arrays[name] = getattr(nested, name)[: nested.counters[row, col.USED]].copy()
     return arrays | {"counters": nested.counters.copy(), "factors": nested.factors.copy()}
 
 
@@ -259,16 +250,16 @@ def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:
     """What prediction needs, in arrays for a file: the spelling of the words, most frequent first, in ``lexicon`` and
     ``lexicon_starts``, how often each occurs in ``occurrences``, the counts of both hierarchies, the parameters."""
     entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
-    used = int(nested.counters[WORDS, col.USED])
+    used = int(nested.counters[model.WORDS, col.USED])
     full = (entries[:, col.NODE] >= 0) & (
         nested.words.nodes[np.maximum(entries[:, col.NODE], 0), col.LAW] == len(nested.words.discounts) - 1
     )
     counts = np.bincount(entries[full, col.DISH], entries[full, col.CUSTOMERS], used).astype(np.int64)
-    live = 1 + np.flatnonzero(nested.rows[1:used, BEGIN] != FREE)
-    live = live[np.lexsort((nested.rows[live, BEGIN], -counts[live]))]
-    lengths = nested.rows[live, LENGTH].astype(np.int64)
+    live = 1 + np.flatnonzero(nested.rows[1:used, model.BEGIN] != FREE)
+    live = live[np.lexsort((nested.rows[live, model.BEGIN], -counts[live]))]
+    lengths = nested.rows[live, model.LENGTH].astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    source = np.repeat(nested.rows[live, BEGIN] - starts[:-1], lengths) + np.arange(starts[-1])
+    source = np.repeat(nested.rows[live, model.BEGIN] - starts[:-1], lengths) + np.arange(starts[-1])
     number = np.full(used, -1, np.int64)
     number[BOUNDARY], number[live] = 0, 1 + np.arange(len(live))
     renumbered = nested.words._replace(nodes=nested.words.nodes.copy(), entries=nested.words.entries.copy())
@@ -333,10 +324,10 @@ def thaw(
     starts = np.asarray(arrays["lexicon_starts"], np.int64)
     rows = np.full((len(starts), 3), NONE, np.int32)
     rows[BOUNDARY, :2] = 0
-    rows[1:, BEGIN], rows[1:, LENGTH] = starts[:-1], np.diff(starts)
+    rows[1:, model.BEGIN], rows[1:, model.LENGTH] = starts[:-1], np.diff(starts)
     counters = np.zeros((2, 3), np.int64)
     counters[:, col.FREE_HEAD] = NONE
-    counters[WORDS, col.USED] = len(rows)
+    counters[model.WORDS, col.USED] = len(rows)
     factors = np.array(arrays["factors"], np.float64)
     longest = factors.shape[1] - 1
     nested = Nested(
@@ -352,4 +343,4 @@ def thaw(
 @kernel_bare
 def _hash_words(nested):
     for word in range(1, len(nested.rows)):
-        nested.hashes[word] = hash_stretch(nested.text, nested.rows[word, BEGIN], nested.rows[word, LENGTH])
+        nested.hashes[word] = hash_stretch(nested.text, nested.rows[word, model.BEGIN], nested.rows[word, model.LENGTH])

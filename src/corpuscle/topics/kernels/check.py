@@ -236,8 +236,6 @@ def verify(seats: Seats, seated: np.ndarray | None = None, *, rebuild: bool = Fa
     """
     seated = np.arange(len(seats.words)) if seated is None else seated
     for pool in (seats.pool, seats.switch):
-        sound = (pool.discounts >= 0) & (pool.discounts < 1) & (pool.strengths >= 0) & np.isfinite(pool.strengths)
-        _claim(sound.all(), "a discount outside [0, 1) or a negative strength")
         verify_sizes(restaurants(pool))
     mains, topics, rows = _verify_entries(seats)
     _verify_nodes(seats)

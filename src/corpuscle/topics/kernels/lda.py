@@ -155,7 +155,6 @@ class Lda:
         self.slices = list(pairwise(chunk_bounds(self.bounds, max(1, _SLICE // padded)).tolist()))
 
     def steps(self, sweep: int) -> int:
-        """How many steps a sweep has."""
         return len(self.slices)
 
     def step(self, sweep: int, number: int) -> None:

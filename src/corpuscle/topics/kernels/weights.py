@@ -133,7 +133,8 @@ def _weigh_in_list(seats, block, context, law, size, tables, customers):
 @kernel_inline
 def _weigh_tables(seats, block):
     for i in range(block.numbers[N_TABLES]):
-        context, size = np.int64(seats.rows[block.tables[i, TABLE_ROW], at.CONTEXT]), np.int64(block.tables[i, TABLE_SIZE])
+        context = np.int64(seats.rows[block.tables[i, TABLE_ROW], at.CONTEXT])
+        size = np.int64(block.tables[i, TABLE_SIZE])
         law, slot = np.int64(seats.contexts[context, at.DEPTH]), np.int64(seats.contexts[context, at.SLOT])
         tables, customers = np.int64(block.seen[context, 0]), np.int64(block.seen[context, 1])
         if slot >= 0:
@@ -182,7 +183,8 @@ def switch_probability(seats, block, context, label):
         place = np.int64(seats.contexts[place, at.ABOVE])
     here = seats.numbers[at.TOP] if label == 1 else 1.0 - seats.numbers[at.TOP]
     for m in range(depth + 1):
-        node, same, other = np.int64(seats.contexts[block.path[m], at.SWITCH]), block.fraction[block.path[m], label], 0.0
+        context, other = block.path[m], 0.0
+        node, same = np.int64(seats.contexts[context, at.SWITCH]), block.fraction[context, label]
         if node >= 0:
             same += entries[2 * node + label, col.CUSTOMERS]
             other += entries[2 * node + 1 - label, col.CUSTOMERS]

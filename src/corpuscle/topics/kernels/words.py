@@ -35,7 +35,7 @@ from corpuscle.topics.kernels.seats import (
     sit,
 )
 
-__all__ = ["has_room", "remove_words", "sweep_words"]
+__all__ = ["has_room", "sweep_words"]
 
 
 @kernel_inline
@@ -275,10 +275,3 @@ def sweep_words(seats, buffers, visits, first, last, come, stream):
             _remove(seats, np.int64(visits[i]), stream)
         _add(seats, buffers, np.int64(visits[i]), stream)
     return last
-
-
-@kernel_bare
-def remove_words(seats, first, last, stream):
-    """Let the words ``first`` to ``last`` go for good."""
-    for word in range(first, last):
-        _remove(seats, np.int64(word), stream)
