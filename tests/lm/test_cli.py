@@ -104,7 +104,7 @@ def test_score_gives_a_line_for_each_sentence_and_word(capsys, texts, model):
     for row, sentence in zip(rows[1:], sentences, strict=True):
         assert int(row[1]) == len(sentence.split()) + 1
         assert float(row[3]) == pytest.approx(loaded.log_probability(sentence.split()) / math.log(10), abs=1e-6)
-    code, out, _ = run(capsys, "lm", "score", model, texts / "test.txt", "--words")
+    code, out, _ = run(capsys, "lm", "score", model, texts / "test.txt", "--by-word")
     last = [line.split("\t") for line in out.splitlines()][-4:]
     assert [row[1] for row in last] == ["the", "zebra", "sleeps", "</s>"]
     assert [row[3] for row in last] == ["0", "1", "0", "0"]
@@ -199,7 +199,7 @@ def test_characters_with_high_order(capsys, texts, tmp_path):
 
 def test_running_text_is_split_on_request(capsys, texts, model, tmp_path):
     (tmp_path / "raw.txt").write_text("the cat sleeps. the dog sees\na bird!\n")
-    _, out, _ = run(capsys, "lm", "score", model, tmp_path / "raw.txt", "--raw", "--words")
+    _, out, _ = run(capsys, "lm", "score", model, tmp_path / "raw.txt", "--raw", "--by-word")
     words = [line.split("\t")[1] for line in out.splitlines()[1:]]
     assert words == ["the", "cat", "sleeps", ".", "</s>", "the", "dog", "sees", "a", "bird", "!", "</s>"]
     result = run_json(capsys, PERPLEXITY, "lm", "perplexity", model, tmp_path / "raw.txt", "--raw")

@@ -317,7 +317,7 @@ def test_score_gives_sentences_and_words_in_the_units_of_language_models(capsys,
     assert [float(row[3]) for row in rows] == pytest.approx(sums / math.log(10), abs=1e-6)
     assert [float(row[4]) for row in rows] == pytest.approx(np.exp(-sums / corpus.lengths), abs=1e-4)
     assert [row[5] for row in rows] == ["first"] * 4 + ["second"] * 4 + ["third"] * 4
-    code, out, err = run(capsys, "topics", "score", models[method], folder / "docs", "--words")
+    code, out, err = run(capsys, "topics", "score", models[method], folder / "docs", "--by-word")
     heading, *rows = table(out)
     assert code == 0 and heading == ["sentence", "word", "bits", "oov", "document"], err
     assert [row[1] for row in rows] == [word for sentence in corpus for word in sentence]
@@ -327,7 +327,7 @@ def test_score_gives_sentences_and_words_in_the_units_of_language_models(capsys,
 def test_score_counts_unknown_words(capsys, folder, models):
     _, out, _ = run(capsys, "topics", "score", models["switching"], folder / "odd.txt")
     assert [row[1:3] + row[5:] for row in table(out)[1:]] == [["3", "3", "1"], ["1", "1", "1"], ["2", "2", "2"]]
-    _, out, _ = run(capsys, "topics", "score", models["switching"], folder / "odd.txt", "--words")
+    _, out, _ = run(capsys, "topics", "score", models["switching"], folder / "odd.txt", "--by-word")
     assert [row[3] for row in table(out)[1:]] == ["1"] * 6
 
 

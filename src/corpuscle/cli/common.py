@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_model_output", "check_output", "check_second_output", "load", "naming", "one_line", "place_of", "read_input",
-    "refuse_markup", "warn_of_overlap",
+    "refuse_markup", "table_text", "warn_of_overlap",
 ]  # fmt: skip
 
 
@@ -107,6 +107,14 @@ def load(path: str, task: str, kinds: Sequence[str] | None = None) -> Any:
     for name, value in work_of().items():
         setattr(model, name, value)
     return model
+
+
+def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]], number: str = ".4f") -> str:
+    """A table as a command shows it, without the last line feed; ``heading`` and ``number`` as in ``write_table``."""
+    from corpuscle.text.tables import format_row
+
+    lines = [format_row(heading)] if heading else []
+    return "".join([*lines, *(format_row(row, number) for row in rows)]).removesuffix("\n")
 
 
 def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,15 +13,17 @@ from corpuscle.cli.common import (
     check_second_output,
     load,
     naming,
+    one_line,
     read_input,
     refuse_markup,
+    table_text,
     warn_of_overlap,
 )
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
 
 if TYPE_CHECKING:
-    from corpuscle.lm import ClassModel, HpyModel, LanguageModel, NgramModel
+    from corpuscle.lm import ClassModel, Events, HpyModel, LanguageModel, NgramModel
     from corpuscle.text import Corpus
 
 __all__ = ["group"]
@@ -200,43 +202,52 @@ def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figur
 @command(group, work=True, figures=False)
 @argument("model")
 @argument("text")
-@option("words", "Every word with its surprisal in bits.", is_flag=True)
+@option("by_word", "Every word with its surprisal in bits.", is_flag=True)
 @raw
-def score(model: str, text: str, words: bool, raw: bool) -> None:
+def score(model: str, text: str, by_word: bool, raw: bool) -> None:
     """Log10 probability and perplexity of every sentence (TSV: sentence, tokens, oov, log10, perplexity)."""
     import sys
 
-    import numpy as np
-
     from corpuscle.text import iter_text
+    from corpuscle.text.tables import format_row
 
     loaded = load(model, "lm")
-    sentence = 0
-    write = sys.stdout.write
-    heading = "sentence\tword\tbits\toov\n" if words else "sentence\ttokens\toov\tlog10\tperplexity\n"
+    sentence, rows_of = 1, _word_rows if by_word else _sentence_rows
+    columns = ("word", "bits", "oov") if by_word else ("tokens", "oov", "log10", "perplexity")
+    heading = format_row(("sentence", *columns))
     if raw or loaded.boundary == "none":  # without boundaries, a sentence goes on where the one before it ends
         corpora = iter([read_input([text], raw, **loaded.reading)])
     else:
         corpora = iter_text(text, **loaded.reading)
     for corpus, events in loaded.stream(corpora):
-        write(heading)
-        heading = ""
-        if words:
-            bits, starts = events.log_probability / -np.log(2), events.starts
-            for i in range(len(corpus)):
-                tokens = corpus.words(i) + ([] if loaded.boundary == "none" else ["</s>"])
-                span = slice(starts[i], starts[i + 1])
-                for word, value, unknown in zip(tokens, bits[span], events.unknown[span], strict=True):
-                    write(f"{sentence + i + 1}\t{word}\t{value:.4f}\t{int(unknown)}\n")
-        else:
-            scores = events.by_sentence()
-            log10 = scores.log_probability / np.log(10)
-            with np.errstate(all="ignore"):
-                values = np.exp(-scores.log_probability / scores.tokens)
-            for i, row in enumerate(zip(scores.tokens, scores.oov, log10, values, strict=True)):
-                write(f"{sentence + i + 1}\t{row[0]}\t{row[1]}\t{row[2]:.6f}\t{row[3]:.4f}\n")
-        sentence += len(corpus)
-    write(heading)  # still to come if there is no text
+        sys.stdout.write(heading)
+        sys.stdout.writelines(map(format_row, rows_of(corpus, events, sentence, loaded.boundary)))
+        sentence, heading = sentence + len(corpus), ""
+    sys.stdout.write(heading)  # still to come if there is no text
+
+
+def _word_rows(corpus: Corpus, events: Events, first: int, boundary: str) -> Iterator[tuple[Any, ...]]:
+    """A row a word: the number of its sentence, the word, its surprisal, whether it is unknown."""
+    import numpy as np
+
+    bits, starts = events.log_probability / -np.log(2), events.starts
+    for i in range(len(corpus)):
+        tokens = corpus.words(i) + ([] if boundary == "none" else ["</s>"])
+        span = slice(starts[i], starts[i + 1])
+        for word, value, unknown in zip(tokens, bits[span], events.unknown[span], strict=True):
+            yield first + i, word, value, int(unknown)
+
+
+def _sentence_rows(corpus: Corpus, events: Events, first: int, boundary: str) -> Iterator[tuple[Any, ...]]:
+    """A row a sentence: its number, tokens, unknown words, log10 probability, perplexity."""
+    import numpy as np
+
+    scores = events.by_sentence()
+    log10 = (f"{value:.6f}" for value in scores.log_probability / np.log(10))
+    with np.errstate(all="ignore"):
+        perplexities = np.exp(-scores.log_probability / scores.tokens)
+    numbers = range(first, first + len(corpus))
+    return zip(numbers, scores.tokens, scores.oov, log10, perplexities, strict=True)
 
 
 @command(group, "next")
@@ -254,7 +265,7 @@ def next_words(model: str, context: str, k: int) -> Figures:
     found = loaded.next_words(begin + words, k)
     return Figures(
         {"context": words, "next": [{"word": word, "probability": probability} for word, probability in found]},
-        "\n".join(f"{probability:.6f}\t{word}" for word, probability in found),
+        table_text((), ((probability, word) for word, probability in found), ".6f"),
     )
 
 
@@ -297,11 +308,11 @@ def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
     mixture.save(output)
     weights = mixture.weights_.tolist()
     perplexities = [float(each.perplexity(corpus, draws=1)["perplexity"]) for each in (*parts, mixture)]
-    table = zip([*weights, 1.0], perplexities, [*model, output], strict=True)
-    rows = [f"{weight:.4f}\t{value:.3f}\t{name}" for weight, value, name in table]
+    shown = [f"{value:.3f}" for value in perplexities]
+    rows = zip([*weights, 1.0], shown, map(one_line, [*model, output]), strict=True)
     return Figures(
         {"weights": weights, "perplexity": perplexities[-1], "perplexities": perplexities[:-1]},
-        "\n".join(["weight\tperplexity\tmodel", *rows]),
+        table_text(("weight", "perplexity", "model"), rows),
     )
 
 

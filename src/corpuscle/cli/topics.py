@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer
-from corpuscle.cli.common import check_model_output, check_output, load, naming, one_line
+from corpuscle.cli.common import check_model_output, check_output, load, naming, one_line, table_text
 from corpuscle.errors import SettingError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
     from corpuscle.topics import NgramTopicModel, RescalingModel
-    from corpuscle.topics.products import ContextShown, Mark, TopicSummary
+    from corpuscle.topics.products import Mark, TopicSummary
 
 __all__ = ["group"]
 
@@ -134,11 +134,11 @@ def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: i
 @argument("model")
 @argument("docs", many=True)
 @output("-")
-@option("words", "Every word with its surprisal in bits.", is_flag=True)
+@option("by_word", "Every word with its surprisal in bits.", is_flag=True)
 @_index
 @_reading
 def score(
-    model: str, docs: tuple[str, ...], output: str, words: bool, documents: str | None, seed: int, **reading: Any
+    model: str, docs: tuple[str, ...], output: str, by_word: bool, documents: str | None, seed: int, **reading: Any
 ) -> None:
     """Log10 probability and perplexity of every sentence given all before it in its document (TSV: sentence, tokens,
     oov, log10, perplexity, document)."""
@@ -157,10 +157,10 @@ def score(
     lengths = np.diff(corpus.document_starts).tolist()
     names = [one_line(name) for name, n in zip(document_names(corpus), lengths, strict=True) for _ in range(n)]
     sentence = np.repeat(np.arange(len(corpus)), corpus.lengths)
-    if words:
+    if by_word:
         read = corpus.vocab.decode(corpus.tokens), (logs / -np.log(2)).tolist(), unknown.astype(int).tolist()
-        by_word = ((i + 1, *row, names[i]) for i, *row in zip(sentence.tolist(), *read, strict=True))
-        write_table(output, ("sentence", "word", "bits", "oov", "document"), by_word)
+        of_words = ((i + 1, *row, names[i]) for i, *row in zip(sentence.tolist(), *read, strict=True))
+        write_table(output, ("sentence", "word", "bits", "oov", "document"), of_words)
         return
     sums, oov = (np.bincount(sentence, values, len(corpus)) for values in (logs, unknown))
     with np.errstate(all="ignore"):
@@ -170,14 +170,19 @@ def score(
     write_table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
 
 
-def _written(values: list[dict[str, Any]], text: str, output: str) -> Figures:
-    """What a command says about documents: its text goes to a file, or (``-``) is what it prints."""
+def _save(path: str, text: str) -> None:
+    """Write some text, a picture too, and a line feed."""
     from corpuscle.text.files import write_atomically
 
+    with write_atomically(path, "w") as out:
+        out.write(text + "\n")
+
+
+def _written(values: list[dict[str, Any]], text: str, output: str) -> Figures:
+    """What a command says about documents: its text goes to a file, or (``-``) is what it prints."""
     if output == "-":
-        return Figures({"documents": values}, text.removesuffix("\n"))
-    with write_atomically(output, "w") as out:
-        out.write(text)
+        return Figures({"documents": values}, text)
+    _save(output, text)
     return Figures({"documents": values}, "")
 
 
@@ -203,7 +208,6 @@ def apply(
 ) -> Figures:
     """What each document is about (TSV: document, words, oov, topic, share, typical words; a line for each of its
     largest topics)."""
-    from corpuscle.text.tables import format_row
     from corpuscle.topics import document_topics, summaries
 
     check_output(output)
@@ -229,8 +233,7 @@ def apply(
             shown = [{"topic": k, "share": share, "words": typical[k]} for k, share in best]
             values.append(about | {"topics": shown})
             rows += [(*begin, k, share, " ".join(typical[k])) for k, share in best]
-    table = map(format_row, [["document", "words", "oov", *columns], *rows])
-    return _written(values, "".join(table), output)
+    return _written(values, table_text(("document", "words", "oov", *columns), rows), output)
 
 
 @command(group)
@@ -278,7 +281,10 @@ def show(
     shown = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
     if contexts:
         values["contexts"] = [row._asdict() for row in shown]
-    lines = _topic_lines(found if has_topics(loaded) else []) + (_context_lines(shown) if contexts else [])
+    lines = _topic_lines(found if has_topics(loaded) else [])
+    if contexts:
+        topical = ((row.topical, row.customers, row.text or "(no context)") for row in shown)
+        lines.append(table_text(("topical", "customers", "context"), topical, ".3f"))
     return Figures(values, "" if tsv == "-" else "\n".join(lines))
 
 
@@ -292,22 +298,14 @@ def _topic_lines(found: list[TopicSummary]) -> list[str]:
     return lines
 
 
-def _context_lines(shown: list[ContextShown]) -> list[str]:
-    """How topical contexts are, as people read it."""
-    rows = (f"{row.topical:.3f}\t{row.customers}\t{row.text or '(no context)'}" for row in shown)
-    return ["topical\tcustomers\tcontext", *rows]
-
-
 def _draw(path: str, found: list[TopicSummary]) -> None:
     from corpuscle.figures import TopicShown, topic_list
-    from corpuscle.text.files import write_atomically
 
     shown = [
         TopicShown(topic.number, topic.share, [word for word, _ in topic.words], [p.text for p in topic.phrases])
         for topic in found
     ]
-    with write_atomically(path, "w") as out:
-        out.write(topic_list(shown) + "\n")
+    _save(path, topic_list(shown))
 
 
 @command(group, work=True, seed=True)
@@ -353,7 +351,7 @@ def mark(
         {"document": name, "sentences": [[dict(zip(fields, w, strict=True)) for w in s] for s in sentences]}
         for name, sentences in zip(document_names(corpus), texts, strict=True)
     ]
-    return _written(values, "".join(line + "\n" for line in _marked_lines(corpus, texts, lines)), output)
+    return _written(values, "\n".join(_marked_lines(corpus, texts, lines)), output)
 
 
 Marked = tuple[str, float, int]
@@ -379,14 +377,12 @@ def _marked_lines(corpus: Corpus, texts: list[list[list[Marked]]], by_sentence: 
             if by_sentence:
                 lines.append(" ".join(f"{word}/{topic if share > 0.5 else 0}" for word, share, topic in sentence))
             else:
-                lines += [f"{word}\t{share:.4f}\t{topic}" for word, share, topic in sentence]
+                lines.append(table_text((), sentence))
     return lines
 
 
 def _shade(path: str, document: Mark, sentences: list[list[Marked]]) -> None:
     from corpuscle.figures import shaded_text
-    from corpuscle.text.files import write_atomically
 
     words = [[word for word, _, _ in sentence] for sentence in sentences]
-    with write_atomically(path, "w") as out:
-        out.write(shaded_text(words, document.topical.tolist(), document.topics.tolist()) + "\n")
+    _save(path, shaded_text(words, document.topical.tolist(), document.topics.tolist()))

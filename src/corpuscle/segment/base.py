@@ -45,6 +45,7 @@ from corpuscle.segment.settings import SegmentSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, overlap
+from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
@@ -183,6 +184,8 @@ class Segmenter(SegmentSettings, Model):
         self, corpus: Corpus, spaces: str | None, longest: int | None = None
     ) -> tuple[Letters, np.ndarray, np.ndarray, np.ndarray]:
         """A text as its letters, their ids, the starts of its pieces, and the gaps; ``longest``: of its words."""
+        # White space is where it was in the training text: where it is written, and where words were split.
+        corpus = Preprocessing(nfc=False, tokenise=self.tokenise).apply(corpus)
         letters = letters_of(corpus, self.units, self.joiner)
         gaps = known_gaps(letters, spaces or ("forced" if self.spaces == "gold" else self.spaces))
         if self.types_:

@@ -2,6 +2,8 @@
 
 The first two columns of nodes and entries are the key by which an item is found; free items, cells too, have FREE in
 the first column and the next free item in the second.
+
+Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 2006, for restaurants and their tables.
 """
 
 PARENT, SYMBOL, LAW, CUSTOMERS, TABLES, CHILDREN, STOPS, PASSES = range(8)

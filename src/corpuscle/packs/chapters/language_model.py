@@ -43,7 +43,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             page.note(f"How the figures were counted: {chosen['signature'].replace('|', ', ')}."),
         ],
         commands=[
-            ("corpuscle lm score {model} TEXT --words", "the surprisal of every word of a text"),
+            ("corpuscle lm score {model} TEXT --by-word", "the surprisal of every word of a text"),
             ("corpuscle lm perplexity {model} TEXT", "how well the model predicts a text"),
             ('corpuscle lm next {model} "SOME WORDS"', "what may come next"),
             ("corpuscle lm sample {model} -n 5", "sentences that the model makes up"),

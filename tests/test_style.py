@@ -1,0 +1,41 @@
+"""Kernels take few arguments: what travels together is a record."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[1] / "src" / "corpuscle"
+MOST = 10
+MEASURED = re.compile(r"\d ?(%|times|[mnµ]?s\b)")
+
+
+def kernels():
+    """Every compiled function of the engine and of the tasks: where it stands, and what it is."""
+    for path in sorted(SOURCES.rglob("*.py")):
+        where = path.relative_to(SOURCES)
+        if where.parts[0] == "engine" or "kernels" in where.parts:
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef) and any(
+                    ast.unparse(decorator).startswith("kernel") for decorator in node.decorator_list
+                ):
+                    yield where, node
+
+
+def arguments(function: ast.FunctionDef) -> int:
+    given = function.args
+    return len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
+
+
+LONG = [(where, node) for where, node in kernels() if arguments(node) > MOST]
+
+
+def test_there_are_kernels_to_look_at():
+    assert len(list(kernels())) > 100
+
+
+@pytest.mark.parametrize(("where", "node"), LONG, ids=[f"{where}:{node.name}" for where, node in LONG])
+def test_a_kernel_with_many_arguments_says_what_a_record_would_cost(where, node):
+    says = ast.get_docstring(node) or ""
+    assert "argument" in says and MEASURED.search(says), f"{node.name} has {arguments(node)} arguments: make a record"
