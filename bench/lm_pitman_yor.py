@@ -89,9 +89,9 @@ def sampled(timer, train: str, test: str, order: int | str) -> dict[str, float]:
     corpus, other = _texts(train, test)
     settings: dict[str, Any] = {"min_count": 1, "unk_token": "literal", "workers": 1}
     with timer:
-        model = HpyModel(order=order, iterations=SWEEPS, samples=SAMPLES, **settings).fit(corpus)
+        model = HpyModel(order=order, sweeps=SWEEPS, samples=SAMPLES, **settings).fit(corpus)
     averaged = float(model.perplexity(other, draws=1)["perplexity"])
-    last = HpyModel(order=order, iterations=1, samples=1, **settings)
+    last = HpyModel(order=order, sweeps=1, samples=1, **settings)
     last.vocab_, last.ngrams_, last.samples_ = model.vocab_, model.ngrams_, model.samples_[-1:]
     sampler = last._sampler(corpus)
     spent = []

@@ -107,7 +107,7 @@ def prepare(name: str, texts: list[str]) -> Any:
 
     if name == "topics_perplexity":
         documents = read_documents(texts[0], documents=texts[1])
-        model: Any = NgramTopicModel(topics=20, order=3, iterations=5).fit(documents)
+        model: Any = NgramTopicModel(topics=20, order=3, sweeps=5).fit(documents)
         return lambda **where: _there(model, **where).log_probabilities(documents, particles=PARTICLES).tobytes()
     corpora = [read_text(text) for text in texts]
     if name == "lm_train":
@@ -121,7 +121,7 @@ def prepare(name: str, texts: list[str]) -> Any:
         model = NgramModel(order=5).fit(corpora[0])
         return lambda **where: repr(_there(model, **where).perplexity(corpora[0], draws=100).to_json()).encode()
     lines = Corpus.from_sentences([["".join(sentence)] for sentence in corpora[0] if sentence])
-    model = NestedSegmenter(iterations=5).fit(lines)
+    model = NestedSegmenter(sweeps=5).fit(lines)
     return lambda **where: _there(model, **where).segment(lines).tokens.tobytes()
 
 

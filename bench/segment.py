@@ -26,7 +26,7 @@ SOURCES = (
 )
 """What the figures depend on."""
 
-ITERATIONS, SEEDS = 200, (1, 2, 3)
+SWEEPS, SEEDS = 200, (1, 2, 3)
 CORPORA = {
     "brent": ("transcripts of speech to children", "brent/br-phono.txt", "brent/br-phono.txt", {}),
     "pd199801": (
@@ -96,14 +96,14 @@ def cells(data: Path) -> Iterator[Cell]:
         yield cell(f"{corpus}-trivial", title, corpus, sides, repeats=1)
     for seed in SEEDS:
         for corpus, name, settings in RUNS:
-            arguments = {**files(corpus), **settings, "seed": seed, "iterations": ITERATIONS}
+            arguments = {**files(corpus), **settings, "seed": seed, "sweeps": SWEEPS}
             side = Call(f"{name}, seed {seed}", "bench.segment:learned", arguments)
             yield cell(_cell_name(corpus, name, seed), CORPORA[corpus][0], corpus, [side], repeats=1)
     for corpus, name, settings in RUNS:
         if "Dirichlet" not in name and "given" not in settings:
-            arguments = {**files(corpus), **settings, "iterations": ITERATIONS}
+            arguments = {**files(corpus), **settings, "sweeps": SWEEPS}
             side = Call(f"{name}, curve", "bench.segment:curve", arguments)
-            yield cell(f"{_cell_name(corpus, name)}-curve", "F1 by iteration", corpus, [side], repeats=1)
+            yield cell(f"{_cell_name(corpus, name)}-curve", "F1 by sweep", corpus, [side], repeats=1)
 
 
 def _cell_name(corpus: str, name: str, seed: int | None = None) -> str:
@@ -178,12 +178,12 @@ def notes(results: dict[str, Any]) -> str:
         [
             "### Notes",
             "",
-            f"- {ITERATIONS} iterations, one chain, one thread; the time of a side is that of cutting the development "
+            f"- {SWEEPS} sweeps, one chain, one thread; the time of a side is that of cutting the development "
             f"text. All these figures together cost {cpu_hours(results):.1f} hours of CPU time, training included.",
             "- Perplexities of `semi` and of the unsupervised runs are of text that was in the training text, without "
             "its words; that of `gold` is of new text.",
             "- `growing` begins as the paper does, with nothing; all other runs without given words begin with those "
-            "of branching entropy (iteration 0 of the curves).",
+            "of branching entropy (sweep 0 of the curves).",
             "- The baselines `letters` (every letter a word) and `lines` (every line one) learn nothing.",
             "- nhpylm is a Cython implementation of the same bigram model, with its own defaults.",
         ]
@@ -191,7 +191,7 @@ def notes(results: dict[str, Any]) -> str:
 
 
 def _draw(results: dict[str, Any]) -> None:
-    """F1 by iteration, as pictures for the docs."""
+    """F1 by sweep, as pictures for the docs."""
     from corpuscle.figures import Series, line_plot
 
     for corpus, (title, *_) in CORPORA.items():
@@ -202,7 +202,7 @@ def _draw(results: dict[str, Any]) -> None:
         ]
         lines = [Series(name, curve["iteration"], curve["f1"]) for name, curve in curves]
         if lines:
-            plot = line_plot(lines, title=f"F1 of words by iteration, {title}", x_label="iteration", y_label="F1")
+            plot = line_plot(lines, title=f"F1 of words by sweep, {title}", x_label="sweep", y_label="F1")
             (IMAGES / f"segment-{corpus}.svg").write_text(plot)
 
 
@@ -301,7 +301,7 @@ def sweeps(timer, train: str, test: str, share: int = 1, count: int = 8, **setti
 
     warm()
     text = _texts(train, test)[0]
-    chain, letters = _chain(text[: len(text) // share], iterations=count + 4, **settings)
+    chain, letters = _chain(text[: len(text) // share], sweeps=count + 4, **settings)
     for number in range(5):
         sweep(chain, number)
     spent = []
@@ -321,8 +321,8 @@ def read_peer(output: str) -> dict[str, float]:
     return {"CPU s a sweep": seconds, "letters": letters, "letters a CPU s": letters / seconds}
 
 
-def curve(timer, train: str, test: str, iterations: int, **settings: Any) -> dict[str, Any]:
-    """F1 of the sample on the development text, and the log probability, after each iteration."""
+def curve(timer, train: str, test: str, sweeps: int, **settings: Any) -> dict[str, Any]:
+    """F1 of the sample on the development text, and the log probability, after each sweep."""
     import numpy as np
 
     from corpuscle.learning import sweep
@@ -330,9 +330,9 @@ def curve(timer, train: str, test: str, iterations: int, **settings: Any) -> dic
     from corpuscle.segment import word_corpus
 
     text, _, development = _texts(train, test)
-    chain, letters = _chain(text, iterations=iterations, **settings)
+    chain, letters = _chain(text, sweeps=sweeps, **settings)
     shown, f1, logs = [], [], []
-    for number in range(iterations + 1):
+    for number in range(sweeps + 1):
         with timer:
             row = sweep(chain, number)
         if number <= 20 or number % 10 == 0:

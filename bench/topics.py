@@ -39,9 +39,9 @@ def cells(data: Path) -> Iterator[Cell]:
         inputs = tuple(Path(path) for path in _files(data, corpus) if path)
         return Cell(name, title, tuple(sides), inputs=inputs, repeats=1, warm_up=False, sources=SOURCES, **settings)
 
-    def learned(corpus: str, method: str, topics: int, iterations: int, seed: int = 1) -> Call:
-        arguments = {"method": method, "topics": topics, "iterations": iterations, "seed": seed}
-        name = _name(method, topics, iterations, seed)
+    def learned(corpus: str, method: str, topics: int, sweeps: int, seed: int = 1) -> Call:
+        arguments = {"method": method, "topics": topics, "sweeps": sweeps, "seed": seed}
+        name = _name(method, topics, sweeps, seed)
         return Call(name, "bench.topics:learned", {"files": _files(data, corpus), **arguments})
 
     for corpus, title in CORPORA.items():
@@ -63,7 +63,7 @@ def cells(data: Path) -> Iterator[Cell]:
         for method in reversed(METHODS):
             for corpus, title in CORPORA.items():
                 name, sides = f"{corpus}-{topics}-{method}", [learned(corpus, method, topics, SHORT)]
-                yield cell(name, f"{title}: {topics} topics, {SHORT} iterations", corpus, sides)
+                yield cell(name, f"{title}: {topics} topics, {SHORT} sweeps", corpus, sides)
     for corpus, title in CORPORA.items():
         sides = [
             Call(name, "bench.topics:history", {"files": _files(data, corpus), "topics": 50, "sampler": name})
@@ -74,7 +74,7 @@ def cells(data: Path) -> Iterator[Cell]:
         for method in ("hpylm", "switching"):
             for corpus, title in CORPORA.items():
                 name, sides = f"{corpus}-long-{method}-{seed}", [learned(corpus, method, 100, LONG, seed)]
-                yield cell(name, f"{title}: 100 topics, {LONG} iterations", corpus, sides)
+                yield cell(name, f"{title}: 100 topics, {LONG} sweeps", corpus, sides)
 
 
 def _files(data: Path, corpus: str) -> list[str]:
@@ -98,7 +98,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         if run:
             means = [sum(_figure(results[name], "perplexity") for name in side) for side in zip(*run, strict=True)]
             measured = (f"{means[0] / means[1]:.3f}", means[0] <= 0.9 * means[1])
-        found.append(Claim(f"{title}: {text}, {LONG} iterations, {len(run)} seeds", "0.9", *measured))
+        found.append(Claim(f"{title}: {text}, {LONG} sweeps, {len(run)} seeds", "0.9", *measured))
         text, measured = "words a second that SWITCHING reads, K = 100, ten particles, one thread", ()
         if (switching := results.get(f"{corpus}-100-switching")) is not None:
             speed = _figure(switching, "words a second")
@@ -117,10 +117,10 @@ def tables(results: dict[str, Any]) -> list[str]:
     return [table(result) for result in joined(results)]
 
 
-def _name(method: str, topics: int, iterations: int, seed: int = 1) -> str:
+def _name(method: str, topics: int, sweeps: int, seed: int = 1) -> str:
     """What a side is called."""
     name = method if method == "hpylm" else f"{method}, K = {topics}"
-    return name + (f", seed {seed}" if iterations == LONG else "")
+    return name + (f", seed {seed}" if sweeps == LONG else "")
 
 
 def notes(results: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def notes(results: dict[str, Any]) -> str:
             *_summary(results),
             f"- `CPU s` is the time of reading the held-out documents, without training, or of the sweeps that were "
             f"timed. All these figures together cost {cpu_hours(results):.1f} hours of CPU time, training included.",
-            f"- {SHORT} iterations: of RESCALING so many of the topics and 100 of its language model.",
+            f"- {SHORT} sweeps: of RESCALING so many of the topics and 100 of its language model.",
             "- Every model has one sample, its last state; averaging several lowers all perplexities.",
             "- Nothing was tuned here; the exponent of RESCALING, 0.7, is that of the literature, tuned on the Brown "
             "corpus.",
@@ -209,10 +209,10 @@ def _documents(files: list[str]):
     return pick_documents(train, ~held_out).counted(), pick_documents(train, held_out)
 
 
-def _learner(method: str, topics: int, iterations: int, seed: int, sampler: str = "table"):
+def _learner(method: str, topics: int, sweeps: int, seed: int, sampler: str = "table"):
     from corpuscle import topics as task
 
-    settings: dict[str, Any] = {"iterations": iterations, "seed": seed, "workers": 1}
+    settings: dict[str, Any] = {"sweeps": sweeps, "seed": seed, "workers": 1}
     if method == "rescaling":
         return task.RescalingModel(topics=topics, samples=1, **settings)
     of_topics = {} if method == "hpylm" else {"topics": topics, "sampler": sampler}
@@ -225,14 +225,14 @@ def _trained(corpus, stem: str, **settings: Any):
     return trained(name, lambda: _learner(**settings), corpus)
 
 
-def learned(timer, files: list[str], method: str, topics: int, iterations: int, seed: int) -> dict[str, float]:
+def learned(timer, files: list[str], method: str, topics: int, sweeps: int, seed: int) -> dict[str, float]:
     """Train a model, read the held-out documents; the time is that of reading."""
     import numpy as np
 
     from corpuscle.topics import pick_documents
 
     train, held_out = _documents(files)
-    settings = {"method": method, "topics": topics, "iterations": iterations, "seed": seed}
+    settings = {"method": method, "topics": topics, "sweeps": sweeps, "seed": seed}
     model, seconds = _trained(train, Path(files[0]).parent.name, **settings)
     model.workers = 1
     model.log_probabilities(pick_documents(held_out, np.arange(1)))  # compiles

@@ -78,7 +78,7 @@ def working(model, **where):
     [
         lambda **where: NgramModel(order=4, **where),
         lambda **where: NgramModel(order=2, boundary="none", **where),
-        lambda **where: HpyModel(order=3, iterations=3, samples=1, **where),
+        lambda **where: HpyModel(order=3, sweeps=3, samples=1, **where),
         lambda **where: ClassModel({f"w{i}": i % 5 for i in range(50)}, NgramModel(order=3, min_count=1, **where)),
         lambda **where: ExchangeClasses(classes=6, **where),
     ],
@@ -92,8 +92,8 @@ def language_models():
     first, second = NgramModel(order=3, min_count=1).fit(TEXT), NgramModel(order=2, min_count=1).fit(OTHER)
     yield first
     yield NgramModel(order=2, boundary="none").fit(TEXT)
-    yield HpyModel(order=3, iterations=3, samples=2).fit(TEXT)
-    yield HpyModel(order="infinite", iterations=3, samples=2).fit(TEXT)
+    yield HpyModel(order=3, sweeps=3, samples=2).fit(TEXT)
+    yield HpyModel(order="infinite", sweeps=3, samples=2).fit(TEXT)
     yield ClassModel({f"w{i}": i % 5 for i in range(50)}, NgramModel(order=3, min_count=1)).fit(TEXT)
     yield Mixture([first, second]).fit(OTHER[:50])
 
@@ -118,7 +118,7 @@ def test_classes_are_applied_with_the_same_bytes(cluster):
 
 def test_segmenters_are_applied_with_the_same_bytes(cluster):
     lines = Corpus.from_sentences([["".join(sentence)] if sentence else [] for sentence in text_of(4, 60, 9)])
-    model = NestedSegmenter(iterations=4, max_word=4, samples=2).fit(lines)
+    model = NestedSegmenter(sweeps=4, max_word=4, samples=2).fit(lines)
     assert is_same_everywhere(cluster, lambda **where: working(model, **where).segment(lines).tokens)
     assert is_same_everywhere(cluster, lambda **where: working(model, **where).posterior(lines, draws=10)[1])
     assert is_same_everywhere(
@@ -133,8 +133,8 @@ def test_segmenters_are_applied_with_the_same_bytes(cluster):
 @pytest.mark.parametrize(
     "learner",
     [
-        NgramTopicModel(topics=3, order=2, iterations=4, samples=2, min_count=1),
-        RescalingModel(topics=3, iterations=4, min_count=1, word_iterations=5),
+        NgramTopicModel(topics=3, order=2, sweeps=4, samples=2, min_count=1),
+        RescalingModel(topics=3, sweeps=4, min_count=1, word_sweeps=5),
     ],
     ids=["ngram", "rescaling"],
 )  # fmt: skip
@@ -181,11 +181,11 @@ def write_lines(path, corpus, between=" ", blank_every=0):
     ("task", "settings", "actions", "said"),
     [
         ("lm", ["--order", "3"], ["perplexity", "score"], ""),
-        ("lm", ["--method", "hpy", "--order", "2", "--iterations", "2", "--samples", "1"], ["score"], "Gibbs"),
+        ("lm", ["--method", "hpy", "--order", "2", "--sweeps", "2", "--samples", "1"], ["score"], "Gibbs"),
         ("lm", ["--boundary", "none"], ["perplexity", "score"], "one stream"),
         ("classes", ["--classes", "5"], ["apply"], "where a word goes"),
-        ("segment", ["--iterations", "3", "--max-word", "4"], ["apply", "perplexity"], "Gibbs"),
-        ("topics", ["--topics", "2", "--iterations", "3", "--order", "2"], ["apply", "perplexity", "score"], "Gibbs"),
+        ("segment", ["--sweeps", "3", "--max-word", "4"], ["apply", "perplexity"], "Gibbs"),
+        ("topics", ["--topics", "2", "--sweeps", "3", "--order", "2"], ["apply", "perplexity", "score"], "Gibbs"),
     ],
 )  # fmt: skip
 def test_commands_do_the_same_on_a_cluster(capsys, cluster, tmp_path, task, settings, actions, said):

@@ -394,7 +394,7 @@ def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
 
 
 @pytest.mark.parametrize(
-    "make", [NgramModel, lambda **settings: HpyModel(order=2, iterations=2, samples=1, **settings)]
+    "make", [NgramModel, lambda **settings: HpyModel(order=2, sweeps=2, samples=1, **settings)]
 )
 @pytest.mark.parametrize("min_count", [1, 2])
 def test_a_part_of_a_text_is_a_text_of_its_own(make, min_count):
@@ -419,7 +419,7 @@ def test_a_first_start_symbol_is_the_beginning_of_a_sentence_even_if_it_is_a_wor
     corpus = Corpus.from_sentences([["a", "<s>", "b"], ["a", "b"], ["a", "<s>", "b", "b"]])
     settings_ = {"min_count": 1, "allow_markup": True}
     word_model = NgramModel(method="kn", order=2, **settings_).fit(corpus)
-    sampled = {"iterations": 2, "samples": 1, **settings_}
+    sampled = {"sweeps": 2, "samples": 1, **settings_}
     for model in (
         word_model,
         ClassModel({"a": 1, "b": 2, "<s>": 3}, class_ngram(method="kn", order=2, allow_markup=True)).fit(corpus),

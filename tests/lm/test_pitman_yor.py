@@ -49,9 +49,9 @@ SETTINGS = [
 ]
 
 
-def trained(corpus=None, iterations=6, samples=2, min_count=1, **settings):
+def trained(corpus=None, sweeps=6, samples=2, min_count=1, **settings):
     corpus = text() if corpus is None else corpus
-    return HpyModel(iterations=iterations, samples=samples, min_count=min_count, **settings).fit(corpus)
+    return HpyModel(sweeps=sweeps, samples=samples, min_count=min_count, **settings).fit(corpus)
 
 
 # ---- distributions
@@ -147,15 +147,15 @@ def test_averaging_is_not_worse_than_the_mean_of_samples_and_context_helps():
     train, test = text(1, 800), text(1, 800)[:300]
     train = train[300:]
     for order in (2, "infinite"):
-        model = trained(train, order=order, iterations=20, samples=4)
+        model = trained(train, order=order, sweeps=20, samples=4)
         whole = model.events(test).log_probability.mean()
         single = []
         for sample in model.samples_:
-            model_of_one = trained(train, order=order, iterations=1, samples=1)
+            model_of_one = trained(train, order=order, sweeps=1, samples=1)
             model_of_one.samples_ = [sample]
             single.append(model_of_one.events(test).log_probability.mean())
         assert whole >= np.mean(single)
-        unigram = trained(train, order=1, iterations=5).events(test).log_probability.mean()
+        unigram = trained(train, order=1, sweeps=5).events(test).log_probability.mean()
         assert whole > unigram + 0.3
         assert len(model.history_) == 21 and np.isfinite(model.history_).all()
 
@@ -217,7 +217,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     monkeypatch.setattr("corpuscle.lm.sampling._VARIABLE_STEP", 200)
     monkeypatch.setattr(module, "Checkpoint", StopAt)
     corpus, path = text(3), tmp_path / "m"
-    settings = {"iterations": 12, "samples": 3, "min_count": 1}
+    settings = {"sweeps": 12, "samples": 3, "min_count": 1}
     HpyModel(order=order, **settings).fit(corpus).save(tmp_path / "whole")
     learner = HpyModel(order=order, **settings)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
@@ -227,8 +227,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
         learner.checkpoint(corpus[1:], path, resume=True)
     with pytest.raises(InputError, match="lowercase was False and is True now"):
         HpyModel(order=order, **settings, lowercase=True).checkpoint(corpus, path, resume=True)
-    with pytest.raises(InputError, match="iterations was 12"):
-        HpyModel(order=order, **settings | {"iterations": 13}).checkpoint(corpus, path, resume=True)
+    with pytest.raises(InputError, match="sweeps was 12"):
+        HpyModel(order=order, **settings | {"sweeps": 13}).checkpoint(corpus, path, resume=True)
     again = HpyModel(order=order, **settings)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
@@ -240,7 +240,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
 def test_damaged_partial_files_are_refused_or_harmless(tmp_path, monkeypatch, order):
     monkeypatch.setattr(module, "Checkpoint", StopAt)
     corpus, path = text(3, 30), tmp_path / "m"
-    learner = HpyModel(order=order, iterations=4, samples=2, min_count=1)
+    learner = HpyModel(order=order, sweeps=4, samples=2, min_count=1)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = 8
         learner.fit(corpus, checkpoint=checkpoint)
@@ -248,7 +248,7 @@ def test_damaged_partial_files_are_refused_or_harmless(tmp_path, monkeypatch, or
 
     def resume(partial):
         (tmp_path / "x.partial").write_bytes(partial.read_bytes())
-        again = HpyModel(order=order, iterations=4, samples=2, min_count=1)
+        again = HpyModel(order=order, sweeps=4, samples=2, min_count=1)
         with again.checkpoint(corpus, tmp_path / "x", resume=True) as kept:
             again.fit(corpus, checkpoint=kept)
 
@@ -288,8 +288,8 @@ def test_it_mixes_with_other_models(tmp_path):
         ({"order": 101}, "order is a whole number from 1 to 100, or infinite"),
         ({"order": "auto"}, "order is"),
         ({"order": "infinite", "boundary": "pad"}, "boundary is one of single, none"),
-        ({"iterations": 0}, "iterations is a whole number from 1"),
-        ({"iterations": 3, "samples": 4}, "3 iterations have no 4 samples"),
+        ({"sweeps": 0}, "sweeps is a whole number from 1"),
+        ({"sweeps": 3, "samples": 4}, "3 sweeps have no 4 samples"),
         ({"max_order": 0}, "max_order"),
         ({"min_count": 0}, "min_count"),
         ({"units": "bytes"}, "units is one of"),
@@ -309,7 +309,7 @@ def test_an_empty_text_is_an_error():
 
 
 TRAIN = {
-    "method": str, "order": int | str, "sentences": int, "words": int, "types": int, "iterations": int,
+    "method": str, "order": int | str, "sentences": int, "words": int, "types": int, "sweeps": int,
     "samples": int, "discounts": [float], "strengths": [float], "log_likelihood": float, "seconds": float,
 }  # fmt: skip
 
@@ -324,7 +324,7 @@ def source(tmp_path_factory):
 @pytest.mark.parametrize("options", [["--method", "hpy"], ["--order", "infinite"]])
 def test_the_command_trains_measures_and_predicts(source, tmp_path, capsys, options):
     path = str(tmp_path / "m")
-    command = ["lm", "train", str(source), "-o", path, *options, "--iterations", "5", "--samples", "2", "--json"]
+    command = ["lm", "train", str(source), "-o", path, *options, "--sweeps", "5", "--samples", "2", "--json"]
     assert main(command) == 0
     result = last_line_conforms(capsys.readouterr().out, TRAIN)
     assert result["method"] == "hpy" and result["order"] == (3 if options[0] == "--method" else "infinite")
@@ -339,7 +339,7 @@ def test_the_command_trains_measures_and_predicts(source, tmp_path, capsys, opti
 
 def test_the_command_writes_an_arpa_file_of_one_sample(source, tmp_path, capsys):
     path, arpa = str(tmp_path / "m"), str(tmp_path / "arpa")
-    command = ["lm", "train", str(source), "-o", path, "--method", "hpy", "--iterations", "3", "--samples", "1"]
+    command = ["lm", "train", str(source), "-o", path, "--method", "hpy", "--sweeps", "3", "--samples", "1"]
     assert main([*command, "--arpa", arpa]) == 0
     assert main(["lm", "export", path, "-o", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again").read_bytes() == (tmp_path / "arpa").read_bytes()
@@ -350,10 +350,10 @@ def test_the_command_writes_an_arpa_file_of_one_sample(source, tmp_path, capsys)
     [
         (["--method", "hpy", "--discounts", "0.5"], "--discounts means nothing with --method hpy"),
         (["--method", "hpy", "--dev", "x"], "--dev means nothing"),
-        (["--iterations", "5"], "--iterations means nothing with --method mkn"),
+        (["--sweeps", "5"], "--sweeps means nothing with --method mkn"),
         (["--method", "mkn", "--order", "infinite"], "or auto; not 'infinite'"),
         (["--method", "hpy", "--max-order", "5"], "max_order means nothing"),
-        (["--method", "hpy", "--samples", "200"], "100 iterations have no 200 samples"),
+        (["--method", "hpy", "--samples", "200"], "100 sweeps have no 200 samples"),
         (["--method", "hpy", "--resume"], "nothing to resume"),
         (["--method", "hpy", "--arpa", "x"], "one sample"),
         (["--method", "hpy", "--order", "auto"], "order is"),

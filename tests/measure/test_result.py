@@ -99,7 +99,7 @@ def test_a_comparison_says_what_was_compared_and_how():
 
 def test_the_signature_has_the_unit_that_was_predicted():
     text = Corpus.from_sentences([["ab", "ab"], ["ba"]] * 5)
-    letters = NestedSegmenter(iterations=2).fit(text).perplexity(text)
+    letters = NestedSegmenter(sweeps=2).fit(text).perplexity(text)
     assert letters.signature.startswith("perplexity|events:letters|unknown:included|interval:bootstrap of sentences")
     words = NgramModel(order=1).fit(text).perplexity(text)
     assert words.signature.startswith("perplexity|events:tokens and </s>|")

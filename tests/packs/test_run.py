@@ -47,7 +47,7 @@ SCHEMA = {
             "status": str,
             "topics": int,
             "documents": int,
-            "iterations": int,
+            "sweeps": int,
             "held_out_documents": int,
             "perplexity": float,
             "low": float,

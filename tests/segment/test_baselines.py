@@ -26,7 +26,7 @@ def gold_text(sentences: int = 150, seed: int = 1) -> Corpus:
 
 
 def segmenter(method: str = "bigram", **settings) -> DirichletSegmenter:
-    return DirichletSegmenter(method=method, **{"iterations": 30, "spaces": "remove", "workers": 1, **settings})
+    return DirichletSegmenter(method=method, **{"sweeps": 30, "spaces": "remove", "workers": 1, **settings})
 
 
 @pytest.mark.parametrize("method", ["unigram", "bigram"])
@@ -63,9 +63,9 @@ def test_forced_boundaries_are_kept():
 @pytest.mark.parametrize("method", ["unigram", "bigram"])
 def test_lines_of_one_letter_and_long_joined_stretches(method):
     letters = Corpus.from_sentences([[letter] for letter in "abcdefghij"])
-    assert list(segmenter(method, iterations=2).fit(letters).segment(letters)) == list(letters)
+    assert list(segmenter(method, sweeps=2).fit(letters).segment(letters)) == list(letters)
     text = read_strings(["abcdefg+h+i+j+kab"] * 5)
-    model = DirichletSegmenter(method=method, iterations=3, max_word=6, joiner="+").fit(text)
+    model = DirichletSegmenter(method=method, sweeps=3, max_word=6, joiner="+").fit(text)
     assert all("ghijk" in " ".join(words) and max(map(len, words)) <= 6 for words in model.segment(text))
 
 
@@ -73,16 +73,16 @@ def test_lines_of_one_letter_and_long_joined_stretches(method):
 def test_the_same_seed_gives_the_same_file_and_a_file_the_same_words(tmp_path, method):
     gold = gold_text(40)
     for name in ("a", "b"):
-        segmenter(method, iterations=5).fit(gold).save(tmp_path / name)
+        segmenter(method, sweeps=5).fit(gold).save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     loaded = corpuscle.load(tmp_path / "a")
     assert isinstance(loaded, DirichletSegmenter) and loaded.method == method
-    assert list(loaded.segment(gold)) == list(segmenter(method, iterations=5).fit(gold).segment(gold))
+    assert list(loaded.segment(gold)) == list(segmenter(method, sweeps=5).fit(gold).segment(gold))
     assert list(loaded.segment(Corpus.from_sentences([["xyz"], []])))[1] == []
 
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
-    gold, settings = gold_text(60), {"iterations": 6}
+    gold, settings = gold_text(60), {"sweeps": 6}
     segmenter(**settings).fit(gold).save(tmp_path / "whole")
     model = segmenter(**settings)
     with pytest.raises(Interrupted), model.checkpoint(gold, None, tmp_path / "part") as checkpoint:
@@ -104,7 +104,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
 
 def test_damaged_models_are_refused(tmp_path):
     text = gold_text(20)
-    segmenter(iterations=3).fit(text).save(tmp_path / "m")
+    segmenter(sweeps=3).fit(text).save(tmp_path / "m")
 
     def use(path):
         corpuscle.load(path).segment(text[:3])

@@ -407,7 +407,7 @@ def test_independent_words_are_found(start):
     for seed in range(1, 5):
         gold = independent_words(seed)
         text = Corpus.from_sentences([["".join(sentence)] for sentence in gold])
-        model = NestedSegmenter(iterations=12, max_word=8, types=False, start=start, seed=seed).fit(text)
+        model = NestedSegmenter(sweeps=12, max_word=8, types=False, start=start, seed=seed).fit(text)
         results.append(scores(list(model.segment(text)), gold))
     tokens, lexicon = np.array(results).T
     assert tokens.min() >= 0.65 and tokens.mean() >= 0.75 and lexicon.min() >= 0.75, results

@@ -46,7 +46,7 @@ GOLD = language()
 
 @pytest.fixture(scope="module")
 def model():
-    return NestedSegmenter(iterations=12, max_word=6, samples=2, workers=2).fit(raw(GOLD))
+    return NestedSegmenter(sweeps=12, max_word=6, samples=2, workers=2).fit(raw(GOLD))
 
 
 # ---- letters
@@ -106,7 +106,7 @@ def test_punctuation_stands_alone_but_for_numbers():
 def test_punctuation_that_is_part_of_given_words_is_a_letter():
     names = ["ジョン・スミス", "ポール・スミス", "ジョン・レノン"]
     gold = read_strings([f"{name} は 来た 。" for name in names] * 4, unk_token="literal")
-    model = NestedSegmenter(iterations=5, max_word=8).fit(gold=gold)
+    model = NestedSegmenter(sweeps=5, max_word=8).fit(gold=gold)
     assert model.types_ and model.inner_marks_ == ["・"]
     assert segmentation_scores(gold, model.segment(gold, spaces="remove"), draws=1)["f1"] == 1.0
     letters = letters_of(read_strings(["・は。"]))
@@ -125,25 +125,25 @@ def test_words_are_found_without_any_dictionary(model):
 def test_segmented_lines_help_and_are_enough():
     train, test = GOLD[:100], GOLD[100:]
     gold = Corpus.from_sentences(test)
-    supervised = NestedSegmenter(iterations=5, max_word=6).fit(gold=Corpus.from_sentences(train))
+    supervised = NestedSegmenter(sweeps=5, max_word=6).fit(gold=Corpus.from_sentences(train))
     assert segmentation_scores(gold, supervised.segment(raw(test)), draws=10)["f1"] > 0.95
-    both = NestedSegmenter(iterations=5, max_word=6).fit(raw(test), Corpus.from_sentences(train[:50]))
+    both = NestedSegmenter(sweeps=5, max_word=6).fit(raw(test), Corpus.from_sentences(train[:50]))
     assert segmentation_scores(gold, both.segment(raw(test)), draws=10)["f1"] > 0.9
-    spaced = NestedSegmenter(iterations=5, max_word=6, spaces="gold").fit(Corpus.from_sentences(train))
+    spaced = NestedSegmenter(sweeps=5, max_word=6, spaces="gold").fit(Corpus.from_sentences(train))
     assert segmentation_scores(gold, spaced.segment(raw(test)), draws=10)["f1"] > 0.95
 
 
 def test_long_given_words_are_kept_but_never_proposed():
     gold = Corpus.from_sentences([["abcdefghijkl", "ab"], ["cd", "ab"]] * 5)
     with pytest.warns(CorpuscleWarning, match="5 given words are longer than 4"):
-        model = NestedSegmenter(iterations=3, max_word=4).fit(raw([["ab", "cd"]]), gold)
+        model = NestedSegmenter(sweeps=3, max_word=4).fit(raw([["ab", "cd"]]), gold)
     assert "abcdefghijkl" in {entry.word for entry in model.lexicon()}
     assert max(len(w) for s in model.segment(raw([["abcdefghijkl", "ab"]])) for w in s) <= 4
 
 
 def test_spaces_are_forced_boundaries_unless_they_are_removed():
     text = read_strings(["abab ab", "ab ab", "a babab"] * 5)
-    model = NestedSegmenter(iterations=5).fit(text)
+    model = NestedSegmenter(sweeps=5).fit(text)
     cut = [" ".join(s) for s in model.segment(text)]
     assert all(line.replace(" ", "") == "".join(w) for line, w in zip(cut, text, strict=True))
     assert cut[2].startswith("a ")
@@ -151,14 +151,14 @@ def test_spaces_are_forced_boundaries_unless_they_are_removed():
 
 
 def test_joiners_forbid_boundaries():
-    model = NestedSegmenter(iterations=5, joiner="+").fit(read_strings(["abab", "ab", "ab", "b+a", "ab+ab"]))
+    model = NestedSegmenter(sweeps=5, joiner="+").fit(read_strings(["abab", "ab", "ab", "b+a", "ab+ab"]))
     assert all("b a" not in " ".join(s) for s in model.segment(read_strings(["ab+ab", "b+a"])))
     with pytest.raises(InputError, match="a stretch without boundaries"):
-        NestedSegmenter(iterations=1, joiner="+", max_word=3).fit(read_strings(["a+b+c+d"]))
+        NestedSegmenter(sweeps=1, joiner="+", max_word=3).fit(read_strings(["a+b+c+d"]))
 
 
 def test_a_stretch_that_no_word_can_be_is_refused_where_it_stands(model):
-    joined = NestedSegmenter(iterations=2, joiner="+", max_word=4).fit(read_strings(["abab", "ab", "ba"]))
+    joined = NestedSegmenter(sweeps=2, joiner="+", max_word=4).fit(read_strings(["abab", "ab", "ba"]))
     texts = [read_strings(["ab", "ba"]), read_strings(["ab", "", "ab" * 300, "ab+a+b+a+b"])]
     with pytest.raises(InputError) as error:
         list(joined.segment_lines(iter(texts)))
@@ -170,14 +170,14 @@ def test_a_stretch_that_no_word_can_be_is_refused_where_it_stands(model):
 def test_phrases_of_words_are_found():
     random = np.random.default_rng(1)
     lines = [" ".join(random.choice(["new york", "is", "was", "big", "he"], 6)) for _ in range(120)]
-    model = NestedSegmenter(iterations=10, units="words", max_word=3).fit(read_strings(lines))
+    model = NestedSegmenter(sweeps=10, units="words", max_word=3).fit(read_strings(lines))
     found = [word for sentence in model.segment(read_strings(lines)) for word in sentence]
     assert found.count("new_york") > 0.6 * sum(line.count("new york") for line in lines)
 
 
 def test_empty_lines_stay_and_single_letters_are_sentences():
     text = Corpus.from_sentences([["a"], [], ["ab"], ["a"], []])
-    for model in (NestedSegmenter(iterations=2).fit(text), NestedSegmenter(iterations=2).fit(text[:2], text[2:])):
+    for model in (NestedSegmenter(sweeps=2).fit(text), NestedSegmenter(sweeps=2).fit(text[:2], text[2:])):
         assert [len(s) > 0 for s in model.segment(text)] == [True, False, True, True, False]
     assert [list(s) for s in model.segment(Corpus.from_sentences([["zzz"], []]))][1] == []
 
@@ -186,13 +186,13 @@ def test_empty_lines_stay_and_single_letters_are_sentences():
 def test_there_is_always_room(order, length):
     random = np.random.default_rng(length)
     text = Corpus.from_sentences([["".join(random.choice(list("ab"), length))] for _ in range(40)])
-    NestedSegmenter(order=order, iterations=2, mh=True).fit(text)
+    NestedSegmenter(order=order, sweeps=2, mh=True).fit(text)
 
 
 def test_a_chain_begins_with_given_words_and_words_of_branching_entropy():
     text = raw(GOLD)
     first = prepare(text, None, NestedSegmenter(max_word=6)).material.first_words(6)
-    ways = [NestedSegmenter(iterations=1, max_word=6, start=start) for start in ("branching", "growing")]
+    ways = [NestedSegmenter(sweeps=1, max_word=6, start=start) for start in ("branching", "growing")]
     begun, grown = (model.fit(text) for model in ways)
     assert begun.history_[0, 0, 2] == first.sum()
     assert np.isnan(begun.history_[0, 0, 1]) and grown.history_[0, 0, 1] > 1.0  # nothing has been cut; all has been
@@ -208,7 +208,7 @@ def test_few_given_lines_are_no_worse_than_none():
     gold = Corpus.from_sentences(language(2, 400, 60))
     text, found = gold[10:], []
     for given in (None, gold[:1], gold[:10]):
-        model = NestedSegmenter(iterations=20, max_word=6, spaces="remove").fit(text, given)
+        model = NestedSegmenter(sweeps=20, max_word=6, spaces="remove").fit(text, given)
         found.append(segmentation_scores(text, model.segment(text), draws=1)["f1"])
     assert min(found[1:]) > found[0] - 0.02
 
@@ -218,7 +218,7 @@ def test_few_given_lines_are_no_worse_than_none():
     [{"order": 3}, {"mh": True}, {"length_norm": "paper"}, {"units": "graphemes"}, {"start": "growing"}],
 )
 def test_other_settings_segment_too(settings):
-    model = NestedSegmenter(iterations=3, max_word=6, **settings).fit(raw(GOLD[:40]))
+    model = NestedSegmenter(sweeps=3, max_word=6, **settings).fit(raw(GOLD[:40]))
     assert len(model.segment(raw(GOLD[:40]))) == 40
 
 
@@ -264,10 +264,10 @@ def test_the_lexicon_adds_up(model):
 
 
 def test_chains_differ_and_the_best_one_segments():
-    model = NestedSegmenter(iterations=4, chains=3, max_word=6, workers=2).fit(raw(GOLD[:60]))
+    model = NestedSegmenter(sweeps=4, chains=3, max_word=6, workers=2).fit(raw(GOLD[:60]))
     last = model.history_[:, -1, 0]
     assert len(set(last.tolist())) == 3 and len(model.samples_) == 3
-    one = NestedSegmenter(iterations=4, max_word=6).fit(raw(GOLD[:60]))
+    one = NestedSegmenter(sweeps=4, max_word=6).fit(raw(GOLD[:60]))
     np.testing.assert_array_equal(one.history_[0], model.history_[0])
     best = model.samples_[0]["occurrences"].sum() - len(GOLD[:60])
     assert best == model.history_[int(last.argmax()), -1, 2]
@@ -287,7 +287,7 @@ def test_a_saved_model_segments_alike_whatever_the_workers(model, tmp_path):
 
 
 def test_damaged_models_are_refused(tmp_path):
-    NestedSegmenter(iterations=2, max_word=4).fit(raw(GOLD[:12])).save(tmp_path / "m")
+    NestedSegmenter(sweeps=2, max_word=4).fit(raw(GOLD[:12])).save(tmp_path / "m")
 
     def use(path):
         loaded = corpuscle.load(path)
@@ -311,7 +311,7 @@ class Stopping(Checkpoint):
 
 def interrupted(corpus, path, steps, **settings):
     """A run that is stopped after so many steps and resumed: the bytes of its model."""
-    model, again = (NestedSegmenter(iterations=6, max_word=6, samples=2, **settings) for _ in range(2))
+    model, again = (NestedSegmenter(sweeps=6, max_word=6, samples=2, **settings) for _ in range(2))
     plain = model.checkpoint(corpus, None, path)
     stopping = Stopping(path, plain.kind, plain.settings, plain.signature)
     stopping.left = steps
@@ -326,7 +326,7 @@ def interrupted(corpus, path, steps, **settings):
 def test_a_run_that_is_stopped_before_all_sentences_have_come_ends_in_the_same_bytes(tmp_path, monkeypatch, start):
     monkeypatch.setattr("corpuscle.segment.chain._STEP", 400)
     corpus = raw(GOLD * 2)
-    NestedSegmenter(iterations=6, max_word=6, samples=2, start=start).fit(corpus).save(tmp_path / "whole")
+    NestedSegmenter(sweeps=6, max_word=6, samples=2, start=start).fit(corpus).save(tmp_path / "whole")
     for steps in (1, 3, 6):
         assert interrupted(corpus, tmp_path / "m", steps, start=start) == (tmp_path / "whole").read_bytes()
 
@@ -334,13 +334,13 @@ def test_a_run_that_is_stopped_before_all_sentences_have_come_ends_in_the_same_b
 @pytest.mark.parametrize("steps", [1, 2, 7, 12])
 def test_an_interrupted_run_ends_in_the_same_bytes(tmp_path, steps):
     corpus = raw(GOLD[:40])
-    NestedSegmenter(iterations=6, max_word=6, samples=2, chains=2).fit(corpus).save(tmp_path / "whole")
+    NestedSegmenter(sweeps=6, max_word=6, samples=2, chains=2).fit(corpus).save(tmp_path / "whole")
     assert interrupted(corpus, tmp_path / "m", steps, chains=2) == (tmp_path / "whole").read_bytes()
 
 
 def test_damaged_unfinished_work_is_refused(tmp_path):
     corpus, path = raw(GOLD[:10]), tmp_path / "m"
-    model = NestedSegmenter(iterations=50, max_word=4)
+    model = NestedSegmenter(sweeps=50, max_word=4)
     with pytest.raises(Interrupted), model.checkpoint(corpus, None, path) as checkpoint:
         checkpoint._stop.requested = True
         model.fit(corpus, checkpoint=checkpoint)
@@ -349,7 +349,7 @@ def test_damaged_unfinished_work_is_refused(tmp_path):
 
     def use(damaged):
         partial.write_bytes(damaged.read_bytes())
-        again = NestedSegmenter(iterations=50, max_word=4)
+        again = NestedSegmenter(sweeps=50, max_word=4)
         with again.checkpoint(corpus, None, path, resume=True) as checkpoint:
             checkpoint._stop.requested = damaged.read_bytes() != whole
             try:
@@ -371,8 +371,8 @@ def test_damaged_unfinished_work_is_refused(tmp_path):
         ({"order": 1}, "order is one of 2, 3"),
         ({"max_word": 0}, "max_word is a whole number from 1"),
         ({"max_context": -1}, "max_context is a whole number from 0"),
-        ({"iterations": 0}, "iterations is"),
-        ({"iterations": 2, "samples": 3}, "2 iterations"),
+        ({"sweeps": 0}, "sweeps is"),
+        ({"sweeps": 2, "samples": 3}, "2 sweeps"),
         ({"spaces": "keep"}, "spaces is one of"),
         ({"end_probability": 1.0}, "end_probability is a number between 0.0 and 1.0"),
         ({"joiner": "ab"}, "joiner is one character"),
@@ -391,11 +391,11 @@ def test_spaces_of_a_new_text_are_forced_or_removed(model):
 
 
 def test_what_is_given_is_saved_as_given_and_what_the_script_decides_stands_beside_it(tmp_path):
-    model = NestedSegmenter(iterations=2, types=False, lowercase=True).fit(raw(GOLD[:20]))
+    model = NestedSegmenter(sweeps=2, types=False, lowercase=True).fit(raw(GOLD[:20]))
     model.save(tmp_path / "m")
     for same in model, corpuscle.load(tmp_path / "m"):
         assert {name for name, origin in same.origins.items() if origin == "given"} == {
-            "iterations",
+            "sweeps",
             "types",
             "lowercase",
         }
@@ -403,7 +403,7 @@ def test_what_is_given_is_saved_as_given_and_what_the_script_decides_stands_besi
 
 
 def test_a_second_fit_forgets_what_the_first_text_decided():
-    model = NestedSegmenter(iterations=2)
+    model = NestedSegmenter(sweeps=2)
     for text, expected in (
         ("今天天气很好。", (4, True)),
         ("yu want tu si", (10, False)),
@@ -423,7 +423,7 @@ def test_nothing_to_learn_from_is_an_error():
 
 TRAIN = {
     "method": str, "order": int, "max_word": int, "types": bool, "sentences": int, "given_sentences": int,
-    "letters": int, "iterations": int, "chains": int, "log_likelihood": float, "perplexity": float | None,
+    "letters": int, "sweeps": int, "chains": int, "log_likelihood": float, "perplexity": float | None,
     "words": int, "lexicon": int, "word_length": float, "seconds": float, "model": str,
 }  # fmt: skip
 RATES = {
@@ -446,13 +446,13 @@ def files(tmp_path_factory):
     (folder / "gold.txt").write_text("\n".join(" ".join(s) for s in GOLD) + "\n")
     (folder / "raw.txt").write_text("\n".join("".join(s) for s in GOLD) + "\n")
     command = ["segment", "train", str(folder / "raw.txt"), "-o", str(folder / "m"), "--max-word", "6"]
-    assert main([*command, "--iterations", "8", "--quiet"]) == 0
+    assert main([*command, "--sweeps", "8", "--quiet"]) == 0
     return folder
 
 
 def test_the_commands_train_apply_and_evaluate(files, tmp_path, capsys):
     gold, text, path, out = (str(p) for p in (files / "gold.txt", files / "raw.txt", files / "m", tmp_path / "out"))
-    assert main(["segment", "train", text, "-o", str(tmp_path / "m"), "--iterations", "3", "--json"]) == 0
+    assert main(["segment", "train", text, "-o", str(tmp_path / "m"), "--sweeps", "3", "--json"]) == 0
     last_line_conforms(capsys.readouterr().out, TRAIN)
     assert main(["segment", "apply", path, text, "-o", out]) == 0
     assert main(["segment", "evaluate", gold, out, "--json"]) == 0
@@ -468,7 +468,7 @@ def test_the_commands_train_apply_and_evaluate(files, tmp_path, capsys):
 
 @pytest.mark.parametrize("method", ["unigram", "bigram", "letters", "lines"])
 def test_the_command_learns_the_baselines(files, tmp_path, capsys, method):
-    path, sweeps = str(tmp_path / "m"), ["--iterations", "5"] if method in ("unigram", "bigram") else []
+    path, sweeps = str(tmp_path / "m"), ["--sweeps", "5"] if method in ("unigram", "bigram") else []
     assert main(["segment", "train", str(files / "raw.txt"), "-o", path, "--method", method, *sweeps, "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["method"] == method
     assert main(["segment", "apply", path, str(files / "raw.txt")]) == 0
@@ -503,7 +503,7 @@ def test_the_commands_print_tables(files, capsys):
 
 
 def test_text_stays_as_it_was_written_whatever_the_model_reads(files, tmp_path, capsys):
-    command = ["segment", "train", "--gold", str(files / "gold.txt"), "-o", str(tmp_path / "m"), "--iterations", "2"]
+    command = ["segment", "train", "--gold", str(files / "gold.txt"), "-o", str(tmp_path / "m"), "--sweeps", "2"]
     assert main([*command, "--max-word", "6", "--lowercase", "--digits", "--quiet"]) == 0
     (tmp_path / "loud.txt").write_text((files / "raw.txt").read_text().upper())
     (tmp_path / "loud.gold").write_text((files / "gold.txt").read_text().upper())
@@ -516,7 +516,7 @@ def test_text_stays_as_it_was_written_whatever_the_model_reads(files, tmp_path, 
 
 
 def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
-    command = ["segment", "train", "--gold", str(files / "gold.txt"), "-o", str(tmp_path / "m"), "--iterations", "2"]
+    command = ["segment", "train", "--gold", str(files / "gold.txt"), "-o", str(tmp_path / "m"), "--sweeps", "2"]
     assert main([*command, "--max-word", "6"]) == 0
     assert main(["segment", "evaluate", str(files / "gold.txt"), "--model", str(tmp_path / "m")]) == 0
     captured = capsys.readouterr()

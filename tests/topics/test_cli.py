@@ -45,9 +45,9 @@ def folder(tmp_path_factory):
 
 def train(folder, method, *options, samples=2):
     path = folder / f"{method}.model"
-    settings = ["--method", method, "--iterations", 8, "--min-count", 1, "--samples", samples, "--quiet"]
+    settings = ["--method", method, "--sweeps", 8, "--min-count", 1, "--samples", samples, "--quiet"]
     settings += [] if method == "hpylm" else ["--topics", 3]
-    settings += ["--word-iterations", 4] if method == "rescaling" else []
+    settings += ["--word-sweeps", 4] if method == "rescaling" else []
     arguments = ["topics", "train", folder / "train.txt", "-o", path, *settings, *options]
     assert main([str(argument) for argument in arguments]) == 0
     return path
@@ -79,18 +79,18 @@ def table(text):
 
 TRAINED = {
     "method": str, "topics": int, "order": int | str, "documents": int, "sentences": int, "words": int, "types": int,
-    "iterations": int, "log_likelihood": float, "seconds": float, "model": str,
+    "sweeps": int, "log_likelihood": float, "seconds": float, "model": str,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_training_says_what_it_did_and_how_it_went(capsys, folder, tmp_path, method):
-    arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", "--method", method, "--iterations", 3]
-    arguments += ["--word-iterations", 6] if method == "rescaling" else []
+    arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", "--method", method, "--sweeps", 3]
+    arguments += ["--word-sweeps", 6] if method == "rescaling" else []
     found = run_json(capsys, TRAINED, *arguments, "--log", tmp_path / "log.tsv")
     assert found["documents"] == 15 and found["sentences"] == 60
     heading, *rows = table((tmp_path / "log.tsv").read_text())
-    assert heading == ["iteration", "log_probability", "seconds"] and [row[0] for row in rows] == ["0", "1", "2", "3"]
+    assert heading == ["sweep", "log_probability", "seconds"] and [row[0] for row in rows] == ["0", "1", "2", "3"]
     history = corpuscle.load(tmp_path / "m").history_
     assert [float(row[1]) for row in rows] == pytest.approx(history, abs=1e-6)
     assert sorted(rows, key=lambda row: float(row[2])) == rows
@@ -112,15 +112,15 @@ class Stopping:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_log_of_a_resumed_run_has_all_sweeps(capsys, folder, tmp_path, method):
-    settings = ["--method", method, "--iterations", 5, "--min-count", 1, "--quiet"]
-    settings += ["--word-iterations", 5] if method == "rescaling" else []
+    settings = ["--method", method, "--sweeps", 5, "--min-count", 1, "--quiet"]
+    settings += ["--word-sweeps", 5] if method == "rescaling" else []
     settings += ["--log", tmp_path / "log.tsv"]
     arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", *settings]
     code, _, err = run(capsys, *arguments)
     assert code == 0, err
     whole = table((tmp_path / "log.tsv").read_text())
     home = RescalingModel if method == "rescaling" else NgramTopicModel
-    model = home(iterations=5, min_count=1, **{"word_iterations": 5} if method == "rescaling" else {"method": method})
+    model = home(sweeps=5, min_count=1, **{"word_sweeps": 5} if method == "rescaling" else {"method": method})
     corpus = read_documents(folder / "train.txt")
     with pytest.raises(Interrupted), model.checkpoint(corpus, tmp_path / "m") as checkpoint:
         checkpoint._stop = Stopping(5)
@@ -214,7 +214,7 @@ def test_documents_about_the_same_are_most_alike(tmp_path):
         texts = ["\n".join(text_of(document, random, sentences=10, share=0.2)) for document in range(documents)]
         (tmp_path / f"{name}.txt").write_text("\n\n".join(texts) + "\n")
     for method in ("switching", "rescaling"):
-        model = corpuscle.load(train(tmp_path, method, "--iterations", 60, samples=1))
+        model = corpuscle.load(train(tmp_path, method, "--sweeps", 60, samples=1))
         found = document_topics(model, read_documents(tmp_path / "test.txt"), particles=100)
         shares = np.array([document.shares for document in found])
         apart = np.abs(shares[:, None] - shares).sum(2) + 9 * np.eye(9)

@@ -34,7 +34,7 @@ def collection(seed=1, documents=12, sentences=4, topics=3):
 
 
 def learner(method="switching", order=3, **settings):
-    settings = {"iterations": 8, "min_count": 1, "workers": 2} | settings
+    settings = {"sweeps": 8, "min_count": 1, "workers": 2} | settings
     return NgramTopicModel(method=method, order=order, **({} if method == "hpylm" else {"topics": 3}), **settings)
 
 
@@ -130,7 +130,7 @@ def _recursion(counts, sample, history, word, base):
 @pytest.mark.parametrize("order", [3, "infinite"])
 def test_one_topic_is_the_model_without_topics(order):
     without = learner("hpylm", order).fit(collection())
-    single = NgramTopicModel(method="hpytm", topics=1, order=order, iterations=8, min_count=1).fit(collection())
+    single = NgramTopicModel(method="hpytm", topics=1, order=order, sweeps=8, min_count=1).fit(collection())
     for name, array in without.samples_[0].items():
         assert np.array_equal(array, single.samples_[0][name])
     test = collection(5)
@@ -157,7 +157,7 @@ def test_topics_of_bigrams_are_recovered():
     for seed in (1, 2, 3):
         train, test = bigram_topics(seed)
         logs = {
-            name: NgramTopicModel(order=2, iterations=40, min_count=1, seed=seed, **settings)
+            name: NgramTopicModel(order=2, sweeps=40, min_count=1, seed=seed, **settings)
             .fit(train)
             .log_probabilities(test)
             .mean()
@@ -188,7 +188,7 @@ def phrases(seed, documents):
 
 
 def test_function_words_are_told_from_topical_ones():
-    model = NgramTopicModel(topics=6, order=2, iterations=30, min_count=1).fit(phrases(1, 60))
+    model = NgramTopicModel(topics=6, order=2, sweeps=30, min_count=1).fit(phrases(1, 60))
     shares: dict[bool, list[float]] = {True: [], False: []}
     for document in mark(model, phrases(2, 8)):
         for word, share in zip(document.words, document.topical, strict=True):
@@ -245,8 +245,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
         learner(method, order).checkpoint(corpus[4:], path, resume=True)
     with pytest.raises(InputError, match="digits was False and is True now"):
         learner(method, order, digits=True).checkpoint(corpus, path, resume=True)
-    with pytest.raises(InputError, match="iterations was 8 and is 9"):
-        learner(method, order, iterations=9).checkpoint(corpus, path, resume=True)
+    with pytest.raises(InputError, match="sweeps was 8 and is 9"):
+        learner(method, order, sweeps=9).checkpoint(corpus, path, resume=True)
     again = learner(method, order)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
@@ -259,7 +259,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
 def test_a_run_resumes_from_wherever_it_stopped(tmp_path, monkeypatch, method, order):
     monkeypatch.setattr("corpuscle.topics.sampling._WORDS", 30)
     monkeypatch.setattr("corpuscle.topics.sampling._TABLES", 30)
-    corpus, settings = collection(documents=6, sentences=2), {"iterations": 3, "samples": 2}
+    corpus, settings = collection(documents=6, sentences=2), {"sweeps": 3, "samples": 2}
     learner(method, order, **settings).fit(corpus).save(tmp_path / "whole")
     chain = learner(method, order, **settings).chain(corpus)
     first, later = chain.steps(0), chain.steps(1)
@@ -311,7 +311,7 @@ def test_settings_that_make_no_sense_are_errors():
         ({"method": "hpylm", "topics": 5}, "no topics"),
         ({"method": "hpylm", "sampler": "token"}, "sampler means nothing"),
         ({"max_order": 4}, "max_order means nothing"),
-        ({"iterations": 2, "samples": 3}, "2 iterations have no 3 samples"),
+        ({"sweeps": 2, "samples": 3}, "2 sweeps have no 3 samples"),
     ):
         with pytest.raises(SettingError, match=reason):
             NgramTopicModel(**settings)
@@ -327,14 +327,14 @@ def test_settings_that_make_no_sense_are_errors():
 
 
 def test_what_is_given_is_saved_as_given_and_what_the_method_decides_stands_beside_it(tmp_path):
-    model = NgramTopicModel(method="hpylm", iterations=3, min_count=1, lowercase=True).fit(collection())
+    model = NgramTopicModel(method="hpylm", sweeps=3, min_count=1, lowercase=True).fit(collection())
     model.save(tmp_path / "m")
     for same in model, corpuscle.load(tmp_path / "m"):
         given = {name for name, origin in same.origins.items() if origin == "given"}
-        assert given == {"method", "iterations", "min_count", "lowercase"}
-        assert (same.topics, same.topics_, same.order_, same.iterations_) == (None, 1, 3, 3)
+        assert given == {"method", "sweeps", "min_count", "lowercase"}
+        assert (same.topics, same.topics_, same.order_, same.sweeps_) == (None, 1, 3, 3)
     usual = NgramTopicModel(order="infinite")
-    assert (usual.topics_, usual.order_, usual.iterations_) == (50, 8, 500)
+    assert (usual.topics_, usual.order_, usual.sweeps_) == (50, 8, 500)
 
 
 def test_a_second_fit_forgets_the_first():
@@ -349,10 +349,10 @@ def test_a_second_fit_forgets_the_first():
 def test_a_single_document_is_learned_from_with_advice():
     corpus = collection(documents=1)
     with pytest.warns(CorpuscleWarning, match="a single document"):
-        learner(iterations=1).fit(corpus)
+        learner(sweeps=1).fit(corpus)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        learner("hpylm", iterations=1).fit(corpus)
+        learner("hpylm", sweeps=1).fit(corpus)
 
 
 def test_every_sweep_is_logged_and_the_history_of_a_resumed_run_is_whole(tmp_path):
@@ -391,13 +391,13 @@ def run(capsys, *arguments):
 @pytest.mark.parametrize("method", [*METHODS, "rescaling"])
 def test_the_commands_train_read_show_and_mark(folder, capsys, method):
     model = folder / f"{method}.model"
-    settings = ["--iterations", 6, "--min-count", 1, "--quiet", "--json"]
+    settings = ["--sweeps", 6, "--min-count", 1, "--quiet", "--json"]
     settings += [] if method == "hpylm" else ["--topics", 3]
-    settings += ["--word-iterations", 5] if method == "rescaling" else []
+    settings += ["--word-sweeps", 5] if method == "rescaling" else []
     code, out, err = run(capsys, "topics", "train", folder / "train.txt", "-o", model, "--method", method, *settings)
     assert code == 0, err
     result = json.loads(out.splitlines()[-1])
-    assert result["method"] == method and result["documents"] == 12 and result["iterations"] == 6
+    assert result["method"] == method and result["documents"] == 12 and result["sweeps"] == 6
     code, out, err = run(capsys, "topics", "perplexity", model, folder / "test.txt", "--particles", 5, "--json")
     assert code == 0, err
     figures = json.loads(out.splitlines()[-1])
@@ -417,9 +417,9 @@ def test_the_commands_train_read_show_and_mark(folder, capsys, method):
 
 def test_a_run_of_the_command_can_be_logged_and_resumed(folder, capsys, tmp_path):
     arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", "--topics", 2, "--min-count", 1]
-    code, _, err = run(capsys, *arguments, "--iterations", 3, "--resume")
+    code, _, err = run(capsys, *arguments, "--sweeps", 3, "--resume")
     assert code == 2 and "nothing to resume" in err
-    code, _, err = run(capsys, *arguments, "--iterations", 3, "--order", "infinite", "--log", tmp_path / "log.tsv")
+    code, _, err = run(capsys, *arguments, "--sweeps", 3, "--order", "infinite", "--log", tmp_path / "log.tsv")
     assert code == 0, err
     lines = (tmp_path / "log.tsv").read_text().splitlines()
     assert lines[0] == "iteration\tlog_probability\tseconds" and len(lines) == 5

@@ -14,7 +14,7 @@ from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.rescaling import RescalingModel, WordModel
 from tests.hostile import survives_hostile_edits
 
-SMALL = {"topics": 3, "iterations": 20, "word_iterations": 6, "samples": 2, "min_count": 1}
+SMALL = {"topics": 3, "sweeps": 20, "word_sweeps": 6, "samples": 2, "min_count": 1}
 
 
 def documents(seed=1, n=30, sentences=5, length=8, topics=3, types=24):
@@ -86,7 +86,7 @@ def test_exponent_zero_is_the_language_model_and_so_is_the_first_word_of_a_docum
 
 def test_nobody_predicts_the_ends_of_sentences():
     corpus = documents()
-    model = WordModel(order=3, iterations=4, samples=1, min_count=1).fit(corpus)
+    model = WordModel(order=3, sweeps=4, samples=1, min_count=1).fit(corpus)
     ngrams = model.ngrams_
     direct = gibbs.direct_counts(ngrams, START)
     assert direct.sum() == corpus.n_tokens and (direct[ngrams.words == END] == 0).all()
@@ -96,7 +96,7 @@ def test_nobody_predicts_the_ends_of_sentences():
 
 
 def test_topics_help_on_documents_that_have_them():
-    model, other = trained(iterations=40), documents(seed=2, n=6)
+    model, other = trained(sweeps=40), documents(seed=2, n=6)
     assert model.log_probabilities(other).mean() > np.log(word_probabilities(model, other)).mean() + 0.05
 
 
@@ -194,7 +194,7 @@ def test_damaged_models_are_refused_or_harmless(tmp_path):
     [
         ({"topics": 0}, "topics is a whole number from 1"),
         ({"order": 0}, "order is a whole number from 1"),
-        ({"iterations": 0}, "iterations is a whole number from 1"),
+        ({"sweeps": 0}, "sweeps is a whole number from 1"),
         ({"exponent": -1}, "exponent is a number from 0.0"),
         ({"exponent": float("nan")}, "exponent is a number from 0.0"),
         ({"prior": 0.0}, "prior is a number from 1e-09"),
@@ -210,7 +210,7 @@ def test_what_is_given_is_saved_as_given_in_the_language_model_too(tmp_path):
     trained(documents(n=6), digits=True).save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")
     assert {name for name, origin in loaded.origins.items() if origin == "given"} == {*SMALL, "digits"}
-    assert loaded.words_.digits and (loaded.words_.iterations, loaded.words_.samples) == (6, 2)
+    assert loaded.words_.digits and (loaded.words_.sweeps, loaded.words_.samples) == (6, 2)
 
 
 def test_a_second_fit_forgets_the_first():
@@ -233,7 +233,7 @@ def test_texts_too_small_for_topics_are_an_error():
 def test_every_sweep_of_the_topics_is_logged():
     logged = []
     model = RescalingModel(**SMALL).fit(documents(), log=lambda sweep, value: logged.append((sweep, value)))
-    assert logged == list(enumerate(model.history_.tolist())) and len(logged) == SMALL["iterations"] + 1
+    assert logged == list(enumerate(model.history_.tolist())) and len(logged) == SMALL["sweeps"] + 1
 
 
 def test_it_cannot_be_read_along():

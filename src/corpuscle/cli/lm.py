@@ -169,7 +169,7 @@ def _sample_model(model: HpyModel, corpus: Corpus, output: str, arpa: str | None
         "sentences": len(corpus),
         "words": corpus.n_tokens,
         "types": len(model.vocab_) - 3,
-        "iterations": model.iterations,
+        "sweeps": model.sweeps,
         "samples": model.samples,
         "discounts": [round(value, 6) for value in last["discounts"].tolist()],
         "strengths": [round(value, 6) for value in last["strengths"].tolist()],
@@ -178,7 +178,7 @@ def _sample_model(model: HpyModel, corpus: Corpus, output: str, arpa: str | None
     }
     text = (
         f"{output}: hpy, order {model.order}, {corpus.n_tokens:,} words, {figures['types']:,} types, "
-        f"{model.iterations} sweeps in {seconds:.1f} s"
+        f"{model.sweeps} sweeps in {seconds:.1f} s"
     )
     return Figures(figures, text)
 

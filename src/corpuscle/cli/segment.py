@@ -79,7 +79,7 @@ def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: s
         "max_word": model.max_word_,
         "types": model.types_,
         **{name: model.provenance_[name] for name in ("sentences", "given_sentences", "letters")},
-        "iterations": model.iterations,
+        "sweeps": model.sweeps,
         "chains": model.chains,
         "log_likelihood": last[0],
         "perplexity": last[1],
@@ -91,7 +91,7 @@ def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: s
     }
     summary = (
         f"{output}: {figures['letters']:,} letters, {figures['words']:,} words, {figures['lexicon']:,} of them "
-        f"distinct, {model.iterations} sweeps in {figures['seconds']:.1f} s"
+        f"distinct, {model.sweeps} sweeps in {figures['seconds']:.1f} s"
     )
     return Figures(figures, summary)
 

@@ -77,7 +77,7 @@ def train(
         rows = (
             (i, f"{value:.6f}", f"{seconds[i]:.3f}" if i in seconds else "") for i, value in enumerate(model.history_)
         )
-        write_table(log, ("iteration", "log_probability", "seconds"), rows)
+        write_table(log, ("sweep", "log_probability", "seconds"), rows)
     figures = {
         "method": model.method,
         "topics": model.topics_,
@@ -86,14 +86,14 @@ def train(
         "sentences": len(corpus),
         "words": corpus.n_tokens,
         "types": len(model.vocab_) - 3,
-        "iterations": model.iterations_,
+        "sweeps": model.sweeps_,
         "log_likelihood": float(model.history_[-1]),
         "seconds": time.perf_counter() - begin,
         "model": output,
     }
     text = (
         f"{output}: {model.method}, {model.topics_} topics, order {model.order}, {figures['documents']:,} documents, "
-        f"{corpus.n_tokens:,} words, {model.iterations_} sweeps in {figures['seconds']:.1f} s"
+        f"{corpus.n_tokens:,} words, {model.sweeps_} sweeps in {figures['seconds']:.1f} s"
     )
     return Figures(figures, text)
 

@@ -52,7 +52,7 @@ class Mixture(LanguageModel):
         check=lambda loaded: _check(loaded),
     )
 
-    def __init__(self, models: Sequence[LanguageModel], *, iterations: int = 1000, tolerance: float = 1e-8):
+    def __init__(self, models: Sequence[LanguageModel], *, passes: int = 1000, tolerance: float = 1e-8):
         if not 2 <= len(models) <= _MAX_MODELS:
             raise SettingError(f"a mixture has 2 to {_MAX_MODELS} models, not {len(models)}")
         first = models[0]
@@ -62,7 +62,7 @@ class Mixture(LanguageModel):
             if any(model.reading[name] != value for model in models):
                 raise SettingError(f"the models of a mixture must have the same {name}")
         super().__init__(workers=first.workers, cluster=first.cluster)
-        self.models, self.iterations, self.tolerance = list(models), iterations, tolerance
+        self.models, self.passes, self.tolerance = list(models), passes, tolerance
         self.order_ = max(model.order_ for model in models)
         self.boundary = first.boundary
         self.vocab_ = _union(models)
@@ -90,7 +90,7 @@ class Mixture(LanguageModel):
         items = [*(model.tuning_items_ for model in self.models), item_hashes(dev)]
         self.tuning_items_ = np.unique(np.concatenate(items))
         self.weights_ = np.full(len(self.models), 1.0 / len(self.models))
-        for _ in range(self.iterations):
+        for _ in range(self.passes):
             joint = self.weights_[:, None] * probabilities
             weights = (joint / joint.sum(0)).mean(1)
             moved = np.abs(weights - self.weights_).max()

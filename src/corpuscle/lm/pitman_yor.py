@@ -63,7 +63,7 @@ class HpyModel(HpySettings, LanguageModel):
     ``workers`` are for reading text; sampling uses one.
 
     Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``ngrams_`` (fixed order), ``history_`` float64
-    (iterations + 1,): the log probability of text and seating after each sweep.
+    (sweeps + 1,): the log probability of text and seating after each sweep.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind("lm.hpy", 1, _arrays, check=lambda loaded: _check(loaded))
@@ -113,10 +113,10 @@ class HpyModel(HpySettings, LanguageModel):
 
     def _run(self, sampler: sampling.Sampler, checkpoint: Checkpoint) -> None:
         """All sweeps, from where the checkpoint stands."""
-        after = learning.spread(self.iterations, self.samples)
+        after = learning.spread(self.sweeps, self.samples)
         history, self.samples_ = checkpoint.run(
             sampler,
-            self.iterations + 1,
+            self.sweeps + 1,
             samples=learning.Samples(after, sampler.sample, lambda sample: _check_sample(self, sample)),
             facts={"infinite": self.infinite, "types": len(self.vocab_) - 3},
         )

@@ -71,7 +71,7 @@ class HpySettings(WordSettings):
 
     order: int | str = setting("How many words.", default=3, low=1, high=MAX_ORDER, words=(INFINITE,))
     max_order: int = setting("Order infinite: at most so many words.", default=8, low=1, high=250)
-    iterations: int = setting("Gibbs sweeps over the text.", default=100, low=1, high=10**9)
+    sweeps: int = setting("Gibbs sweeps over the text.", default=100, low=1, high=10**9)
     samples: int = setting(
         "How many states of the sampler to average, spread over the second half of the run.",
         default=5,
@@ -81,8 +81,8 @@ class HpySettings(WordSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.samples > self.iterations:
-            raise SettingError(f"{self.iterations} iterations have no {self.samples} samples")
+        if self.samples > self.sweeps:
+            raise SettingError(f"{self.sweeps} sweeps have no {self.samples} samples")
         if self.order == INFINITE and self.boundary == "pad":
             raise SettingError("boundary is one of single, none where the order is infinite; not 'pad'")
         if self.order != INFINITE and self.origins["max_order"] == "given":

@@ -38,7 +38,7 @@ def warm() -> None:
             loaded.perplexity(corpus, draws=10)
         NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
         for order in (2, "infinite"):
-            sampled = HpyModel(order=order, iterations=2, samples=1, min_count=1).fit(corpus)
+            sampled = HpyModel(order=order, sweeps=2, samples=1, min_count=1).fit(corpus)
             sampled.perplexity(corpus, draws=10)
             sampled.next_words(["a"])
             with sampled.checkpoint(corpus, path) as checkpoint:

@@ -99,7 +99,7 @@ class Segmenter(SegmentSettings, Model):
     """A segmenter that has learned words.
 
     Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the one that segments first), ``history_``
-    float64 (chains, iterations + 1, columns), see ``history_columns``, ``inner_marks_`` (punctuation that is a letter
+    float64 (chains, sweeps + 1, columns), see ``history_columns``, ``inner_marks_`` (punctuation that is a letter
     like others, by the words that are given); ``max_word_`` and ``types_``: as set, or else by the script of the text.
     """
 
@@ -160,9 +160,9 @@ class Segmenter(SegmentSettings, Model):
             chains, columns = learning.Chains(self._chains(given.material), pool), len(self.history_columns())
             history, kept = checkpoint.run(
                 chains,
-                self.iterations + 1,
+                self.sweeps + 1,
                 columns=self.chains * columns,
-                samples=learning.Samples(learning.spread(self.iterations, self.samples), chains.sample),
+                samples=learning.Samples(learning.spread(self.sweeps, self.samples), chains.sample),
                 facts={"chains": self.chains, "types": len(self.vocab_) - FIRST},
                 note="log P {0:.5g}, {3:,.0f} words",
             )

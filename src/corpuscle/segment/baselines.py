@@ -41,7 +41,7 @@ _STEP = 1 << 15
 
 
 class BoundaryChain(Chain):
-    """One Markov chain; ``settings`` as of ``Chain``, and strengths, word_end, anneal, iterations."""
+    """One Markov chain; ``settings`` as of ``Chain``, and strengths, word_end, anneal, sweeps."""
 
     SPELLED: ClassVar[bool] = False
 
@@ -82,7 +82,7 @@ class BoundaryChain(Chain):
     def _heat(self, sweep: int) -> float:
         if not self.settings["anneal"]:
             return 1.0
-        return min(_LEVELS, 1 + int(_LEVELS * (sweep - 1) / (_COOLED * self.settings["iterations"]))) / _LEVELS
+        return min(_LEVELS, 1 + int(_LEVELS * (sweep - 1) / (_COOLED * self.settings["sweeps"]))) / _LEVELS
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "segment.boundaries", sweep, number).array()

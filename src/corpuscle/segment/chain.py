@@ -100,7 +100,7 @@ def letter_base(masks: np.ndarray) -> float:
 
 
 class Chain(Learner):
-    """The state of a chain, and its sweeps. ``settings``: order, max_word, iterations, max_context, end_probability,
+    """The state of a chain, and its sweeps. ``settings``: order, max_word, sweeps, max_context, end_probability,
     paths, length_norm, mh, start."""
 
     SPELLED: ClassVar[bool] = True
@@ -117,7 +117,7 @@ class Chain(Learner):
         self.means = np.full(len(TYPES), float(settings["max_word"]))
         given = 1.0 if settings["start"] == "growing" else material.in_given().mean()
         self.branching = given < _FEW
-        self.held = _HELD * settings["iterations"] if given < _MANY else 0.0
+        self.held = _HELD * settings["sweeps"] if given < _MANY else 0.0
         if self.held:
             self.nested.words.discounts[:] = _DISCOUNTS[: settings["order"]]
             self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]

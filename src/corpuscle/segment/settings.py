@@ -17,7 +17,7 @@ class SegmentSettings(TextSettings, Seeded, Parallel):
     max_word: int | None = setting(
         "Letters of the longest word.", default=None, low=1, high=100, shown="4 for Chinese, 8 for Japanese, else 10"
     )
-    iterations: int = setting("Sweeps over the text.", default=200, low=1, high=10**6)
+    sweeps: int = setting("Sweeps over the text.", default=200, low=1, high=10**6)
     spaces: str = setting(
         "White space in the text: forced boundaries, remove it, or gold (these are all boundaries).",
         default="forced",
@@ -35,8 +35,8 @@ class SegmentSettings(TextSettings, Seeded, Parallel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.samples > self.iterations:
-            raise SettingError(f"{self.iterations} iterations have no {self.samples} samples")
+        if self.samples > self.sweeps:
+            raise SettingError(f"{self.sweeps} sweeps have no {self.samples} samples")
         if self.joiner is not None and (len(self.joiner) != 1 or self.joiner.isspace()):
             raise SettingError(f"joiner is one character, not {self.joiner!r}")
         if self.joiner is not None and self.units == "words":

@@ -16,10 +16,10 @@ __all__ = ["warm"]
 def warm() -> None:
     """Compile the kernels of this task by running them on a few letters."""
     text = Corpus.from_sentences([["abab"], ["ab", "a"], ["abba"]])
-    DirichletSegmenter(iterations=1, workers=1).fit(text)
+    DirichletSegmenter(sweeps=1, workers=1).fit(text)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")
-        model = NestedSegmenter(iterations=2, mh=True, workers=1)
+        model = NestedSegmenter(sweeps=2, mh=True, workers=1)
         with model.checkpoint(text, None, path) as checkpoint:
             checkpoint.every = 0.0
             model.fit(text, checkpoint=checkpoint).save(path)

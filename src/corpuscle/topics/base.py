@@ -73,7 +73,7 @@ class TopicModel(TopicSettings, Model, ABC):
     """A distribution over documents, one word after the other; sentences begin anew, but their ends are not predicted.
 
     ``vocab_`` are the words that it knows, ``items_`` hashes of the sentences that it has learned from, ``history_``
-    float64 (iterations + 1,) the log probability of text and state after each sweep.
+    float64 (sweeps + 1,) the log probability of text and state after each sweep.
     """
 
     PARTIAL: ClassVar[Kind]

@@ -82,7 +82,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
     """A topic n-gram model; ``workers`` read new documents, sampling uses one thread.
 
     Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``uses_`` (how often words had topics), ``history_``
-    float64 (iterations + 1,): the log probability of words, topics and seats after each sweep.
+    float64 (sweeps + 1,): the log probability of words, topics and seats after each sweep.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -133,10 +133,10 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     def _run(self, chain: TopicSampler, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
         """All sweeps, from where the checkpoint stands."""
-        after = learning.spread(self.iterations_, self.samples, apart=10)
+        after = learning.spread(self.sweeps_, self.samples, apart=10)
         history, self.samples_ = checkpoint.run(
             chain,
-            self.iterations_ + 1,
+            self.sweeps_ + 1,
             samples=learning.Samples(after, chain.sample, self._predictor),
             facts={"types": len(self.vocab_) - 3, "n_topics": self.topics_},
             log=log,

@@ -62,7 +62,7 @@ class RescalingModel(RescalingSettings, TopicModel):
     """A Pitman-Yor language model, rescaled by the topics of the document.
 
     Learned: ``vocab_``, ``words_`` (the language model), ``types_`` int32 (types, topics), how often a word has a
-    topic, ``alpha_`` float64 (topics,), ``history_`` float64 (iterations + 1,), log probabilities.
+    topic, ``alpha_`` float64 (topics,), ``history_`` float64 (sweeps + 1,), log probabilities.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -112,7 +112,7 @@ class RescalingModel(RescalingSettings, TopicModel):
         lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
         self.stays_here("a Gibbs chain is sequential by nature")
         checkpoint, facts = checkpoint or Checkpoint(), {"n_topics": self.topics}
-        history, _ = checkpoint.run(lda, self.iterations + 1, facts=facts, lasting=True, log=log, title="topics")
+        history, _ = checkpoint.run(lda, self.sweeps + 1, facts=facts, lasting=True, log=log, title="topics")
         self.words_ = self._word_model()
         self.words_.fit(corpus, checkpoint=checkpoint)
         self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
@@ -123,7 +123,7 @@ class RescalingModel(RescalingSettings, TopicModel):
         """The language model before it has learned."""
         reading = {name: getattr(self, name) for name in TokenSettings.SETTINGS}
         return WordModel(
-            order=self.order, iterations=self.word_iterations, samples=self.samples, min_count=self.min_count,
+            order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ PLAIN = "hpylm"
 class TopicSettings(TokenSettings, Seeded, Parallel):
     """Settings of all topic models.
 
-    ``topics_``, ``order_`` and ``iterations_`` are what the method makes of them: how many topics there are, how many
+    ``topics_``, ``order_`` and ``sweeps_`` are what the method makes of them: how many topics there are, how many
     words a model looks at (the predicted one included), and how many sweeps it learns.
     """
 
@@ -24,7 +24,7 @@ class TopicSettings(TokenSettings, Seeded, Parallel):
 
     topics_: int = learned()
     order_: int = learned()
-    iterations_: int = learned()
+    sweeps_: int = learned()
 
 
 class NgramTopicSettings(TopicSettings):
@@ -42,7 +42,7 @@ class NgramTopicSettings(TopicSettings):
         words=(INFINITE,),
     )
     max_order: int = setting("Of a model of infinite order.", default=8, low=1, high=250)
-    iterations: int | None = setting("Gibbs sweeps.", default=None, low=1, high=10**9, shown="500; hpylm 100")
+    sweeps: int | None = setting("Gibbs sweeps.", default=None, low=1, high=10**9, shown="500; hpylm 100")
     sampler: str = setting(
         "Topics change word by word (token), or whole tables at once, too (table).",
         default="table",
@@ -60,9 +60,9 @@ class NgramTopicSettings(TopicSettings):
         plain = self.method == PLAIN
         self.topics_ = 1 if plain else self.topics or 50
         self.order_ = self.max_order if isinstance(self.order, str) else self.order
-        self.iterations_ = self.iterations or (100 if plain else 500)
-        if self.samples > self.iterations_:
-            raise SettingError(f"{self.iterations_} iterations have no {self.samples} samples")
+        self.sweeps_ = self.sweeps or (100 if plain else 500)
+        if self.samples > self.sweeps_:
+            raise SettingError(f"{self.sweeps_} sweeps have no {self.samples} samples")
         if self.order != INFINITE and self.origins["max_order"] == "given":
             raise SettingError("max_order means nothing without order infinite")
         for name in ("topics", "sampler"):
@@ -75,14 +75,14 @@ class RescalingSettings(TopicSettings):
 
     topics: int = setting("How many topics.", default=50, low=1, high=32_000)
     order: int = setting("How many words an n-gram has.", default=3, low=1, high=100)
-    iterations: int = setting("Sweeps of the topics.", default=900, low=1, high=10**9)
-    word_iterations: int = setting("Sweeps of the language model.", default=100, low=1, high=10**9)
+    sweeps: int = setting("Sweeps of the topics.", default=900, low=1, high=10**9)
+    word_sweeps: int = setting("Sweeps of the language model.", default=100, low=1, high=10**9)
     samples: int = setting("How many states of the language model are kept and averaged.", default=5, low=1, high=1000)
     exponent: float = setting("How far probabilities are bent.", default=0.7, low=0.0, high=1e9)
     prior: float = setting("Of every word in every topic.", default=0.01, low=1e-9, high=1e9)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.topics_, self.order_, self.iterations_ = self.topics, self.order, self.iterations
-        if self.samples > self.word_iterations:
-            raise SettingError(f"{self.word_iterations} iterations have no {self.samples} samples")
+        self.topics_, self.order_, self.sweeps_ = self.topics, self.order, self.sweeps
+        if self.samples > self.word_sweeps:
+            raise SettingError(f"{self.word_sweeps} sweeps have no {self.samples} samples")

@@ -24,7 +24,7 @@ def warm() -> None:
     """Compile every kernel of this task by running it on a few words."""
     warm_defaults()
     corpus = _tiny()
-    rescaled = RescalingModel(topics=2, order=2, iterations=2, word_iterations=2, samples=1, min_count=1).fit(corpus)
+    rescaled = RescalingModel(topics=2, order=2, sweeps=2, word_sweeps=2, samples=1, min_count=1).fit(corpus)
     rescaled.perplexity(corpus, draws=10)
 
 
@@ -33,7 +33,7 @@ def warm_defaults() -> None:
     corpus = _tiny()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")
-        sampled = NgramTopicModel(topics=2, order=2, iterations=2, min_count=1)
+        sampled = NgramTopicModel(topics=2, order=2, sweeps=2, min_count=1)
         with sampled.checkpoint(corpus, path) as checkpoint:
             checkpoint.every = 0.0
             sampled.fit(corpus, checkpoint=checkpoint)

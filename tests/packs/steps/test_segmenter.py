@@ -15,14 +15,14 @@ from corpuscle import samples
 from corpuscle.errors import Interrupted
 from corpuscle.packs import learn
 from corpuscle.packs.steps.language_model import LANGUAGE_MODEL
-from corpuscle.packs.steps.segmenter import SEGMENTER, number_of_iterations
+from corpuscle.packs.steps.segmenter import SEGMENTER, number_of_sweeps
 from corpuscle.packs.steps.word_classes import WORD_CLASSES
 from corpuscle.segment import NestedSegmenter
 from corpuscle.text import read_text
 from tests.packs.pages import Page
 
 HOSTILE = "<script>alert(1)</script>"
-QUICK = replace(SEGMENTER, settings=SEGMENTER.settings | {"iterations": 8})
+QUICK = replace(SEGMENTER, settings=SEGMENTER.settings | {"sweeps": 8})
 STEPS = (QUICK, LANGUAGE_MODEL, WORD_CLASSES)
 
 
@@ -67,7 +67,7 @@ def test_later_steps_work_on_the_words_that_were_found(learned):
 
 def test_the_model_of_the_pack_splits_the_text_as_the_pack_says(learned):
     model = corpuscle.load(learned / "pack" / "models" / "segment.model")
-    assert isinstance(model, NestedSegmenter) and model.iterations == 8
+    assert isinstance(model, NestedSegmenter) and model.sweeps == 8
     kit = read_text(*sorted(map(str, (learned / "kit" / "text").iterdir())), blank="document")
     words = read_text(learned / "pack" / "segmented.txt", blank="document")
     assert list(model.segment(kit[:50])) == list(words[:50])
@@ -137,5 +137,5 @@ def test_a_run_that_is_stopped_while_it_learns_words_goes_on_to_the_same_bytes(l
 
 
 def test_large_texts_get_fewer_rounds():
-    assert number_of_iterations(1) == 200 and number_of_iterations(10**9) == 30
-    assert 30 < number_of_iterations(400_000) < 200
+    assert number_of_sweeps(1) == 200 and number_of_sweeps(10**9) == 30
+    assert 30 < number_of_sweeps(400_000) < 200

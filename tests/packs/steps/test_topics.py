@@ -17,13 +17,13 @@ from corpuscle.errors import Interrupted
 from corpuscle.packs import learn
 from corpuscle.packs.heldout import held_documents, split
 from corpuscle.packs.step import LeftOut
-from corpuscle.packs.steps.topics import TOPICS, number_of_iterations, number_of_topics
+from corpuscle.packs.steps.topics import TOPICS, number_of_sweeps, number_of_topics
 from corpuscle.text import Corpus, read_text
 from corpuscle.topics import NgramTopicModel, mark, pick_documents
 from tests.packs.pages import Page
 
 HOSTILE = "<script>alert(1)</script>"
-QUICK = replace(TOPICS, settings=dict(TOPICS.settings) | {"iterations": 4, "iterations_without_topics": 4})
+QUICK = replace(TOPICS, settings=dict(TOPICS.settings) | {"sweeps": 4, "sweeps_without_topics": 4})
 
 
 def write_kit(folder: Path, documents: int | None = None) -> Path:
@@ -144,4 +144,4 @@ def test_documents_are_held_out_as_for_the_language_model(learned):
 
 def test_rules_give_moderate_numbers():
     assert [number_of_topics(n) for n in (20, 344, 10**6)] == [5, 19, 50]
-    assert number_of_iterations(10) == 200 and number_of_iterations(10**9) == 15
+    assert number_of_sweeps(10) == 200 and number_of_sweeps(10**9) == 15

@@ -26,7 +26,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"{held['bits_per_letter']:.2f} bits a letter of unseen text"
         ),
         figures={
-            **pick(findings, "letters", "words", "types", "iterations"),
+            **pick(findings, "letters", "words", "types", "sweeps"),
             **pick(held, "perplexity", "low", "high", "bits_per_letter", "known"),
             "agreement": findings["agreement"]["f1"],
             "boundary_agreement": findings["agreement"]["boundary_f1"],
@@ -46,7 +46,7 @@ def _in_words(findings: Findings, step: Step, length: float) -> list[Html]:
     return [
         p(
             f"Fewer than {percent(FEWEST_SPACES, 0)} of the characters of this text are spaces, so its words had to "
-            f"be found first. In {findings['iterations']} rounds over the text the computer drew the words of each "
+            f"be found first. In {findings['sweeps']} rounds over the text the computer drew the words of each "
             "sentence anew, given those of all others: words are what makes the whole text most probable. It found "
             f"{count(findings['words'])} words, {count(findings['types'])} different ones, with {length:.2f} "
             f"letters on average. The longest word it considers has {findings['max_word']} letters. The split text is "

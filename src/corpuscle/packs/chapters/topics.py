@@ -24,7 +24,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"documents {topics['perplexity']:,.1f}, without topics {plain['perplexity']:,.1f}"
         ),
         figures={
-            **pick(findings, "topics", "documents", "iterations"),
+            **pick(findings, "topics", "documents", "sweeps"),
             "held_out_documents": findings["held_out"]["documents"],
             **pick(topics, "perplexity", "low", "high"),
             "perplexity_without_topics": plain["perplexity"],
@@ -58,7 +58,7 @@ def _in_words(findings: Findings, step: Step) -> list[Html]:
     return [
         p(
             "Each word comes from the general language or from a topic of its document: the model has found out which, "
-            f"from nothing but the words, in {findings['iterations']} rounds over the text. The number of topics "
+            f"from nothing but the words, in {findings['sweeps']} rounds over the text. The number of topics "
             f"follows a rule (the {step.settings['topics']}): {findings['topics']} for "
             f"{counted(findings['documents'], 'document')}. More about each of them is in {table}, and how much "
             f"of each is in every document in {documents}."
@@ -67,7 +67,7 @@ def _in_words(findings: Findings, step: Step) -> list[Html]:
             f"Does it help? On {counted(held['documents'], 'document')} ({counted(held['words'], 'word')}) that "
             f"neither had seen, a model with topics has a perplexity of {topics['perplexity']:,.1f} (95 % interval "
             f"{topics['low']:,.1f} to {topics['high']:,.1f}), and one without topics, of the same order and with at "
-            f"least {step.settings['iterations_without_topics']} rounds, {plain['perplexity']:,.1f} "
+            f"least {step.settings['sweeps_without_topics']} rounds, {plain['perplexity']:,.1f} "
             f"({plain['low']:,.1f} to {plain['high']:,.1f}): it is {verdict}. The model guesses the topics of a "
             "document while it reads it. Words that occur only once are unknown to both, and ends of sentences are not "
             "predicted, so these figures cannot be compared with those of the language model. The model in the pack "

@@ -25,19 +25,19 @@ from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, percent
 
-__all__ = ["SEGMENTER", "number_of_iterations"]
+__all__ = ["SEGMENTER", "number_of_sweeps"]
 
 FILE, WORDS = "models/segment.model", "words.tsv"
 MOST, FEWEST, LETTERS = 200, 30, 40_000_000
-SETTINGS = {"method": "npylm", "order": 2, "iterations": f"{MOST}; fewer, down to {FEWEST}, for large texts"}
+SETTINGS = {"method": "npylm", "order": 2, "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts"}
 
 _EXAMPLES, _LONGEST, _DRAWS, _FREQUENT = 24, 60, 50, 40
 
 
-def number_of_iterations(letters: int) -> int:
+def number_of_sweeps(letters: int) -> int:
     """The rule: how many sweeps over a text of so many letters.
 
-    >>> number_of_iterations(100_000), number_of_iterations(400_000), number_of_iterations(10_000_000)
+    >>> number_of_sweeps(100_000), number_of_sweeps(400_000), number_of_sweeps(10_000_000)
     (200, 100, 30)
     """
     return max(FEWEST, min(MOST, LETTERS // max(1, letters)))
@@ -49,10 +49,10 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     if not job.unspaced:
         reason = f"{percent(job.share_of_spaces)} of the characters of the text are spaces: its words are known"
         raise LeftOut(folder, None, reason)
-    iterations = by_rule(settings["iterations"], number_of_iterations(job.letters))
+    sweeps = by_rule(settings["sweeps"], number_of_sweeps(job.letters))
 
     def learned(text: Corpus, name: str, save: bool = False) -> NestedSegmenter:
-        model = NestedSegmenter(order=settings["order"], iterations=iterations, seed=job.seed, workers=job.workers)
+        model = NestedSegmenter(order=settings["order"], sweeps=sweeps, seed=job.seed, workers=job.workers)
         return job.fit(model, text, None, name=name, save=save)
 
     train, held_out, groups = split(raw, job.seed)
@@ -75,7 +75,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "letters": job.letters,
         "words": words.n_tokens,
         "types": len(frequent),
-        "iterations": iterations,
+        "sweeps": sweeps,
         "max_word": final.max_word_,
         "held_out": {"groups": groups, "sentences": len(held_out), "known": float(known.mean()), **figures},
         "agreement": {name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},

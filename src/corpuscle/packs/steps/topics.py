@@ -23,7 +23,7 @@ from corpuscle.text.wording import clip
 from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
 from corpuscle.topics.products import document_names
 
-__all__ = ["TOPICS", "number_of_iterations", "number_of_topics"]
+__all__ = ["TOPICS", "number_of_sweeps", "number_of_topics"]
 
 FILE, TABLE, DOCUMENTS = "models/topics.model", "topics.tsv", "documents.tsv"
 FEWEST_DOCUMENTS = 20
@@ -34,8 +34,8 @@ SETTINGS = {
     "order": 3,
     "min_count": 2,
     "topics": "square root of the documents, 5 to 50",
-    "iterations": f"{MOST}; fewer, down to {FEWEST}, for large texts",
-    "iterations_without_topics": 50,
+    "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts",
+    "sweeps_without_topics": 50,
     "particles": 10,
 }
 
@@ -51,10 +51,10 @@ def number_of_topics(documents: int) -> int:
     return max(5, min(50, round(math.sqrt(documents))))
 
 
-def number_of_iterations(words: int) -> int:
+def number_of_sweeps(words: int) -> int:
     """The rule: how many sweeps over a text of so many words.
 
-    >>> number_of_iterations(10_000), number_of_iterations(66_000), number_of_iterations(10_000_000)
+    >>> number_of_sweeps(10_000), number_of_sweeps(66_000), number_of_sweeps(10_000_000)
     (100, 15, 15)
     """
     return max(FEWEST, min(MOST, WORDS // max(1, words)))
@@ -68,17 +68,17 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     held = held_documents(text, job.seed)
     if not held.any():
         raise LeftOut(folder, None, "the documents are too large for a tenth of the text to be held out")
-    rules = {"topics": number_of_topics(documents), "iterations": number_of_iterations(text.n_tokens)}
+    rules = {"topics": number_of_topics(documents), "sweeps": number_of_sweeps(text.n_tokens)}
     chosen = {name: by_rule(settings[name], rule) for name, rule in rules.items()}
     training, unseen = pick_documents(text, ~held).counted(), pick_documents(text, held)
 
     def learned(corpus: Corpus, name: str, topical: bool = True, save: bool = False) -> NgramTopicModel:
-        rounds = chosen["iterations"]
+        rounds = chosen["sweeps"]
         of_topics = {"topics": chosen["topics"], "sampler": settings["sampler"]} if topical else {}
         model = NgramTopicModel(
             method=settings["method"] if topical else "hpylm",
             order=settings["order"],
-            iterations=rounds if topical else max(rounds, settings["iterations_without_topics"]),
+            sweeps=rounds if topical else max(rounds, settings["sweeps_without_topics"]),
             **of_topics,
             min_count=settings["min_count"],
             seed=job.seed,
