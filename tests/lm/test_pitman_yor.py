@@ -134,7 +134,7 @@ def test_the_joint_probability_of_infinite_order_is_that_of_all_its_choices(deep
         sampler = VariableSampler(symbols, deepest, 0.25, seed)
         sampler.pool.discounts[:], sampler.pool.strengths[:] = 0.3, 0.6
         sampler.step(0, 0)
-        found[tuple(sampler.depths[1:].tolist())] = np.exp(sampler.log_joint())
+        found[tuple(sampler.text.depths[1:].tolist())] = np.exp(sampler.log_joint())
     brute, words = Brute(SEPARATE, 4, [0.3] * 3, [0.6] * 3), (3, 4, END)
     contexts = [tuple(symbols[max(0, i - deepest) : i].tolist()) for i in (1, 2, 3)]
     for depths, joint in found.items():  # every word is another one, so there is but one seating

@@ -144,9 +144,7 @@ def test_segmentations_are_visited_as_often_as_the_enumerated_posterior_says(ord
     chain = Chain(lines, order, strengths, bases)
     chain.come()
     visits, sweeps = np.zeros(1 << chain.n, np.int64), 200_000
-    visit(
-        chain.nested, chain.gaps, chain.begins, chain.names, bases, LONGEST, chain.choice, sweeps, visits, chain.stream
-    )
+    visit(chain.nested, chain.text, chain.choice, sweeps, visits, chain.stream)
     counts = {}
     for state in np.flatnonzero(visits):
         cuts = [(int(state) >> i) & 1 for i in range(chain.n)]

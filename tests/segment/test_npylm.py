@@ -150,6 +150,20 @@ def test_spaces_are_forced_boundaries_unless_they_are_removed():
     assert [" ".join(s) for s in model.segment(text, spaces="remove")][2].startswith("ab")
 
 
+def test_words_are_split_where_a_model_is_applied_as_they_were_in_training():
+    text = ["ab,ab.", "aba,b.", "b,a,ab."] * 4
+    for tokenise, apart in (("simple", True), ("none", False)):
+        model = NestedSegmenter(sweeps=1, max_word=6, types=False, tokenise=tokenise)
+        model.fit(read_strings(text, **model.reading))
+        written = read_strings(["ab,b.", "é,ab,ab."], unk_token="literal")
+        letters, probabilities = model.posterior(written, draws=20)
+        beside = [letters.vocab.word(letter) in ",." for letter in letters.tokens.tolist()]
+        assert all(p == 1.0 for p, mark in zip(probabilities, beside, strict=True) if mark) == apart
+        if apart:
+            assert all(len(word) == 1 or word.isalpha() for line in model.segment(written) for word in line)
+        assert ["".join(line) for line in model.segment(written)] == ["ab,b.", "é,ab,ab."]
+
+
 def test_joiners_forbid_boundaries():
     model = NestedSegmenter(sweeps=5, joiner="+").fit(read_strings(["abab", "ab", "ab", "b+a", "ab+ab"]))
     assert all("b a" not in " ".join(s) for s in model.segment(read_strings(["ab+ab", "b+a"])))

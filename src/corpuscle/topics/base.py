@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import chain, pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -78,6 +78,8 @@ class TopicModel(TopicSettings, Model, ABC):
 
     PARTIAL: ClassVar[Kind]
     """An unfinished run."""
+    _FOLLOWS: ClassVar[tuple[str, ...]]
+    """The names of cached properties that follow from what was learned."""
 
     method: str = learned()
     vocab_: Vocab = learned()
@@ -91,6 +93,25 @@ class TopicModel(TopicSettings, Model, ABC):
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
         digest = hashlib.blake2b(document_bounds(corpus).tobytes(), digest_size=8).hexdigest()
         return Checkpoint(path, self.PARTIAL, self.settings, f"{corpus.signature()}-{digest}", resume=resume)
+
+    def fit(
+        self,
+        corpus: Corpus,
+        *,
+        checkpoint: Checkpoint | None = None,
+        log: Callable[[int, float], None] | None = None,
+    ) -> Self:
+        """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
+        every sweep of the topics."""
+        self.stays_here("a Gibbs chain is sequential by nature")
+        self._learn(corpus, checkpoint or Checkpoint(), log)
+        for name in self._FOLLOWS:
+            self.__dict__.pop(name, None)
+        return self
+
+    @abstractmethod
+    def _learn(self, corpus: Corpus, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
+        """All sweeps, from where the checkpoint stands."""
 
     def _known_words(self, corpus: Corpus) -> Corpus:
         """A text to learn from, its rare words unknown; sets ``vocab_`` and what the file says about the text.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -98,6 +98,8 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         "topics.ngram", STATE, sample=lambda _, number: _sample_arrays(number)
     )
 
+    _FOLLOWS: ClassVar[tuple[str, ...]] = ("_predictors",)
+
     samples_: list[dict[str, np.ndarray]] = learned()
     uses_: dict[str, np.ndarray] = learned()
 
@@ -108,20 +110,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     # ---- learning
 
-    def fit(
-        self,
-        corpus: Corpus,
-        *,
-        checkpoint: Checkpoint | None = None,
-        log: Callable[[int, float], None] | None = None,
-    ) -> Self:
-        """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets every sweep's number and log
-        probability."""
-        self.stays_here("a Gibbs chain is sequential by nature")
-        self._run(self.chain(corpus), checkpoint or Checkpoint(), log)
-        self.__dict__.pop("_predictors", None)
-        return self
-
     def chain(self, corpus: Corpus) -> TopicSampler:
         """The sampler that ``fit`` runs on a text, before its first sweep; sets ``vocab_``."""
         corpus = self._known_words(corpus)
@@ -131,8 +119,8 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
             seed=self.seed,
         )  # fmt: skip
 
-    def _run(self, chain: TopicSampler, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
-        """All sweeps, from where the checkpoint stands."""
+    def _learn(self, corpus: Corpus, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
+        chain = self.chain(corpus)
         after = learning.spread(self.sweeps_, self.samples, apart=10)
         history, self.samples_ = checkpoint.run(
             chain,

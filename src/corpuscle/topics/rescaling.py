@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -88,6 +88,8 @@ class RescalingModel(RescalingSettings, TopicModel):
     )
     """An unfinished run: first of the topics, then of the language model."""
 
+    _FOLLOWS: ClassVar[tuple[str, ...]] = ("_shares", "_topics", "_common", "_by_type")
+
     words_: WordModel = learned()
     types_: np.ndarray = learned()
     alpha_: np.ndarray = learned()
@@ -98,26 +100,15 @@ class RescalingModel(RescalingSettings, TopicModel):
 
     # ---- learning
 
-    def fit(
-        self,
-        corpus: Corpus,
-        *,
-        checkpoint: Checkpoint | None = None,
-        log: Callable[[int, float], None] | None = None,
-    ) -> Self:
-        """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
-        every sweep of the topics."""
+    def _learn(self, corpus: Corpus, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
         known = self._known_words(corpus)
         bounds = document_bounds(corpus)
         lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
-        self.stays_here("a Gibbs chain is sequential by nature")
-        checkpoint, facts = checkpoint or Checkpoint(), {"n_topics": self.topics}
+        facts = {"n_topics": self.topics}
         history, _ = checkpoint.run(lda, self.sweeps + 1, facts=facts, lasting=True, log=log, title="topics")
         self.words_ = self._word_model()
         self.words_.fit(corpus, checkpoint=checkpoint)
         self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
-        self._forget()
-        return self
 
     def _word_model(self) -> WordModel:
         """The language model before it has learned."""
@@ -128,10 +119,6 @@ class RescalingModel(RescalingSettings, TopicModel):
         )  # fmt: skip
 
     # ---- predicting
-
-    def _forget(self) -> None:
-        for name in ("_shares", "_topics", "_common", "_by_type"):
-            self.__dict__.pop(name, None)
 
     @cached_property
     def _shares(self) -> Shares:

@@ -11,19 +11,12 @@ root made by ``new_root(pool, law)``. A *law* is a row of ``pool.discounts`` and
 its parent's plus one, so laws are depths, shared by all hierarchies whose roots have the same law. The base probability
 of a dish is an argument of every call: it may be constant, or come from another model inside the caller's kernel.
 
-What other kernels call (all advance ``stream``, see ``corpuscle.random``; dishes and symbols are integers from 0 on):
-
-- nodes, in ``pool``: ``find_child``, ``make_child``, ``find_context`` and ``make_context`` (most recent symbol first);
-- whole customers: ``add(pool, node, dish, base, stream)`` and ``remove(pool, node, dish, stream)`` follow the tables up
-  the tree. They return whether a table was opened (closed) at the root: there a caller adds (removes) what stands below
-  the root, such as the spelling of a word. ``seat``, ``unseat`` do the same from an entry that the caller remembers;
-  ``reseat`` is both at once, for Gibbs sweeps that change no dish: it never frees or makes nodes and entries;
-- prediction, without writing, so safe in threads: ``probability(pool, node, dish, base)``, and its parts
-  ``own_share`` (the first term) and ``passed_on`` (the factor of the second);
-- variable depth, where every customer stops at a depth of its own: ``engine.restaurants.variable``;
-- one restaurant only, for models whose tables have other parents: ``join_table``, ``open_table``, ``leave_table``, for
-  moves of whole tables ``take_table``, ``place_table``, and where it must be known or undone what happened
-  ``joined_size``, ``left_size``, ``resize_table``.
+Other kernels let whole customers come and go (``add``, ``remove``; from an entry that they remember ``seat``,
+``unseat``, ``reseat``): where these return that a table was opened (closed) at the root, the caller adds (removes) what
+stands below the root, such as the spelling of a word. Prediction (``probability``, ``own_share``, ``passed_on``) writes
+nothing, so it is safe in threads. Models whose tables have other parents deal with one restaurant at a time
+(``join_table``, ``open_table``, ``leave_table``, ``take_table``, ``place_table``). Nodes are found and made in
+``pool``; all that draws advances ``stream``, see ``corpuscle.random``.
 
 Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
 come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
