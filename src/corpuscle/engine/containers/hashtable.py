@@ -24,20 +24,6 @@ import numpy as np
 from corpuscle.compiled import kernel, kernel_inline
 from corpuscle.random import mix
 
-__all__ = [
-    "EMPTY",
-    "enter",
-    "erase",
-    "find",
-    "grown",
-    "home",
-    "new_index",
-    "next_slot",
-    "pair",
-    "probe",
-    "same_stretch",
-]
-
 EMPTY = -1
 """What stands in a free slot."""
 

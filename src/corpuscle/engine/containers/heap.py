@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from corpuscle.compiled import kernel_bare, kernel_inline
 
-__all__ = ["pop", "push", "sort"]
-
 
 @kernel_inline
 def push(priorities, items, size, priority, item):

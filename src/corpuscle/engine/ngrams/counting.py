@@ -20,8 +20,6 @@ from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds, joined_levels
 from corpuscle.errors import SettingError
 
-__all__ = ["add_boundaries", "count_ngrams"]
-
 _INSERTION = 40
 _NONE = np.empty(0, np.int32)
 

@@ -17,8 +17,6 @@ import numpy as np
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, joined_levels
 
-__all__ = ["merge_ngrams"]
-
 _CONTEXTS = 1 << 20
 
 

@@ -21,20 +21,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, automaton, find, frozen_tables, log_tables, step
 
-__all__ = [
-    "Discounts",
-    "adjusted_counts",
-    "context_totals",
-    "count_of_counts",
-    "discount_features",
-    "discount_gradient",
-    "estimate",
-    "estimate_unigrams",
-    "good_turing_discounts",
-    "prune_rows",
-    "relative_entropy",
-]
-
 
 class Discounts(NamedTuple):
     """``values``: float64 (order, 4), D(0) = 0, D(1), D(2), D(3 and more) of each order; ``fallback``: the orders,

@@ -21,30 +21,6 @@ from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
 from corpuscle.errors import SettingError
 from corpuscle.scale import each
 
-__all__ = [
-    "ROOT",
-    "Automaton",
-    "BackoffTables",
-    "Ngrams",
-    "automaton",
-    "children_rise",
-    "chunk_bounds",
-    "distribution",
-    "find",
-    "find_ngram",
-    "frozen_ngrams",
-    "frozen_tables",
-    "joined_levels",
-    "log_tables",
-    "look_up",
-    "score_sentences",
-    "score_stream",
-    "state_of",
-    "step",
-    "top_continuations",
-    "truncate",
-]
-
 ROOT = -1
 """The state of the empty context."""
 

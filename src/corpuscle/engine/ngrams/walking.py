@@ -18,8 +18,6 @@ from corpuscle.compiled import frozen, kernel, kernel_bare
 from corpuscle.engine.ngrams.smoothing import estimate_unigrams
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, find
 
-__all__ = ["score_few"]
-
 
 class _Counts(NamedTuple):
     """``ngrams``, their ``adjusted`` counts int32 (rows,), ``discounts`` float64 (order, 4), and the probability of

@@ -20,8 +20,6 @@ from corpuscle.engine.restaurants.columns import FREE
 from corpuscle.engine.restaurants.pool import Restaurants
 from corpuscle.scale import each
 
-__all__ = ["Contexts", "Predictor", "check_contexts", "distribution", "freeze", "predictor", "score"]
-
 _CHUNK = 1 << 16
 
 

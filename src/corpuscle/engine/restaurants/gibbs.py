@@ -26,19 +26,6 @@ from corpuscle.engine.restaurants.hierarchy import reseat, seat
 from corpuscle.engine.restaurants.pool import Restaurants, find_context, find_entry, has_cells, has_room, new_pool
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable
 
-__all__ = [
-    "Text",
-    "available_context",
-    "backoff_tables",
-    "count_stops",
-    "customers_of",
-    "direct_counts",
-    "static_pool",
-    "sweep_rows",
-    "sweep_text",
-]
-
-
 # ---- fixed order
 
 

@@ -45,27 +45,6 @@ from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_entry, give_back, take
 from corpuscle.random import below, uniform
 
-__all__ = [
-    "add",
-    "fill_parents",
-    "join_table",
-    "joined_size",
-    "leave_table",
-    "left_size",
-    "open_table",
-    "own_share",
-    "passed_on",
-    "place_table",
-    "probability",
-    "remove",
-    "reseat",
-    "resize_table",
-    "seat",
-    "take_table",
-    "unseat",
-]
-
-
 # ---- the tables of one entry
 
 

@@ -16,27 +16,6 @@ from corpuscle.engine.containers.hashtable import enter, erase, find, new_index,
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
 
-__all__ = [
-    "Restaurants",
-    "drop_entry",
-    "entry_of",
-    "find_child",
-    "find_context",
-    "find_entry",
-    "free_items",
-    "give_back",
-    "grown",
-    "has_cells",
-    "has_free",
-    "has_room",
-    "indexed_anew",
-    "longer",
-    "make_child",
-    "make_context",
-    "new_pool",
-    "new_root",
-    "take",
-]
 
 class Restaurants(NamedTuple):
     """A pool of restaurants.

@@ -23,17 +23,6 @@ from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.pool import Restaurants, find_child, find_entry, indexed_anew, new_pool
 from corpuscle.random import Random, beta, gamma, uniform
 
-__all__ = [
-    "from_arrays",
-    "log_seating",
-    "log_stopping",
-    "sample_parameters",
-    "to_arrays",
-    "verify",
-    "verify_free",
-    "verify_sizes",
-]
-
 _CHUNK = 1 << 17
 _OPENED, _REPEATED, _LOG_X, _JOINED = range(4)
 """Columns of the sums for each law: of y, of 1 - y, of log x, of 1 - z."""

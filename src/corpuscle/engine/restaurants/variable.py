@@ -26,17 +26,6 @@ from corpuscle.engine.restaurants.hierarchy import add, own_share, passed_on, re
 from corpuscle.engine.restaurants.pool import find_child, find_context, find_entry, make_child
 from corpuscle.random import uniform
 
-__all__ = [
-    "add_variable",
-    "choose_node",
-    "count_stop",
-    "descend",
-    "remove_variable",
-    "stop_probability",
-    "stop_weights",
-    "variable_probability",
-]
-
 
 @kernel_bare
 def stop_probability(pool, node):

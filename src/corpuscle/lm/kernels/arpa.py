@@ -14,8 +14,6 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.ngrams.trie import find_ngram
 
-__all__ = ["NO_NUMBER", "OK", "SECTION", "TOO_FEW", "TOO_MANY", "Lines", "get_lines", "place", "put_rows"]
-
 OK, NO_NUMBER, TOO_FEW, TOO_MANY, SECTION = range(5)
 """How ``get_lines`` ends."""
 

@@ -23,8 +23,6 @@ from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, new_latt
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.paths import draw, forward, trace
 
-__all__ = ["Stretch", "best_cuts", "drawn_boundaries", "log_totals", "stretches"]
-
 _CHUNK, _DRAWN = 1 << 14, 1 << 18
 """Letters that one call of a kernel cuts, or draws boundaries for, about."""
 

@@ -33,21 +33,6 @@ from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.lattice import FREE_GAP
 from corpuscle.segment.kernels.model import BOUNDARY, Nested, context_of, drop_word, find_at, has_room, intern
 
-__all__ = [
-    "INSIDE",
-    "ROOM",
-    "SENTENCE",
-    "WORD",
-    "Boundaries",
-    "Choice",
-    "come",
-    "log_joint",
-    "name",
-    "new_choice",
-    "scatter",
-    "sweep",
-]
-
 INSIDE, WORD, SENTENCE = 0, 1, 2
 """What begins at a letter: nothing, a word, or a sentence (and a word). The end of the text counts as SENTENCE."""
 

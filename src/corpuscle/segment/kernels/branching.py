@@ -18,8 +18,6 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.dp.lattices import best_cuts
 
-__all__ = ["autonomies", "autonomous_words"]
-
 
 class _Strings(NamedTuple):
     """The strings of one length: at each letter the number of the one that begins there (-1: a stretch ends before it

@@ -44,8 +44,6 @@ from corpuscle.segment.kernels.model import (
 )
 from corpuscle.segment.kernels.paths import draw, forward
 
-__all__ = ["new_notes", "sweep_exactly"]
-
 
 def new_notes(letters: int) -> np.ndarray:
     """Room for the notes on a sentence of at most so many letters."""

@@ -16,8 +16,6 @@ from corpuscle.segment.kernels.lattice import fill
 from corpuscle.segment.kernels.model import BOUNDARY, add_word, base_probability, find_at, has_room, intern, remove_word
 from corpuscle.segment.kernels.paths import draw, forward
 
-__all__ = ["Sentences", "add_sentence", "find_numbers", "remove_sentence", "resample", "sweep", "word_ends"]
-
 
 class Sentences(NamedTuple):
     """The sentences that are sampled.

@@ -30,8 +30,6 @@ from corpuscle.engine.restaurants.variable import stop_probability
 from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.model import BOUNDARY, EMPTY_HASH, find_word, hash_step
 
-__all__ = ["FORBIDDEN", "FORCED", "FREE_GAP", "Lattice", "after", "fill", "last_lengths", "new_lattice"]
-
 FREE_GAP, FORCED, FORBIDDEN = 0, 1, 2
 """What is known of the gap before a letter: nothing; a word begins here; no word begins here."""
 

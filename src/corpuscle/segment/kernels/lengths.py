@@ -27,8 +27,6 @@ from corpuscle.engine.restaurants.contexts import freeze, predictor
 from corpuscle.random import Random, below, gamma, uniform
 from corpuscle.segment.kernels.model import BEGIN, BOUNDARY, END, LENGTH, LETTER_BASE, START, Nested
 
-__all__ = ["length_factors", "length_law", "root_tables", "sample_means"]
-
 _POOLED = 0.01
 _TRIES = 64
 _FIRST = 3

@@ -45,30 +45,6 @@ from corpuscle.engine.restaurants.pool import (
 )
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable, variable_probability
 
-__all__ = [
-    "BOUNDARY",
-    "EMPTY_HASH",
-    "Nested",
-    "add_word",
-    "base_probability",
-    "context_of",
-    "drop_record",
-    "drop_word",
-    "find_at",
-    "find_word",
-    "grown_nested",
-    "has_room",
-    "hash_step",
-    "hash_stretch",
-    "indexed_words",
-    "intern",
-    "new_nested",
-    "new_record",
-    "remove_word",
-    "spell_word",
-    "spelled",
-]
-
 BOUNDARY = 0
 """The number of the word ``$``."""
 

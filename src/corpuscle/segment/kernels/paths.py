@@ -31,8 +31,6 @@ from corpuscle.random import categorical
 from corpuscle.segment.kernels.lattice import after, last_lengths
 from corpuscle.segment.kernels.model import BOUNDARY
 
-__all__ = ["draw", "forward", "trace"]
-
 _SMALL = 1e-60
 
 

@@ -42,8 +42,6 @@ from corpuscle.segment.kernels.model import (
     spell_word,
 )
 
-__all__ = ["base_logs", "freeze_nested", "from_arrays", "log_joint", "thaw", "to_arrays", "tree_of", "verify_nested"]
-
 _OWN = {"rows": model.WORDS, "hashes": model.WORDS, "records": model.RECORDS, "orders": model.RECORDS}
 """Arrays, and the row of ``counters`` that says how much of each is used."""
 

@@ -39,9 +39,6 @@ from corpuscle.topics.kernels.seats import (
 from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, TABLE_ENTRY, TABLE_ROW, TABLE_SIZE, weigh
 from corpuscle.topics.kernels.words import has_room
 
-__all__ = ["place_block", "sweep_tables", "take_block"]
-
-
 # ---- what the block is
 
 

@@ -17,8 +17,6 @@ from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.seats import DOUBLY, SWITCHING, Seats
 from corpuscle.topics.kernels.state import empty_shares, refresh, restaurants
 
-__all__ = ["verify"]
-
 
 def _claim(holds: object, claim: str) -> None:
     if not bool(holds):

@@ -23,8 +23,6 @@ from corpuscle.topics.kernels.grams import Grams
 from corpuscle.topics.kernels.particles import Likelihoods
 from corpuscle.topics.kernels.seats import DOUBLY, SWITCHING, Seats
 
-__all__ = ["Predictor", "freeze", "likelihoods", "predictor", "used_depths"]
-
 _SLICE = 1 << 13
 
 

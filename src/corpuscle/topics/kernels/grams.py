@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Grams", "number_grams"]
-
 
 class Grams(NamedTuple):
     """All n-grams of a text and where its words stand among them.

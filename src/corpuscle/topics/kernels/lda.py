@@ -26,8 +26,6 @@ from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random, uniform
 from corpuscle.topics.kernels.prior import sample_prior
 
-__all__ = ["Lda", "Topics", "mixed", "topics_of"]
-
 _BLOCK = 8
 _SLICE = 1 << 26
 """How many topics one call of a kernel weighs, about."""

@@ -26,8 +26,6 @@ from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.errors import SettingError
 from corpuscle.random import Random, uniform
 
-__all__ = ["MODES", "Likelihoods", "Reader", "marks"]
-
 MODES = ("weighted", "wallach")
 _FUNCTION = -1
 """The topic of a word that is not topical."""

@@ -24,8 +24,6 @@ from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random, gamma, uniform
 
-__all__ = ["sample_prior"]
-
 _CHUNK = 1 << 21
 """How many words and cells one call of a kernel looks at."""
 

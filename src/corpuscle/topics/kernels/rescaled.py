@@ -22,8 +22,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, find
 
-__all__ = ["Shares", "rescaled", "shares_of"]
-
 
 class Shares(NamedTuple):
     """Several samples of one model, side by side.

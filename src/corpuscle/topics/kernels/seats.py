@@ -31,8 +31,6 @@ from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, open
 from corpuscle.engine.restaurants.pool import give_back, take
 from corpuscle.random import below, uniform
 
-__all__ = ["DOUBLY", "SEPARATE", "SWITCHING", "Buffers", "Seats", "UnindexedPool"]
-
 SEPARATE, DOUBLY, SWITCHING = 1, 2, 3
 
 # Columns of rows, contexts, words and links.

@@ -17,18 +17,6 @@ from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.grams import Grams
 from corpuscle.topics.kernels.seats import ALL_ALPHA, BASE, DOUBLY, SEPARATE, Buffers, Seats, UnindexedPool, note
 
-__all__ = [
-    "empty_shares",
-    "log_joint",
-    "more_room",
-    "new_buffers",
-    "new_seats",
-    "refresh",
-    "restaurants",
-    "sample_discounts",
-    "set_prior",
-]
-
 _CHUNK = 1 << 17
 
 

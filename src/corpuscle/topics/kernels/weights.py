@@ -21,8 +21,6 @@ from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.seats import SWITCHING, Seats
 from corpuscle.topics.kernels.words import fill_levels, fill_passed, fill_path
 
-__all__ = ["Block", "new_block", "switch_probability", "weigh"]
-
 _FACTORS = 24
 """So many factors of a weight are multiplied before their logarithm is taken."""
 

@@ -35,8 +35,6 @@ from corpuscle.topics.kernels.seats import (
     sit,
 )
 
-__all__ = ["has_room", "sweep_words"]
-
 
 @kernel_inline
 def has_room(seats, items):

@@ -34,23 +34,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = [
-    "ClassCounts",
-    "Neighbours",
-    "Pairs",
-    "batches",
-    "class_counts",
-    "count_pairs",
-    "gains",
-    "merge_pairs",
-    "neighbours",
-    "neighbours_of",
-    "objective",
-    "propose",
-    "settle",
-    "sweep",
-]
-
 DOWN, UP = 0, 1
 """The two sides of a word: its children, and its parents."""
 
