@@ -14,7 +14,7 @@ Where different items may have the same key (a key is a hash of a stretch of sym
 ``probe`` finds (``same_stretch``), and goes on with ``probe`` from the ``next_slot``. Where an item stands depends on
 the order in which items came, its number does not: results that follow the numbers do not depend on the layout.
 
-Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section 6.4, algorithms L and R.
+Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, for both algorithms.
 """
 
 from __future__ import annotations

@@ -19,10 +19,9 @@ each row adds up to one; the logarithms of the scales add up to that of the tota
 
 Buffers may be larger than n and s.
 
-Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition", 1989, equations 19-21
-(forward), 24-27 (backward, states), 32-35 (the best path), 36-37 (steps), 91-92 (scaling): his pi, a and b are first,
-steps and emission. Jimenez and Marzal, "Computing the k shortest paths: a new algorithm and an experimental
-comparison", 1999; Huang and Chiang, "Better k-best parsing", 2005, algorithm 3.
+Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition", 1989: his pi, a and b
+are first, steps and emission. Jimenez and Marzal, "Computing the k shortest paths: a new algorithm and an experimental
+comparison", 1999; Huang and Chiang, "Better k-best parsing", 2005.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ labels; nobody needs the SUM yet.
 Where the score of a stretch depends on the stretch before it, as in a language model of words, most edges have the same
 weight, and ``segment.kernels.paths`` takes these together. The lattice of a decoder is that of its stacks: ``nbest``.
 
-Sarawagi and Cohen, "Semi-Markov conditional random fields for information extraction", 2004, section 2.3.
+Sarawagi and Cohen, "Semi-Markov conditional random fields for information extraction", 2004.
 """
 
 from __future__ import annotations

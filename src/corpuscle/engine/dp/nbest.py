@@ -11,7 +11,7 @@ A partial path is an *item*: its first edge, the item that goes on from there, t
 the heap is an edge that leads into the beginning of an item, two numbers of 32 bits in one.
 
 Soong and Huang, "A tree-trellis based fast search for finding the N best sentence hypotheses in continuous speech
-recognition", 1991; Huang and Chiang, "Better k-best parsing", 2005, algorithm 3.
+recognition", 1991; Huang and Chiang, "Better k-best parsing", 2005.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ A program is made by a factory, whose kernel closes over the semiring and nothin
 so that its branches on the semiring are decided when it is compiled, and both kernels are found in the cache on disk by
 the next process. (A kernel that closes over another kernel is not.)
 
-Goodman, "Semiring parsing", 1999, section 2.
+Goodman, "Semiring parsing", 1999.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ of a context of the merged trie are those that its counterparts in the two tries
 suffix needs no search, because each trie knows its own, and every row knows its place in the merged trie. Counting
 pieces of a text and merging them gives exactly what counting the whole text gives.
 
-Merging sorted lists: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section 5.2.4.
+Merging sorted lists: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ Table sizes. Tables of one customer are counted (``SINGLES``); if only one table
 totals; only from two larger tables on is there a list of *cells* (size, number of tables of that size), largest first.
 So nearly all entries of a text need no cell, and frequent ones need one for each distinct size, not for each table.
 
-Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 2006, eq. 6-9: his theta_|u| and d_|u| are
-s and d, c_uw. and t_uw are c_uw and t_uw. Blunsom, Cohn, Goldwater and Johnson, "A note on the implementation of
-hierarchical Dirichlet processes", 2009, for the histograms of table sizes.
+Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 2006: his theta_|u| and d_|u| are s and d,
+c_uw. and t_uw are c_uw and t_uw. Blunsom, Cohn, Goldwater and Johnson, "A note on the implementation of hierarchical
+Dirichlet processes", 2009, for the histograms of table sizes.
 """
 
 from __future__ import annotations

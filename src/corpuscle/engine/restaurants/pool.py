@@ -1,8 +1,8 @@
 """The arrays behind ``engine.restaurants.hierarchy``: nodes and entries in a pool, found by hashing, freed and reused.
 
 Everything is rows of integers, so that a restaurant, its key and its totals share a cache line. Items are found by
-``engine.containers.hashtable``. Free rows are chained and taken first (Knuth, "The Art of Computer Programming", 1968,
-volume 1, section 2.2.3).
+``engine.containers.hashtable``. Free rows are chained and taken first (Knuth, "The art of computer
+programming, vol. 1: fundamental algorithms", 1968).
 """
 
 from __future__ import annotations
