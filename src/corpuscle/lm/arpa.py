@@ -33,9 +33,6 @@ _ROWS = 1 << 15
 _LOOKS_RESERVED = re.compile(rb"\\*(<unk>|<UNK>|<s>|</s>)")
 
 
-# ---- writing
-
-
 def _spellings(vocab: Vocab) -> tuple[np.ndarray, np.ndarray]:
     """The bytes and offsets of all ids as they stand in an ARPA file."""
     blob, offsets = vocab.bytes.tobytes(), vocab.offsets.tolist()
@@ -81,8 +78,6 @@ def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
                 file.writelines(pieces)
         file.write(b"\n\\end\\\n")
 
-
-# ---- reading
 
 _REASONS = {
     NO_NUMBER: "the line does not begin with a log probability, a number of at most 0",

@@ -94,8 +94,6 @@ class NgramModel(NgramSettings, LanguageModel):
         self._tables: BackoffTables | None = None
         self._walked = 0
 
-    # ---- learning
-
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> NgramModel:
         """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it."""
         if self.method == IMPORTED:
@@ -280,8 +278,6 @@ class NgramModel(NgramSettings, LanguageModel):
         """The model laid out for reading text, and for decoders (``engine.ngrams.step``)."""
         return trie.automaton(self.tables_)
 
-    # ---- predicting
-
     @property
     def initial_state(self) -> int:
         """The state of ``automaton_`` at the beginning of a sentence."""
@@ -349,8 +345,6 @@ class NgramModel(NgramSettings, LanguageModel):
         scores = self.automaton_.rows["log_probability"][: len(self.vocab_)]
         ranked = np.argsort(-scores, kind="stable")
         return ranked[ranked != UNKNOWN]
-
-    # ---- keeping
 
     def _arrays(self) -> dict[str, np.ndarray]:
         core = self.ngrams_ if self.ngrams_ is not None else self.tables_

@@ -79,8 +79,6 @@ class HpyModel(HpySettings, LanguageModel):
         """Whether every word chooses its own order."""
         return self.order == INFINITE
 
-    # ---- learning
-
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
         return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
@@ -121,8 +119,6 @@ class HpyModel(HpySettings, LanguageModel):
             facts={"infinite": self.infinite, "types": len(self.vocab_) - 3},
         )
         self.history_ = history[:, 0]
-
-    # ---- predicting
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
@@ -190,8 +186,6 @@ class HpyModel(HpySettings, LanguageModel):
         ids = ids[max(0, len(ids) - self.order_ + 1) :]
         base = self._predictable / self._predictable.sum()
         return np.mean([contexts.distribution(predictor, ids, base) for predictor in self._predictors], axis=0)
-
-    # ---- keeping
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = container.numbered("sample", self.samples_)

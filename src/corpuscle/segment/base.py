@@ -126,8 +126,6 @@ class Segmenter(SegmentSettings, Model):
     def history_columns(self) -> list[str]:
         """The names of the columns of ``history_``."""
 
-    # ---- learning
-
     def checkpoint(
         self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str], resume: bool = False
     ) -> Checkpoint:
@@ -170,8 +168,6 @@ class Segmenter(SegmentSettings, Model):
         ranking = np.argsort(-self.history_[:, -1, 0], kind="stable").tolist()
         self.samples_ = [container.stripped(f"chain/{chain}/", several) for several in kept[::-1] for chain in ranking]
         self.__dict__.pop("_models", None)
-
-    # ---- applying
 
     @cached_property
     def _models(self) -> list[Nested]:
@@ -296,8 +292,6 @@ class Segmenter(SegmentSettings, Model):
         """The share of the lines of a text that were in the training text, with or without their boundaries."""
         corpus = self.preprocessing.apply(corpus)
         return overlap(self.items_, letters_of(corpus, self.units, self.joiner).as_corpus())
-
-    # ---- keeping
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**self.vocab_.arrays(), **container.numbered("sample", self.samples_), "history": self.history_}

@@ -235,9 +235,6 @@ class Chain(Learner):
         self.means, self.sums = np.array(arrays["means"]), np.array(arrays["sums"])
 
 
-# ---- how files keep it
-
-
 def chain_arrays(prefix: str) -> dict[str, Array]:
     """The arrays of an unfinished chain."""
     return {

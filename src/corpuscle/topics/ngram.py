@@ -108,8 +108,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         """Whether every word chooses its own order."""
         return self.order == INFINITE
 
-    # ---- learning
-
     def chain(self, corpus: Corpus) -> TopicSampler:
         """The sampler that ``fit`` runs on a text, before its first sweep; sets ``vocab_``."""
         corpus = self._known_words(corpus)
@@ -135,8 +133,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         self.uses_ = {
             name: array.astype(np.int32) for name, array in (("words", words), ("topics", topics), ("counts", counts))
         }
-
-    # ---- predicting
 
     def _predictor(self, sample: Mapping[str, np.ndarray]) -> Predictor:
         """A sample ready to predict; ``ValueError`` if it cannot be one of this model."""
@@ -166,8 +162,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         """The natural log of the probability of every word by each sample, see ``TopicModel``."""
         by_sample = self._by_sample(corpus, partial(of_documents, read=all_words, **reading), len(self.samples_))
         return np.array([np.concatenate([np.empty(0), *documents]) for documents in by_sample])
-
-    # ---- keeping
 
     def _arrays(self) -> dict[str, np.ndarray]:
         samples = container.numbered("sample", self.samples_)

@@ -98,8 +98,6 @@ class RescalingModel(RescalingSettings, TopicModel):
         super().__post_init__()
         self.method = "rescaling"
 
-    # ---- learning
-
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
         known = self._known_words(corpus)
         bounds = document_bounds(corpus)
@@ -117,8 +115,6 @@ class RescalingModel(RescalingSettings, TopicModel):
             order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
-
-    # ---- predicting
 
     @cached_property
     def _shares(self) -> Shares:
@@ -160,8 +156,6 @@ class RescalingModel(RescalingSettings, TopicModel):
         the topics follows the words; the factors follow the belief every ``every`` words."""
         [documents] = self._by_sample(corpus, partial(_rescaled_words, **reading), 1)
         return np.concatenate([np.empty(0), *documents])[None]
-
-    # ---- keeping
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {"types": self.types_, "alpha": self.alpha_, "history": self.history_}

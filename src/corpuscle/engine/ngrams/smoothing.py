@@ -165,9 +165,6 @@ def estimate(
     return log_tables(ngrams, probability, backoff)
 
 
-# ---- choosing discounts on a development text
-
-
 @kernel
 def context_totals(first_child, adjusted, totals):
     """For every context a(h), and how many words after it have the counts 1, 2, 3 and more: int64 (contexts, 4)."""
@@ -254,9 +251,6 @@ def discount_gradient(numbers, known, events, unigram_total, types_by_count, typ
             gradient[0, k] += slope * types_by_count[k] / types / unigram_total
         gradient[0, min(count, 3)] -= slope / unigram_total
     return total_log
-
-
-# ---- pruning
 
 
 @kernel

@@ -139,9 +139,6 @@ def log_tables(ngrams: Ngrams, probability: np.ndarray, backoff: np.ndarray) -> 
     return frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, probability, backoff)
 
 
-# ---- look-up
-
-
 @kernel_bare
 def find(words, low, high, word):
     """The row of ``word`` among the rows ``low`` to ``high``, whose words rise; or -1."""
@@ -189,9 +186,6 @@ def look_up(ngrams: Ngrams | BackoffTables, grams: np.ndarray) -> np.ndarray:
     rows = np.empty(len(grams), np.int64)
     _look_up(ngrams.words, ngrams.first_child, frozen(grams, np.int64), rows)
     return rows
-
-
-# ---- reading text
 
 
 @kernel

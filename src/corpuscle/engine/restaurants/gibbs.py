@@ -26,8 +26,6 @@ from corpuscle.engine.restaurants.hierarchy import reseat, seat
 from corpuscle.engine.restaurants.pool import Restaurants, find_context, find_entry, has_cells, has_room, new_pool
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable
 
-# ---- fixed order
-
 
 def direct_counts(ngrams: Ngrams, start: int) -> np.ndarray:
     """How many words of the text have each n-gram, but no longer one, as context and word: int32 (rows,).
@@ -152,9 +150,6 @@ def backoff_tables(
                 first, min(first + (1 << 19), levels[m]), probability, backoff,
             )  # fmt: skip
     return log_tables(ngrams, probability, backoff)
-
-
-# ---- variable order
 
 
 class Text(NamedTuple):

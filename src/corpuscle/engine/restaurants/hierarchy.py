@@ -45,8 +45,6 @@ from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_entry, give_back, take
 from corpuscle.random import below, uniform
 
-# ---- the tables of one entry
-
 
 @kernel_bare
 def _insert_size(pool, entry, size):
@@ -210,9 +208,6 @@ def leave_table(pool, entry, stream):
     return size == 1
 
 
-# ---- prediction
-
-
 @kernel_bare
 def own_share(pool, node, entry):
     """What a node itself gives to a dish: (c_uw - d t_uw) / (s + c_u); ``entry`` may be NONE."""
@@ -244,9 +239,6 @@ def probability(pool, node, dish, base):
         weight *= passed_on(pool, node)
         node = np.int64(pool.nodes[node, col.PARENT])
     return total + weight * base
-
-
-# ---- whole customers
 
 
 @kernel_bare

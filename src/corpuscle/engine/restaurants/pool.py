@@ -119,9 +119,6 @@ def indexed_anew(pool: Restaurants) -> Restaurants:
     return pool
 
 
-# ---- finding nodes and entries
-
-
 @kernel_bare
 def _fill_indices(pool):
     for node in range(pool.counters[col.NODES, col.USED]):

@@ -37,9 +37,6 @@ def _pieces(pool: Restaurants, row: int) -> list[tuple[int, int]]:
     return [(first, min(first + _CHUNK, used)) for first in range(0, used, _CHUNK)]
 
 
-# ---- parameters
-
-
 @kernel_bare
 def _restaurant_sums(pool, first, last, sums, stream):
     for node in range(first, last):
@@ -114,9 +111,6 @@ def sample_parameters(
         pool.strengths[law] = strength
 
 
-# ---- probability
-
-
 @kernel_bare
 def _log_restaurants(pool, first, last):
     total = 0.0
@@ -174,9 +168,6 @@ def log_stopping(pool: Restaurants, start: int) -> float:
     nodes = nodes[nodes[:, col.LAW] < len(pool.discounts) - 1]
     stops, passes = pool.stop_prior
     return float((betaln(nodes[:, col.STOPS] + stops, nodes[:, col.PASSES] + passes) - betaln(stops, passes)).sum())
-
-
-# ---- soundness
 
 
 @kernel_bare
@@ -333,9 +324,6 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
     if len(pool.entry_index) > 1:
         _claim(_lost(pool) == 0, "an item that is not found")
     return direct
-
-
-# ---- keeping
 
 
 def to_arrays(pool: Restaurants) -> dict[str, np.ndarray]:

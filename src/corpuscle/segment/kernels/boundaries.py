@@ -77,9 +77,6 @@ def new_choice() -> Choice:
     return Choice(np.zeros((2, 3, 2), np.int64), np.zeros((2, 3, 4)), np.zeros((2, 8)))
 
 
-# ---- words come and go
-
-
 @kernel_bare
 def scatter(text, rate, stream):
     """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
@@ -152,9 +149,6 @@ def come(nested, text, first, last, stream):
         if begins[end] == SENTENCE:
             add(nested.words, context_of(nested, word, BOUNDARY, True), BOUNDARY, text.bases[0], stream)
     return last
-
-
-# ---- one decision
 
 
 @kernel_bare
@@ -266,9 +260,6 @@ def sweep(nested, text, first, last, heat, choice, stream):
         if u != v:
             drop_word(nested, v)
     return last
-
-
-# ---- the whole
 
 
 def log_joint(nested: Nested, bases: np.ndarray) -> float:

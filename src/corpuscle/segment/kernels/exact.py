@@ -62,9 +62,6 @@ def _noted(notes):
     return np.int64(notes[notes[0] + 1])
 
 
-# ---- one customer
-
-
 @kernel_bare
 def _seat(pool, entry, base, stream, notes):
     """As ``restaurants.seat``, with notes."""
@@ -141,9 +138,6 @@ def _put_back(pool, entry, notes):
         entry = np.int64(pool.entries[entry, col.UP])
 
 
-# ---- one spelling
-
-
 @kernel_bare
 def _add_spelling(nested, word, stream, notes):
     letters, spelling, base = nested.letters, nested.spelling, nested.bases[model.LETTER_BASE]
@@ -198,9 +192,6 @@ def _put_back_spelling(nested, word, notes):
         _put_back(letters, entry_of(letters, node, np.int64(spelling[i]), True), notes)
         _noted(notes)
         nested.orders[record, i - 1] = depth
-
-
-# ---- the words of a sentence
 
 
 @kernel_bare

@@ -73,9 +73,6 @@ def new_lattice(letters: int, longest: int, order: int) -> Lattice:
     )  # fmt: skip
 
 
-# ---- letters and words
-
-
 @kernel_bare
 def _spell(nested, lattice, text, first, n, gaps):
     """``inner`` and ``last``: one walk for each boundary, most recent letter first."""

@@ -187,9 +187,6 @@ def has_room(nested, length):
     )
 
 
-# ---- the numbers of words
-
-
 @kernel_bare
 def hash_step(hash, letter):
     """The hash of a word and one more letter; that of no letters is ``EMPTY_HASH``."""
@@ -253,9 +250,6 @@ def drop_word(nested, word):
     if find_entry(nested.words, 0, word) < 0:
         hashtable.erase(nested.slots, nested.hashes, word)
         give_back(nested.counters, WORDS, nested.rows, word)
-
-
-# ---- spelling
 
 
 @kernel_bare
@@ -349,9 +343,6 @@ def _remove_spelling(nested, word, stream):
         order = np.int64(nested.orders[oldest, i - 1])
         remove_variable(letters, 0, spelling, i, order, np.int64(spelling[i]), stream)
     drop_record(nested, word, oldest, newest)
-
-
-# ---- whole words
 
 
 @kernel_bare

@@ -34,9 +34,6 @@ from corpuscle.segment.kernels.model import BOUNDARY
 _SMALL = 1e-60
 
 
-# ---- from left to right
-
-
 @kernel_bare
 def _rescale(lattice, t, n):
     """Multiply column t and what has been written of the columns behind it, if all of it is small; the log of the
@@ -220,9 +217,6 @@ def forward(words, lattice, n, semiring):
     if lattice.total.shape[2] > 1:
         return _forward_trigram(words, lattice, n, semiring)
     return _forward_bigram(words, lattice, n, semiring)
-
-
-# ---- and back
 
 
 @kernel_bare

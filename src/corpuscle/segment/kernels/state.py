@@ -74,9 +74,6 @@ def base_logs(nested: Nested, words: np.ndarray) -> np.ndarray:
     return out
 
 
-# ---- soundness
-
-
 def _claim(holds: bool, claim: str) -> None:
     if not holds:
         raise ValueError(f"an unsound model of words: {claim}")
@@ -199,9 +196,6 @@ def verify_nested(
     _claim(bool(placed) and np.array_equal(found, direct_words), "other words than those of the text")
 
 
-# ---- keeping all of it
-
-
 def to_arrays(nested: Nested) -> dict[str, np.ndarray]:
     """All that changes while a model is sampled."""
     arrays = {f"{name}/{key}": array for name in ("words", "letters") for key, array in _pool(nested, name).items()}
@@ -239,9 +233,6 @@ def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
     _claim(len(arrays["hashes"]) == used[0] and len(arrays["orders"]) == used[1], "counters that do not fit")
     nested = nested._replace(counters=np.array(arrays["counters"]), factors=np.array(arrays["factors"]))
     return indexed_words(nested)
-
-
-# ---- keeping what predicts
 
 
 def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:

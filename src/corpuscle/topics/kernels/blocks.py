@@ -39,8 +39,6 @@ from corpuscle.topics.kernels.seats import (
 from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, TABLE_ENTRY, TABLE_ROW, TABLE_SIZE, weigh
 from corpuscle.topics.kernels.words import has_room
 
-# ---- what the block is
-
 
 @kernel_inline
 def _gather(seats, block, entry):
@@ -100,9 +98,6 @@ def _remove_words(seats, block, topic, stream):
         if seats.method == SWITCHING:
             context = np.int64(seats.rows[seats.words[word, at.ROW], at.CONTEXT])
             remove_switch(seats, context, np.int64(topic > 0), stream)
-
-
-# ---- the move
 
 
 @kernel_inline

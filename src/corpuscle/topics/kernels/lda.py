@@ -213,9 +213,6 @@ class Lda:
         return total
 
 
-# ---- prediction
-
-
 class Topics(NamedTuple):
     """The words of topics, most of which have few of them: P(w | k) = (n_kw + prior) / (n_k + V prior).
 

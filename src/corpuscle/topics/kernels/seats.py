@@ -112,9 +112,6 @@ class Buffers(NamedTuple):
     path: np.ndarray
 
 
-# ---- lists
-
-
 @kernel_inline
 def _push(heads, head, first, items, item, after, before):
     """Put an item at the head of a list: ``heads[head, first]`` is its first item, the columns ``after`` and ``before``
@@ -136,9 +133,6 @@ def _unlink(heads, head, first, items, item, after, before):
         heads[head, first] = following
     if following >= 0:
         items[following, before] = previous
-
-
-# ---- nodes and entries
 
 
 @kernel_inline
@@ -290,9 +284,6 @@ def settle(seats, entry):
         _drop_node(seats, node)
 
 
-# ---- the switch
-
-
 @kernel_bare
 def _make_switch(seats, context):
     """The switch nodes of a context and of those above it."""
@@ -342,9 +333,6 @@ def remove_switch(seats, context, label, stream):
         give_back(switch.counters, col.NODES, switch.nodes, node)
         seats.contexts[context, SWITCH] = NONE
         context = np.int64(seats.contexts[context, ABOVE])
-
-
-# ---- customers
 
 
 @kernel_inline

@@ -124,9 +124,6 @@ def more_room(seats: Seats, items: int) -> Seats:
     return seats._replace(pool=pool, switch=switch, links=links)
 
 
-# ---- parameters
-
-
 @kernel_bare
 def _note_all(seats, first, last):
     for row in range(first, last):
@@ -154,9 +151,6 @@ def set_prior(seats: Seats, alpha: np.ndarray) -> None:
     """Another Dirichlet prior of topics, float64 (K,)."""
     seats.alpha[1:] = alpha
     seats.numbers[ALL_ALPHA] = seats.alpha.sum()
-
-
-# ---- probability
 
 
 def log_joint(seats: Seats) -> float:

@@ -42,9 +42,6 @@ def has_room(seats, items):
     return has_free(seats.pool, items, items, 2 * items) and has_free(seats.switch, items, 0, 2 * items)
 
 
-# ---- probabilities
-
-
 @kernel_inline
 def fill_path(seats, buffers, row, depth):
     """``path`` := the row of this depth and its ancestors, with their contexts; ``topical`` := their switches."""
@@ -159,9 +156,6 @@ def fill_levels(seats, buffers, depth):
         buffers.levels[0, k] = seats.numbers[at.BASE]
     for m in range(depth + 1):
         fill_level(seats, buffers, m)
-
-
-# ---- one word
 
 
 @kernel_inline
