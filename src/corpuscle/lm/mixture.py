@@ -28,7 +28,7 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 __all__ = ["Mixture"]
 
 _MAX_MODELS = 100
-_HOMES = (NgramModel, ClassModel, HpyModel)
+_COMPONENTS = (NgramModel, ClassModel, HpyModel)
 """What a mixture is made of."""
 
 
@@ -48,7 +48,7 @@ class Mixture(LanguageModel):
         "lm.mixture",
         1,
         {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
-        components=lambda extra: {str(i): tuple(kind.KIND for kind in _HOMES) for i in range(_size(extra))},
+        components=lambda extra: {str(i): tuple(kind.KIND for kind in _COMPONENTS) for i in range(_size(extra))},
         check=lambda loaded: _check(loaded),
     )
 
@@ -145,9 +145,9 @@ class Mixture(LanguageModel):
     @classmethod
     def restored_from(cls, loaded: container.Container) -> Mixture:
         """A mixture of the models of a file, without their weights."""
-        homes: dict[str, Any] = {kind.KIND.name: kind for kind in _HOMES}
+        classes: dict[str, Any] = {kind.KIND.name: kind for kind in _COMPONENTS}
         parts = [loaded.component(str(i)) for i in range(loaded.extra["models"])]
-        return cls([homes[part.kind].from_container(part) for part in parts])
+        return cls([classes[part.kind].from_container(part) for part in parts])
 
     def _restore(self, loaded: container.Container) -> None:
         self.weights_ = np.array(loaded.arrays["weights"])

@@ -97,7 +97,7 @@ def new_buffers(seats: Seats) -> Buffers:
     )  # fmt: skip
 
 
-def _roomier(pool: UnindexedPool, items: int, entries_a_node: int) -> UnindexedPool:
+def _with_room(pool: UnindexedPool, items: int, entries_a_node: int) -> UnindexedPool:
     """A pool with room for so many more nodes and entries; ``entries_a_node``: 2 for switches, 0 for free ones."""
     replaced = {}
     for row, name, need in (
@@ -117,7 +117,7 @@ def _roomier(pool: UnindexedPool, items: int, entries_a_node: int) -> UnindexedP
 
 def more_room(seats: Seats, items: int) -> Seats:
     """The same state with room for so many more restaurants and entries."""
-    pool, switch = _roomier(seats.pool, items, 0), _roomier(seats.switch, items, 2)
+    pool, switch = _with_room(seats.pool, items, 0), _with_room(seats.switch, items, 2)
     links = seats.links
     if len(pool.entries) > len(links):
         links = longer(links, len(pool.entries), NONE)
