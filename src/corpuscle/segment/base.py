@@ -25,7 +25,7 @@ from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base, sample_arrays
 from corpuscle.segment.kernels import apply as applied
-from corpuscle.segment.kernels.apply import Stretch, stretches
+from corpuscle.segment.kernels.apply import Chunk, chunks
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.state import base_logs, thaw
@@ -78,18 +78,18 @@ PARTIAL = learning.partial(
 """An unfinished run."""
 
 
-def _best(stretch: Stretch, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    return applied.best_cuts(stretch, model._models[0], longest)
+def _best(chunk: Chunk, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    return applied.best_cuts(chunk, model._models[0], longest)
 
 
-def _totals(stretch: Stretch, model: Segmenter, longest: int) -> np.ndarray:
-    return applied.log_totals(stretch, model._models[0], longest)
+def _totals(chunk: Chunk, model: Segmenter, longest: int) -> np.ndarray:
+    return applied.log_totals(chunk, model._models[0], longest)
 
 
-def _drawn(stretch: Stretch, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
+def _drawn(chunk: Chunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
     """How often a word begins at each letter, over all samples."""
     several = [
-        applied.drawn_boundaries(stretch, nested, longest, draws, seed, number)
+        applied.drawn_boundaries(chunk, nested, longest, draws, seed, number)
         for number, nested in enumerate(model._models)
     ]
     return np.sum(several, axis=0)
@@ -200,7 +200,7 @@ class Segmenter(SegmentSettings, Model):
         if spaces not in (None, "forced", "remove"):
             raise SettingError(f"spaces is forced or remove, not {spaces!r}")
 
-        def groups() -> Iterator[tuple[Letters, list[Stretch]]]:
+        def groups() -> Iterator[tuple[Letters, list[Chunk]]]:
             lines = 0
             for corpus in corpora:
                 try:
@@ -208,7 +208,7 @@ class Segmenter(SegmentSettings, Model):
                 except InputError as error:
                     raise InputError(error.path, error.line and lines + error.line, error.reason) from None
                 lines += len(corpus)
-                yield letters, stretches(text, starts, gaps)
+                yield letters, chunks(text, starts, gaps)
 
         best = partial(_best, longest=self.max_word_)
         for letters, found in self.spread_groups(best, groups()):
@@ -234,7 +234,7 @@ class Segmenter(SegmentSettings, Model):
         segmentations drawn from each."""
         letters, text, starts, gaps = self._known(corpus, spaces)
         draw = partial(_drawn, longest=self.max_word_, draws=draws, seed=seed)
-        counts = np.concatenate(list(self.spread(draw, stretches(text, starts, gaps, draws))))
+        counts = np.concatenate(list(self.spread(draw, chunks(text, starts, gaps, draws))))
         return letters, counts / (draws * len(self._models))
 
     def perplexity(
@@ -254,7 +254,7 @@ class Segmenter(SegmentSettings, Model):
         letters, text, starts, gaps = self._known(corpus, spaces, longest)
         if len(text) == 0:
             raise InputError(None, None, "the text is empty")
-        sentences = stretches(text, starts, gaps)
+        sentences = chunks(text, starts, gaps)
         if best:
             found = list(self.spread(partial(_best, longest=longest), sentences))
             cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))

@@ -28,7 +28,7 @@ from corpuscle.topics.documents import document_bounds, read_documents
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.settings import TopicSettings
 
-__all__ = ["Look", "Piece", "TopicModel", "all_words", "of_documents"]
+__all__ = ["Chunk", "Look", "TopicModel", "all_words", "of_documents"]
 
 Look = Callable[[int, int], Likelihoods]
 """What a sample of a model says about the words of a text from one position to another."""
@@ -39,7 +39,7 @@ _PIECE = 1 << 12
 """So many words of a document are looked at at a time."""
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Consecutive documents in the words of a model, to be read with one of its samples: the number of the first of
     them, and the arrays of their ``Corpus``."""
 
@@ -51,14 +51,14 @@ class Piece(NamedTuple):
 
 
 def of_documents(
-    piece: Piece, model: TopicModel, read: Callable[[Reader, Look, int, int], Any], **settings: Any
+    chunk: Chunk, model: TopicModel, read: Callable[[Reader, Look, int, int], Any], **settings: Any
 ) -> list[Any]:
     """``read(reader, look, first, last)`` of every document, with a reader that has not begun, see ``Reader`` for its
     settings, a look at all documents, and where the document is among them."""
-    corpus = Corpus(piece.tokens, piece.sentence_starts, model.vocab_, piece.document_starts)
-    alpha, look = model._look(corpus, piece.sample)
+    corpus = Corpus(chunk.tokens, chunk.sentence_starts, model.vocab_, chunk.document_starts)
+    alpha, look = model._look(corpus, chunk.sample)
     return [
-        read(Reader(alpha, document=piece.first + number, **settings), look, first, last)
+        read(Reader(alpha, document=chunk.first + number, **settings), look, first, last)
         for number, (first, last) in enumerate(pairwise(document_bounds(corpus).tolist()))
     ]
 
@@ -133,19 +133,19 @@ class TopicModel(TopicSettings, Model, ABC):
     def _look(self, corpus: Corpus, sample: int) -> tuple[np.ndarray, Look]:
         """The prior of the topics in a sample, float64 (topics,), and its look at some documents in our words."""
 
-    def _by_sample(self, corpus: Corpus, function: Callable[[Piece, Any], list[Any]], samples: int) -> list[list[Any]]:
-        """What ``function(piece, model)``, such as ``of_documents``, finds in every document of a piece; for all
+    def _by_sample(self, corpus: Corpus, function: Callable[[Chunk, Any], list[Any]], samples: int) -> list[list[Any]]:
+        """What ``function(chunk, model)``, such as ``of_documents``, finds in every document of a chunk; for all
         documents, by each of so many samples: a list a sample."""
         corpus = corpus.recode(self.vocab_)
         lines = np.array([0, len(corpus)]) if corpus.document_starts is None else corpus.document_starts
         bounds = chunks_of(np.diff(corpus.sentence_starts[lines]), _WORDS).tolist()
 
-        def piece(sample: int, first: int, last: int) -> Piece:
+        def chunk(sample: int, first: int, last: int) -> Chunk:
             text = corpus[int(lines[first]) : int(lines[last])]
-            return Piece(sample, first, text.tokens, text.sentence_starts, lines[first : last + 1] - lines[first])
+            return Chunk(sample, first, text.tokens, text.sentence_starts, lines[first : last + 1] - lines[first])
 
         pairs = list(pairwise(bounds if len(bounds) > 1 else [0, 0]))
-        groups = ((sample, [piece(sample, *pair) for pair in pairs]) for sample in range(samples))
+        groups = ((sample, [chunk(sample, *pair) for pair in pairs]) for sample in range(samples))
         return [list(chain.from_iterable(found)) for _, found in self.spread_groups(function, groups)]
 
     @abstractmethod

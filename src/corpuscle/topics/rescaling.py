@@ -29,7 +29,7 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import TokenSettings
 from corpuscle.text.vocab import END, FIRST, START
-from corpuscle.topics.base import Look, Piece, TopicModel, of_documents
+from corpuscle.topics.base import Chunk, Look, TopicModel, of_documents
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
@@ -169,9 +169,9 @@ class RescalingModel(RescalingSettings, TopicModel):
         self.types_, self.alpha_, self.history_ = (np.array(loaded.arrays[n]) for n in ("types", "alpha", "history"))
 
 
-def _rescaled_words(piece: Piece, model: RescalingModel, every: int = 10, **settings: Any) -> list[np.ndarray]:
+def _rescaled_words(chunk: Chunk, model: RescalingModel, every: int = 10, **settings: Any) -> list[np.ndarray]:
     """The natural log of the probability of every word of some documents."""
-    corpus = Corpus(piece.tokens, piece.sentence_starts, model.vocab_, piece.document_starts)
+    corpus = Corpus(chunk.tokens, chunk.sentence_starts, model.vocab_, chunk.document_starts)
     symbols = frozen(model.words_._symbols(corpus), np.int32)
     available = frozen(gibbs.available_context(symbols, START, model.order - 1), np.uint8)
     positions = np.flatnonzero((symbols != START) & (symbols != END))
@@ -187,7 +187,7 @@ def _rescaled_words(piece: Piece, model: RescalingModel, every: int = 10, **sett
             reader.read(look(begin, end))
         return out
 
-    return of_documents(piece, model, read, every=every, **settings)
+    return of_documents(chunk, model, read, every=every, **settings)
 
 
 def _rows(tokens: np.ndarray) -> np.ndarray:

@@ -33,8 +33,8 @@ def _cut_everywhere(cuts, gaps, first, n):
         cuts[i] = i == first or gaps[i] != FORBIDDEN
 
 
-class Stretch(NamedTuple):
-    """Consecutive sentences as one worker gets them: their number among all stretches, letters int32 (n,), where each
+class Chunk(NamedTuple):
+    """Consecutive sentences as one worker gets them: their number among all chunks, letters int32 (n,), where each
     sentence begins, int64 (sentences + 1,), and what is known of the gaps before letters, uint8 (n,), see
     ``lattice``."""
 
@@ -45,72 +45,72 @@ class Stretch(NamedTuple):
 
 
 @kernel_bare
-def _apply(nested, lattice, stretch, semiring, cuts, logs):
+def _apply(nested, lattice, chunk, semiring, cuts, logs):
     """The log probability of every sentence: of all segmentations, or of the best one, which goes to ``cuts``."""
-    starts = stretch.starts
+    starts = chunk.starts
     for sentence in range(len(starts) - 1):
         begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
         if n == 0:
             continue
-        fill(nested, lattice, stretch.text, begin, n, stretch.gaps)
+        fill(nested, lattice, chunk.text, begin, n, chunk.gaps)
         logs[sentence] = forward(nested.words, lattice, n, semiring)
         if semiring == MAX:
             if math.isfinite(logs[sentence]):
                 trace(lattice, n, cuts, begin)
             else:
-                _cut_everywhere(cuts, stretch.gaps, begin, n)
+                _cut_everywhere(cuts, chunk.gaps, begin, n)
 
 
 @kernel_bare
-def _draw(nested, lattice, stretch, cuts, draws, counts, stream):
+def _draw(nested, lattice, chunk, cuts, draws, counts, stream):
     """``counts`` += how often a word begins at each letter in so many drawn segmentations."""
-    starts = stretch.starts
+    starts = chunk.starts
     for sentence in range(len(starts) - 1):
         begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
         if n == 0:
             continue
-        fill(nested, lattice, stretch.text, begin, n, stretch.gaps)
+        fill(nested, lattice, chunk.text, begin, n, chunk.gaps)
         possible = math.isfinite(forward(nested.words, lattice, n, SUM))
         for _ in range(draws):
             if possible:
                 draw(nested.words, lattice, n, cuts, begin, stream)
             else:
-                _cut_everywhere(cuts, stretch.gaps, begin, n)
+                _cut_everywhere(cuts, chunk.gaps, begin, n)
             for i in range(begin, begin + n):
                 counts[i] += cuts[i]
 
 
-def stretches(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[Stretch]:
-    """A text in stretches of a size that is worth a call, to be cut, or (``draws``) to draw so many segmentations."""
+def chunks(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[Chunk]:
+    """A text in chunks of a size that is worth a call, to be cut, or (``draws``) to draw so many segmentations."""
     found = []
     bounds = chunk_bounds(starts, max(1, _DRAWN // draws) if draws else _CHUNK).tolist()
     for number, (first, last) in enumerate(pairwise(bounds if len(bounds) > 1 else [0, 0])):
         letters = slice(int(starts[first]), int(starts[last]))
-        found.append(Stretch(number, text[letters], starts[first : last + 1] - starts[first], gaps[letters]))
+        found.append(Chunk(number, text[letters], starts[first : last + 1] - starts[first], gaps[letters]))
     return found
 
 
-def _lattice(nested: Nested, stretch: Stretch, longest: int) -> Lattice:
-    return new_lattice(int(np.diff(stretch.starts).max(initial=0)), longest, len(nested.words.discounts))
+def _lattice(nested: Nested, chunk: Chunk, longest: int) -> Lattice:
+    return new_lattice(int(np.diff(chunk.starts).max(initial=0)), longest, len(nested.words.discounts))
 
 
-def best_cuts(stretch: Stretch, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
+def best_cuts(chunk: Chunk, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The best segmentation of every sentence, uint8 (letters,), and its log probability, float64 (sentences,)."""
-    cuts, logs = np.zeros(len(stretch.text), np.uint8), np.zeros(len(stretch.starts) - 1)
-    _apply(nested, _lattice(nested, stretch, longest), stretch, MAX, cuts, logs)
+    cuts, logs = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.starts) - 1)
+    _apply(nested, _lattice(nested, chunk, longest), chunk, MAX, cuts, logs)
     return cuts, logs
 
 
-def log_totals(stretch: Stretch, nested: Nested, longest: int) -> np.ndarray:
+def log_totals(chunk: Chunk, nested: Nested, longest: int) -> np.ndarray:
     """The log probability of every sentence with all its segmentations, its end included: float64 (sentences,)."""
-    cuts, logs = np.zeros(1, np.uint8), np.zeros(len(stretch.starts) - 1)
-    _apply(nested, _lattice(nested, stretch, longest), stretch, SUM, cuts, logs)
+    cuts, logs = np.zeros(1, np.uint8), np.zeros(len(chunk.starts) - 1)
+    _apply(nested, _lattice(nested, chunk, longest), chunk, SUM, cuts, logs)
     return logs
 
 
-def drawn_boundaries(stretch: Stretch, nested: Nested, longest: int, draws: int, seed: int, sample: int) -> np.ndarray:
+def drawn_boundaries(chunk: Chunk, nested: Nested, longest: int, draws: int, seed: int, sample: int) -> np.ndarray:
     """How often a word begins at each letter in so many segmentations drawn from the model: int64 (letters,)."""
-    cuts, counts = np.zeros(len(stretch.text), np.uint8), np.zeros(len(stretch.text), np.int64)
-    stream = Random(seed, "nested.draws", sample, stretch.number).array()
-    _draw(nested, _lattice(nested, stretch, longest), stretch, cuts, draws, counts, stream)
+    cuts, counts = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.text), np.int64)
+    stream = Random(seed, "nested.draws", sample, chunk.number).array()
+    _draw(nested, _lattice(nested, chunk, longest), chunk, cuts, draws, counts, stream)
     return counts
