@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import check_model_output, check_output, load, read_input
+from corpuscle.cli.common import load, read_input
 from corpuscle.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def train(model: ExchangeClasses, text: tuple[str, ...], output: str, resume: bo
     """Learn word classes from text, a sentence a line."""
     import time
 
-    check_model_output(output)
     begin = time.perf_counter()
     corpus = model.read(*text)
     if corpus.n_tokens == 0:
@@ -87,7 +86,6 @@ def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
 )
 def export(model: str, output: str, format: str) -> None:
     """Write all words with their classes and counts."""
-    check_output(output)
     load(model, "classes").export(output, format)
 
 
@@ -98,7 +96,6 @@ def export(model: str, output: str, format: str) -> None:
 @raw
 def apply(model: str, input: str, output: str, raw: bool) -> None:
     """Replace every word of a text by the number of its class; lines stay lines."""
-    check_output(output)
     from corpuscle.text import write_text
 
     loaded = load(model, "classes")

@@ -36,7 +36,7 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "Figures", "argument", "command", "model_output", "option", "output", "plain", "raw", "resume", "task_group",
+    "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
     "trainer", "work_of", "written",
 ]  # fmt: skip
 
@@ -104,13 +104,11 @@ def written(name: str, help: str, *flags: str, form: str = "file", metavar: str 
 
 
 def output(default: str | None = None, help: str = "Where to write; - is stdout.", **facts: Any) -> Function:
-    """``-o``: the output of a command."""
-    facts |= {"required": True} if default is None else {"default": default}
-    return written("output", help, "-o", "--output", **facts)
-
-
-model_output = output(help="Where to write the model.", form="model")
-"""``-o`` of what is a model."""
+    """``-o``: the output of a command, a model unless there is a default or another ``form``."""
+    if default is None:
+        facts = {"form": "model", "required": True} | facts
+        help = help if facts["form"] != "model" else "Where to write the model."
+    return written("output", help, "-o", "--output", **facts, default=default)
 
 
 resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)

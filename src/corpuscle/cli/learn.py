@@ -13,7 +13,7 @@ group = click.Group("learn")
 
 @command(group, work=True, seed=True)
 @argument("kit", required=False)
-@output("pack", help="The folder for models and report.", metavar="PACK")
+@output("pack", help="The folder for models and report.", form="folder", metavar="PACK")
 def learn(kit: str | None, output: str, seed: int) -> Figures:
     """Learn everything that a folder of files allows (default: the built-in sample), and write a report about it.
 

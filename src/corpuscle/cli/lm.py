@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import (
-    check_model_output,
-    check_second_output,
-    load,
-    naming,
-    one_line,
-    read_input,
-    refuse_markup,
-    table_text,
-    warn_of_overlap,
-)
+from corpuscle.cli.command import (
+    Figures,
+    argument,
+    command,
+    option,
+    output,
+    raw,
+    resume,
+    task_group,
+    trainer,
+    written,
+)  # fmt: skip
+from corpuscle.cli.common import load, naming, one_line, read_input, refuse_markup, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import say
 
@@ -49,7 +50,7 @@ def _by_order(given: Mapping[str, str]) -> str:
 @output()
 @option("dev", "Choose what was not given on this text.", metavar="TEXT")
 @option("class_model", "A class n-gram over these word classes.", metavar="FILE")
-@option("arpa", "Write an ARPA file, too.", metavar="FILE")
+@written("arpa", "Write an ARPA file, too.", metavar="FILE")
 @resume
 def train(
     model: Any,
@@ -63,8 +64,6 @@ def train(
     """Learn a language model from text, one sentence a line."""
     from corpuscle.lm import HpyModel
 
-    check_model_output(output)
-    check_second_output(arpa, output)
     sampled = isinstance(model, HpyModel)
     for name, given, here in (
         ("--dev", dev, sampled),
@@ -297,7 +296,6 @@ def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
     """Mix two or more models with the weights that make a development text most likely."""
     from corpuscle.lm import Mixture
 
-    check_model_output(output)
     parts = [load(path, "lm") for path in model]
     if any(isinstance(part, Mixture) for part in parts):
         raise SettingError("a mixture of mixtures: give all the models in one command instead")
@@ -318,7 +316,7 @@ def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
 
 @command(group, work=True, figures=False)
 @argument("model")
-@output()
+@output(form="file")
 def export(model: str, output: str) -> None:
     """Write a model as an ARPA file (packed if its name ends in .gz or .xz)."""
     _export(load(model, "lm"), model, output)
@@ -343,7 +341,6 @@ def import_(arpa: str, output: str) -> None:
     """Make a model of an ARPA file."""
     from corpuscle.lm import read_arpa
 
-    check_model_output(output)
     read_arpa(arpa).save(output)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import check_model_output, load, naming, place_of, read_input
+from corpuscle.cli.common import load, naming, place_of, read_input
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def train(model: Any, text: tuple[str, ...], output: str, gold: str | None, resu
     """Learn to segment from unsegmented text, a sentence a line, from segmented lines, or from both."""
     from corpuscle.segment import TrivialSegmenter
 
-    check_model_output(output)
     if not isinstance(model, TrivialSegmenter):
         return _learn(model, text, () if gold is None else (gold,), output, resume)
     for name, given in (("--gold", gold), ("--resume", resume)):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, task_group
-from corpuscle.cli.common import check_output, check_second_output
+from corpuscle.cli.command import Figures, argument, command, option, output, task_group, written
 
 __all__ = ["group"]
 
@@ -15,7 +14,7 @@ group = task_group("text")
 @command(group)
 @argument("raw")
 @output("-")
-@option("offsets", "Also write where each token stands, and what is between (TSV).", metavar="FILE")
+@written("offsets", "Also write where each token stands, and what is between (TSV).", metavar="FILE")
 @option("abbreviations", "Words whose full stop ends no sentence, one a line.", metavar="FILE")
 @option(
     "line_breaks",
@@ -25,8 +24,6 @@ group = task_group("text")
 )
 def prepare(raw: str, output: str, offsets: str | None, abbreviations: str | None, line_breaks: str) -> Figures | None:
     """Split running text into sentences, one a line, and tokens; blank lines stay between documents."""
-    check_output(output)
-    check_second_output(offsets, output)
     from corpuscle.text.files import read_lines, read_raw
     from corpuscle.text.running import prepare, write_gaps
 
@@ -50,7 +47,6 @@ def prepare(raw: str, output: str, offsets: str | None, abbreviations: str | Non
 @output("-")
 def restore(text: str, offsets: str, output: str) -> None:
     """Give back the running text that TEXT was prepared from, character by character."""
-    check_output(output)
     from corpuscle.text.files import write_atomically
     from corpuscle.text.running import restore_file
 

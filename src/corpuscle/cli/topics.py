@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer
-from corpuscle.cli.common import check_model_output, check_output, load, naming, one_line, table_text
+from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, written
+from corpuscle.cli.common import load, naming, one_line, table_text
 from corpuscle.errors import SettingError, warn
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _reading(function: Any) -> Any:
 @argument("docs", many=True)
 @output()
 @_index
-@option("log", "Write every sweep's log probability and seconds.", metavar="TSV")
+@written("log", "Write every sweep's log probability and seconds.", metavar="TSV")
 @resume
 def train(
     model: NgramTopicModel | RescalingModel,
@@ -62,9 +62,6 @@ def train(
 
     from corpuscle.text import write_table
 
-    check_model_output(output)
-    if log is not None:
-        check_output(log)
     begin = time.perf_counter()
     corpus = model.read(*docs, documents=documents)
     seconds: dict[int, float] = {}
@@ -148,7 +145,6 @@ def score(
     from corpuscle.text.vocab import UNKNOWN
     from corpuscle.topics.products import document_names
 
-    check_output(output)
     loaded = load(model, "topics")
     corpus = loaded.read(*docs, documents=documents)
     logs = loaded.log_probabilities(corpus, seed=seed, **reading)
@@ -210,7 +206,6 @@ def apply(
     largest topics)."""
     from corpuscle.topics import document_topics, summaries
 
-    check_output(output)
     for name, given in (("--top", top), ("--words", words)):
         if shares and given is not None:
             raise SettingError(f"{name} means nothing with --shares")
@@ -242,8 +237,8 @@ def apply(
 @_count("phrases", "Phrases of each topic.", low=0, default=5)
 @_count("contexts", "So many of the least and of the most topical contexts.", low=0, default=0)
 @_count("least", "Only contexts with so many customers, which say how topical it is.", show_default="20")
-@option("figure", "Draw the topics.", metavar="SVG")
-@option("tsv", "Write topic, share, words and phrases as a table.", metavar="FILE")
+@written("figure", "Draw the topics.", form="svg", metavar="SVG")
+@written("tsv", "Write topic, share, words and phrases as a table.", metavar="FILE")
 def show(
     model: str,
     words: int,
@@ -259,9 +254,6 @@ def show(
     from corpuscle.topics import summaries
     from corpuscle.topics.products import has_topics
 
-    for path in (figure, tsv):
-        if path is not None:
-            check_output(path)
     if not contexts and least is not None:
         raise SettingError("--least means nothing without --contexts")
     loaded = load(model, "topics")
@@ -315,7 +307,7 @@ def _draw(path: str, found: list[TopicSummary]) -> None:
 @option("lines", "A sentence a line: every word with its topic, or 0 if not topical.", is_flag=True)
 @_index
 @_particles
-@option("figure", "Draw the first document, topical words shaded.", metavar="SVG")
+@written("figure", "Draw the first document, topical words shaded.", form="svg", metavar="SVG")
 def mark(
     model: str,
     docs: tuple[str, ...],
@@ -333,9 +325,6 @@ def mark(
     from corpuscle.topics import mark as marked
     from corpuscle.topics.products import document_names
 
-    for path in (output, figure):
-        if path is not None:
-            check_output(path)
     loaded = load(model, "topics")
     corpus = loaded.read(*docs, documents=documents)
     found = marked(loaded, corpus, particles=particles, seed=seed)
