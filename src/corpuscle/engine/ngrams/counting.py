@@ -17,11 +17,11 @@ import numpy as np
 
 from corpuscle import scale
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds, joined_levels
+from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds, frozen_ngrams
 from corpuscle.errors import SettingError
 
 _INSERTION = 40
-_NONE = np.empty(0, np.int32)
+_CHUNK = 1 << 16
 
 
 @kernel
@@ -90,8 +90,8 @@ def _sort_keys(keys, spare, first, last, passes):
 
 class _Runs(NamedTuple):
     """The n-grams of one order, ``depth``: ``words`` int32 (rows,), their last symbols; ``positions`` int32, where each
-    begins in the text, those of row r from ``starts[r]`` to ``starts[r + 1]``; ``row_of`` int32 (n_symbols,), the row
-    of the n-gram that begins at each position."""
+    begins in the text, those of row r from ``starts[r]`` to ``starts[r + 1]`` (int32); ``row_of`` int32 (n_symbols,),
+    the row of the n-gram that begins at each position."""
 
     depth: int
     words: np.ndarray
@@ -100,24 +100,15 @@ class _Runs(NamedTuple):
     row_of: np.ndarray
 
 
-class _Longer(NamedTuple):
-    """What is found of the next order: ``rows`` int32 (3, n_positions), word, count and suffix row of each n-gram, and
-    ``positions`` int32 (n_positions,), both for each run from where its shorter n-grams begin on; ``children`` int32
-    (rows,), how many n-grams extend each row."""
-
-    rows: np.ndarray
-    positions: np.ndarray
-    children: np.ndarray
-
-
 @kernel
-def _extend(symbols, n_types, end, runs, first, last, longer):
-    """Split the runs of rows ``first`` to ``last`` by their next symbol, into ``longer``. Returns how many rows and how
-    many positions were written. The gathers from the text are loops of their own, so that their cache misses overlap.
+def _extend(symbols, n_types, end, runs, first, last, children):
+    """Split the runs of rows ``first`` to ``last`` by their next symbol: ``children[row]`` becomes how many n-grams
+    extend each. Returns word, count and suffix row of these, int32 (3, n), and their positions.
+
+    The gathers from the text are loops of their own, so that their cache misses overlap.
     """
     starts, positions = runs.starts, runs.positions
-    new, new_positions = longer.rows, longer.positions
-    begin, n = starts[first], starts[last] - starts[first]
+    begin, n = np.int64(starts[first]), np.int64(starts[last]) - starts[first]
     keys = np.empty(n, np.int64)
     for i in range(n):
         after = np.int64(positions[begin + i]) + runs.depth
@@ -130,10 +121,11 @@ def _extend(symbols, n_types, end, runs, first, last, longer):
     passes = 1
     while n_types >> (8 * passes):
         passes += 1
-    rows = kept = begin
+    found, kept_positions = np.empty((3, n), np.int32), np.empty(n, np.int32)
+    rows = kept = 0
     for row in range(first, last):
         low, high = starts[row] - begin, starts[row + 1] - begin
-        longer.children[row] = 0
+        children[row] = 0
         if low == high or runs.words[row] == end:
             continue
         if high - low > 1:
@@ -142,19 +134,19 @@ def _extend(symbols, n_types, end, runs, first, last, longer):
             high -= 1
         before, word = rows, np.int64(-1)
         for i in range(low, high):
-            new_positions[kept] = keys[i] & 0xFFFFFFFF
+            kept_positions[kept] = keys[i] & 0xFFFFFFFF
             if keys[i] >> 32 != word:
                 word = keys[i] >> 32
-                new[0, rows] = word
-                new[1, rows] = 0
-                new[2, rows] = new_positions[kept]
+                found[0, rows] = word
+                found[1, rows] = 0
+                found[2, rows] = kept_positions[kept]
                 rows += 1
-            new[1, rows - 1] += 1
+            found[1, rows - 1] += 1
             kept += 1
-        longer.children[row] = rows - before
-    for i in range(begin, rows):
-        new[2, i] = runs.row_of[new[2, i] + 1]
-    return rows - begin, kept - begin
+        children[row] = rows - before
+    for i in range(rows):
+        found[2, i] = runs.row_of[found[2, i] + 1]
+    return found[:, :rows], kept_positions[:kept]
 
 
 @kernel
@@ -165,62 +157,53 @@ def _number_positions(positions, starts, first, last, base, row_of):
             row_of[positions[i]] = base + row
 
 
-def _starts(lengths: np.ndarray, base: int = 0) -> np.ndarray:
-    starts = np.empty(len(lengths) + 1, np.int64)
-    starts[0] = base
-    np.cumsum(lengths, out=starts[1:])
-    starts[1:] += base
-    return starts
-
-
 def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, workers: int = 1) -> Ngrams:
     """Count the n-grams of orders 1 to ``order`` of a stream of symbols (int32, ids below ``n_types``).
 
     No n-gram reaches beyond the symbol ``end`` (-1: there is no such symbol). Boundary symbols must be in the stream.
+    Memory that is asked for and never written costs nothing, so there is one array of each kind for all orders, as long
+    as it could become; what is found of a chunk goes to the end of it, in order.
     """
     if len(symbols) >= 2**31 - order:
         raise SettingError("a text of more than 2^31 tokens cannot be counted at once")
     symbols = frozen(symbols, np.int32)
-    positions, starts = np.empty(len(symbols), np.int32), np.zeros(n_types + 1, np.int64)
+    most = n_types + (order - 1) * len(symbols)
+    words, counts, suffix, first_child = (np.empty(most + 1, np.int32) for _ in range(4))
+    positions, starts = np.empty(len(symbols), np.int32), np.zeros(n_types + 1, np.int32)
     _sort_by_symbol(symbols, n_types, positions, starts)
-    words = np.arange(n_types, dtype=np.int32)
+    words[:n_types], counts[:n_types], suffix[:n_types] = np.arange(n_types), np.diff(starts), ROOT
     levels, row_of = [0, n_types], symbols
-    parts: dict[str, list[np.ndarray]] = {
-        "words": [words],
-        "counts": [np.diff(starts).astype(np.int32)],
-        "suffix": [np.full(n_types, ROOT, np.int32)],
-        "first_child": [],
-    }
+    numbers = np.empty(len(symbols), np.int32)
     with scale.workers(workers) as pool:
         for depth in range(1, order):
-            runs = _Runs(depth, words, starts, positions, row_of)
-            new, new_positions = np.empty((3, len(positions)), np.int32), np.empty(len(positions), np.int32)
-            longer = _Longer(new, new_positions, np.empty(len(words), np.int32))
-            chunks = list(pairwise(chunk_bounds(starts).tolist()))
+            first, rows, kept = levels[-2], levels[-1], 0
+            runs = _Runs(depth, words[first:rows], starts, positions, row_of)
+            children = first_child[first + 1 : rows + 1]
 
-            def extend(chunk, runs=runs, longer=longer):
-                return _extend(symbols, n_types, end, runs, chunk[0], chunk[1], longer)
+            def extend(chunk, runs=runs, children=children):
+                return _extend(symbols, n_types, end, runs, chunk[0], chunk[1], children)
 
-            sizes = list(pool.scatter(chunks).map(extend))
-            origins = [int(starts[first]) for first, _ in chunks]
-            pieces = list(zip(origins, sizes, strict=True))
-            words, counts, suffix = (
-                np.concatenate([_NONE, *(new[i, origin : origin + rows] for origin, (rows, _) in pieces)])
-                for i in range(3)
-            )
-            kept_positions = (new_positions[origin : origin + kept] for origin, (_, kept) in pieces)
-            positions = np.concatenate([_NONE, *kept_positions])
-            found = {"words": words, "counts": counts, "suffix": suffix}
-            for name, part in (found | {"first_child": _starts(longer.children, levels[-1])[:-1]}).items():
-                parts[name].append(part)
-            starts = _starts(counts)
+            for found, more in pool.map(extend, pairwise(chunk_bounds(starts, _CHUNK).tolist())):
+                here = slice(rows, rows + found.shape[1])
+                words[here], counts[here], suffix[here] = found
+                positions[kept : kept + len(more)] = more  # never beyond what has been read
+                rows, kept = here.stop, kept + len(more)
+            if rows >= 2**31:
+                raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
+            first_child[first] = levels[-1]
+            np.cumsum(first_child[first : levels[-1] + 1], out=first_child[first : levels[-1] + 1])
+            starts, positions = np.zeros(rows - levels[-1] + 1, np.int32), positions[:kept]
+            np.cumsum(counts[levels[-1] : rows], out=starts[1:])
             if depth + 1 < order:
-                numbers = np.empty(len(symbols), np.int32)
 
-                def number(chunk, positions=positions, starts=starts, first=levels[-1], numbers=numbers):
+                def number(chunk, positions=positions, starts=starts, first=levels[-1]):
                     _number_positions(positions, starts, chunk[0], chunk[1], first, numbers)
 
-                list(pool.scatter(list(pairwise(chunk_bounds(starts).tolist()))).map(number))
+                for _ in pool.map(number, pairwise(chunk_bounds(starts, _CHUNK).tolist())):
+                    pass
                 row_of = frozen(numbers, np.int32)
-            levels.append(levels[-1] + len(words))
-    return joined_levels(levels, **parts)
+            levels.append(rows)
+    if order == 1:
+        first_child[0] = 0
+    rows, contexts = levels[-1], levels[-2]
+    return frozen_ngrams(np.array(levels), words[:rows], first_child[: contexts + 1], suffix[:rows], counts[:rows])
