@@ -22,10 +22,11 @@ from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.segment.kernels import gibbs, state
 from corpuscle.segment.kernels.branching import autonomous_words
-from corpuscle.segment.kernels.exact import new_notes, sweep_exactly
+from corpuscle.segment.kernels.exact import sweep_exactly
 from corpuscle.segment.kernels.lattice import new_lattice
 from corpuscle.segment.kernels.lengths import length_factors, length_law, root_tables, sample_means
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
+from corpuscle.segment.kernels.undoing import new_notes
 from corpuscle.segment.letters import FORBIDDEN, FORCED, first_letters
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 
