@@ -37,7 +37,7 @@ class Options(NamedTuple):
     - ``symbols``, ``first_child``, ``roots``: a trie of source phrases, see ``phrases.Trie``;
     - ``first_option``: int64 (nodes + 1,), the options of node n are ``first_option[n]`` to ``first_option[n + 1]``;
     - ``scores``: float64 (options,); ``target_starts``: int64 (options + 1,) into ``targets``, int32;
-    - ``unit_starts``: int64 (options + 1,) into ``units``, int32: the option as pieces of both sides.
+    - ``piece_starts``: int64 (options + 1,) into ``pieces``, int32: the option as pieces of both sides.
     """
 
     symbols: np.ndarray
@@ -47,8 +47,8 @@ class Options(NamedTuple):
     scores: np.ndarray
     target_starts: np.ndarray
     targets: np.ndarray
-    unit_starts: np.ndarray
-    units: np.ndarray
+    piece_starts: np.ndarray
+    pieces: np.ndarray
 
 
 class Models(NamedTuple):
@@ -172,11 +172,11 @@ def _suits(options, models, option, p, n, places):
     """How well the pieces of an option suit the places from p on: a sum of log probabilities."""
     total = 0.0
     starts = models.windows.starts
-    for i in range(options.unit_starts[option], options.unit_starts[option + 1]):
-        unit = options.units[i]
-        length = starts[unit + 1] - starts[unit]
+    for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+        piece = options.pieces[i]
+        length = starts[piece + 1] - starts[piece]
         if length > 0 and p < n:
-            total += places[p, unit]
+            total += places[p, piece]
             p += length
     return total
 
@@ -243,8 +243,8 @@ def _read(models, options, option, both, score, limits, floor):
             score += limits.joint * logp
         return _both(state, joint), score
     if limits.joint != 0.0:
-        for i in range(options.unit_starts[option], options.unit_starts[option + 1]):
-            joint, logp = step(models.joint, joint, options.units[i])
+        for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+            joint, logp = step(models.joint, joint, options.pieces[i])
             score += limits.joint * logp
             if score < floor:
                 return both, score
@@ -403,8 +403,8 @@ def reread(options, models, limits, n, segments, first, last, places):
             for i in range(options.target_starts[option], options.target_starts[option + 1]):
                 state, logp = step(models.language, state, options.targets[i])
                 total += logp
-            for i in range(options.unit_starts[option], options.unit_starts[option + 1]):
-                joint, logp = step(models.joint, joint, options.units[i])
+            for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+                joint, logp = step(models.joint, joint, options.pieces[i])
                 joint_total += logp
             if places.shape[1] > 0:
                 suits += _suits(options, models, np.int64(option), p, n, places)
