@@ -108,8 +108,6 @@ class Aligner(AlignSettings, Model, ABC):
     null_counts_: tuple[np.ndarray, np.ndarray] = learned()
     history_: np.ndarray = learned()
 
-    # What a method defines.
-
     @abstractmethod
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         """Learn from sentence pairs. ``checkpoint`` keeps unfinished work; ``base`` is a model of the same method whose
@@ -130,8 +128,6 @@ class Aligner(AlignSettings, Model, ABC):
         """The ``k`` best alignments of every sentence pair: states int32 (k, n_outputs), from 0, -1 for the null word,
         and log-probabilities float64 (k,), -inf where there are fewer."""
         raise SettingError(f"the method {self.method} has no list of best alignments, only their links' probabilities")
-
-    # Sentence pairs as a method wants them.
 
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
         """Sentence pairs in chunks of bounded size, and what they have in common, for ``prepared``."""
@@ -156,8 +152,6 @@ class Aligner(AlignSettings, Model, ABC):
     def __getstate__(self) -> dict[str, Any]:
         """A model that goes to another process works there by itself."""
         return self.__dict__ | {"workers": 1, "cluster": None}
-
-    # What all can do.
 
     def align(
         self,
@@ -239,8 +233,6 @@ class Aligner(AlignSettings, Model, ABC):
     def dependence(self) -> dict[str, Any]:
         """What the result of ``fit`` depends on besides the text."""
         return self.settings
-
-    # Files.
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {

@@ -90,9 +90,7 @@ class _Parameters(NamedTuple):
 def _expected(chunk: Chunk, now: _Parameters) -> tuple[Pairs, list[Posteriors]]:
     """Both directions of a chunk; in agreement the first has the products of links of both."""
     pairs = chunk.pairs()
-    both = [
-        now.law.expect(directed(pairs, each.direction), each.values(pairs), each.null) for each in now.translations
-    ]
+    both = [now.law.expect(directed(pairs, each.direction), each.values(pairs), each.null) for each in now.translations]
     if now.agreement:
         links = both[0].links
         links *= both[1].links

@@ -249,8 +249,6 @@ class Fertility(FertilitySettings, Aligner):
         self.fertilities_, self.jumps_ = (fertilities[0], fertilities[1]), np.maximum(jumps, 1e-3)
         return Counts(couples, (nulls[0], nulls[1]), Singles(linked, (np.zeros(0), np.zeros(0))))
 
-    # The finished model.
-
     @cached_property
     def _tallies(self) -> tuple[engine.Tally, engine.Tally]:
         """The counts of the model as they are while links are drawn."""

@@ -173,8 +173,6 @@ class LogLinear(LogLinearSettings, Aligner):
             self.missing_ = [name for name in self.missing_ if "romaniser" not in name]
         return self
 
-    # Features.
-
     def layout(self, direction: int) -> Layout:
         """The numbers of the features of one direction."""
         states, outputs = by_role((len(self.source_vocab_), len(self.target_vocab_)), direction)
@@ -220,8 +218,6 @@ class LogLinear(LogLinearSettings, Aligner):
         numbers = np.flatnonzero(weights)
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
         return list(zip(self.names(direction, numbers), weights[numbers].tolist(), strict=True))
-
-    # Learning.
 
     def dependence(self) -> dict[str, Any]:
         """The settings, and what they do not say about features of the user's own."""
@@ -343,8 +339,6 @@ class LogLinear(LogLinearSettings, Aligner):
             new.append(np.concatenate(parts))
         self.weights_ = new[0], new[1]
 
-    # Aligning.
-
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
         """Sentence pairs in chunks, and what is known of their words in both directions."""
         if self.missing_:
@@ -404,8 +398,6 @@ class LogLinear(LogLinearSettings, Aligner):
         raise SettingError(
             "a log-linear model gives no probabilities of new text; its history has those of the training"
         )
-
-    # Files.
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = super()._arrays() | self.user_.arrays() | {"m1": self.m1_, "dice": self.dice_}

@@ -157,8 +157,6 @@ def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
     return PhraseTable(trie, *(frozen(arrays[name], declared.dtype) for name, declared in _TABLE.items()))
 
 
-# ---- names and results
-
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML can hold, not even escaped."""
 

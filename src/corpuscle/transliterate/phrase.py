@@ -83,8 +83,6 @@ class PhraseTransliterator(PhraseSettings, Model):
     bitext_: Bitext = learned()
     alignments_: Alignments = learned()
 
-    # ---- learning
-
     def fit(
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None = None, checkpoint: Checkpoint | None = None
     ) -> Self:
@@ -230,8 +228,6 @@ class PhraseTransliterator(PhraseSettings, Model):
         joint = self.joint_ if self.joint_ is not None else self.lm_
         return Decoder(self.table_, self.lm_, joint, self.context_, self.source_vocab_, weights, self)
 
-    # ---- writing names
-
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder under the learned weights."""
@@ -283,8 +279,6 @@ class PhraseTransliterator(PhraseSettings, Model):
             result.append((Candidate(string.replace(SPACE, " "), float(found.scores[c])), phrases))
         return result
 
-    # ---- keeping
-
     def _arrays(self) -> dict[str, np.ndarray]:
         return arrays_of(self.table_, self.source_vocab_, self.context_, self.weights_, self.history_)
 
@@ -311,9 +305,7 @@ class PhraseTransliterator(PhraseSettings, Model):
         self.joint_ = NgramModel.from_container(loaded.component("joint")) if loaded.extra["joint"] else None
         self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
         starts, symbols, counts = (arrays[f"pieces/{part}"] for part in ("starts", "symbols", "counts"))
-        self.context_ = windows(
-            starts, symbols, counts, len(self.source_vocab_), self.context, arrays["context"]
-        )
+        self.context_ = windows(starts, symbols, counts, len(self.source_vocab_), self.context, arrays["context"])
         self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
 
     def set_weights(self, weights: Sequence[float]) -> None:

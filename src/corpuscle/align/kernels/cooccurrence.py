@@ -22,8 +22,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel, kernel_inline
 from corpuscle.scale import chunks_of
 
-__all__ = ["Couples", "Directed", "Pairs", "couples_of", "directed", "locate", "shape_of"]
-
 _CELLS_A_CALL = 2_000_000
 
 

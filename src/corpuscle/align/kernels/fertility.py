@@ -32,21 +32,6 @@ from corpuscle.align.kernels.sharing import couple_of
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.random import mix, uniform
 
-__all__ = [
-    "MOST",
-    "Laws",
-    "Scratch",
-    "Tally",
-    "add_votes",
-    "draw_links",
-    "elect",
-    "observe",
-    "place",
-    "recount",
-    "scratch_for",
-    "sweep",
-]
-
 MOST = 7
 """Fertilities from this on share their odds."""
 

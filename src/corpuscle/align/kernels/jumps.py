@@ -29,8 +29,6 @@ from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.dp.semirings import MAX, SUM
 
-__all__ = ["Law", "best_path", "jump_posteriors"]
-
 
 class Law(NamedTuple):
     """What one direction of the model is.

@@ -34,27 +34,6 @@ import numpy as np
 from corpuscle.compiled import kernel_bare, kernel_inline
 from corpuscle.engine.optim.online import Online, weight
 
-__all__ = [
-    "BINS",
-    "CLASS_BEGIN",
-    "CLASS_NULL",
-    "CLASS_STOP",
-    "CLASS_UNKNOWN",
-    "FIRST_CLASS",
-    "LONGEST",
-    "PATHS",
-    "SYMBOLS",
-    "Direction",
-    "Neighbours",
-    "Shape",
-    "Text",
-    "Work",
-    "is_cycle",
-    "lay_out",
-    "lengths_of",
-    "workspace",
-]
-
 NULL, BEGIN, STOP = 0, -1, -2
 CLASS_UNKNOWN, CLASS_BEGIN, CLASS_STOP, CLASS_NULL, FIRST_CLASS = 0, 1, 2, 3, 4
 """Classes that no learned class stands for; learned ones follow."""

@@ -58,8 +58,6 @@ from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.dp.chains import Chain, Room, expectations, k_best
 from corpuscle.engine.optim.online import step, weight
 
-__all__ = ["CLAMPED", "FREE", "Job", "couple_scores", "learn", "link_posteriors", "n_best"]
-
 CLAMPED, FREE = 0, 1
 
 

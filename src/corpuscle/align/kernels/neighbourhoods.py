@@ -9,8 +9,6 @@ from __future__ import annotations
 from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel
 
-__all__ = ["meetings", "reach"]
-
 
 @kernel
 def meetings(pairs, first, last, stamps, counts):

@@ -20,8 +20,6 @@ import numpy as np
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
 
-__all__ = ["Sharing", "couple_of", "find", "places_of", "share", "take_apart"]
-
 _CELLS_A_CALL = 8_000_000
 _SCRAMBLE = np.uint64(0x9E3779B1)
 _LOW = np.uint64(0xFFFFFFFF)

@@ -18,8 +18,6 @@ import numpy as np
 from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel
 
-__all__ = ["ALL", "AND", "OR", "Links", "strongest", "symmetrise"]
-
 OR, AND, ALL = 1, 2, 3
 """The last step: add links whose row or column is free, or only those where both are, or all of them."""
 

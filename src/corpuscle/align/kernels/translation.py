@@ -25,23 +25,6 @@ import numpy as np
 from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel
 
-__all__ = [
-    "DIAGONAL",
-    "FLOOR",
-    "UNIFORM",
-    "add_all_counts",
-    "add_counts",
-    "diagonal_sums",
-    "digamma",
-    "expected_h",
-    "normalise",
-    "normalise_one",
-    "posteriors",
-    "references_of",
-    "totals_of",
-    "translate",
-]
-
 UNIFORM, DIAGONAL = 0, 1
 """Priors of positions: all states and the null word alike, or near the diagonal."""
 

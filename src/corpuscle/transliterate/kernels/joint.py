@@ -20,8 +20,6 @@ from corpuscle.engine.dp import grids
 from corpuscle.scale import chunks_of
 from corpuscle.transliterate.kernels.phrases import intern, sorted_links
 
-__all__ = ["SHAPES", "Grid", "expectation", "grid", "links", "start"]
-
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
 """The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
 linked to its left neighbour's source afterwards."""

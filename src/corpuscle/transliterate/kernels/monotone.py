@@ -16,8 +16,6 @@ from corpuscle.compiled import frozen, kernel, kernel_bare
 from corpuscle.engine.dp.nbest import search
 from corpuscle.transliterate.kernels.stacks import NO_ROOM, Limits, Models, Options, buffers, ending, forward, reread
 
-__all__ = ["Derivations", "Limits", "Models", "Names", "Options", "Problem", "decode"]
-
 _EDGES = 20_000  # room in the beginning
 _MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
 

@@ -17,24 +17,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.containers import hashtable
 
-__all__ = [
-    "LONGEST",
-    "LetterWeights",
-    "Linked",
-    "Occurrences",
-    "Trie",
-    "attach_targets",
-    "blocks",
-    "extract",
-    "intern",
-    "lexical",
-    "linked",
-    "phrase_blocks",
-    "sorted_links",
-    "trie",
-    "uncross",
-]
-
 LONGEST = 8
 """No phrase is longer: the links between two phrases are the bits of one 64-bit number."""
 
@@ -176,9 +158,6 @@ def intern(symbols: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> tupl
     return ids, firsts[:known]
 
 
-# ---- repairing links
-
-
 @kernel
 def _uncross(linked, weights, keep):
     links, starts = linked.links, linked.starts
@@ -264,9 +243,6 @@ def sorted_links(links: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return links[np.lexsort((links[:, 1], links[:, 0], pairs))]
 
 
-# ---- the smallest pieces
-
-
 @kernel
 def _cut(to_target, to_source, source, target, out, at):
     """Cut a pair into its smallest closed pieces, from left to right; returns where the next piece is written.
@@ -342,9 +318,6 @@ def phrase_blocks(rows: Occurrences) -> tuple[np.ndarray, np.ndarray]:
     return out[: out_starts[-1]], out_starts
 
 
-# ---- lexical weights
-
-
 class LetterWeights(NamedTuple):
     """How often linked symbols belong together: sorted ``keys`` int64, f * n_targets + e, where symbol 0 is nothing
     (NULL); ``forward`` has w(e|f) and ``backward`` w(f|e) of each, float64."""
@@ -393,9 +366,6 @@ def lexical(source: np.ndarray, target: np.ndarray, rows: Occurrences, letters: 
     out = np.empty((len(rows.links), 2))
     _lexical(frozen(source, np.int64), frozen(target, np.int64), rows, letters, out)
     return out
-
-
-# ---- a trie of phrases
 
 
 class Trie(NamedTuple):

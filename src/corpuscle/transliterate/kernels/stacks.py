@@ -25,8 +25,6 @@ from corpuscle.engine.containers.hashtable import enter, home, new_index, probe
 from corpuscle.engine.ngrams.trie import Automaton, find, step
 from corpuscle.transliterate.kernels import windows
 
-__all__ = ["NO_ROOM", "Limits", "Models", "Options", "Work", "buffers", "ending", "forward", "reread"]
-
 NO_ROOM = -1
 """What ``forward`` returns if there are more edges than room for them."""
 
@@ -149,9 +147,6 @@ def buffers(options: Options, models: Models, limits: Limits, longest: int, edge
     )
 
 
-# ---- options at their places
-
-
 @kernel_bare
 def _find_nodes(options, source, longest, nodes):
     """Fill ``nodes``."""
@@ -202,9 +197,6 @@ def _rank(options, models, source, limits, work):
                     work.values[p, k, at], work.ranked[p, k, at] = work.values[p, k, at - 1], work.ranked[p, k, at - 1]
                     at -= 1
                 work.values[p, k, at], work.ranked[p, k, at] = score, option
-
-
-# ---- the forward pass
 
 
 @kernel_inline

@@ -23,8 +23,6 @@ from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.random import Random, mix
 from corpuscle.scale import chunks_of
 
-__all__ = ["FLOOR", "RIVALS", "WEIGHTS", "Room", "Windows", "judge", "learn", "room", "windows"]
-
 WEIGHTS = 1 << 20
 """How many weights there are, a power of two."""
 
