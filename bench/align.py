@@ -204,7 +204,7 @@ def _warm(method: str) -> None:
     from corpuscle.text.plain import read_strings
 
     bitext = Bitext(*(read_strings(["a b", "b"]) for _ in range(2)))
-    model = learner(method, iterations=2).fit(bitext)
+    model = learner(method, passes=2).fit(bitext)
     model.align(bitext)
     model.matrix(bitext)
 

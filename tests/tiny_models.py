@@ -40,7 +40,7 @@ COMMANDS = {
     "align.diagonal": "align train source target -o {0} --method diagonal",
     "align.hmm": "align train source target -o {0} --method hmm",
     "align.fertility": "align train source target -o {0} --method fertility",
-    "align.loglinear": "align train source target -o {0} --method loglinear --iterations 2",
+    "align.loglinear": "align train source target -o {0} --method loglinear --passes 2",
     "align.matrix": "align matrix align.hmm source target -o {0}",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
 }

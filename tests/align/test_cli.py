@@ -105,7 +105,7 @@ def test_every_method_trains_and_is_loaded_again(method, sample, capsys, tmp_pat
 @pytest.mark.filterwarnings("ignore")
 def test_every_seed_that_the_command_line_takes_is_one_of_the_models(tmp_path) -> None:
     bitext = Bitext(*(Corpus.from_sentences([["a", "b"], ["b", "c"]]) for _ in range(2)))
-    model = learner("fertility", seed=2**63 - 1, iterations=1, chains=1, sweeps=2, workers=1).fit(bitext)
+    model = learner("fertility", seed=2**63 - 1, passes=1, chains=1, sweeps=2, workers=1).fit(bitext)
     model.save(tmp_path / "m")
     again = corpuscle.load(tmp_path / "m")
     assert again.settings["seed"] == 2**63 - 1
@@ -116,7 +116,7 @@ def test_help_shows_the_defaults_of_each_method_and_switches_turn_both_ways(samp
     assert main(["align", "train", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     shared, *parts = text.split("Only with --method ")
-    assert "--iterations N How often to go through the text. [default: 5]" in shared
+    assert "--passes N How often to go through the text. [default: 5]" in shared
     sections = dict(part.split(": ", 1) for part in parts)
     assert "[default: 0.08]" in sections["diagonal"] and "[default: 0.001]" in sections["fertility"]
     path = str(tmp_path / "m")
@@ -128,7 +128,7 @@ def test_help_shows_the_defaults_of_each_method_and_switches_turn_both_ways(samp
 @pytest.mark.filterwarnings("ignore:there is only one")
 def test_best_alignments_of_very_long_pairs_are_not_looked_for() -> None:
     short = ["a"], ["b"]
-    model = learner("hmm", iterations=1, workers=1).fit(Bitext(*(Corpus.from_sentences([side]) for side in short)))
+    model = learner("hmm", passes=1, workers=1).fit(Bitext(*(Corpus.from_sentences([side]) for side in short)))
     bitext = Bitext(*(Corpus.from_sentences([side * 1001, side]) for side in short))
     with pytest.warns(CorpuscleWarning, match="1 sentence pairs have a side of more than 1,000 words"):
         long, ordinary = n_best(model, bitext, 3, 0)
@@ -156,7 +156,7 @@ def test_all_symmetrisations_in_one_command(sample, capsys, tmp_path) -> None:
 
 def test_the_lexicon_has_translations_with_examples(sample, capsys, tmp_path) -> None:
     capsys.readouterr()
-    assert main(["align", "lexicon", str(sample / "m"), "--min-count", "3", "--examples", *texts(sample)]) == 0
+    assert main(["align", "lexicon", str(sample / "m"), "--min-links", "3", "--examples", *texts(sample)]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert len(rows) > 20
     for source, target, count, forward, backward, score, left, right in rows:
@@ -286,7 +286,7 @@ def test_damaged_models_are_refused_or_harmless(tmp_path, method) -> None:
     bitext = Bitext(
         Corpus.from_sentences([["a", "b"], ["b"], ["a", "c"]]), Corpus.from_sentences([["x", "y"], ["y"], ["z", "x"]])
     )
-    learner(method, iterations=2).fit(bitext).save(tmp_path / "m")
+    learner(method, passes=2).fit(bitext).save(tmp_path / "m")
     assert survives_hostile_edits(tmp_path / "m", use, edits=80) > 20
 
 
@@ -316,7 +316,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["train", str(empty), str(empty), *out], f"error: {empty}: there are no sentence pairs to learn from"),
         (["update", model, str(empty), str(empty), *out], f"error: {empty}: there are no sentence pairs to learn from"),
         (["train", source, target, *out, "--method", "magic"], "'magic' is not one of 'fertility', 'ibm1'"),
-        (["train", source, target, *out, "--iterations", "0"], "iterations is a whole number from 1 to 10,000; not 0"),
+        (["train", source, target, *out, "--passes", "0"], "passes is a whole number from 1 to 10,000; not 0"),
         (["train", source, target, *out, "--method", "ibm1", "--p0", "0.1"], "--p0 means nothing with --method ibm1"),
         (["train", source, target, *out, "--resume"], "nothing to resume"),
         (["apply", model, source, target, "--symmetrise", "magic"], "the symmetrisation is one of"),
@@ -334,7 +334,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["evaluate", str(gold)], "give links to judge"),
         (["evaluate", str(nothing), str(nothing)], f"error: {nothing}: there are no sentence pairs"),
         (["draw", model, source, target, "-o", str(tmp_path / "g"), "--line", "501"], "there is no line 501"),
-        (["matrix", model, source, target, *out, "--kind", "magic"], "a matrix is one of"),
+        (["matrix", model, source, target, *out, "--matrix", "magic"], "a matrix is one of"),
     ]:
         assert main(["align", *arguments]) == 2, arguments
         error = capsys.readouterr().err.splitlines()[-1]

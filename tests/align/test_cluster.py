@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corpuscle.align import METHODS, learner, n_best, pieces
+from corpuscle.align import METHODS, chunks, learner, n_best
 from corpuscle.samples import generate
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
@@ -19,10 +19,10 @@ def bitext() -> Bitext:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_cluster_learns_and_aligns_as_threads_do(method, bitext, cluster, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(pieces, "CELLS_A_PIECE", 4000)
+    monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 4000)
     found = []
     for where in ({"workers": 2}, {"cluster": cluster}):
-        model = learner(method, iterations=2, **where).fit(bitext)
+        model = learner(method, passes=2, **where).fit(bitext)
         model.save(tmp_path / "model")
         links = model.align(bitext, "union")
         lists = [] if method == "fertility" else list(n_best(model, bitext[:5], 3, 1))
@@ -38,9 +38,9 @@ def test_a_cluster_learns_and_aligns_as_threads_do(method, bitext, cluster, monk
 
 
 def test_going_on_from_a_model_on_a_cluster(bitext, cluster) -> None:
-    old = learner("fertility", iterations=1, sweeps=2, workers=2).fit(bitext[:60])
+    old = learner("fertility", passes=1, sweeps=2, workers=2).fit(bitext[:60])
     counts = [
-        learner("fertility", iterations=1, sweeps=2, **where).fit(bitext[60:], base=old).counts_
+        learner("fertility", passes=1, sweeps=2, **where).fit(bitext[60:], base=old).counts_
         for where in ({"workers": 2}, {"cluster": cluster})
     ]
     assert np.array_equal(*counts)

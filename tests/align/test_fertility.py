@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from corpuscle.align import HMM, Fertility
+from corpuscle.align.chunks import ChunkedText, pairs_of
 from corpuscle.align.kernels import fertility as engine
-from corpuscle.align.kernels.cooccurrence import couples_of, pairs_of
-from corpuscle.align.pieces import Text
+from corpuscle.align.kernels.cooccurrence import couples_of, directed
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.measure import alignment_error
@@ -28,9 +28,8 @@ TINY = Bitext(Corpus.from_sentences([["a", "b", "a"], ["b", "c"]]), Corpus.from_
 
 
 def pairs_from(bitext: Bitext):
-    source, target = bitext.source, bitext.target
-    pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
-    return pairs, couples_of(pairs, len(source.vocab), len(target.vocab))
+    pairs = pairs_of(bitext.source, bitext.target)
+    return pairs, couples_of(pairs, len(bitext.source.vocab), len(bitext.target.vocab))
 
 
 def random_laws(direction: int, alpha: float = 0.3) -> engine.Laws:
@@ -49,7 +48,7 @@ def blank_tally(couples, direction: int) -> engine.Tally:
 def log_joint(linked, pairs, couples, direction: int, laws: engine.Laws) -> float:
     """The logarithm of the probability of outputs and links, by the definition: Dirichlet-multinomial tables."""
     tally = blank_tally(couples, direction)
-    engine.place(pairs, direction == 1, np.array(linked, np.int16), tally, NO_SINGLES)
+    engine.place(directed(pairs, direction), np.array(linked, np.int16), tally, NO_SINGLES)
     total = 0.0
     rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
     owner = couples.columns if direction else rows
@@ -101,10 +100,10 @@ def test_the_weights_of_a_draw_are_ratios_of_joint_probabilities(direction) -> N
             ]
             without = np.array([*linked[:output], -1, *linked[output + 1 :]], np.int16)
             tally = blank_tally(couples, direction)
-            engine.place(pairs, direction == 1, without, tally, NO_SINGLES)
+            engine.place(directed(pairs, direction), without, tally, NO_SINGLES)
             tally.nulls[outputs[output]] -= 1
             tally.unlinked[0] -= 1
-            engine._prepare(without, o, n, m, scratch)
+            engine._prepare(without[o : o + n], m, scratch)
             for i in range(m):
                 scratch.scales[i] = engine._scale(tally, laws, states[s + i], scratch.taken[i])
             before = next((int(i) for i in without[o:output][::-1] if i >= 0), -1)
@@ -129,25 +128,25 @@ def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direc
     wanted = np.zeros((len(everything[0]), 4))
     for linked, p in zip(everything, posterior, strict=True):
         wanted[np.arange(len(linked)), np.array(linked) + 1] += p
-    text = Text(TINY, np.ones(2, bool))
+    text = ChunkedText(TINY, np.ones(2, bool))
     if cells == "of shared couples":
-        pairs, couples = text.piece(0), text.sharing.couples
+        pairs, couples = text.chunk(0), text.sharing.couples
         assert 0 < text.n_shared == pairs.cells.max()
         pairs = pairs._replace(cells=np.minimum(pairs.cells, text.n_shared))
     linked, tally = np.full(len(everything[0]), -1, np.int16), blank_tally(couples, direction)
-    engine.place(pairs, direction == 1, linked, tally, np.zeros(1, np.uint8))
+    engine.place(directed(pairs, direction), linked, tally, np.zeros(1, np.uint8))
     scratch, dice = engine.scratch_for(3, 10), Random(1, "test").array()
     fertilities, jumps = np.zeros((10, engine.MOST + 1)), np.zeros(2 * WIDTH + 1)
     found, sweeps = np.zeros_like(wanted), 20_000
     for _ in range(sweeps):
-        engine.sweep(pairs, direction == 1, linked, tally, laws, fertilities, jumps, scratch, dice)
+        engine.sweep(directed(pairs, direction), linked, tally, laws, fertilities, jumps, scratch, dice)
         found[np.arange(len(linked)), linked + 1] += 1
     assert np.abs(found / sweeps - wanted).max() < 0.02
     again = blank_tally(couples, direction)
     if cells == "of shared couples":
-        engine.recount(text.plain(0), text.sharing, direction == 1, linked, again)
+        engine.recount(directed(text.plain(0), direction), text.sharing, linked, again)
     else:
-        engine.place(pairs, direction == 1, linked, again, NO_SINGLES)
+        engine.place(directed(pairs, direction), linked, again, NO_SINGLES)
     assert all((a == b).all() for a, b in zip(tally, again, strict=True))
     states = TINY.target if direction else TINY.source
     assert fertilities.sum() == sweeps * states.n_tokens

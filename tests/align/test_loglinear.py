@@ -32,7 +32,7 @@ SPELT = bitext_of(
 @pytest.fixture(scope="module")
 def small() -> LogLinear:
     """A model of a part of the sampled text."""
-    return LogLinear(iterations=2, classes=5).fit(SMALL)
+    return LogLinear(passes=2, classes=5).fit(SMALL)
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
@@ -45,9 +45,9 @@ def test_the_truth_is_recovered_better_than_by_the_diagonal_model(adaptive) -> N
 
 
 def test_learning_starts_from_model_1() -> None:
-    nearly_still = {"rate": 1e-9, "beta": 0.0, "iterations": 1, "agreement": False}
+    nearly_still = {"rate": 1e-9, "beta": 0.0, "passes": 1, "agreement": False}
     model = LogLinear(families=("m1log",), neighbourhood="cooc", **nearly_still).fit(SAMPLE)
-    start = Model1(bayes=True, iterations=8).fit(SAMPLE)
+    start = Model1(bayes=True, passes=8).fit(SAMPLE)
     for kind in "forward", "backward":
         differences = np.abs(model.matrix(SAMPLE, kind).weights - start.matrix(SAMPLE, kind).weights)
         assert (differences > 0.02).mean() < 1e-3  # but for outputs that no word explains
@@ -92,7 +92,7 @@ def test_directions_in_agreement_make_fewer_errors_with_rare_words_than_the_mode
 
 
 def test_a_huge_penalty_leaves_no_feature_and_still_gives_links() -> None:
-    model = LogLinear(beta=1e8, iterations=1).fit(TINY)
+    model = LogLinear(beta=1e8, passes=1).fit(TINY)
     assert not any(weights.any() for weights in model.weights_)
     assert model.learned_features(0) == []
     assert len(model.align(TINY)) == len(TINY)
@@ -159,8 +159,8 @@ def gold_words() -> set[tuple[str, str]]:
 
 def test_a_function_of_ones_own_that_tells_the_truth_is_believed(tmp_path) -> None:
     known = gold_words()
-    plain = LogLinear(families=FEW, iterations=3).fit(SMALL)
-    told = LogLinear(families=FEW, iterations=3, features=lambda s, t: {"known": 1.0} if (s, t) in known else {})
+    plain = LogLinear(families=FEW, passes=3).fit(SMALL)
+    told = LogLinear(families=FEW, passes=3, features=lambda s, t: {"known": 1.0} if (s, t) in known else {})
     told.fit(SMALL)
     truth = TRUTH[: len(SMALL)]
     errors = [error_rate(model.align(SMALL, "intersection"), truth) for model in (plain, told)]
@@ -189,7 +189,7 @@ def test_a_table_does_what_a_function_does_and_stays_in_the_model(tmp_path) -> N
         return {"known": 1.0} if (source, target) in known else {}
 
     models = [
-        LogLinear(families=FEW, iterations=1, features=each).fit(SMALL) for each in (read_features(table), function)
+        LogLinear(families=FEW, passes=1, features=each).fit(SMALL) for each in (read_features(table), function)
     ]
     weights = [[dict(model.learned_features(d)) for d in (0, 1)] for model in models]
     assert weights[0] == weights[1]
@@ -199,7 +199,7 @@ def test_a_table_does_what_a_function_does_and_stays_in_the_model(tmp_path) -> N
     # Words that were never seen are linked by what the table says about them.
     new = bitext_of([("s0 new", "neu t0")])
     table.write_text("".join(lines) + "new\tneu\tknown\t1\n")
-    taught = LogLinear(families=FEW, iterations=1, features=read_features(table)).fit(SMALL)
+    taught = LogLinear(families=FEW, passes=1, features=read_features(table)).fit(SMALL)
     assert taught.matrix(new).matrix(0)[1, 0] > models[0].matrix(new).matrix(0)[1, 0]
 
 
@@ -247,7 +247,7 @@ def test_spelling_links_words_that_were_never_seen() -> None:
 @pytest.mark.parametrize("model", [Model1(), Diagonal(), HMM(), LogLinear(), LogLinear(null_jump="remember")])
 @pytest.mark.parametrize("direction", [0, 1])
 def test_all_best_alignments_together_are_certain_and_have_the_links_of_the_posteriors(model, direction) -> None:
-    model = model.replace(iterations=2).fit(TINY)
+    model = model.replace(passes=2).fit(TINY)
     kind = "backward" if direction else "forward"
     matrix, best = model.matrix(TINY, kind), model.align(TINY, kind)
     for k, ranked in enumerate(n_best(model, TINY, 200, direction)):
@@ -281,7 +281,7 @@ def test_a_loaded_model_aligns_as_the_learned_one_did(small, tmp_path) -> None:
     assert (loaded.align(SMALL).links == small.align(SMALL).links).all()
     for direction in (0, 1):
         assert loaded.learned_features(direction) == small.learned_features(direction)
-    entries = lexicon(loaded, min_count=2)
+    entries = lexicon(loaded, min_links=2)
     assert len(entries) > 20
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
@@ -319,7 +319,7 @@ def test_a_pair_that_is_too_long_gets_no_links_and_others_theirs(small) -> None:
 def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path) -> None:
     files = []
     for count in (1, 2):
-        LogLinear(iterations=1, classes=5, workers=count).fit(SMALL).save(tmp_path / f"m{count}")
+        LogLinear(passes=1, classes=5, workers=count).fit(SMALL).save(tmp_path / f"m{count}")
         files.append((tmp_path / f"m{count}").read_bytes())
     assert files[0] == files[1]
 
@@ -327,7 +327,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path) -> None:
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch, adaptive) -> None:
     monkeypatch.setattr("corpuscle.align.loglinear_learning._WORK_A_CALL", 200_000)  # several slices a pass
-    settings = {"iterations": 2, "classes": 5, "adaptive": adaptive}
+    settings = {"passes": 2, "classes": 5, "adaptive": adaptive}
     path = tmp_path / "m"
     LogLinear(**settings).fit(SMALL).save(tmp_path / "whole")
     model = LogLinear(**settings)
@@ -364,14 +364,14 @@ def use(path) -> None:
 def test_damaged_models_are_refused_or_harmless(tmp_path) -> None:
     table = tmp_path / "f.tsv"
     table.write_text("a\tx\tgood\t1\n\ty\tnull\t2\nb\t\tnull\t1\n")
-    LogLinear(iterations=1, classes=2, features=read_features(table)).fit(TINY).save(tmp_path / "m")
+    LogLinear(passes=1, classes=2, features=read_features(table)).fit(TINY).save(tmp_path / "m")
     assert survives_hostile_edits(tmp_path / "m", use, edits=150) > 40
 
 
 @pytest.mark.parametrize(
     "settings, reason",
     [
-        ({"iterations": 0}, "iterations is a whole number from 1 to 10,000"),
+        ({"passes": 0}, "passes is a whole number from 1 to 10,000"),
         ({"rate": 0}, "rate is a number from 1e-09 to"),
         ({"beta": -1.0}, "beta is a number from 0.0 to"),
         ({"families": ("magic",)}, "families is some of"),
@@ -404,7 +404,7 @@ def test_what_a_log_linear_model_cannot_do_is_said(small) -> None:
     with pytest.raises(SettingError, match="learn from all the text"):
         LogLinear().fit(TINY, base=small)
     with pytest.raises(SettingError, match="fertility has no list"):
-        next(n_best(Fertility(iterations=1).fit(TINY), TINY, 2, 0))
+        next(n_best(Fertility(passes=1).fit(TINY), TINY, 2, 0))
     with pytest.raises(SettingError, match="no probabilities of new text"):
         small.log_likelihood(TINY)
     assert isinstance(small.align(TINY), Alignments)

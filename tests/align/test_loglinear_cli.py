@@ -29,7 +29,7 @@ def folder(tmp_path_factory) -> Path:
         lines += [f"{source[i].upper()}\t{target[j]}\tdictionary\t1\n" for i, j in TRUTH.pair(k).tolist()]
     (folder / "features").write_text("".join(sorted(set(lines))))
     texts = [str(folder / "s"), str(folder / "t")]
-    more = ["--iterations", "2", "--classes", "5", "-q"]
+    more = ["--passes", "2", "--classes", "5", "-q"]
     features = ["--features", str(folder / "features"), "--lowercase"]
     assert main(["align", "train", *texts, "-o", str(folder / "m"), "--method", "loglinear", *features, *more]) == 0
     assert main(["align", "train", *texts, "-o", str(folder / "hmm"), "-q", "--method", "hmm"]) == 0
@@ -64,7 +64,7 @@ def test_some_families_and_another_neighbourhood(folder, tmp_path, capsys) -> No
         "7",
     ]
     path = tmp_path / "m"
-    command = ["align", "train", *texts(folder), "-o", str(path), "--method", "loglinear", "--iterations", "1"]
+    command = ["align", "train", *texts(folder), "-o", str(path), "--method", "loglinear", "--passes", "1"]
     assert main([*command, *more, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["method"] == "loglinear"
     model = corpuscle.load(path)

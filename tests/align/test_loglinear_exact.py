@@ -9,10 +9,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpuscle.align.kernels import loglinear_batches as batches
-from corpuscle.align.kernels.loglinear import workspace
+from corpuscle.align.kernels.loglinear import Direction, workspace
+from corpuscle.align.kernels.loglinear_sums import Job, learn
 from corpuscle.align.loglinear import LogLinear
-from corpuscle.align.loglinear_agreement import guided
+from corpuscle.align.loglinear_learning import guided
 from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.settings import FAMILIES, NEIGHBOURHOODS
 from corpuscle.engine.optim import online
@@ -82,9 +82,8 @@ class Case:
         sums, order = np.zeros(2), np.array(sentences)
         work = workspace(*self.ready, self.shape)
         n = len(order)
-        batches.learn(
-            *self.ready, self.shape, learner, work, order, 0, n, n, np.zeros(0), 0.0, clamped * n, free * n, sums
-        )
+        direction = Direction(*self.ready, self.shape, learner, work)
+        learn(direction, Job(order, 0, n, n, np.zeros(0), 0.0), clamped * n, free * n, sums)
         return sums, learner.gradient
 
     def lexical(self, x: str | None, t: str) -> Counter:

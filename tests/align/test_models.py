@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from corpuscle.align import HMM, SYMMETRISATIONS, Diagonal, Fertility, Model1, align_pairs, symmetrise
+from corpuscle.align.chunks import pairs_of
 from corpuscle.align.kernels import jumps, translation
-from corpuscle.align.kernels.cooccurrence import couples_of, locate, pairs_of
+from corpuscle.align.kernels.cooccurrence import couples_of, directed, locate
 from corpuscle.align.positions import Diagonal as DiagonalLaw
 from corpuscle.align.positions import Jumps, Uniform, widened
 from corpuscle.compiled import frozen
@@ -29,9 +30,8 @@ def bitext_of(rows: list[tuple[str, str]]) -> Bitext:
 
 def pairs_from(bitext: Bitext):
     """The bitext as kernels see it, with its couples."""
-    source, target = bitext.source, bitext.target
-    pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
-    return pairs, couples_of(pairs, len(source.vocab), len(target.vocab))
+    pairs = pairs_of(bitext.source, bitext.target)
+    return pairs, couples_of(pairs, len(bitext.source.vocab), len(bitext.target.vocab))
 
 
 RANDOM = np.random.default_rng(7)
@@ -73,11 +73,12 @@ def test_couples_are_found_again_by_search_and_strangers_are_not() -> None:
     rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
     order = np.lexsort((couples.columns, rows))
     rising = couples._replace(columns=couples.columns[order])
-    again = pairs_of(*pairs[:4])
-    locate(again, rising, 0, 3)
+    again = pairs_of(TINY.source, TINY.target)
+    locate(again, rising)
     assert (order[again.cells] == pairs.cells).all()
-    strange = pairs_of(np.array([0], np.int32), np.array([0, 1]), np.array([0], np.int32), np.array([0, 1]))
-    locate(strange, rising, 0, 1)
+    unknown = Corpus(np.array([0], np.int32), np.array([0, 1]), TINY.source.vocab)
+    strange = pairs_of(unknown, unknown)
+    locate(strange, rising)
     assert strange.cells.tolist() == [len(couples.columns)]
 
 
@@ -112,11 +113,11 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     p0, rho = 0.15, 0.07
     counts = RANDOM.uniform(0.1, 5, 101)
     law = Jumps(p0, rho, np.stack([counts, counts]))
-    evidence = law.expect(pairs, direction, table[pairs.cells], null)
+    evidence = law.expect(directed(pairs, direction), table[pairs.cells], null)
     wide = widened(counts, 60)
-    best = np.empty(len(evidence.posteriors.nulls), np.int32)
+    best = np.empty(len(evidence.nulls), np.int32)
     law = jumps.Law(wide, *_frozen(null), p0, rho)
-    jumps.best_path(pairs, 0, 3, direction == 1, law, table[pairs.cells], best)
+    jumps.best_path(directed(pairs, direction), law, table[pairs.cells], best)
     outputs = pairs.source_starts if direction else pairs.target_starts
     total, taken = 0.0, np.zeros(121)
     for sentence in range(3):
@@ -146,13 +147,13 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
                     nulls[j] += probability / z
         begin, end = pairs.cell_starts[sentence : sentence + 2]
         shape = (n, m) if direction else (m, n)
-        found = evidence.posteriors.links[begin:end].reshape(shape)
+        found = evidence.links[begin:end].reshape(shape)
         assert np.allclose(found.T if direction else found, expected, atol=1e-6)
-        assert np.allclose(evidence.posteriors.nulls[outputs[sentence] : outputs[sentence + 1]], nulls, atol=1e-6)
+        assert np.allclose(evidence.nulls[outputs[sentence] : outputs[sentence + 1]], nulls, atol=1e-6)
         top = max(paths, key=lambda item: item[1])[0]
         assert (best[outputs[sentence] : outputs[sentence + 1]] + 1).tolist() == list(top)
         total += np.log(z)
-    assert evidence.posteriors.likelihood == pytest.approx(total, rel=1e-12)
+    assert evidence.likelihood == pytest.approx(total, rel=1e-12)
     assert np.allclose(evidence.moments, taken[10:111], rtol=1e-9)
 
 
@@ -166,7 +167,7 @@ def test_model_1_and_diagonal_posteriors_equal_their_definitions(direction, kind
     pairs, table, null = random_tables(direction)
     p0, strength = 0.2, 3.3
     law = Uniform() if kind == translation.UNIFORM else DiagonalLaw(p0, np.full(2, strength))
-    evidence = law.expect(pairs, direction, table[pairs.cells], null)
+    evidence = law.expect(directed(pairs, direction), table[pairs.cells], null)
     total, sum_h = 0.0, 0.0
     for sentence in range(3):
         emission, from_null = sentence_tables(pairs, sentence, direction, table, null)
@@ -179,11 +180,11 @@ def test_model_1_and_diagonal_posteriors_equal_their_definitions(direction, kind
         joint = prior * emission
         z = joint.sum(axis=0) + zero * from_null
         begin, end = pairs.cell_starts[sentence : sentence + 2]
-        found = evidence.posteriors.links[begin:end].reshape((n, m) if direction else (m, n))
+        found = evidence.links[begin:end].reshape((n, m) if direction else (m, n))
         assert np.allclose(found.T if direction else found, joint / z, atol=1e-6)
         total += np.log(z).sum()
         sum_h += (joint / z * h).sum()
-    assert evidence.posteriors.likelihood == pytest.approx(total)
+    assert evidence.likelihood == pytest.approx(total)
     assert evidence.moments[0] == pytest.approx(sum_h, rel=1e-5)
 
 
@@ -264,7 +265,7 @@ def test_the_truth_is_recovered(model, most) -> None:
 
 
 def test_model_1_and_the_hmm_never_become_less_likely() -> None:
-    for model in Model1(bayes=False, iterations=12), HMM(agreement=False, iterations=8):
+    for model in Model1(bayes=False, passes=12), HMM(agreement=False, passes=8):
         history = model.fit(SAMPLE[:200]).history_
         if isinstance(model, HMM):
             history = history[model.warm_up :]  # the step from one model to the other is no step of either
@@ -280,9 +281,9 @@ def test_the_variational_bound_never_falls() -> None:
 
     bitext, alpha = SAMPLE[:100], 0.3
     bounds = []
-    for iterations in range(2, 9):
-        learning = Model1(alpha=alpha, iterations=iterations).fit(bitext)
-        before = Model1(alpha=alpha, iterations=iterations - 1).fit(bitext)
+    for passes in range(2, 9):
+        learning = Model1(alpha=alpha, passes=passes).fit(bitext)
+        before = Model1(alpha=alpha, passes=passes - 1).fit(bitext)
         likelihood = learning.history_[-1, 0] * bitext.target.n_tokens
         _, couples = pairs_from(bitext)
         rows = np.repeat(np.arange(len(couples.row_starts) - 1), np.diff(couples.row_starts))
@@ -306,7 +307,7 @@ def test_the_variational_bound_never_falls() -> None:
 def test_the_result_does_not_depend_on_the_number_of_workers(method, tmp_path) -> None:
     files = []
     for workers in 1, 3:
-        method(workers=workers, iterations=2).fit(SAMPLE).save(tmp_path / f"m{workers}")
+        method(workers=workers, passes=2).fit(SAMPLE).save(tmp_path / f"m{workers}")
         files.append((tmp_path / f"m{workers}").read_bytes())
     assert files[0] == files[1]
 

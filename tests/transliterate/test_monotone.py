@@ -101,10 +101,9 @@ class World:
         return monotone.Limits(beam, threshold, 3, n_best, distinct, *weights, *states, END)
 
     def decode(self, source, copies, limits):
-        found = monotone.decode(
-            self.options, monotone.Models(self.lm.automaton_, self.joint.automaton_, self.windows), limits,
-            np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32), 0, 1,
-        )  # fmt: skip
+        models = monotone.Models(self.lm.automaton_, self.joint.automaton_, self.windows)
+        names = monotone.Names(np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32))
+        found = monotone.decode(names, monotone.Problem(self.options, models, limits))
         outputs = []
         for i in range(len(found.scores)):
             output, covered = [], 0

@@ -25,10 +25,10 @@ from corpuscle.transliterate import (
     write_results,
 )
 from corpuscle.transliterate.base import combined
-from corpuscle.transliterate.decoding import Decoder, Search
+from corpuscle.transliterate.decoding import Decoder
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Spelling, prepare
-from corpuscle.transliterate.settings import METRICS
+from corpuscle.transliterate.settings import METRICS, PhraseSettings
 from corpuscle.transliterate.table import build_table, letter_weights
 from corpuscle.transliterate.tuning import Tuner
 from tests.hostile import survives_hostile_edits
@@ -156,7 +156,7 @@ def test_the_limit_keeps_the_best_targets_of_each_source(aligned):
 @pytest.mark.parametrize("aligner", ["hmm", "ibm1"])
 def test_aligners_of_sentences_give_links_that_do_not_cross_and_reach_every_target(aligned, aligner):
     bitext, _ = aligned
-    found = align_letters(bitext, aligner, iterations=5)
+    found = align_letters(bitext, aligner, passes=5)
     for i in range(len(found)):
         own = found.pair(i).tolist()
         assert {j for _, j in own} == set(range(int(bitext.target.lengths[i])))
@@ -181,7 +181,7 @@ def test_the_system_of_phrases_alone_is_tuned_by_line_search_on_bleu():
     model = PhraseTransliterator(**QUICK, **plain, lowercase=False).fit(pairs[:300])
     found = model.transliterate([pair.source for pair in pairs[300:]])
     assert np.mean([ranked[0].target == pair.targets[0] for ranked, pair in zip(found, pairs[300:], strict=True)]) > 0.8
-    assert model.joint_ is None and not len(model.table_.units) and model.weights_[[5, 6, 7]].tolist() == [0, 0, 0]
+    assert model.joint_ is None and not len(model.table_.pieces) and model.weights_[[5, 6, 7]].tolist() == [0, 0, 0]
 
 
 def test_a_map_of_letters_writes_what_each_letter_most_often_stands_for():
@@ -268,7 +268,7 @@ def test_workers_do_not_change_a_byte(tmp_path):
 def test_a_cluster_of_processes_gives_the_same_bytes_as_threads(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("corpuscle.transliterate.decoding._WORK", 200)  # several chunks
     pairs, names = cipher(4, 150), [pair.source for pair in cipher(3, 40)]
-    settings = QUICK | {"aligner": "ibm1", "iterations": 2, "metric": "acc", "joint_order": 2, "order": 3}
+    settings = QUICK | {"aligner": "ibm1", "passes": 2, "metric": "acc", "joint_order": 2, "order": 3}
     threads = PhraseTransliterator(**settings, workers=2).fit(pairs)
     threads.save(tmp_path / "threads")
     model = PhraseTransliterator(**settings, cluster=cluster).fit(pairs)
@@ -432,9 +432,9 @@ def test_damaged_model_files_are_refused_or_harmless(tmp_path, settings):
         ({"units": "words"}, "units is one of"),
         ({"beam": 0}, "beam is a whole number"),
         ({"context": 9}, "context is a whole number from 0 to 8"),
-        ({"threshold": 0}, "threshold is a number above 0"),
-        ({"threshold": float("inf")}, "threshold is a number above 0"),
-        ({"threshold": 10**400}, "threshold is a number above 0"),
+        ({"beam_threshold": 0}, "beam_threshold is a number above 0"),
+        ({"beam_threshold": float("inf")}, "beam_threshold is a number above 0"),
+        ({"beam_threshold": 10**400}, "beam_threshold is a number above 0"),
         ({"references": "some"}, "references is one of"),
     ],
 )
@@ -463,10 +463,10 @@ def test_a_beam_of_one_and_of_thousands_work(small):
             small.table_,
             small.lm_,
             small.joint_,
-            small.context_.windows,
+            small.context_,
             small.source_vocab_,
             small.weights_,
-            Search(beam=beam),
+            PhraseSettings(beam=beam),
         )
         with workers(1) as pool:
             assert len(decoder.decode([list("abcd")], pool, 5).scores) >= 1

@@ -1,4 +1,4 @@
-"""Phrase pairs, repaired links and joint units against brute force."""
+"""Phrase pairs, repaired links and joint pieces against brute force."""
 
 import itertools
 
@@ -14,10 +14,12 @@ from corpuscle.transliterate.kernels.phrases import (
     blocks,
     extract,
     intern,
+    linked,
     phrase_blocks,
     trie,
     uncross,
 )
+from corpuscle.transliterate.links import JointEM
 
 LENGTH = st.integers(1, 6)
 
@@ -55,7 +57,7 @@ def rectangles(n, m, links, longest):
 @given(alignments(), st.integers(1, 7))
 def test_extraction_is_the_enumeration_of_all_rectangles(pairs, longest):
     links, starts, source, target = csr(pairs)
-    found = extract(links, starts, source, target, longest)
+    found = extract(linked(links, starts, source, target), longest)
     rows = sorted(
         (int(p), int(s - source[p]), int(n), int(t - target[p]), int(m), int(bits))
         for p, s, n, t, m, bits in zip(*found, strict=True)
@@ -67,10 +69,10 @@ def test_extraction_is_the_enumeration_of_all_rectangles(pairs, longest):
 @settings(max_examples=200, deadline=None)
 @given(alignments(), st.integers(0, 2**32))
 def test_uncrossing_keeps_the_best_of_the_largest_subsets_without_crossings(pairs, seed):
-    links, starts, _, _ = csr(pairs)
+    links, starts, *_ = csr(pairs)
     random = Random(seed, "test")
     weights = np.array([random.uniform() for _ in range(len(links))])
-    keep = uncross(links, starts, weights)
+    keep = uncross(linked(*csr(pairs)), weights)
     for p, (_, _, own) in enumerate(pairs):
         values = weights[starts[p] : starts[p + 1]]
         best = (-1, -1.0)
@@ -87,10 +89,10 @@ def test_uncrossing_keeps_the_best_of_the_largest_subsets_without_crossings(pair
 @given(alignments())
 def test_after_both_rules_every_target_is_linked_and_nothing_crosses(pairs):
     links, starts, source, target = csr(pairs)
-    keep = uncross(links, starts, np.ones(len(links)))
+    keep = uncross(linked(links, starts, source, target), np.ones(len(links)))
     pair = np.repeat(np.arange(len(pairs)), np.diff(starts))
     kept_starts = np.concatenate([[0], np.cumsum(np.bincount(pair[keep], minlength=len(pairs)))])
-    new, new_starts = attach_targets(links[keep], kept_starts, np.diff(source), np.diff(target))
+    new, new_starts = attach_targets(linked(links[keep], kept_starts, source, target))
     for p, (n, m, _) in enumerate(pairs):
         own = new[new_starts[p] : new_starts[p + 1]].tolist()
         assert {j for _, j in own} == set(range(m))
@@ -101,11 +103,11 @@ def test_after_both_rules_every_target_is_linked_and_nothing_crosses(pairs):
 def test_hanuman_the_crossing_vowel_goes_and_the_last_one_joins_n():
     # hanuman -> hanumAna: the second a of the source is linked to A, and wrongly the first a too; the final a is free.
     links = np.array([(0, 0), (1, 1), (1, 5), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)], np.int32)
-    starts = np.array([0, len(links)])
-    keep = uncross(links, starts, np.ones(len(links)))
+    sides = np.array([0, 7]), np.array([0, 8])
+    keep = uncross(linked(links, np.array([0, len(links)]), *sides), np.ones(len(links)))
     assert links[~keep].tolist() == [[1, 5]]
     kept = links[keep]
-    repaired, _ = attach_targets(kept, np.array([0, len(kept)]), np.array([7]), np.array([8]))
+    repaired, _ = attach_targets(linked(kept, np.array([0, len(kept)]), *sides))
     assert [link for link in repaired.tolist() if link[0] == 6] == [[6, 6], [6, 7]]
 
 
@@ -113,7 +115,7 @@ def test_hanuman_the_crossing_vowel_goes_and_the_last_one_joins_n():
 @given(alignments())
 def test_blocks_are_closed_and_cover_both_sides_in_order(pairs):
     links, starts, source, target = csr(pairs)
-    found, found_starts = blocks(links, starts, source, target)
+    found, found_starts = blocks(linked(links, starts, source, target))
     for p, (n, m, own) in enumerate(pairs):
         rows = found[found_starts[p] : found_starts[p + 1]] - [source[p], 0, target[p], 0]
         at = [0, 0]
@@ -127,10 +129,9 @@ def test_blocks_are_closed_and_cover_both_sides_in_order(pairs):
 
 def test_a_phrase_has_the_blocks_of_its_place_in_the_name():
     pairs = [(4, 5, [(0, 0), (1, 1), (1, 2), (2, 3), (3, 4)])]
-    links, starts, source, target = csr(pairs)
-    found = extract(links, starts, source, target, 7)
+    found = extract(linked(*csr(pairs)), 7)
     pieces, piece_starts = phrase_blocks(found)
-    whole = {tuple(row) for row in blocks(links, starts, source, target)[0].tolist()}
+    whole = {tuple(row) for row in blocks(linked(*csr(pairs)))[0].tolist()}
     assert {tuple(row) for row in pieces.tolist()} == whole
     assert np.diff(piece_starts).max() == 4
 
@@ -154,7 +155,7 @@ def test_a_trie_finds_every_phrase():
         assert at == node
 
 
-# ---- joint units
+# ---- joint pieces
 
 
 def cuts(x, y):
@@ -171,19 +172,19 @@ def test_joint_expectation_is_the_sum_over_all_ways_to_cut():
     source, target = [1, 2, 1], [1, 3, 2]
     grid = joint.grid(np.array(source), np.array([0, 3]), np.array(target), np.array([0, 3]))
     random = Random(3, "test")
-    probability = np.array([random.uniform() for _ in range(grid.n_units)])
+    probability = np.array([random.uniform() for _ in range(grid.n_pieces)])
     names = {}
     for i, j, shape in itertools.product(range(4), range(4), range(len(joint.SHAPES))):
-        unit = grid.units[i * 4 + j, shape]
-        if unit >= 0:
+        piece = grid.pieces[i * 4 + j, shape]
+        if piece >= 0:
             a, b = joint.SHAPES[shape]
-            names[tuple(source[i - a : i]), tuple(target[j - b : j])] = unit
-    totals, counts = 0.0, np.zeros(grid.n_units)
+            names[tuple(source[i - a : i]), tuple(target[j - b : j])] = piece
+    totals, counts = 0.0, np.zeros(grid.n_pieces)
     for cut in cuts(source, target):
-        p = np.prod([probability[names[unit]] for unit in cut])
+        p = np.prod([probability[names[piece]] for piece in cut])
         totals += p
-        for unit in cut:
-            counts[names[unit]] += p
+        for piece in cut:
+            counts[names[piece]] += p
     found, likelihood = joint.expectation(grid, probability)
     assert likelihood == pytest.approx(np.log(totals), abs=1e-12)
     np.testing.assert_allclose(found, counts / totals, atol=1e-12)
@@ -196,7 +197,10 @@ def test_joint_likelihood_never_falls():
     flat = [np.array([x for name in side for x in name]) for side in (names, other)]
     starts = [np.cumsum([0, *map(len, side)]) for side in (names, other)]
     grid = joint.grid(flat[0], starts[0], flat[1], starts[1])
-    probability, history = joint.learn(grid, 12, np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01]))
+    em, history = JointEM(grid), []
+    for number in range(12):
+        history.append(em.finish(number))
+    probability = em.probability
     assert (np.diff(history) >= -1e-9).all() and probability.sum() == pytest.approx(1.0)
     links, link_starts = joint.links(grid, probability)
     first = links[: link_starts[1]].tolist()

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.align.base import Aligner
-    from corpuscle.align.diagonal import Diagonal
+    from corpuscle.align.base import Aligner, MatrixFile
+    from corpuscle.align.counted import HMM, Diagonal, Model1
     from corpuscle.align.features_user import read_features
     from corpuscle.align.fertility import Fertility
-    from corpuscle.align.hmm import HMM
-    from corpuscle.align.ibm1 import Model1
     from corpuscle.align.loglinear import LogLinear
-    from corpuscle.align.matrices import MatrixFile
     from corpuscle.align.methods import DEFAULT_METHOD, METHODS, align_pairs, learner, warm, warm_defaults
     from corpuscle.align.nbest import n_best
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS

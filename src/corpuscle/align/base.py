@@ -16,11 +16,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from corpuscle.align.chunks import pairs_of, read_only
 from corpuscle.align.kernels import symmetry
-from corpuscle.align.kernels.cooccurrence import Couples, locate
+from corpuscle.align.kernels.cooccurrence import Couples, directed, locate
 from corpuscle.align.nbest import n_best_matrix, warn_of_long_pairs
-from corpuscle.align.pieces import plain_pairs, read_only
-from corpuscle.align.positions import sides_of
 from corpuscle.align.settings import (
     DECODINGS,
     DEFAULT_SYMMETRISATION,
@@ -33,17 +32,16 @@ from corpuscle.align.tables import Posteriors
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind, Model, vocab_arrays
+from corpuscle.model import Array, Container, Kind, Model, Part, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["COUNTED", "LINKED", "Aligner", "check_counts", "check_rows", "couples_from", "signature_of"]
+__all__ = ["COUNTED", "LINKED", "Aligner", "MatrixFile", "check_counts", "check_rows", "couples_from", "save_matrix"]
 
-_CELLS_A_PIECE = 200_000
+_CELLS_A_CHUNK = 200_000
 _SMALLEST = 0.01
 """Entries of matrices below this are zero."""
 
@@ -53,7 +51,7 @@ LINKED = {
     "couples/row_starts": Array("int64", ("source_types+4",), offsets_into="couples"),
     "couples/columns": Array("int32", ("couples",), low=0, high="target_types+3"),
     "counts": Array("float32", (2, "couples"), low=0, finite=True),
-    "history": Array("float64", ("iterations", 2), finite=True),
+    "history": Array("float64", ("passes", 2), finite=True),
 }
 """The arrays of every model."""
 
@@ -95,7 +93,7 @@ class Aligner(AlignSettings, Model, ABC):
     - ``couples_``: which of them were linked; ``counts_``: float32 (2, n_couples), how often, by direction;
     - ``null_counts_``: how often each target word (direction 0) or source word (direction 1) came from nothing, of
       models whose table comes from counts;
-    - ``history_``: the log-likelihood of the training text a token, by iteration and direction.
+    - ``history_``: the log-likelihood of the training text a token, by pass and direction.
     """
 
     method: ClassVar[str]
@@ -110,8 +108,6 @@ class Aligner(AlignSettings, Model, ABC):
     null_counts_: tuple[np.ndarray, np.ndarray] = learned()
     history_: np.ndarray = learned()
 
-    # What a method defines.
-
     @abstractmethod
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         """Learn from sentence pairs. ``checkpoint`` keeps unfinished work; ``base`` is a model of the same method whose
@@ -124,9 +120,8 @@ class Aligner(AlignSettings, Model, ABC):
     def best(self, pairs: Any, direction: int) -> np.ndarray:
         """The best state of every output, int32, -1 for the null word."""
         found = self.posteriors(pairs, direction)
-        outputs, states = sides_of(pairs, direction)
-        best, last = np.empty(int(outputs[-1] - outputs[0]), np.int32), len(outputs) - 1
-        symmetry.strongest(outputs, states, pairs.cell_starts, 0, last, direction == 1, found.links, found.nulls, best)
+        best = np.empty(len(found.nulls), np.int32)
+        symmetry.strongest(directed(pairs, direction), found.links, found.nulls, best)
         return best
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -134,33 +129,29 @@ class Aligner(AlignSettings, Model, ABC):
         and log-probabilities float64 (k,), -inf where there are fewer."""
         raise SettingError(f"the method {self.method} has no list of best alignments, only their links' probabilities")
 
-    # Sentence pairs as a method wants them.
-
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
-        """Sentence pairs in pieces of bounded size, and what they have in common, for ``prepared``."""
+        """Sentence pairs in chunks of bounded size, and what they have in common, for ``prepared``."""
         bitext = Bitext(bitext.source.recode(self.source_vocab_), bitext.target.recode(self.target_vocab_))
-        return [plain_pairs(piece) for piece in slices(bitext, _CELLS_A_PIECE)], None
+        return [pairs_of(part.source, part.target, cells=False) for part in slices(bitext, _CELLS_A_CHUNK)], None
 
-    def prepared(self, piece: Any, common: Any) -> Any:
-        """A piece for ``posteriors``, ``best`` and ``best_paths``: here the pairs with their cells."""
-        pairs = read_only(piece)._replace(cells=np.empty(int(piece.cell_starts[-1]), np.int32))
-        locate(pairs, self.couples_, 0, len(pairs.source_starts) - 1)
+    def prepared(self, chunk: Any, common: Any) -> Any:
+        """A chunk for ``posteriors``, ``best`` and ``best_paths``: here the pairs with their cells."""
+        pairs = read_only(chunk)._replace(cells=np.empty(int(chunk.cell_starts[-1]), np.int32))
+        locate(pairs, self.couples_)
         return pairs
 
     def map(self, bitext: Bitext, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
-        """``function(model, pairs, *arguments)`` of every piece of a bitext, in order; the function has a name in its
+        """``function(model, pairs, *arguments)`` of every chunk of a bitext, in order; the function has a name in its
         module, so that a cluster can find it."""
         if self.limited:
             warn_of_long_pairs(bitext)
-        pieces, common = self.cut(bitext)
+        chunks, common = self.cut(bitext)
         with workers(self.workers, self.cluster) as pool:
-            yield from pool.scatter(pieces).map(_of_piece, (self, common, function, arguments))
+            yield from pool.scatter(chunks).map(_of_chunk, (self, common, function, arguments))
 
     def __getstate__(self) -> dict[str, Any]:
         """A model that goes to another process works there by itself."""
         return self.__dict__ | {"workers": 1, "cluster": None}
-
-    # What all can do.
 
     def align(
         self,
@@ -190,25 +181,25 @@ class Aligner(AlignSettings, Model, ABC):
         joint = [how for how in ways if how != "posterior"]
         result: dict[str, Alignments] = {}
         if joint and decode == "posterior":
-            forward, backward = (self.matrix(bitext, kind).links(threshold) for kind in ("forward", "backward"))
+            forward, backward = (self.matrix(bitext, one).links(threshold) for one in ("forward", "backward"))
             result = {how: symmetrise(forward, backward, how) for how in joint}
         elif joint:
             found = list(self.map(bitext, _best_links, joint))
-            result = {how: _joined([parts[k] for parts in found]) for k, how in enumerate(joint)}
+            result = {how: Alignments.concatenated([parts[k] for parts in found]) for k, how in enumerate(joint)}
         if "posterior" in ways:
             result["posterior"] = self.matrix(bitext).links(threshold)
         return result
 
-    def matrix(self, bitext: Bitext, kind: str = "geo") -> AlignmentMatrix:
+    def matrix(self, bitext: Bitext, matrix: str = "geo") -> AlignmentMatrix:
         """How probable each link is: in one direction (``forward``, ``backward``), or the geometric (``geo``) or
         arithmetic ``mean`` of both; or how often it is among the ten best alignments of either (``nbest``), weighed by
         their probabilities. Entries below 0.01 are zero."""
-        if kind not in MATRICES:
-            raise SettingError(f"a matrix is one of {', '.join(MATRICES)}, not {kind!r}")
-        if kind == "nbest":
+        if matrix not in MATRICES:
+            raise SettingError(f"a matrix is one of {', '.join(MATRICES)}, not {matrix!r}")
+        if matrix == "nbest":
             return n_best_matrix(self, bitext)
         shapes = np.column_stack([bitext.source.lengths, bitext.target.lengths]).astype(np.int32)
-        found = list(self.map(bitext, _matrices, kind))
+        found = list(self.map(bitext, _matrices, matrix))
         return AlignmentMatrix(np.concatenate(found) if found else np.zeros(0, np.float32), shapes)
 
     def weighted(self, links: Alignments, bitext: Bitext) -> Alignments:
@@ -243,8 +234,6 @@ class Aligner(AlignSettings, Model, ABC):
         """What the result of ``fit`` depends on besides the text."""
         return self.settings
 
-    # Files.
-
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {
             **self.source_vocab_.arrays("source/"),
@@ -275,24 +264,25 @@ def slices(bitext: Bitext, cells: int) -> Iterator[Bitext]:
         yield bitext[first:last]
 
 
-def _of_piece(piece: Any, job: tuple[Aligner, Any, Callable[..., Any], tuple[Any, ...]]) -> Any:
+def _of_chunk(chunk: Any, job: tuple[Aligner, Any, Callable[..., Any], tuple[Any, ...]]) -> Any:
     model, common, function, arguments = job
-    return function(model, model.prepared(piece, common), *arguments)
+    return function(model, model.prepared(chunk, common), *arguments)
 
 
 def _best_links(model: Aligner, pairs: Any, ways: list[str]) -> list[Alignments]:
     """The best states of each output, symmetrised in several ways."""
-    forward, backward = (_links(model.best(pairs, d), sides_of(pairs, d)[0], d) for d in (0, 1))
+    outputs = pairs.target_starts, pairs.source_starts
+    forward, backward = (_links(model.best(pairs, d), outputs[d], d) for d in (0, 1))
     return [symmetrise(forward, backward, how) for how in ways]
 
 
-def _matrices(model: Aligner, pairs: Any, kind: str) -> np.ndarray:
+def _matrices(model: Aligner, pairs: Any, matrix: str) -> np.ndarray:
     """The matrices of both directions as one, small entries set to zero; float32 (n_cells,)."""
-    wanted = {"forward": (0,), "backward": (1,)}.get(kind, (0, 1))
+    wanted = {"forward": (0,), "backward": (1,)}.get(matrix, (0, 1))
     links = [model.posteriors(pairs, d).links for d in wanted]
-    if kind == "geo":
+    if matrix == "geo":
         result = np.sqrt(links[0] * links[1])
-    elif kind == "mean":
+    elif matrix == "mean":
         result = (links[0] + links[1]) / np.float32(2)
     else:
         result = links[0]
@@ -305,21 +295,41 @@ def _likelihoods(model: Aligner, pairs: Any) -> list[float]:
     return [model.posteriors(pairs, d).likelihood for d in (0, 1)]
 
 
-def _joined(parts: list[Alignments]) -> Alignments:
-    """The alignments of consecutive pieces of a text as one."""
-    if not parts:
-        return Alignments(np.zeros((0, 2), np.int32), np.zeros(1, np.int64), np.zeros(0, bool))
-    links, sure = (np.concatenate([getattr(part, name) for part in parts]) for name in ("links", "sure"))
-    return Alignments(links, starts_of(np.concatenate([np.diff(part.starts) for part in parts])), sure)
-
-
 def _links(best: np.ndarray, outputs: np.ndarray, direction: int) -> Alignments:
     """The links (source, target) of the best states of all outputs, which begin at ``outputs`` in each pair."""
     lengths = np.diff(outputs)
-    linked = np.flatnonzero(best >= 0)
-    position = np.arange(len(best)) - np.repeat(starts_of(lengths)[:-1], lengths)
-    links = np.column_stack([best[linked], position[linked]]).astype(np.int32)
-    pairs = np.repeat(np.arange(len(lengths)), lengths)[linked]
-    starts = starts_of(np.bincount(pairs, minlength=len(lengths)))
-    found = Alignments(links, starts, np.ones(len(links), bool))
+    position = np.arange(len(best)) - np.repeat(outputs[:-1], lengths)
+    links = np.column_stack([best, position]).astype(np.int32)
+    found = Alignments(links, outputs, np.ones(len(links), bool)).filtered(best >= 0)
     return found.transposed().sorted() if direction else found.sorted()
+
+
+def _check_matrix(container: Container) -> None:
+    shapes, weights = container.arrays["alignment/shapes"], container.arrays["alignment/weights"]
+    if int(shapes.astype(np.object_).prod(axis=1).sum()) != len(weights):
+        raise ValueError("the matrices do not have the sizes that they should have")
+
+
+class MatrixFile:
+    """The kind of file that holds an ``AlignmentMatrix``; ``corpuscle.load`` gives the matrix itself."""
+
+    KIND = Kind(
+        "align.matrix",
+        1,
+        {
+            "alignment/weights": Array("float32", ("cells",), low=0, high=1.0001),
+            "alignment/shapes": Array("int32", ("pairs", 2), low=0),
+        },
+        check=_check_matrix,
+    )
+
+    @classmethod
+    def from_container(cls, container: Container) -> AlignmentMatrix:
+        """The matrices of a file."""
+        return AlignmentMatrix.from_arrays(container.arrays)
+
+
+def save_matrix(matrix: AlignmentMatrix, path: str | PathLike[str], /, **settings: str) -> None:
+    """Write the matrices; ``settings`` say how they were made."""
+    given = {name: (value, "given") for name, value in settings.items()}
+    save(path, Part(MatrixFile.KIND, matrix.arrays(), settings=given))

@@ -1,7 +1,7 @@
 """Expectation and maximisation: what learns Model 1, the diagonal model and the hidden Markov model.
 
-Workers compute the link probabilities of both directions of a piece; the results come back in order and are added to
-the counts by one thread, so the outcome does not depend on the workers, nor memory on the number of pieces. (Sums over
+Workers compute the link probabilities of both directions of a chunk; the results come back in order and are added to
+the counts by one thread, so the outcome does not depend on the workers, nor memory on the number of chunks. (Sums over
 parts of the text, added up afterwards, would need a table for each part, and tables are what fills the memory.)
 
 With agreement (Liang, Taskar and Klein 2006) the counts of links of both directions are the products of their
@@ -16,15 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.align.chunks import Chunk, ChunkedText, Counts, Singles, StoredPairs, no_counts
 from corpuscle.align.kernels import translation
-from corpuscle.align.kernels.cooccurrence import Pairs
-from corpuscle.align.pieces import Counts, Piece, Singles, StoredPairs, Text
-from corpuscle.align.positions import Evidence, Law
-from corpuscle.align.tables import Estimation, references_from, tables_from
+from corpuscle.align.kernels.cooccurrence import Pairs, directed
+from corpuscle.align.positions import Law
+from corpuscle.align.tables import Estimation, Posteriors, references_from, tables_from
 from corpuscle.learning import Learner
+from corpuscle.model import Array
 from corpuscle.scale import Workers
 
-__all__ = ["Expectation", "Translation", "translation_of"]
+__all__ = ["EXPECTED", "Expectation", "Translation", "translation_of"]
 
 
 class Translation(NamedTuple):
@@ -43,11 +44,9 @@ class Translation(NamedTuple):
     references: np.ndarray | None = None
 
     def values(self, pairs: Pairs) -> np.ndarray:
-        """Those of all cells of a piece, float32."""
+        """Those of all cells of a chunk, float32."""
         if self.table is None:
             return np.full(len(pairs.cells), self.null[0])
-        if self.singles is None:
-            return self.table[pairs.cells]
         values = np.empty(len(pairs.cells), np.float32)
         translation.translate(
             pairs, self.direction == 1, self.table, self.singles, self.references, *self.estimation, values
@@ -56,51 +55,59 @@ class Translation(NamedTuple):
 
 
 def translation_of(
-    text: StoredPairs | Text, counts: Counts | None, direction: int, estimation: Estimation
+    text: StoredPairs | ChunkedText, counts: Counts | None, direction: int, estimation: Estimation
 ) -> Translation:
     """The translation probabilities after these counts; None: at the start."""
     if counts is None:
         types = text.sizes[direction]
         return Translation(direction, estimation, np.full(types, np.float32(1.0 / types)))
-    couples, nulls = counts.couples[direction], counts.nulls[direction]
-    known = None
-    if counts.singles is not None and text.supports is not None:
-        known = counts.singles.totals[direction], text.supports[direction]
+    couples, singles = counts.couples[direction], counts.singles
+    known = singles.totals[direction], text.supports[direction]
     references = references_from(text.couples, couples, direction, estimation, known)
-    table, null = tables_from(text.couples, couples, nulls, direction, estimation, references)
-    singles = None if counts.singles is None else counts.singles.counts[direction]
-    return Translation(direction, estimation, null, table, singles, references)
+    table, null = tables_from(text.couples, couples, counts.nulls[direction], direction, estimation, references)
+    return Translation(direction, estimation, null, table, singles.counts[direction], references)
+
+
+EXPECTED = {
+    "couples": Array("float64", (2, "couples"), low=0, finite=True),
+    "singles": Array("float32", (2, "singles"), low=0, high=1.001),
+    "totals/forward": Array("float64", ("source",), low=0, finite=True),
+    "totals/backward": Array("float64", ("target",), low=0, finite=True),
+    "nulls/forward": Array("float64", ("target",), low=0, finite=True),
+    "nulls/backward": Array("float64", ("source",), low=0, finite=True),
+}
+"""The state of unfinished expectation and maximisation, besides its law of positions."""
 
 
 class _Parameters(NamedTuple):
-    """What the workers need to know in an iteration."""
+    """What the workers need to know in a pass."""
 
     translations: tuple[Translation, Translation]
     law: Law
     agreement: bool
 
 
-def _expected(piece: Piece, now: _Parameters) -> tuple[Pairs, list[Evidence]]:
-    """Both directions of a piece; in agreement the first has the products of links of both."""
-    pairs = piece.pairs()
-    both = [now.law.expect(pairs, each.direction, each.values(pairs), each.null) for each in now.translations]
+def _expected(chunk: Chunk, now: _Parameters) -> tuple[Pairs, list[Posteriors]]:
+    """Both directions of a chunk; in agreement the first has the products of links of both."""
+    pairs = chunk.pairs()
+    both = [now.law.expect(directed(pairs, each.direction), each.values(pairs), each.null) for each in now.translations]
     if now.agreement:
-        links = both[0].posteriors.links
-        links *= both[1].posteriors.links
-        both[1] = both[1]._replace(posteriors=both[1].posteriors._replace(links=links[:0]))
+        links = both[0].links
+        links *= both[1].links
+        both[1] = both[1]._replace(links=links[:0])
     return pairs, both
 
 
 @dataclass
 class Expectation(Learner):
-    """A learner (see ``corpuscle.learning``) whose sweeps are iterations over a text, under one law of positions or one
+    """A learner (see ``corpuscle.learning``) whose sweeps are passes over a text, under one law of positions or one
     after the other.
 
     ``counts`` None is the start, where everything generates everything alike. ``before`` are counts that were there
     before any sentence of this text, and stay.
     """
 
-    text: StoredPairs | Text
+    text: StoredPairs | ChunkedText
     estimation: Estimation
     pool: Workers
     law: Any
@@ -109,24 +116,24 @@ class Expectation(Learner):
 
     def __post_init__(self) -> None:
         self.counts = self.before
-        self.pieces = self.pool.scatter([Piece(self.text, number) for number in range(self.text.count)])
+        self.chunks = self.pool.scatter([Chunk(self.text, number) for number in range(self.text.count)])
 
     def finish(self, sweep: int) -> np.ndarray:
-        """One iteration: new counts, in the place of the old ones, and a new law. Returns the log-likelihood a token of
+        """One pass: new counts, in the place of the old ones, and a new law. Returns the log-likelihood a token of
         both directions under the old ones, float64 (2,)."""
         old, law, agreement = self.counts, self.law, self.agreement
         forward, backward = (translation_of(self.text, old, d, self.estimation) for d in (0, 1))
         new = self._emptied(old)
         moments, likelihoods = law.no_moments(), np.zeros(2)
-        for pairs, both in self.pieces.map(_expected, _Parameters((forward, backward), law, agreement)):
+        for pairs, both in self.chunks.map(_expected, _Parameters((forward, backward), law, agreement)):
             if agreement:
-                _add(new, pairs, both[0].posteriors.links, 0, both=True)
+                _add(new, pairs, both[0].links, 0, both=True)
             for d, part in enumerate(both):
                 if not agreement:
-                    _add(new, pairs, part.posteriors.links, d)
-                tokens, starts = (pairs.source, pairs.source_starts) if d else (pairs.target, pairs.target_starts)
-                translation.add_null_counts(tokens[starts[0] : starts[-1]], part.posteriors.nulls, new.nulls[d])
-                likelihoods[d] += part.posteriors.likelihood
+                    _add(new, pairs, part.links, d)
+                outputs = pairs.source if d else pairs.target
+                translation.add_counts(outputs, part.nulls, new.nulls[d])
+                likelihoods[d] += part.likelihood
                 moments[d] += part.moments
         if agreement:
             self._agree(new)
@@ -136,25 +143,13 @@ class Expectation(Learner):
 
     def state(self) -> dict[str, np.ndarray]:
         """The counts and the law."""
-        assert self.counts is not None and self.counts.singles is not None
-        nulls, totals = self.counts.nulls, self.counts.singles.totals
-        return {
-            **self.law.arrays(),
-            "couples": self.counts.couples,
-            "singles": self.counts.singles.counts,
-            "totals/forward": totals[0],
-            "totals/backward": totals[1],
-            "nulls/forward": nulls[0],
-            "nulls/backward": nulls[1],
-        }
+        assert self.counts is not None
+        return self.law.arrays() | dict(zip(EXPECTED, _arrays_of(self.counts), strict=True))
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         """Take back what ``state`` gave."""
-        wanted = self.text.no_counts()
-        assert wanted.singles is not None
-        nulls, totals = ((arrays[f"{name}/forward"], arrays[f"{name}/backward"]) for name in ("nulls", "totals"))
-        found = arrays["couples"], arrays["singles"], *nulls, *totals
-        places = wanted.couples, wanted.singles.counts, *wanted.nulls, *wanted.singles.totals
+        wanted = no_counts(self.text)
+        found, places = [arrays[name] for name in EXPECTED], _arrays_of(wanted)
         if [array.shape for array in found] != [array.shape for array in places]:
             raise ValueError("it does not fit the text")
         for place, array in zip(places, found, strict=True):
@@ -163,17 +158,16 @@ class Expectation(Learner):
 
     def _emptied(self, old: Counts | None) -> Counts:
         """Counts to add to, in the arrays of the old ones, which nobody needs any more once there are tables. Singles
-        keep their counts, each until its only piece is counted."""
+        keep their counts, each until its only chunk is counted."""
         if old is None:
-            return self.text.no_counts()
+            return no_counts(self.text)
         base = self.before
         links = np.empty_like(old.couples) if old is base else old.couples
         links[:] = 0.0 if base is None else base.couples
         nulls = [np.zeros_like(old.nulls[d]) if base is None else base.nulls[d].copy() for d in (0, 1)]
-        singles = old.singles
-        if singles is not None:
-            counts = singles.counts.copy() if old is base else singles.counts
-            singles = Singles(counts, (np.zeros_like(singles.totals[0]), np.zeros_like(singles.totals[1])))
+        counts, (by_source, by_target) = old.singles
+        counts = counts.copy() if old is base else counts
+        singles = Singles(counts, (np.zeros_like(by_source), np.zeros_like(by_target)))
         return Counts(links, (nulls[0], nulls[1]), singles)
 
     def _agree(self, counts: Counts) -> None:
@@ -182,17 +176,18 @@ class Expectation(Learner):
             counts.couples[1] += counts.couples[0] - self.before.couples[0]
         else:
             counts.couples[1] = counts.couples[0]
-        if counts.singles is not None:
-            counts.singles.counts[1] = counts.singles.counts[0]
+        counts.singles.counts[1] = counts.singles.counts[0]
+
+
+def _arrays_of(counts: Counts) -> list[np.ndarray]:
+    """All arrays of some counts, in the order of ``EXPECTED``."""
+    return [counts.couples, counts.singles.counts, *counts.singles.totals, *counts.nulls]
 
 
 def _add(counts: Counts, pairs: Pairs, links: np.ndarray, direction: int, both: bool = False) -> None:
-    """Add the links of a piece to one direction (``both``: and already to the totals of the other)."""
-    couples = counts.couples[direction]
-    if counts.singles is None:
-        translation.add_counts(pairs.cells, links, couples)
-        return
+    """Add the links of a chunk to one direction (``both``: and already to the totals of the other)."""
     singles, (by_source, by_target) = counts.singles.counts[direction], counts.singles.totals
+    forward, backward = both or direction == 0, both or direction == 1
     translation.add_all_counts(
-        pairs, links, couples, singles, both or direction == 0, by_source, both or direction == 1, by_target
+        pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target
     )

@@ -14,6 +14,10 @@ The families (x generates t; C are word classes, the null word having its own):
 - ``jump``: distance from the position before, also with the sentence length, the class of x, the classes of both;
 - ``bigram``: the two words that outputs come from one after the other, and their classes;
 - ``nulljump``: from or to the null word; ``cycle``: one word gives a copy of itself and another translation in a row.
+
+The name of a feature is its block and what it is about: ``pair house maison`` (the word that generates comes first),
+``jump +6..7``, ``classpair c12 c4``. ``<null>`` is the null word, ``<s>`` and ``</s>`` are the ends of a sentence,
+``c?`` is the class of words without one.
 """
 
 from __future__ import annotations
@@ -26,8 +30,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import BINS, FIRST_CLASS, SYMBOLS, Shape
 from corpuscle.align.kernels.spelling import similarities
+from corpuscle.align.tables import rows_of
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import starts_of
@@ -41,6 +47,7 @@ __all__ = [
     "Side",
     "by_role",
     "couple_features",
+    "feature_names",
     "log_bins",
 ]
 
@@ -54,6 +61,8 @@ COPY_LETTERS = 3
 """A copy of a word has at least so many letters."""
 
 _COUPLES_A_CALL = 500_000
+_CLASSES = ("c?", "<s>", "</s>", "<null>")
+_MODEL1 = ("p(t|x)", "p(x|t)", "sqrt(p(t|x)p(x|t))")
 
 T = TypeVar("T")
 
@@ -295,3 +304,79 @@ def couple_features(
     values = np.stack([np.broadcast_to(value, n) for _, value in found], axis=1) if found else np.zeros((n, 0))
     there = numbers >= 0
     return starts_of(there.sum(axis=1)), numbers[there].astype(np.int32), values[there].astype(np.float64)
+
+
+def _class(number: int) -> str:
+    return _CLASSES[number] if number < FIRST_CLASS else f"c{number - FIRST_CLASS}"
+
+
+def _ranges() -> list[str]:
+    """The lengths of each bin."""
+    bins = log_bins(1000)[1:]
+    found = [np.flatnonzero(bins == k) + 1 for k in range(BINS)]
+    shown = [f"{each[0]}..{each[-1]}" if len(each) > 1 else "".join(map(str, each)) for each in found]
+    return [*shown[:-1], f"{found[-1][0]}.."]
+
+
+_LENGTHS = _ranges()
+
+
+def _jump(kind: int) -> str:
+    if kind == 0:
+        return "S"
+    return ("+" if kind <= BINS else "-") + _LENGTHS[(kind - 1) % BINS]
+
+
+def feature_names(
+    layout: Layout,
+    numbers: np.ndarray,
+    states: Vocab,
+    outputs: Vocab,
+    couples: Couples,
+    bigrams: Couples,
+    user: list[str],
+    swap: bool,
+) -> list[str]:
+    """The names of some features, given by number; ``couples`` are source by source, ``swap`` if states are targets."""
+    c = layout.all_classes
+    heads = [rows_of(table).tolist() for table in (couples, bigrams)]
+
+    def pair(k: int) -> str:
+        x, t = heads[0][k], int(couples.columns[k])
+        return f"{states.word(t)} {outputs.word(x)}" if swap else f"{states.word(x)} {outputs.word(t)}"
+
+    def edge(k: int) -> str:
+        kind, x = divmod(k, layout.states)
+        if kind == 4:
+            return ("<null> <null>", "<null> </s>", "<s> <null>")[x]
+        word = states.word(x)
+        return (f"{word} <null>", f"{word} </s>", f"<null> {word}", f"<s> {word}")[kind]
+
+    describe: dict[str, Callable[[int], str]] = {
+        "pair": pair,
+        "pair_null": lambda k: f"<null> {outputs.word(k)}",
+        "source": lambda k: "<null>" if k == layout.states else states.word(k),
+        "source_class": _class,
+        "identity_length": lambda k: str(k),
+        "ortho": lambda k: f"{ORTHO_EDGES[k]:.1f}",
+        "dice": lambda k: f"{DICE_EDGES[k]:g}",
+        "m1": lambda k: _MODEL1[k],
+        "m1log": lambda k: "log p(t|x)",
+        "classpair": lambda k: f"{_class(k // c)} {_class(k % c)}",
+        "diag_class": _class,
+        "jump": _jump,
+        "jump_length": lambda k: f"{_jump(k // BINS)} {_LENGTHS[k % BINS]}",
+        "jump_class": lambda k: f"{_jump(k // c)} {_class(k % c)}",
+        "jump_classes": lambda k: f"{_jump(k // c // c)} {_class(k // c % c)} {_class(k % c)}",
+        "bigram": lambda k: f"{states.word(heads[1][k])} {states.word(int(bigrams.columns[k]))}",
+        "bigram_edge": edge,
+        "bigram_classes": lambda k: f"{_class(k // c)} {_class(k % c)}",
+        "nulljump": lambda k: ("word word", "word <null>", "<null> word", "<null> <null>")[k],
+        "user": lambda k: user[k],
+    }
+    names = {}
+    for block, (start, size) in layout.blocks.items():
+        for number in numbers[(numbers >= start) & (numbers < start + size)].tolist():
+            more = describe[block](number - start) if block in describe else ""
+            names[number] = f"{block} {more}".rstrip()
+    return [names[number] for number in numbers.tolist()]

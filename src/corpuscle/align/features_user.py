@@ -18,17 +18,39 @@ from math import isfinite
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError
+from corpuscle.model import Array, vocab_arrays
 from corpuscle.text.files import AnyPath
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["Function", "UserFeatures", "read_features"]
+__all__ = ["LARGEST", "USER_ARRAYS", "Function", "UserFeatures", "check_user_arrays", "read_features"]
 
 Function = Callable[[str | None, str | None], Mapping[str, float]]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 LARGEST = 1e6
 """Values are not larger than this."""
+
+
+USER_ARRAYS = {
+    **vocab_arrays("user/names/", "user_names"),
+    **vocab_arrays("user/source/", "user_source"),
+    **vocab_arrays("user/target/", "user_target"),
+    "user/places": Array("int32", ("user_places", 3), low=0),
+    "user/values": Array("float64", ("user_places",), low=-LARGEST, high=LARGEST + 1),
+}
+
+
+def check_user_arrays(arrays: Mapping[str, np.ndarray]) -> None:
+    """What the declarations of the arrays cannot say."""
+    places = arrays["user/places"].astype(np.int64)
+    sizes = [len(arrays[f"user/{part}/offsets"]) - 1 for part in ("source", "target", "names")]
+    limits = np.array([sizes[0] + FIRST, sizes[1] + FIRST, sizes[2]])
+    if (places >= limits).any() or (places[:, :2] < START).any():
+        raise ValueError("it has features of words that are not there")
+    keys = (places[:, 0] * limits[1] + places[:, 1]) * (limits[2] + 1) + places[:, 2]
+    if (np.diff(keys) <= 0).any():
+        raise ValueError("the features of the user are not in order")
 
 
 @dataclass
@@ -50,6 +72,22 @@ class UserFeatures:
     def __post_init__(self) -> None:
         self._numbers = {name: k for k, name in enumerate(self.names)}
         self._called: dict[tuple[str | None, str | None], list[tuple[int, float]]] = {}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As a model file keeps them, without the function."""
+        return {
+            **Vocab.from_words(self.names).arrays("user/names/"),
+            **self.source_vocab.arrays("user/source/"),
+            **self.target_vocab.arrays("user/target/"),
+            "user/places": self.places,
+            "user/values": self.values,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> UserFeatures:
+        """The inverse of ``arrays``."""
+        names, source, target = (Vocab.from_arrays(arrays, f"user/{part}/") for part in ("names", "source", "target"))
+        return cls(names.strings[FIRST:], source, target, arrays["user/places"], arrays["user/values"])
 
     @property
     def signature(self) -> str:

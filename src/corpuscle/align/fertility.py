@@ -18,14 +18,14 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle.align.base import COUNTED, Aligner, check_counts
+from corpuscle.align.chunks import Chunk, ChunkedText, Counts, Singles
+from corpuscle.align.counted import HMM_STAGES, learn_hmm
 from corpuscle.align.expectation import Expectation, Translation, translation_of
-from corpuscle.align.hmm import HMM_STAGES, learn_hmm
 from corpuscle.align.kernels import fertility as engine
-from corpuscle.align.kernels.cooccurrence import Couples
-from corpuscle.align.pieces import Counts, Piece, Singles, Text
+from corpuscle.align.kernels.cooccurrence import Couples, directed
 from corpuscle.align.positions import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.settings import FertilitySettings
-from corpuscle.align.tables import Posteriors, Tables, rows_of
+from corpuscle.align.tables import Posteriors, TranslationTables, rows_of
 from corpuscle.align.training import Work, keep, training
 from corpuscle.compiled import frozen
 from corpuscle.learning import Checkpoint
@@ -49,18 +49,16 @@ _TOGETHER = 2
 
 _SIDES = ("forward", "backward")
 _DRAWN = {
-    "chains/forward": Array("int16", ("chains", "target_tokens"), low=-1),
-    "chains/backward": Array("int16", ("chains", "source_tokens"), low=-1),
-    "votes/sizes/forward": Array("uint8", ("target_tokens",)),
-    "votes/sizes/backward": Array("uint8", ("source_tokens",)),
-    "votes/states/forward": Array("int16", ("target_votes",), low=-1),
-    "votes/states/backward": Array("int16", ("source_votes",), low=-1),
-    "votes/counts/forward": Array("uint8", ("target_votes",)),
-    "votes/counts/backward": Array("uint8", ("source_votes",)),
-    "fertilities/forward": Array("float64", ("source_types", engine.MOST + 1), low=0, finite=True),
-    "fertilities/backward": Array("float64", ("target_types", engine.MOST + 1), low=0, finite=True),
-    "jumps/forward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15),
-    "jumps/backward": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15),
+    f"{name}/{side}": array
+    for side, output, state in (("forward", "target", "source"), ("backward", "source", "target"))
+    for name, array in {
+        "chains": Array("int16", ("chains", f"{output}_tokens"), low=-1),
+        "votes/sizes": Array("uint8", (f"{output}_tokens",)),
+        "votes/states": Array("int16", (f"{output}_votes",), low=-1),
+        "votes/counts": Array("uint8", (f"{output}_votes",)),
+        "fertilities": Array("float64", (f"{state}_types", engine.MOST + 1), low=0, finite=True),
+        "jumps": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15),
+    }.items()
 }
 """The state of unfinished sampling."""
 
@@ -85,7 +83,7 @@ class _Statistics(NamedTuple):
 
 
 class _Votes(NamedTuple):
-    """How often each link was drawn, in one piece of the text: ``sizes`` uint8 (outputs,), how many different states
+    """How often each link was drawn, in one chunk of the text: ``sizes`` uint8 (outputs,), how many different states
     were drawn for each output; ``states`` int8 or int16, which (-1: none), and ``counts`` uint8, how often."""
 
     sizes: np.ndarray
@@ -96,7 +94,7 @@ class _Votes(NamedTuple):
 class _Chains(NamedTuple):
     """Chains that go through the text together, in one direction: their numbers, and what their workers keep."""
 
-    text: Text
+    text: ChunkedText
     before: Counts | None
     direction: int
     numbers: range
@@ -116,7 +114,7 @@ class _Sampling(learning.Learner):
 
     - ``linked``: for each direction int8 (int16 if sentences are long) (chains, outputs), the state of every output, or
       -1;
-    - ``votes``: by direction and piece; ``seen``: by direction, of all chains in the last sweep, on the mean;
+    - ``votes``: by direction and chunk; ``seen``: by direction, of all chains in the last sweep, on the mean;
     - ``known``: by direction, what an older model has seen.
     """
 
@@ -131,9 +129,10 @@ class _Sampling(learning.Learner):
 
     def start(self, links: list[np.ndarray]) -> None:
         """Put all chains at the same links."""
-        text, width = self.text, _width(self.text)
+        text, width, no_counts = self.text, _width(self.text), np.zeros(0, np.uint8)
         self.linked = [np.tile(each.astype(width), (self.settings.chains, 1)) for each in links]
-        self.votes = [[_no_votes(own.stop - own.start, width) for _, own in _of_pieces(text, d)] for d in (0, 1)]
+        sizes = [np.diff(text.first_outputs[d]).tolist() for d in (0, 1)]
+        self.votes = [[_Votes(np.zeros(n, np.uint8), np.zeros(0, width), no_counts) for n in own] for own in sizes]
         self.seen = [_observed(text, d, links[d]) for d in (0, 1)]
 
     def finish(self, sweep: int) -> list[float]:
@@ -179,7 +178,7 @@ class _Sampling(learning.Learner):
             if len(states) != sizes.sum() or (states >= np.repeat(most, sizes)).any():
                 raise ValueError("it does not fit the text")
             first_votes, votes = starts_of(sizes), []
-            for _, own in _of_pieces(text, d):
+            for _, own in _of_chunks(text, d):
                 cut = slice(first_votes[own.start], first_votes[own.stop])
                 votes.append(_Votes(sizes[own].copy(), states[cut].astype(width), counts[cut].copy()))
             self.linked.append(linked.astype(width))
@@ -230,7 +229,7 @@ class Fertility(FertilitySettings, Aligner):
     def _decided(self, work: Work, votes: list[list[_Votes]], known: list[_Statistics | None]) -> Counts:
         """The counts of the links with the most votes, and those of an older model."""
         text = work.text
-        linked = np.zeros((2, int(text.first_singles[-1])), np.uint8)
+        linked = np.zeros((2, text.n_singles), np.uint8)
         couples = np.empty((2, text.n_shared), np.float32)
         jumps = np.empty((2, 2 * MAX_JUMP + 1))
         fertilities, nulls = [], []
@@ -240,7 +239,7 @@ class Fertility(FertilitySettings, Aligner):
             for number, each in enumerate(votes[d]):
                 best = np.empty(len(each.sizes), np.int16)
                 engine.elect(each.sizes, each.states.astype(np.int16), each.counts, best)
-                engine.place(text.piece(number), d == 1, best, tally, linked[d])
+                engine.place(directed(text.chunk(number), d), best, tally, linked[d])
                 parts.append(best.astype(_width(text)))
             votes[d].clear()
             seen = _sum(_observed(text, d, np.concatenate(parts)), known[d])
@@ -250,8 +249,6 @@ class Fertility(FertilitySettings, Aligner):
         self.fertilities_, self.jumps_ = (fertilities[0], fertilities[1]), np.maximum(jumps, 1e-3)
         return Counts(couples, (nulls[0], nulls[1]), Singles(linked, (np.zeros(0), np.zeros(0))))
 
-    # The finished model.
-
     @cached_property
     def _tallies(self) -> tuple[engine.Tally, engine.Tally]:
         """The counts of the model as they are while links are drawn."""
@@ -260,7 +257,7 @@ class Fertility(FertilitySettings, Aligner):
         return forward, backward
 
     @cached_property
-    def tables_(self) -> tuple[Tables, Tables]:
+    def tables_(self) -> tuple[TranslationTables, TranslationTables]:
         """The probabilities of both directions, smoothed by the prior."""
         found = []
         for d, tally in enumerate(self._tallies):
@@ -270,21 +267,20 @@ class Fertility(FertilitySettings, Aligner):
             table[:-1] = (tally.couples[:-1] + self.alpha) / (tally.states[states] + mass)
             table[-1] = self.alpha / (1 + mass)
             null = (tally.nulls + self.alpha) / (tally.unlinked[0] + mass)
-            found.append(Tables(frozen(table, np.float32), frozen(null, np.float32)))
+            found.append(TranslationTables(frozen(table, np.float32), frozen(null, np.float32)))
         return found[0], found[1]
 
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
         """Link probabilities of sentence pairs: means over draws that start from the best path of the HMM."""
         table, null = self.tables_[direction]
-        law, last = Jumps(self.p0, self.rho, self.jumps_), len(pairs.source_starts) - 1
-        linked = law.best_path(pairs, direction, table[pairs.cells], null)
+        own = directed(pairs, direction)
+        linked = Jumps(self.p0, self.rho, self.jumps_).best_path(own, table[pairs.cells], null)
         seen = _Statistics(self.fertilities_[direction].astype(np.float64), self.jumps_[direction])
         longest = max(int(np.diff(starts).max(initial=0)) for starts in (pairs.source_starts, pairs.target_starts))
         laws = _laws(self, seen, len(null), longest)
         links, nulls = np.empty(len(pairs.cells), np.float32), np.empty(len(linked), np.float32)
         key = Random(self.seed, "align/fertility/apply", direction).array()[0]
-        tally = self._tallies[direction]
-        engine.draw_links(pairs, 0, last, direction == 1, tally, laws, key, _SWEEPS, _SKIP, linked, links, nulls)
+        engine.draw_links(own, self._tallies[direction], laws, key, _SWEEPS, _SKIP, linked, links, nulls)
         return Posteriors(links, nulls, float("nan"))
 
     def _arrays(self) -> dict[str, np.ndarray]:
@@ -306,17 +302,16 @@ def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: i
     return engine.Tally(np.append(links, np.int32(0)), by_state, unlinked, np.array([unlinked.sum()], np.int64))
 
 
-def _tally_before(text: Text, before: Counts | None, direction: int) -> engine.Tally:
+def _tally_before(text: ChunkedText, before: Counts | None, direction: int) -> engine.Tally:
     """What an older model has counted, as if those links were there and stood still; else nothing."""
-    if before is None:
-        sizes = text.n_shared + 1, text.sizes[1 - direction], text.sizes[direction]
-        links, states, nulls = (np.zeros(size, np.int32) for size in sizes)
-        return engine.Tally(links, states, nulls, np.zeros(1, np.int64))
     types = text.sizes[1 - direction]
+    if before is None:
+        links, states, nulls = (np.zeros(size, np.int32) for size in (text.n_shared + 1, types, text.sizes[direction]))
+        return engine.Tally(links, states, nulls, np.zeros(1, np.int64))
     return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, types)
 
 
-def _known(base: Fertility, text: Text, direction: int) -> _Statistics:
+def _known(base: Fertility, text: ChunkedText, direction: int) -> _Statistics:
     """What an older model has seen, with rows for new words."""
     old = base.fertilities_[direction]
     fertilities = np.zeros((text.sizes[1 - direction], engine.MOST + 1))
@@ -332,34 +327,35 @@ def _sum(new: _Statistics, old: _Statistics | None) -> _Statistics:
 def _best_paths(em: Expectation) -> list[np.ndarray]:
     """The best links of the hidden Markov model, by direction."""
     now = [translation_of(em.text, em.counts, d, em.estimation) for d in (0, 1)], em.law
-    parts = list(em.pieces.map(_best_of_piece, now))
+    parts = list(em.chunks.map(_best_of_chunk, now))
     return [np.concatenate([part[d] for part in parts]) for d in (0, 1)]
 
 
-def _best_of_piece(piece: Piece, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
+def _best_of_chunk(chunk: Chunk, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
     translations, law = now
-    pairs = piece.pairs()
-    return [law.best_path(pairs, each.direction, each.values(pairs), each.null) for each in translations]
+    pairs = chunk.pairs()
+    return [law.best_path(directed(pairs, d), each.values(pairs), each.null) for d, each in enumerate(translations)]
 
 
-def _width(text: Text) -> type:
+def _width(text: ChunkedText) -> type:
     """The smallest integers that can number the words of all sentences."""
     return np.int8 if text.longest <= np.iinfo(np.int8).max else np.int16
 
 
-def _of_pieces(text: Text, direction: int) -> Iterator[tuple[int, slice]]:
-    """The pieces of a text, and where their outputs stand among all."""
+def _of_chunks(text: ChunkedText, direction: int) -> Iterator[tuple[int, slice]]:
+    """The chunks of a text, and where their outputs stand among all."""
     for number, (begin, end) in enumerate(pairwise(text.first_outputs[direction].tolist())):
         yield number, slice(begin, end)
 
 
-def _observed(text: Text, direction: int, linked: np.ndarray) -> _Statistics:
+def _observed(text: ChunkedText, direction: int, linked: np.ndarray) -> _Statistics:
     """The fertilities and jumps of given links."""
     longest, types = text.longest, text.sizes[1 - direction]
     fertilities, jumps = np.zeros((types, engine.MOST + 1)), np.zeros(2 * max(MAX_JUMP, longest + 1) + 1)
     scratch = engine.scratch_for(longest, types)
-    for number, own in _of_pieces(text, direction):
-        engine.observe(text.plain(number), direction == 1, linked[own].astype(np.int16), fertilities, jumps, scratch)
+    for number, own in _of_chunks(text, direction):
+        chunk = directed(text.plain(number), direction)
+        engine.observe(chunk, linked[own].astype(np.int16), fertilities, jumps, scratch)
     return _Statistics(fertilities, folded(jumps))
 
 
@@ -371,29 +367,25 @@ def _swept(chains: _Chains, now: _Sweep) -> tuple[int, range, np.ndarray, _Stati
     linked = now.linked[d][numbers.start : numbers.stop].copy()
     dice = [Random(now.seed, "align/fertility", now.turn, 2 * chain + d).array() for chain in numbers]
     tallies = [_tally_before(text, before, d) for _ in dice]
-    for number, own in _of_pieces(text, d):
-        piece = text.plain(number)
+    for number, own in _of_chunks(text, d):
+        chunk = directed(text.plain(number), d)
         for chain, tally in enumerate(tallies):
-            engine.recount(piece, text.sharing, d == 1, linked[chain, own].astype(np.int16), tally)
+            engine.recount(chunk, text.sharing, linked[chain, own].astype(np.int16), tally)
     fertilities, jumps = np.zeros((types, engine.MOST + 1)), np.zeros(len(laws.jumps))
     scratch = engine.scratch_for(text.longest, types)
-    for number, own in _of_pieces(text, d):
-        piece = text.piece(number)
-        piece = piece._replace(cells=np.minimum(piece.cells, text.n_shared))
+    for number, own in _of_chunks(text, d):
+        chunk = directed(text.chunk(number), d)
+        chunk = chunk._replace(cells=np.minimum(chunk.cells, text.n_shared))
         for chain, tally in enumerate(tallies):
             links = linked[chain, own].astype(np.int16)
-            engine.sweep(piece, d == 1, links, tally, laws, fertilities, jumps, scratch, dice[chain])
+            engine.sweep(chunk, links, tally, laws, fertilities, jumps, scratch, dice[chain])
             linked[chain, own] = links
     return d, numbers, linked, _Statistics(fertilities, folded(jumps))
 
 
-def _no_votes(outputs: int, width: type) -> _Votes:
-    return _Votes(np.zeros(outputs, np.uint8), np.zeros(0, width), np.zeros(0, np.uint8))
-
-
-def _vote(text: Text, direction: int, linked: np.ndarray, votes: list[_Votes]) -> None:
-    """Add the present links of all chains to the votes of every piece."""
-    for number, own in _of_pieces(text, direction):
+def _vote(text: ChunkedText, direction: int, linked: np.ndarray, votes: list[_Votes]) -> None:
+    """Add the present links of all chains to the votes of every chunk."""
+    for number, own in _of_chunks(text, direction):
         sizes, states, counts = votes[number]
         most = len(states) + linked[:, own].size
         new_states, new_counts = np.empty(most, np.int16), np.empty(most, np.uint8)

@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 def lexicon(
     model: Aligner,
     *,
-    min_count: float = 1.0,
+    min_links: float = 1.0,
     min_score: float = 0.1,
     examples: Bitext | None = None,
     threshold: float = 0.5,
@@ -71,22 +71,14 @@ def lexicon(
     forward = counts[0] / np.maximum(by_source[rows], 1e-12)
     backward = counts[1] / np.maximum(by_target[columns], 1e-12)
     score, mean = np.sqrt(forward * backward), counts.mean(axis=0)
-    kept = np.flatnonzero((mean >= min_count) & (score >= min_score) & (rows >= FIRST) & (columns >= FIRST))
+    kept = np.flatnonzero((mean >= min_links) & (score >= min_score) & (rows >= FIRST) & (columns >= FIRST))
     frequency = model.source_vocab_.counts[rows]
     kept = kept[np.lexsort((columns[kept], -score[kept], rows[kept], -frequency[kept]))]
     found = np.full(len(kept), -1) if examples is None else _examples(model, examples, kept, threshold)
-    return [
-        Entry(
-            model.source_vocab_.word(int(rows[k])),
-            model.target_vocab_.word(int(columns[k])),
-            float(mean[k]),
-            float(forward[k]),
-            float(backward[k]),
-            float(score[k]),
-            int(example),
-        )
-        for k, example in zip(kept, found, strict=True)
-    ]
+    words = zip(model.source_vocab_.decode(rows[kept]), model.target_vocab_.decode(columns[kept]), strict=True)
+    figures = np.column_stack([mean, forward, backward, score])[kept].tolist()
+    rest = zip(words, figures, found.tolist(), strict=True)
+    return [Entry._make((*pair, *numbers, example)) for pair, numbers, example in rest]
 
 
 def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: float) -> np.ndarray:

@@ -16,26 +16,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align.base import Aligner, signature_of, slices
-from corpuscle.align.features import LEAST_LOG, SMALLEST_M1, Facts, Layout, Side, by_role
-from corpuscle.align.features_names import feature_names
-from corpuscle.align.features_user import Function, UserFeatures, read_features
-from corpuscle.align.kernels import loglinear_links, translation
-from corpuscle.align.kernels.cooccurrence import Couples
-from corpuscle.align.kernels.loglinear import (
-    CELLS,
-    CLASS_UNKNOWN,
-    FIRST_CLASS,
-    LONGEST,
-    OUTPUTS,
-    SCORES,
-    STATES,
-    Hood,
-    Shape,
-    Text,
-    Work,
-    workspace,
+from corpuscle.align.base import LINKED, Aligner, check_rows, couples_from, signature_of, slices
+from corpuscle.align.chunks import pairs_of
+from corpuscle.align.features import LEAST_LOG, SMALLEST_M1, Facts, Layout, Side, by_role, feature_names
+from corpuscle.align.features_user import (
+    LARGEST,
+    USER_ARRAYS,
+    Function,
+    UserFeatures,
+    check_user_arrays,
+    read_features,
 )
+from corpuscle.align.kernels import loglinear_sums as engine
+from corpuscle.align.kernels import translation
+from corpuscle.align.kernels.cooccurrence import Couples
+from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
 from corpuscle.align.loglinear_data import (
     DirectionFeatures,
     Encoded,
@@ -44,18 +39,15 @@ from corpuscle.align.loglinear_data import (
     transposition,
     words_of_pairs,
 )
-from corpuscle.align.loglinear_file import KIND, arrays_of, restore
 from corpuscle.align.loglinear_learning import PARTIAL, Passes
 from corpuscle.align.neighbourhood import Neighbourhood
-from corpuscle.align.pieces import plain_pairs
 from corpuscle.align.settings import LogLinearSettings
 from corpuscle.align.tables import Posteriors, rows_of, sorted_couples
 from corpuscle.align.training import KEEP, usable
 from corpuscle.compiled import frozen
-from corpuscle.engine.optim.online import Online, reader_of
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Container, Kind
+from corpuscle.model import Array, Container, Kind
 from corpuscle.scale import workers as some_workers
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
@@ -64,8 +56,54 @@ from corpuscle.words import ExchangeClasses
 
 __all__ = ["LogLinear"]
 
-_CELLS_A_PIECE = 100_000
+_CELLS_A_CHUNK = 100_000
 _WITH_CLASSES = {"classpair", "diag", "source", "jump", "bigram"}
+_DIRECTIONS = ("forward", "source"), ("backward", "target")
+"""The directions, and the sides that have their states."""
+
+
+def _check(loaded: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    settings, arrays = LogLinearSettings.restored(loaded.described), loaded.arrays
+    for name in "function", "romaniser":
+        if type(loaded.extra.get(name)) is not bool:
+            raise ValueError(f"it does not say whether it had a {name}")
+    check_rows(arrays, "couples")
+    check_user_arrays(arrays)
+    types = len(arrays["source/counts"]), len(arrays["target/counts"])
+    couples, user = len(arrays["couples/columns"]), len(arrays["user/names/offsets"]) - 1
+    for d, (direction, side) in enumerate(_DIRECTIONS):
+        if arrays[f"classes/{side}"].max(initial=0) >= FIRST_CLASS + settings.classes:
+            raise ValueError("a word has a class that is not there")
+        starts, columns = arrays[f"bigrams/{direction}/row_starts"], arrays[f"bigrams/{direction}/columns"]
+        if len(starts) != (types[d] + 1 if "bigram" in settings.families else 1):
+            raise ValueError("it has bigrams of other words")
+        check_rows(arrays, f"bigrams/{direction}")
+        if columns.max(initial=0) >= types[d]:
+            raise ValueError("it has bigrams of other words")
+        layout = Layout(settings.families, couples, len(columns), *by_role(types, d), settings.classes, user)
+        numbers = arrays[f"weights/{direction}/features"]
+        if (np.diff(numbers) <= 0).any() or numbers.max(initial=-1) >= layout.size:
+            raise ValueError("it has weights of features that are not there")
+
+
+_ARRAYS = {
+    **LINKED,
+    "m1": Array("float32", (2, "couples"), low=0, high=1.001),
+    "m1/null/forward": Array("float32", ("target_types+3",), low=0, high=1.001),
+    "m1/null/backward": Array("float32", ("source_types+3",), low=0, high=1.001),
+    "dice": Array("uint8", ("couples",), high=11),
+    "classes/source": Array("int32", ("source_types+3",), low=0),
+    "classes/target": Array("int32", ("target_types+3",), low=0),
+    **USER_ARRAYS,
+}
+for _side, _ in _DIRECTIONS:
+    _ARRAYS |= {
+        f"bigrams/{_side}/row_starts": Array("int64", (f"{_side}_rows",), offsets_into=f"{_side}_bigrams"),
+        f"bigrams/{_side}/columns": Array("int32", (f"{_side}_bigrams",), low=0),
+        f"weights/{_side}/features": Array("int64", (f"{_side}_weights",), low=0),
+        f"weights/{_side}/values": Array("float64", (f"{_side}_weights",), low=-LARGEST, high=LARGEST),
+    }
 
 
 def _plain(word: str) -> str:
@@ -101,7 +139,7 @@ class LogLinear(LogLinearSettings, Aligner):
 
     method: ClassVar[str] = "loglinear"
     limited: ClassVar[bool] = True
-    KIND: ClassVar[Kind] = KIND
+    KIND: ClassVar[Kind] = Kind("align.loglinear", 1, _ARRAYS, check=_check)
     PARTIAL: ClassVar[Kind] = PARTIAL
 
     m1_: np.ndarray = learned()
@@ -134,8 +172,6 @@ class LogLinear(LogLinearSettings, Aligner):
             self.romaniser_ = romaniser
             self.missing_ = [name for name in self.missing_ if "romaniser" not in name]
         return self
-
-    # Features.
 
     def layout(self, direction: int) -> Layout:
         """The numbers of the features of one direction."""
@@ -183,8 +219,6 @@ class LogLinear(LogLinearSettings, Aligner):
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
         return list(zip(self.names(direction, numbers), weights[numbers].tolist(), strict=True))
 
-    # Learning.
-
     def dependence(self) -> dict[str, Any]:
         """The settings, and what they do not say about features of the user's own."""
         return self.settings | {
@@ -210,7 +244,7 @@ class LogLinear(LogLinearSettings, Aligner):
         with some_workers(self.workers) as pool:
             passes = Passes(encoded, shapes, [each.start_weights() for each in layouts], self, pool)
             checkpoint = checkpoint or Checkpoint()
-            run = checkpoint.run(passes, self.iterations, columns=2, title=self.method, note="{:.3f} {:.3f}")
+            run = checkpoint.run(passes, self.passes, columns=2, title=self.method, note="{:.3f} {:.3f}")
             self.history_ = np.vstack([run.history, passes.likelihood()])
         self.weights_ = passes.weights[0], passes.weights[1]
         self.provenance_ = {
@@ -274,10 +308,10 @@ class LogLinear(LogLinearSettings, Aligner):
     def _count(self, bitext: Bitext) -> None:
         """How often each couple is linked in the training text, by direction, for dictionaries."""
         counts = np.zeros((2, len(self.couples_.columns) + 1))
-        for piece, both in zip(slices(bitext, _CELLS_A_PIECE), self.map(bitext, _link_probabilities), strict=True):
-            pairs = super().prepared(plain_pairs(piece), None)
+        for part, both in zip(slices(bitext, _CELLS_A_CHUNK), self.map(bitext, _link_probabilities), strict=True):
+            pairs = super().prepared(pairs_of(part.source, part.target, cells=False), None)
             for d in (0, 1):
-                translation.add_counts(pairs.cells, both[d], counts[d])
+                translation.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
         self.counts_ = counts[:, :-1].astype(np.float32)
 
     def _prune(self) -> None:
@@ -305,42 +339,37 @@ class LogLinear(LogLinearSettings, Aligner):
             new.append(np.concatenate(parts))
         self.weights_ = new[0], new[1]
 
-    # Aligning.
-
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
-        """Sentence pairs in pieces, and what is known of their words in both directions."""
+        """Sentence pairs in chunks, and what is known of their words in both directions."""
         if self.missing_:
             raise SettingError(f"this model was learned with {' and '.join(self.missing_)}: set it before aligning")
         sides = self._sides(bitext)
         for side in sides:  # so that threads do not make them at the same time
             _ = side.spelling, side.letters, side.prefixes
-        return list(slices(bitext, _CELLS_A_PIECE)), (sides, (self._features(0), self._features(1)))
+        return list(slices(bitext, _CELLS_A_CHUNK)), (sides, (self._features(0), self._features(1)))
 
-    def prepared(self, piece: Bitext, common: Any) -> EncodedPairs:
-        """Both directions of a piece with all features of its words."""
+    def prepared(self, chunk: Bitext, common: Any) -> EncodedPairs:
+        """Both directions of a chunk with all features of its words."""
         sides, features = common
         directions = []
         for d in (0, 1):
-            states, outputs = by_role((piece.source, piece.target), d)
-            directions.append(encode(piece, sides, d, *words_of_pairs(states, outputs), features[d]))
+            states, outputs = by_role((chunk.source, chunk.target), d)
+            directions.append(encode(chunk, sides, d, *words_of_pairs(states, outputs), features[d]))
         starts = directions[0].text.starts
         places = starts[STATES], starts[OUTPUTS], starts[CELLS]
         return EncodedPairs(*places, (directions[0], directions[1]), transposition(starts))
 
-    def _kernel_arguments(self, pairs: EncodedPairs, direction: int) -> tuple[Text, Hood, Shape, Online, Work]:
-        text, hood = pairs.directions[direction]
+    def _direction(self, pairs: EncodedPairs, direction: int) -> Direction:
+        """One direction as kernels want it, with the learned weights."""
         shape = self.layout(direction).shape(self.null_jump == "remember")
-        work = workspace(text, hood, shape)
-        weights = np.asarray(self.weights_[direction]).view(np.ndarray)
-        loglinear_links.couple_scores(hood, frozen(weights, np.float64), work.couples[SCORES])
-        return text, hood, shape, reader_of(np.array(weights)), work
+        return pairs.directions[direction].read_with(shape, self.weights_[direction])
 
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
         """Link probabilities of sentence pairs."""
         outputs = pairs.source_starts if direction else pairs.target_starts
         links, nulls = np.zeros(int(pairs.cell_starts[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
-        arguments, last = self._kernel_arguments(pairs, direction), len(outputs) - 1
-        total = loglinear_links.link_posteriors(*arguments, 0, last, links, nulls)
+        own, last = self._direction(pairs, direction), len(outputs) - 1
+        total = engine.link_posteriors(own, 0, last, links, nulls)
         if direction == 1:
             links = links[pairs.transposition]
         return Posteriors(np.minimum(links, np.float32(1)), nulls, total)
@@ -353,10 +382,8 @@ class LogLinear(LogLinearSettings, Aligner):
         """The ``k`` best alignments of sentence pairs: int32 (k, outputs), from 0, -1 for the null word, and their
         log-probabilities, float64 (k, n_pairs), or, not normalised, scores; -inf where there are fewer."""
         outputs = pairs.source_starts if direction else pairs.target_starts
-        last = len(outputs) - 1
-        paths, scores = np.empty((k, int(outputs[-1])), np.int32), np.empty((k, last))
-        arguments = self._kernel_arguments(pairs, direction)
-        loglinear_links.n_best(*arguments, 0, last, normalise, paths, scores)
+        paths, scores = np.empty((k, int(outputs[-1])), np.int32), np.empty((k, len(outputs) - 1))
+        engine.n_best(self._direction(pairs, direction), normalise, paths, scores)
         return paths, scores
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -372,17 +399,35 @@ class LogLinear(LogLinearSettings, Aligner):
             "a log-linear model gives no probabilities of new text; its history has those of the training"
         )
 
-    # Files.
-
     def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | arrays_of(self)
+        arrays = super()._arrays() | self.user_.arrays() | {"m1": self.m1_, "dice": self.dice_}
+        for d, (direction, side) in enumerate(_DIRECTIONS):
+            numbers = np.flatnonzero(self.weights_[d])
+            arrays |= {
+                f"classes/{side}": self.classes_[d],
+                f"m1/null/{direction}": self.null_m1_[d],
+                f"bigrams/{direction}/row_starts": self.bigrams_[d].row_starts,
+                f"bigrams/{direction}/columns": self.bigrams_[d].columns,
+                f"weights/{direction}/features": numbers,
+                f"weights/{direction}/values": self.weights_[d][numbers],
+            }
+        return arrays
 
     def _extra(self) -> dict[str, bool]:
         return {"function": self.user_.function is not None, "romaniser": self.romaniser_ is not None}
 
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
-        restore(self, loaded)
+        arrays = loaded.arrays
+        self.m1_, self.dice_ = arrays["m1"], arrays["dice"]
+        self.null_m1_ = arrays["m1/null/forward"], arrays["m1/null/backward"]
+        self.classes_ = arrays["classes/source"], arrays["classes/target"]
+        self.bigrams_ = couples_from(arrays, "bigrams/forward"), couples_from(arrays, "bigrams/backward")
+        self.user_ = UserFeatures.from_arrays(arrays)
+        self.weights_ = np.zeros(self.layout(0).size), np.zeros(self.layout(1).size)
+        for dense, (direction, _) in zip(self.weights_, _DIRECTIONS, strict=True):
+            dense[arrays[f"weights/{direction}/features"]] = arrays[f"weights/{direction}/values"]
+        self.missing_ = [f"a {name} of your own" for name in ("function", "romaniser") if loaded.extra[name]]
 
 
 def _link_probabilities(model: LogLinear, pairs: EncodedPairs) -> list[np.ndarray]:

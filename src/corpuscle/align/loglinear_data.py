@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.align.chunks import pairs_of
 from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, by_role, couple_features, log_bins, same_types
 from corpuscle.align.features_user import UserFeatures
-from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
-from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, STATES, Hood, Text
+from corpuscle.align.kernels.cooccurrence import Couples, couples_of, locate
+from corpuscle.align.kernels.loglinear import (
+    CELLS,
+    OUTPUTS,
+    SCORES,
+    STATES,
+    Direction,
+    Neighbours,
+    Shape,
+    Text,
+    workspace,
+)
+from corpuscle.align.kernels.loglinear_sums import couple_scores
 from corpuscle.align.tables import rows_of, sorted_couples
 from corpuscle.compiled import frozen
-from corpuscle.scale import chunks_of
+from corpuscle.engine.optim.online import reader_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 
-__all__ = [
-    "DirectionFeatures",
-    "Encoded",
-    "bigrams_of",
-    "encode",
-    "transposition",
-    "words_of_pairs",
-]
+__all__ = ["NO_GUIDE", "DirectionFeatures", "Encoded", "bigrams_of", "encode", "transposition", "words_of_pairs"]
 
-_CELLS_A_CALL = 2_000_000
+NO_GUIDE = frozen(np.zeros(0), np.float32)
+"""Of a direction that learns alone."""
 
 
 class Encoded(NamedTuple):
     """One direction of some sentence pairs as kernels want it: the text, and the features of its couples."""
 
     text: Text
-    hood: Hood
+    neighbours: Neighbours
+
+    def read_with(self, shape: Shape, weights: np.ndarray) -> Direction:
+        """All that kernels need to align with some weights; nothing is learned."""
+        work = workspace(*self, shape)
+        couple_scores(self.neighbours, frozen(weights, np.float64), work.couples[SCORES])
+        return Direction(*self, shape, reader_of(np.array(weights)), work)
 
 
 class DirectionFeatures(NamedTuple):
@@ -56,14 +67,9 @@ def transposition(starts: np.ndarray) -> np.ndarray:
     return starts[CELLS][pair] + j * m[pair] + i
 
 
-def _locate(pairs: Pairs, couples: Couples) -> None:
-    for first, last in pairwise(chunks_of(np.diff(pairs.cell_starts), _CELLS_A_CALL).tolist()):
-        locate(pairs, couples, first, last)
-
-
 def bigrams_of(corpus: Corpus) -> Couples:
     """All types that share a sentence, either order, as a table whose rows rise."""
-    pairs = pairs_of(corpus.tokens, corpus.sentence_starts, corpus.tokens, corpus.sentence_starts)
+    pairs = pairs_of(corpus, corpus)
     found = couples_of(pairs, len(corpus.vocab), len(corpus.vocab))
     return sorted_couples(rows_of(found), found.columns, len(corpus.vocab))[0]
 
@@ -73,7 +79,7 @@ def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndar
 
     Returns state types (``len(states.vocab)`` for the null word) and output types.
     """
-    pairs = pairs_of(states.tokens, states.sentence_starts, outputs.tokens, outputs.sentence_starts)
+    pairs = pairs_of(states, outputs)
     found = couples_of(pairs, len(states.vocab), len(outputs.vocab))
     all_outputs = np.unique(outputs.tokens)
     return (
@@ -124,8 +130,8 @@ def encode(
     sides = by_role(sides, direction)
     table, order = sorted_couples(rows, columns, len(states.vocab) + 1)
     rows, columns = rows[order], columns[order]
-    pairs = pairs_of(states.tokens, states.sentence_starts, outputs.tokens, outputs.sentence_starts)
-    _locate(pairs, table)
+    pairs = pairs_of(states, outputs)
+    locate(pairs, table)
     n_couples = len(rows)
     null_cells = np.full(len(outputs.vocab), n_couples, np.int32)
     null_row = slice(*table.row_starts[-2:])
@@ -137,28 +143,20 @@ def encode(
     if layout.user:
         more = user.of(states.vocab, outputs.vocab, rows, columns, facts.swap, False)
         found = _with_user(found, more, layout.start("user"))
-    known = sides[0].known[states.tokens].astype(np.int32)
     bigram_cells, bigram_starts = np.zeros(0, np.int32), np.zeros_like(pairs.cell_starts)
     if "bigram" in layout.families:
-        both = pairs_of(known, states.sentence_starts, known, states.sentence_starts)
-        _locate(both, bigrams)
+        known = Corpus(sides[0].known[states.tokens].astype(np.int32), states.sentence_starts, states.vocab)
+        both = pairs_of(known, known)
+        locate(both, bigrams)
         both.cells[both.cells == len(bigrams.columns)] = -1
         bigram_cells, bigram_starts = both.cells, both.cell_starts
     longest = max(int(side.lengths.max(initial=0)) for side in (states, outputs))
     starts = np.stack([pairs.source_starts, pairs.target_starts, pairs.cell_starts, bigram_starts])
-    text = Text(
-        pairs.source,
-        pairs.target,
-        frozen(pairs.cells, np.int32),
-        frozen(bigram_cells, np.int32),
-        frozen(starts, np.int64),
-        frozen(np.stack([sides[0].classes, sides[0].known]), np.int32),
-        log_bins(longest + 2),
-        frozen(np.zeros(0), np.float32),
-        frozen(np.zeros(0), np.float32),
+    cells = frozen(pairs.cells, np.int32), frozen(bigram_cells, np.int32), frozen(starts, np.int64)
+    types = frozen(np.stack([sides[0].classes, sides[0].known]), np.int32)
+    text = Text(pairs.source, pairs.target, *cells, types, log_bins(longest + 2), NO_GUIDE, NO_GUIDE)
+    features_of_couples = (frozen(*each) for each in zip(found, (np.int64, np.int32, np.float64), strict=True))
+    neighbours = Neighbours(
+        table.row_starts, frozen(null_cells, np.int32), frozen(copies, np.int32), *features_of_couples
     )
-    hood = Hood(
-        table.row_starts, frozen(null_cells, np.int32), frozen(copies, np.int32),
-        frozen(found[0], np.int64), frozen(found[1], np.int32), frozen(found[2], np.float64),
-    )  # fmt: skip
-    return Encoded(text, hood)
+    return Encoded(text, neighbours)

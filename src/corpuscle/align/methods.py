@@ -45,6 +45,6 @@ def _warm(methods: tuple[str, ...]) -> None:
 
     bitext = Bitext(Corpus.from_sentences([["a", "b"], ["b"]]), Corpus.from_sentences([["x", "y"], ["y"]]))
     for method in methods:
-        model = learner(method, iterations=2, workers=1).fit(bitext)
+        model = learner(method, passes=2, workers=1).fit(bitext)
         model.align(bitext)
         model.matrix(bitext)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.align.kernels.cooccurrence import Pairs
+from corpuscle.align.chunks import part_of
+from corpuscle.align.kernels.cooccurrence import Directed, Pairs
 from corpuscle.align.kernels.loglinear import LONGEST
-from corpuscle.align.pieces import part_of
-from corpuscle.align.positions import MAX_JUMP, Jumps, sides_of, widened
-from corpuscle.align.tables import Posteriors, Tables
+from corpuscle.align.positions import MAX_JUMP, Jumps, widened
+from corpuscle.align.tables import Posteriors, TranslationTables
 from corpuscle.engine.dp.chains import Chain, k_best
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix
@@ -51,8 +51,8 @@ def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[l
         raise SettingError(f"the number of best alignments is between 1 and 10000, not {k}")
     if not model.limited:  # else it says so itself
         warn_of_long_pairs(bitext)
-    for piece in model.map(bitext, _ranked_pairs, direction, k):
-        yield from piece
+    for ranked in model.map(bitext, _ranked_pairs, direction, k):
+        yield from ranked
 
 
 def _ranked_pairs(model: Aligner, pairs: Any, direction: int, k: int) -> list[list[Ranked]]:
@@ -72,24 +72,30 @@ def _ranked(paths: np.ndarray, scores: np.ndarray, direction: int) -> list[Ranke
     return result
 
 
-def single_pairs(pairs: Pairs, direction: int) -> Iterator[tuple[Pairs, int, int]]:
-    """Every sentence pair by itself, with the number of its states and of its outputs."""
-    outputs, states = (np.diff(starts).tolist() for starts in sides_of(pairs, direction))
-    for pair, (n, m) in enumerate(zip(outputs, states, strict=True)):
-        yield part_of(pairs, pair, pair + 1), m, n
+def single_pairs(pairs: Pairs) -> Iterator[Pairs]:
+    """Every sentence pair by itself."""
+    for pair in range(len(pairs.cell_starts) - 1):
+        yield part_of(pairs, pair, pair + 1)
 
 
-def _by_output(cells: np.ndarray, m: int, n: int, direction: int) -> np.ndarray:
+def _by_output(cells: np.ndarray, pair: Directed) -> np.ndarray:
     """Values of the cells of a sentence pair, (n_outputs, n_states)."""
-    return cells.reshape(n, m) if direction else cells.reshape(m, n).T
+    m, n = len(pair.states), len(pair.outputs)
+    return cells.reshape(n, m) if pair.swap else cells.reshape(m, n).T
 
 
-def independent_best(found: Posteriors, m: int, n: int, direction: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The best alignments of one sentence pair whose outputs choose their states by themselves: states (k, n) from 0,
-    -1 for the null word, and log-probabilities (k,)."""
-    if min(m, n) == 0 or max(m, n) > LONGEST:
-        return _no_links(n)
-    emission = np.column_stack([found.nulls, _by_output(found.links, m, n, direction)]).astype(np.float64)
+def _has_links(pair: Directed) -> bool:
+    lengths = len(pair.states), len(pair.outputs)
+    return min(lengths) > 0 and max(lengths) <= LONGEST
+
+
+def independent_best(found: Posteriors, pair: Directed, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The best alignments of one sentence pair whose outputs choose their states by themselves: states (k, n_outputs)
+    from 0, -1 for the null word, and log-probabilities (k,)."""
+    if not _has_links(pair):
+        return _no_links(pair)
+    m = len(pair.states)
+    emission = np.column_stack([found.nulls, _by_output(found.links, pair)]).astype(np.float64)
     none = np.zeros(m + 1)
     with np.errstate(divide="ignore"):
         logs = np.log(emission / emission.sum(axis=1, keepdims=True))
@@ -97,19 +103,20 @@ def independent_best(found: Posteriors, m: int, n: int, direction: int, k: int) 
 
 
 def jump_best(
-    pairs: Pairs, m: int, n: int, direction: int, tables: Tables, law: Jumps, likelihood: float, k: int
+    pair: Directed, tables: TranslationTables, law: Jumps, likelihood: float, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best alignments of one sentence pair under the hidden Markov model, as ``independent_best`` gives them.
 
     States of the chain: null copies of the positions 0..m, then the positions 1..m.
     """
-    if min(m, n) == 0 or max(m, n) > LONGEST:
-        return _no_links(n)
-    null = tables.null[pairs.source if direction else pairs.target]
-    from_words = _by_output(tables.couples[pairs.cells], m, n, direction)
+    if not _has_links(pair):
+        return _no_links(pair)
+    m = len(pair.states)
+    null = tables.null[pair.outputs]
+    from_words = _by_output(tables.couples[pair.cells], pair)
     emission = np.hstack([np.repeat(null[:, None], m + 1, axis=1), from_words]).astype(np.float64)
     width = max(m + 1, MAX_JUMP)
-    wide = widened(law.jumps[direction], width)
+    wide = widened(law.jumps[int(pair.swap)], width)
     counts = wide[width + np.arange(1, m + 1) - np.arange(m + 1)[:, None]]
     jumps = (1 - law.p0) * ((1 - law.rho) * counts / counts.sum(axis=1, keepdims=True) + law.rho / m)
     steps = np.hstack([law.p0 * np.eye(m + 1), jumps])
@@ -121,9 +128,9 @@ def jump_best(
     return paths, scores - likelihood
 
 
-def _no_links(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _no_links(pair: Directed) -> tuple[np.ndarray, np.ndarray]:
     """The only alignment of a pair that has no links."""
-    return np.full((1, n), -1, np.int32), np.zeros(1)
+    return np.full((1, len(pair.outputs)), -1, np.int32), np.zeros(1)
 
 
 def _chain_best(chain: Chain, places: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

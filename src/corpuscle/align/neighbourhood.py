@@ -14,19 +14,20 @@ from itertools import pairwise
 
 import numpy as np
 
+from corpuscle.align.chunks import CELLS_A_CHUNK, Counts, StoredPairs, pairs_of
 from corpuscle.align.expectation import Expectation
 from corpuscle.align.features import DICE_EDGES, SMALLEST_M1
 from corpuscle.align.kernels import neighbourhoods
-from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, locate, pairs_of
-from corpuscle.align.pieces import CELLS_A_PIECE, Counts, StoredPairs
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, directed, locate
 from corpuscle.align.positions import Uniform
 from corpuscle.align.settings import NEIGHBOURHOODS
-from corpuscle.align.tables import Estimation, Tables, tables_from
+from corpuscle.align.tables import Estimation, TranslationTables, tables_from
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["CUT", "NEIGHBOURHOODS", "Neighbourhood", "allowed_links"]
@@ -34,14 +35,13 @@ __all__ = ["CUT", "NEIGHBOURHOODS", "Neighbourhood", "allowed_links"]
 CUT = 1e-4
 """A translation has at least this share of the probability of the best one."""
 ALPHA = 0.01
-ITERATIONS = {"model1": 5}
-_BAYES_ITERATIONS = 8
+_PASSES, _BAYES_PASSES = 5, 8
 _MOST_COUPLES = 20_000_000
 
 
 def _chunks(pairs: Pairs) -> list[tuple[int, int]]:
     """Where sentence pairs are cut for calls of kernels: consecutive (first, last)."""
-    return list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_PIECE).tolist()))
+    return list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_CHUNK).tolist()))
 
 
 def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
@@ -54,8 +54,7 @@ def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
     row_starts = np.zeros(source_types + 1, np.int64)
     row_starts[sources + 1] = len(targets)
     couples = Couples(frozen(np.cumsum(row_starts), np.int64), frozen(np.tile(targets, len(sources)), np.int32))
-    for first, last in _chunks(pairs):
-        locate(pairs, couples, first, last)
+    locate(pairs, couples)
     return couples
 
 
@@ -72,7 +71,7 @@ class Neighbourhood:
     rows: np.ndarray
     allowed: np.ndarray
     from_null: tuple[np.ndarray, np.ndarray]
-    tables: tuple[Tables, Tables]
+    tables: tuple[TranslationTables, TranslationTables]
     dice: np.ndarray
 
     @classmethod
@@ -80,11 +79,11 @@ class Neighbourhood:
         """The neighbourhood of all words of a bitext."""
         source, target = bitext.source, bitext.target
         sizes = len(source.vocab), len(target.vocab)
-        pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
+        pairs = pairs_of(source, target)
         couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
         rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
         stored, estimation = StoredPairs(pairs, couples, (sizes[1], sizes[0])), Estimation(ALPHA, name != "model1")
-        counts = _model1(stored, estimation, ITERATIONS.get(name, _BAYES_ITERATIONS), pool)
+        counts = _model1(stored, estimation, _PASSES if name == "model1" else _BAYES_PASSES, pool)
         tables = [tables_from(couples, counts.couples[d], counts.nulls[d], d, estimation) for d in (0, 1)]
         allowed = np.ones((2, len(rows)), bool)
         from_null = [np.bincount(side.tokens, minlength=len(side.vocab)) > 0 for side in (target, source)]
@@ -95,10 +94,9 @@ class Neighbourhood:
                 np.maximum.at(best, states, table)
                 allowed[d] = table >= np.float32(cut) * best[states]
                 from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
+                own, likely = directed(pairs, d), frozen(tables[d].couples, np.float32)
                 for first, last in _chunks(pairs):
-                    neighbourhoods.reach(
-                        pairs, d == 1, first, last, frozen(tables[d].couples, np.float32), from_null[d], allowed[d]
-                    )
+                    neighbourhoods.reach(own, first, last, likely, from_null[d], allowed[d])
         dice = _dice(bitext, pairs, couples, rows)
         return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
 
@@ -113,19 +111,20 @@ class Neighbourhood:
         return int(self.allowed[direction].sum() + self.from_null[direction].sum())
 
 
-def _model1(text: StoredPairs, estimation: Estimation, iterations: int, pool: Workers) -> Counts:
+def _model1(text: StoredPairs, estimation: Estimation, passes: int, pool: Workers) -> Counts:
     """The counts of IBM Model 1."""
     em = Expectation(text, estimation, pool, Uniform())
-    for iteration in range(iterations):
-        em.finish(iteration)
+    for number in range(passes):
+        em.finish(number)
     assert em.counts is not None
     return em.counts
 
 
-def _sentences_with(tokens: np.ndarray, starts: np.ndarray, types: int) -> np.ndarray:
+def _sentences_with(corpus: Corpus) -> np.ndarray:
     """In how many sentences each type occurs."""
-    sentences = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return np.bincount(np.unique(sentences * np.int64(types) + tokens) % types, minlength=types)
+    types = len(corpus.vocab)
+    sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
+    return np.bincount(np.unique(sentences * np.int64(types) + corpus.tokens) % types, minlength=types)
 
 
 def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> np.ndarray:
@@ -133,10 +132,7 @@ def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> n
     together, stamps = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int32)
     for first, last in _chunks(pairs):
         neighbourhoods.meetings(pairs, first, last, stamps, together)
-    alone = [
-        _sentences_with(side.tokens, side.sentence_starts, len(side.vocab)) for side in (bitext.source, bitext.target)
-    ]
-    both = alone[0][rows] + alone[1][couples.columns]
+    both = _sentences_with(bitext.source)[rows] + _sentences_with(bitext.target)[couples.columns]
     return np.digitize(2 * together / np.maximum(both, 1), DICE_EDGES).astype(np.uint8)
 
 
@@ -152,5 +148,4 @@ def allowed_links(
     chosen = neighbourhood.allowed[direction]
     keys = np.sort(neighbourhood.rows[chosen] * width + neighbourhood.couples.columns[chosen])
     kept = np.isin(left * width + right, keys) & (left >= FIRST) & (right >= FIRST)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(gold.pairs[kept], minlength=len(gold)))])
-    return Alignments(gold.links[kept], starts.astype(np.int64), gold.sure[kept])
+    return gold.filtered(kept)

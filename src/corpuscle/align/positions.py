@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from corpuscle.align.kernels import jumps as jumps_engine
 from corpuscle.align.kernels import translation
-from corpuscle.align.kernels.cooccurrence import Pairs
+from corpuscle.align.kernels.cooccurrence import Directed
 from corpuscle.align.tables import Posteriors
 from corpuscle.compiled import frozen
 from corpuscle.model import Array
 
-__all__ = ["MAX_JUMP", "Diagonal", "Evidence", "Jumps", "Law", "Uniform", "folded", "sides_of", "widened"]
+__all__ = ["MAX_JUMP", "Diagonal", "Jumps", "Law", "Uniform", "folded", "widened"]
 
 MAX_JUMP = 50
 """Longer jumps share one count in each direction."""
@@ -36,20 +36,13 @@ _STEPS, _RATE = 8, 20.0  # how the pull of the diagonal climbs in each iteration
 _WEAKEST, _STRONGEST = 0.1, 14.0
 
 
-class Evidence(NamedTuple):
-    """What one direction of some sentence pairs says: link probabilities, and moments for the law of positions."""
-
-    posteriors: Posteriors
-    moments: np.ndarray
-
-
 @dataclass(frozen=True)
 class Law:
     """A law of positions. ``parameter``: the name of the array that is learned, none where nothing is."""
 
     parameter: ClassVar[str] = ""
 
-    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+    def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities, in the place of the translation probabilities ``links`` float32 (n_cells,), and moments;
         ``null`` float32 (output types,) is what the null word generates."""
         raise NotImplementedError
@@ -72,31 +65,22 @@ class Law:
         return replace(self, **{name: np.array(arrays[name]) for name in self.arrays()})
 
 
-def sides_of(pairs: Pairs, direction: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where the outputs and the states of each sentence pair begin."""
-    both = pairs.target_starts, pairs.source_starts
-    return (both[1], both[0]) if direction else both
-
-
 def _independent(
-    pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray, kind: int, strength: float, p0: float
-) -> Evidence:
+    pairs: Directed, links: np.ndarray, null: np.ndarray, kind: int, strength: float = 1.0, p0: float = 0.0
+) -> Posteriors:
     """Link probabilities where the states of outputs do not depend on each other; moments: sum of h, sum of links."""
-    outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
-    nulls, null = np.ones(int(outputs[-1] - outputs[0]), np.float32), frozen(null, np.float32)
-    likelihood, *moments = translation.posteriors(
-        pairs, 0, last, direction == 1, null, kind, strength, p0, links, nulls
-    )
-    return Evidence(Posteriors(links, nulls, likelihood), np.array(moments))
+    nulls = np.ones(len(pairs.outputs), np.float32)
+    likelihood, *moments = translation.posteriors(pairs, frozen(null, np.float32), kind, strength, p0, links, nulls)
+    return Posteriors(links, nulls, likelihood, np.array(moments))
 
 
 @dataclass(frozen=True)
 class Uniform(Law):
     """All states and the null word alike; nothing is learned, and nobody asks for moments."""
 
-    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+    def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities."""
-        return _independent(pairs, direction, links, null, translation.UNIFORM, 1.0, 0.0)
+        return _independent(pairs, links, null, translation.UNIFORM)
 
 
 @dataclass(frozen=True)
@@ -108,10 +92,10 @@ class Diagonal(Law):
     p0: float
     strengths: np.ndarray
 
-    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+    def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities, the sum of h over links, and the sum of links."""
-        strength = float(self.strengths[direction])
-        return _independent(pairs, direction, links, null, translation.DIAGONAL, strength, self.p0)
+        strength = float(self.strengths[int(pairs.swap)])
+        return _independent(pairs, links, null, translation.DIAGONAL, strength, self.p0)
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """Some steps towards the mean of h that the links have; none as long as the table knows nothing."""
@@ -159,28 +143,24 @@ class Jumps(Law):
     jumps: np.ndarray
     known: np.ndarray | None = None
 
-    def _wide(self, pairs: Pairs, direction: int) -> np.ndarray:
-        """Counts of all jumps that these pairs can have."""
-        longest = int(np.diff(sides_of(pairs, direction)[1]).max(initial=0))
-        return widened(self.jumps[direction], max(longest + 1, MAX_JUMP))
+    def _of(self, pairs: Directed, null: np.ndarray) -> jumps_engine.Law:
+        """The law for kernels, with counts of all jumps that these pairs can have."""
+        longest = int(np.diff(pairs.state_starts).max(initial=0))
+        wide = widened(self.jumps[int(pairs.swap)], max(longest + 1, MAX_JUMP))
+        return jumps_engine.Law(wide, frozen(null, np.float32), self.p0, self.rho)
 
-    def expect(self, pairs: Pairs, direction: int, links: np.ndarray, null: np.ndarray) -> Evidence:
+    def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities and expected counts of jumps."""
-        outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
-        nulls, null = np.ones(int(outputs[-1] - outputs[0]), np.float32), frozen(null, np.float32)
-        wide = self._wide(pairs, direction)
-        counts = np.zeros(len(wide))
-        law = jumps_engine.Law(wide, null, self.p0, self.rho)
-        likelihood = jumps_engine.jump_posteriors(pairs, 0, last, direction == 1, law, links, nulls, counts)
-        return Evidence(Posteriors(links, nulls, likelihood), folded(counts))
+        law, nulls = self._of(pairs, null), np.ones(len(pairs.outputs), np.float32)
+        counts = np.zeros(len(law.jumps))
+        likelihood = jumps_engine.jump_posteriors(pairs, law, links, nulls, counts)
+        return Posteriors(links, nulls, likelihood, folded(counts))
 
-    def best_path(self, pairs: Pairs, direction: int, values: np.ndarray, null: np.ndarray) -> np.ndarray:
+    def best_path(self, pairs: Directed, values: np.ndarray, null: np.ndarray) -> np.ndarray:
         """The best state of every output, int32, -1 for the null word, by the translation probabilities ``values``
         float32 (n_cells,)."""
-        outputs, last = sides_of(pairs, direction)[0], len(pairs.source_starts) - 1
-        best = np.empty(int(outputs[-1] - outputs[0]), np.int32)
-        law = jumps_engine.Law(self._wide(pairs, direction), frozen(null, np.float32), self.p0, self.rho)
-        jumps_engine.best_path(pairs, 0, last, direction == 1, law, values, best)
+        best = np.empty(len(pairs.outputs), np.int32)
+        jumps_engine.best_path(pairs, self._of(pairs, null), values, best)
         return best
 
     def no_moments(self) -> np.ndarray:

@@ -17,6 +17,7 @@ __all__ = [
     "SYMMETRISATIONS",
     "WAYS",
     "AlignSettings",
+    "CountedSettings",
     "DiagonalSettings",
     "FertilitySettings",
     "HmmSettings",
@@ -49,10 +50,6 @@ def check_symmetrisation(how: str) -> None:
         raise SettingError(f"the symmetrisation is one of {', '.join(WAYS)}, not {how!r}")
 
 
-def _alpha(default: float) -> Any:
-    return setting("Concentration of the Dirichlet prior of each row.", default=default, low=1e-6, high=1e6)
-
-
 def _bayes(default: bool) -> Any:
     return setting("Learn the table by variational Bayes, or by maximum likelihood.", default=default)
 
@@ -68,47 +65,48 @@ def _p0(default: float) -> Any:
 class AlignSettings(TextSettings, Parallel):
     """Settings of every method."""
 
-    iterations: int = setting("How often to go through the text.", default=5, low=1, high=10_000)
+    passes: int = setting("How often to go through the text.", default=5, low=1, high=10_000)
     max_length: int = setting(
         "Pairs with a longer side are aligned, not learned from.", default=100, low=1, high=10_000
     )
 
 
-class Ibm1Settings(AlignSettings):
+class CountedSettings(AlignSettings):
+    """Settings of every method whose tables come from expected counts."""
+
+    alpha: float = setting("Concentration of the Dirichlet prior of each row.", default=0.01, low=1e-6, high=1e6)
+    bayes: bool = _bayes(False)
+    agreement: bool = _agreement(True)
+
+
+class Ibm1Settings(CountedSettings):
     """Settings of IBM Model 1."""
 
-    alpha: float = _alpha(0.01)
     bayes: bool = _bayes(True)
     agreement: bool = _agreement(False)
 
 
-class DiagonalSettings(AlignSettings):
+class DiagonalSettings(CountedSettings):
     """Settings of Model 2 with a diagonal."""
 
-    alpha: float = _alpha(0.01)
-    bayes: bool = _bayes(False)
-    agreement: bool = _agreement(True)
     p0: float = _p0(0.08)
     strength: float = setting(
         "How strongly links are drawn to the diagonal at the start.", default=4.0, low=0.1, high=14.0
     )
 
 
-class HmmSettings(AlignSettings):
+class HmmSettings(CountedSettings):
     """Settings of the hidden Markov model."""
 
-    alpha: float = _alpha(0.01)
-    bayes: bool = _bayes(False)
-    agreement: bool = _agreement(True)
     p0: float = _p0(0.1)
     rho: float = setting("The share of jumps that go anywhere.", default=0.05, low=1e-6, high=1.0)
-    warm_up: int = setting("Iterations of Model 1 before.", default=5, low=0, high=10_000)
+    warm_up: int = setting("Passes of Model 1 before.", default=5, low=0, high=10_000)
 
 
 class FertilitySettings(HmmSettings, Seeded):
     """Settings of the model with fertilities: those of the hidden Markov model that it starts from, and its own."""
 
-    alpha: float = _alpha(0.001)
+    alpha: float = setting("Concentration of the Dirichlet prior of each row.", default=0.001, low=1e-6, high=1e6)
     chains: int = setting("Independent draws of all links, in each direction.", default=4, low=1, high=255)
     sweeps: int = setting("How often each chain draws all links; the later half votes.", default=10, low=2, high=500)
 
@@ -145,7 +143,7 @@ class LogLinearSettings(AlignSettings, Seeded):
         choices=("none", "plain"),
     )
     features: Any = setting(
-        "Features of your own: source, target, name, value on each line.",
+        "Features of your own: source, target, name, value a line. What it says, not its name, is saved and compared.",
         default=None,
         metavar="FILE",
         parse=str,

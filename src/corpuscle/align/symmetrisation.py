@@ -12,7 +12,6 @@ from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.scale import chunks_of
 from corpuscle.text.alignments import Alignments
-from corpuscle.text.corpus import starts_of
 
 __all__ = ["symmetrise"]
 
@@ -53,18 +52,13 @@ def _joined(forward: Alignments, backward: Alignments, steps: np.ndarray, final:
     lengths = np.zeros((len(forward), 2), np.int64)
     for each in forward, backward:
         np.maximum.at(lengths, each.pairs, each.links + 1)
-    links_a, links_b = (frozen(each.links, np.int32) for each in (forward, backward))
-    starts_a, starts_b = (frozen(each.starts, np.int64) for each in (forward, backward))
-    parts, counts = [], []
-    bounds = chunks_of(lengths.prod(axis=1) + 1, _CELLS_A_CALL).tolist()
-    for first, last in pairwise(bounds):
+    one, other = (
+        symmetry.Links(frozen(each.links, np.int32), frozen(each.starts, np.int64)) for each in (forward, backward)
+    )
+    parts = []
+    for first, last in pairwise(chunks_of(lengths.prod(axis=1) + 1, _CELLS_A_CALL).tolist()):
         most = sum(int(each.starts[last] - each.starts[first]) for each in (forward, backward))
-        result, starts = np.empty((most, 2), np.int32), np.zeros(last - first + 1, np.int64)
-        count = symmetry.symmetrise(
-            links_a, starts_a, links_b, starts_b, lengths, first, last, steps, final, result, starts
-        )
-        parts.append(result[:count].copy())
-        counts.append(np.diff(starts))
-    links = np.concatenate(parts) if parts else np.zeros((0, 2), np.int32)
-    starts = starts_of(np.concatenate(counts)) if counts else np.zeros(1, np.int64)
-    return Alignments(links, starts, np.ones(len(links), bool))
+        links, starts = np.empty((most, 2), np.int32), np.zeros(last - first + 1, np.int64)
+        count = symmetry.symmetrise(one, other, lengths, first, last, steps, final, links, starts)
+        parts.append(Alignments(links[:count].copy(), starts, np.ones(count, bool)))
+    return Alignments.concatenated(parts)

@@ -11,11 +11,12 @@ from corpuscle.align.kernels import translation
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import starts_of
 
 __all__ = [
     "Estimation",
     "Posteriors",
-    "Tables",
+    "TranslationTables",
     "finished_tables",
     "references_from",
     "rows_of",
@@ -37,8 +38,7 @@ def rows_of(couples: Couples) -> np.ndarray:
 def sorted_couples(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
     """A table of couples whose rows rise, and the order that makes it out of the given ones."""
     order = np.lexsort((columns, rows))
-    row_starts = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=row_starts[1:])
+    row_starts = starts_of(np.bincount(rows, minlength=n_rows))
     return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order
 
 
@@ -50,7 +50,7 @@ class Estimation(NamedTuple):
     bayes: bool
 
 
-class Tables(NamedTuple):
+class TranslationTables(NamedTuple):
     """Probabilities of one direction: ``couples`` float32 (n_couples + 1,), the last for couples that are not in the
     table; ``null`` float32 (output types,), what the null word generates."""
 
@@ -60,11 +60,13 @@ class Tables(NamedTuple):
 
 class Posteriors(NamedTuple):
     """Link probabilities of one direction in some sentence pairs: ``links`` float32 (n_cells,) in the order of cells,
-    ``nulls`` float32 (n_outputs,), ``likelihood``: the log-likelihood of the outputs, nan where it is not known."""
+    ``nulls`` float32 (n_outputs,), ``likelihood``: the log-likelihood of the outputs, nan where it is not known;
+    ``moments``: what a law of positions learns from."""
 
     links: np.ndarray
     nulls: np.ndarray
     likelihood: float
+    moments: np.ndarray | None = None
 
 
 def references_from(
@@ -79,12 +81,10 @@ def references_from(
     ``singles``: sums of counts and numbers of couples that are not in the table, by generating type.
     """
     n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
-    totals, supports = (
-        (np.zeros(n_states), np.zeros(n_states)) if singles is None else (each.copy() for each in singles)
-    )
+    totals, supports = np.zeros((2, n_states)) if singles is None else map(np.copy, singles)
     translation.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
     references = np.empty(len(totals))
-    translation.references_of(totals, supports, estimation.alpha, estimation.bayes, references)
+    translation.references_of(totals, supports, *estimation, references)
     return references
 
 
@@ -95,7 +95,7 @@ def tables_from(
     direction: int,
     estimation: Estimation,
     references: np.ndarray | None = None,
-) -> Tables:
+) -> TranslationTables:
     """Probabilities from the expected counts of one direction; the entry beyond the last couple is zero."""
     swap, counts = direction == 1, frozen(counts, np.float64)
     if references is None:
@@ -105,12 +105,12 @@ def tables_from(
         translation.normalise(couples, counts, swap, *estimation, references, first, last, table)
     null = np.empty(len(null_counts), np.float32)
     translation.normalise_one(frozen(null_counts, np.float64), *estimation, float(len(null_counts)), null)
-    return Tables(table, null)
+    return TranslationTables(table, null)
 
 
 def finished_tables(
     couples: Couples, counts: np.ndarray, null_counts: tuple[np.ndarray, np.ndarray], estimation: Estimation
-) -> tuple[Tables, Tables]:
+) -> tuple[TranslationTables, TranslationTables]:
     """The probabilities of both directions of a learned model, with a floor for couples that were never seen.
 
     ``counts``: float32 (2, n_couples), by direction.
@@ -118,5 +118,6 @@ def finished_tables(
     found = []
     for direction in (0, 1):
         table = tables_from(couples, counts[direction], null_counts[direction], direction, estimation)
-        found.append(Tables(*(frozen(np.maximum(each, UNSEEN, dtype=np.float32), np.float32) for each in table)))
+        floored = (frozen(np.maximum(each, UNSEEN, dtype=np.float32), np.float32) for each in table)
+        found.append(TranslationTables(*floored))
     return found[0], found[1]

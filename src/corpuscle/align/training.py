@@ -1,7 +1,7 @@
-"""Learning a model from counts: what every such method does before and after its iterations.
+"""Learning a model from counts: what every such method does before and after its passes over the text.
 
-``training`` prepares the text and all that is needed to work on it; ``keep`` leaves in the model the couples that
-matter.
+``training`` prepares the text and all that is needed to work on it, with the words and couples of an older model beside
+those of new sentence pairs; ``keep`` leaves in the model the couples that matter.
 """
 
 from __future__ import annotations
@@ -14,30 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.align.base import Aligner, signature_of
+from corpuscle.align.chunks import ChunkedText, Counts, Singles, no_counts
 from corpuscle.align.expectation import Expectation
 from corpuscle.align.kernels.cooccurrence import Couples
-from corpuscle.align.kernels.sharing import take_apart
-from corpuscle.align.pieces import Counts, Singles, Text
+from corpuscle.align.kernels.sharing import places_of, take_apart
+from corpuscle.align.settings import CountedSettings
 from corpuscle.align.tables import Estimation, sorted_couples
-from corpuscle.align.update import counts_of, extended
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.scale import workers as some_workers
 from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["EXPECTED", "KEEP", "Work", "keep", "training", "usable"]
-
-EXPECTED = {
-    "couples": Array("float64", (2, "couples"), low=0, finite=True),
-    "singles": Array("float32", (2, "singles"), low=0, high=1.001),
-    "totals/forward": Array("float64", ("source",), low=0, finite=True),
-    "totals/backward": Array("float64", ("target",), low=0, finite=True),
-    "nulls/forward": Array("float64", ("target",), low=0, finite=True),
-    "nulls/backward": Array("float64", ("source",), low=0, finite=True),
-}
-"""The state of unfinished expectation and maximisation, besides its law of positions."""
+__all__ = ["KEEP", "Work", "keep", "training", "usable"]
 
 KEEP = 1e-4
 """A couple with fewer expected links than this, in both directions, is not kept in the model."""
@@ -65,18 +56,43 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
 class Work(NamedTuple):
     """What a learner works on, and with. ``before``: what an older model has counted, in the couples of this text."""
 
-    text: Text
+    text: ChunkedText
     before: Counts | None
     checkpoint: Checkpoint
     pool: Workers
 
-    def expectation(self, alpha: float, bayes: bool, law: Any, agreement: bool = False) -> Expectation:
+    def expectation(self, settings: CountedSettings, law: Any, agreement: bool = False) -> Expectation:
         """Expectation and maximisation over the text."""
-        return Expectation(self.text, Estimation(alpha, bayes), self.pool, law, agreement, self.before)
+        estimation = Estimation(settings.alpha, settings.bayes)
+        return Expectation(self.text, estimation, self.pool, law, agreement, self.before)
 
-    def run(self, em: Expectation, iterations: int, method: str) -> np.ndarray:
-        """Iterations, from where unfinished work stands; the log-likelihood a token, float64 (iterations, 2)."""
-        return self.checkpoint.run(em, iterations, columns=2, title=method, note="{:.4f} {:.4f}").history
+    def run(self, em: Expectation, passes: int, method: str) -> np.ndarray:
+        """Passes, from where unfinished work stands; the log-likelihood a token, float64 (passes, 2)."""
+        return self.checkpoint.run(em, passes, columns=2, title=method, note="{:.4f} {:.4f}").history
+
+
+def _with_new_words(vocab: Vocab, corpus: Corpus) -> Corpus:
+    """The corpus in the ids of ``vocab``, which are kept, and of its own new words, which come behind them."""
+    mapping = vocab.mapping_from(corpus.vocab)
+    new = FIRST + np.flatnonzero(mapping[FIRST:] == UNKNOWN)
+    mapping[new] = len(vocab) + np.arange(len(new))
+    more = corpus.vocab.subset(new)
+    joined = Vocab(
+        np.concatenate([vocab.bytes, more.bytes]),
+        np.concatenate([vocab.offsets, vocab.offsets[-1] + more.offsets[1:]]),
+        np.append(vocab.counts, np.zeros(len(new), np.int64)),
+    )
+    np.add.at(joined.counts, mapping, corpus.vocab.counts)
+    return corpus.map_tokens(mapping, joined)
+
+
+def _counts_of(model: Aligner, text: ChunkedText) -> Counts:
+    """The counts of a model in the couples of a text that shares them."""
+    result = no_counts(text)
+    result.couples[:, places_of(text.sharing, model.couples_)] = model.counts_
+    for known, all_types in zip(model.null_counts_, result.nulls, strict=True):
+        all_types[: len(known)] = known
+    return result
 
 
 @contextmanager
@@ -87,9 +103,10 @@ def training(model: Aligner, bitext: Bitext, checkpoint: Checkpoint | None, base
     signature = signature_of(bitext) if checkpoint is None else checkpoint.signature
     chosen = usable(bitext, model.max_length)
     if base is not None:
-        bitext = extended(bitext, base.source_vocab_, base.target_vocab_)
-    text = Text(bitext, chosen, None if base is None else base.couples_)
-    before = None if base is None else counts_of(text, base.couples_, base.counts_, base.null_counts_)
+        known = (base.source_vocab_, bitext.source), (base.target_vocab_, bitext.target)
+        bitext = Bitext(*(_with_new_words(vocab, side) for vocab, side in known))
+    text = ChunkedText(bitext, chosen, None if base is None else base.couples_)
+    before = None if base is None else _counts_of(base, text)
     with some_workers(model.workers, model.cluster) as pool:
         yield Work(text, before, checkpoint or Checkpoint(), pool)
     model.source_vocab_, model.target_vocab_ = bitext.source.vocab, bitext.target.vocab
@@ -102,7 +119,7 @@ def training(model: Aligner, bitext: Bitext, checkpoint: Checkpoint | None, base
     }
 
 
-def keep(model: Aligner, text: Text, counts: Counts | None) -> None:
+def keep(model: Aligner, text: ChunkedText, counts: Counts | None) -> None:
     """Leave in the model the couples that matter, by rising columns in every row."""
     assert counts is not None
     parts = [*_kept_couples(text.couples, counts.couples), *_kept_singles(text, counts.singles)]
@@ -126,13 +143,12 @@ def _kept_couples(couples: Couples, counts: np.ndarray) -> _Kept:
         yield rows[kept], couples.columns[begin:end][kept], counts[:, begin + kept].astype(np.float32)
 
 
-def _kept_singles(text: Text, singles: Singles | None) -> _Kept:
-    """The singles that matter, piece by piece."""
-    assert singles is not None
+def _kept_singles(text: ChunkedText, singles: Singles) -> _Kept:
+    """The singles that matter, chunk by chunk."""
     for number, (begin, end) in enumerate(pairwise(text.first_singles.tolist())):
         counts = singles.counts[:, begin:end]
         kept = np.flatnonzero((counts >= KEEP).any(axis=0))
         if len(kept):
             types = np.empty((2, end - begin), np.int32)
-            take_apart(text.piece(number), text.n_shared, begin, types)
+            take_apart(text.chunk(number), text.n_shared, begin, types)
             yield types[0, kept], types[1, kept], counts[:, kept].astype(np.float32)

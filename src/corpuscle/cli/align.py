@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, WAYS, check_symmetrisation
+from corpuscle.align.settings import (
+    DECODINGS,
+    DEFAULT_SYMMETRISATION,
+    MATRICES,
+    NEIGHBOURHOODS,
+    WAYS,
+    check_symmetrisation,
+)
 from corpuscle.catalogue import TASKS
 from corpuscle.cli import common
-from corpuscle.cli.align_links import as_text, check_links, measure_oracle, read_links
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, work_of
 from corpuscle.cli.common import check_model_output, check_output, check_second_output
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from corpuscle.align import Aligner
+    from corpuscle.measure import Result
     from corpuscle.text.alignments import Alignments
     from corpuscle.text.bitext import Bitext
 
@@ -184,36 +190,24 @@ def apply(
         found = {how: loaded.weighted(links, bitext) for how, links in found.items()}
     if min_confidence > 0:
         sure = loaded.confidence(bitext) >= min_confidence
-        found = {how: _only(links, sure) for how, links in found.items()}
+        found = {how: links.filtered(sure[links.pairs]) for how, links in found.items()}
     for how, links in found.items():
         _write(links, output if every is None else f"{every}.{how}", weights)
-
-
-def _only(links: Alignments, sure: np.ndarray) -> Alignments:
-    """The links of some sentence pairs, none of the others."""
-    import numpy as np
-
-    from corpuscle.text.alignments import Alignments
-    from corpuscle.text.corpus import starts_of
-
-    kept = sure[links.pairs]
-    weights = None if links.weights is None else links.weights[kept]
-    starts = starts_of(np.bincount(links.pairs[kept], minlength=len(links)))
-    return Alignments(links.links[kept], starts, links.sure[kept], weights)
 
 
 def _write_n_best(model: Aligner, bitext: Bitext, k: int, symmetrise: str, output: str) -> None:
     """Write line, rank, probability and links of the best alignments of one direction."""
     from corpuscle.align import n_best
-    from corpuscle.text.files import write_atomically
+    from corpuscle.text.tables import write_table
 
     if symmetrise not in ("forward", "backward"):
         raise SettingError("the best alignments are those of one direction: --symmetrise forward or backward")
-    with write_atomically(output, "w") as file:
-        for line, ranked in enumerate(n_best(model, bitext, k, int(symmetrise == "backward")), 1):
-            for rank, each in enumerate(ranked, 1):
-                links = " ".join(f"{i}-{j}" for i, j in each.links.tolist())
-                file.write(f"{line}\t{rank}\t{each.probability:.6g}\t{links}\n")
+    rows = (
+        (line, rank, each.probability, " ".join(f"{i}-{j}" for i, j in each.links.tolist()))
+        for line, ranked in enumerate(n_best(model, bitext, k, int(symmetrise == "backward")), 1)
+        for rank, each in enumerate(ranked, 1)
+    )
+    write_table(output, (), rows, ".6g")
 
 
 @command(group, work=True)
@@ -232,8 +226,8 @@ def filter(
     import numpy as np
 
     from corpuscle.text.bitext import Bitext, read_bitext, write_bitext
-    from corpuscle.text.files import write_atomically
     from corpuscle.text.preprocessing import Preprocessing
+    from corpuscle.text.tables import write_table
 
     loaded = _load(model)
     text = read_bitext(source, target, preprocessing=Preprocessing(nfc=False))  # what is written is what was read
@@ -242,10 +236,9 @@ def filter(
     bad = np.flatnonzero(confidence < min_confidence)
     if kept is not None:
         write_bitext(text.select(confidence >= min_confidence), kept)
-    with write_atomically(output, "w") as file:
-        for k in bad[np.argsort(confidence[bad], kind="stable")].tolist():
-            words = " ".join(text.source.words(k)), " ".join(text.target.words(k))
-            file.write(f"{k + 1}\t{confidence[k]:.4f}\t{words[0]}\t{words[1]}\n")
+    order = bad[np.argsort(confidence[bad], kind="stable")].tolist()
+    sides = (text.source, text.target)
+    write_table(output, (), ((k + 1, confidence[k], *(" ".join(side.words(k)) for side in sides)) for k in order))
     mean = float(confidence.mean()) if len(confidence) else None
     return Figures({"sentence_pairs": len(bitext), "suspicious": len(bad), "mean_confidence": mean}, "")
 
@@ -253,7 +246,7 @@ def filter(
 @command(group, work=True, figures=False)
 @argument("model")
 @output("-")
-@option("min_count", "At least so many expected links.", metavar="X", type=float, default=1.0)
+@option("min_links", "At least so many expected links.", metavar="X", type=float, default=1.0)
 @option(
     "min_score",
     "The least geometric mean of the probabilities of both directions.",
@@ -262,14 +255,14 @@ def filter(
     default=0.1,
 )
 @option("examples", "Sentence pairs to take an example of each entry from.", **_BOTH)
-def lexicon(model: str, output: str, min_count: float, min_score: float, examples: tuple[str, str] | None) -> None:
-    """Write a bilingual dictionary: source, target, count, p(target|source), p(source|target), score (, examples)."""
+def lexicon(model: str, output: str, min_links: float, min_score: float, examples: tuple[str, str] | None) -> None:
+    """Write a bilingual lexicon: source, target, links, p(target|source), p(source|target), score (, examples)."""
     from corpuscle.align.lexicon import lexicon as entries
     from corpuscle.align.lexicon import write_lexicon
 
     loaded = _load(model)
     bitext = None if examples is None else _read(*examples, loaded)
-    found = entries(loaded, min_count=min_count, min_score=min_score, examples=bitext)
+    found = entries(loaded, min_links=min_links, min_score=min_score, examples=bitext)
     write_lexicon(found, output, bitext)
 
 
@@ -278,15 +271,15 @@ def lexicon(model: str, output: str, min_count: float, min_score: float, example
 @argument("source")
 @argument("target", required=False)
 @output()
-@option("kind", "Of which direction, or the mean of both.", metavar="|".join(MATRICES), default="geo")
-def matrix(model: str, source: str, target: str | None, output: str, kind: str) -> Figures:
+@option("matrix", "Of which direction, or the mean of both.", metavar="|".join(MATRICES), default="geo")
+def matrix(model: str, source: str, target: str | None, output: str, matrix: str) -> Figures:
     """Write the probability of every link of every sentence pair."""
     check_model_output(output)
-    from corpuscle.align.matrices import save_matrix
+    from corpuscle.align.base import save_matrix
 
     loaded = _load(model)
-    found = loaded.matrix(_read(source, target, loaded), kind)
-    save_matrix(found, output, kind=kind, method=loaded.method)
+    found = loaded.matrix(_read(source, target, loaded), matrix)
+    save_matrix(found, output, matrix=matrix, method=loaded.method)
     return Figures({"sentence_pairs": len(found), "cells": len(found.weights), "matrix": output})
 
 
@@ -297,15 +290,17 @@ def matrix(model: str, source: str, target: str | None, output: str, kind: str) 
 def weights(model: str, output: str, top: int | None) -> None:
     """List the features of a log-linear model and their weights, the strongest first: direction, feature, weight."""
     from corpuscle.align import LogLinear
-    from corpuscle.text.files import write_atomically
+    from corpuscle.text.tables import write_table
 
     loaded = _load(model)
     if not isinstance(loaded, LogLinear):
         raise SettingError(f"{model}: only the method loglinear has features; this model is {loaded.method}")
-    with write_atomically(output, "w") as file:
-        for direction, name in enumerate(("forward", "backward")):
-            for feature, weight in loaded.learned_features(direction)[:top]:
-                file.write(f"{name}\t{feature}\t{weight:.6g}\n")
+    rows = (
+        (name, *learned)
+        for direction, name in enumerate(("forward", "backward"))
+        for learned in loaded.learned_features(direction)[:top]
+    )
+    write_table(output, (), rows, ".6g")
 
 
 @command(group, work=True, figures=False)
@@ -329,7 +324,7 @@ def draw(
         raise SettingError(f"there is no line {line}: {source} has {len(bitext)}")
     marks: dict[str, list[tuple[int, int]]] = {"sure": [], "possible": []}
     if gold is not None:
-        links = read_links(gold, len(bitext))
+        links = _read_links(gold, len(bitext))
         links.check_range(bitext, gold)
         begin, end = links.starts[line - 1 : line + 1]
         for (i, j), sure in zip(links.links[begin:end].tolist(), links.sure[begin:end].tolist(), strict=True):
@@ -372,7 +367,7 @@ def evaluate(
     if oracle is not None:
         if source is None or target is None or train is None or links is not None or model is not None:
             raise SettingError("--oracle needs --source, --target and --train, and neither links nor a model")
-        return measure_oracle(gold, _read(source, target), _read(*train), oracle, seed)
+        return _measure_oracle(gold, _read(source, target), _read(*train), oracle, seed)
     if (links is None) == (model is None):
         raise SettingError("give links to judge, or a model and its texts (--model, --source, --target)")
     if (source is None) != (target is None):
@@ -381,13 +376,13 @@ def evaluate(
         raise SettingError("this needs the sentences: --source and --target")
     loaded = None if model is None else _load(model)
     bitext = None if source is None else _read(source, target, loaded)
-    wanted = read_links(gold, None if bitext is None else len(bitext))
+    wanted = _read_links(gold, None if bitext is None else len(bitext))
     if loaded is not None and bitext is not None:
         found = loaded.align(bitext, symmetrise)
     else:
         assert links is not None
-        found = read_links(links, len(wanted))
-    check_links(wanted, found, gold, links or model or "", bitext)
+        found = _read_links(links, len(wanted))
+    _check_links(wanted, found, gold, links or model or "", bitext)
     result = alignment_error(wanted, found, seed=seed)
     turned = alignment_error(wanted, found.transposed(), draws=1)
     if turned["aer"] < result["aer"]:
@@ -398,7 +393,65 @@ def evaluate(
         values["singleton_fertility"] = singleton_fertility(found, bitext.source, training.source)
         values["singleton_fertility_target"] = singleton_fertility(found.transposed(), bitext.target, training.target)
     if against is not None:
-        other = read_links(against, len(wanted))
-        check_links(wanted, other, gold, against, bitext)
+        other = _read_links(against, len(wanted))
+        _check_links(wanted, other, gold, against, bitext)
         values["against"] = compare_alignments(wanted, found, other, seed=seed).to_json()
-    return Figures(values, as_text(result, values))
+    return Figures(values, _as_text(result, values))
+
+
+def _read_links(path: str, sentences: int | None = None) -> Alignments:
+    """Links in either format: a line of three or more numbers is that of the NAACL shared task."""
+    from corpuscle.text.alignments import read_naacl, read_pharaoh
+    from corpuscle.text.files import read_lines
+
+    first = next((line.split() for _, line in read_lines(path) if line.split()), []) if path != "-" else []
+    naacl = len(first) >= 3 and first[0].isdigit()
+    links = read_naacl(path, sentences) if naacl else read_pharaoh(path)
+    if not len(links):
+        raise InputError(path, None, "there are no sentence pairs")
+    return links
+
+
+def _check_links(gold: Alignments, found: Alignments, gold_path: str, path: str, bitext: Bitext | None) -> None:
+    """Complain about links of other sentence pairs than those of the gold links, or of the text."""
+    if len(gold) != len(found):
+        raise InputError(path, None, f"links of {len(found)} sentence pairs, but {gold_path} has {len(gold)}")
+    if bitext is not None:
+        gold.check_range(bitext, gold_path)
+        found.check_range(bitext, path)
+
+
+def _measure_oracle(gold: str, bitext: Bitext, training: Bitext, name: str, seed: int) -> Figures:
+    """How good links could be if only those that a neighbourhood allows may be chosen."""
+    from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+    from corpuscle.measure.links import alignment_error
+    from corpuscle.scale import workers
+
+    if name not in NEIGHBOURHOODS:
+        raise SettingError(f"a neighbourhood is one of {', '.join(NEIGHBOURHOODS)}, not {name!r}")
+    wanted = _read_links(gold, len(bitext))
+    wanted.check_range(bitext, gold)
+    work = work_of()
+    with workers(work.get("workers"), work.get("cluster")) as pool:
+        neighbourhood = Neighbourhood.learn(training, name, pool)
+    values: dict[str, Any] = {"neighbourhood": name}
+    lines = []
+    for direction, which in enumerate(("forward", "backward")):
+        result = alignment_error(wanted, allowed_links(wanted, bitext, neighbourhood, training, direction), seed=seed)
+        couples = neighbourhood.size(direction)
+        values |= {f"aer_{which}": result["aer"], f"couples_{which}": couples}
+        lines.append(f"{which}: oracle AER {100 * result['aer']:.2f} %, {couples:,} couples")
+    return Figures(values, "\n".join(lines))
+
+
+def _as_text(result: Result, values: dict[str, Any]) -> str:
+    """The figures of ``align evaluate`` for people: the result, and what else was asked."""
+    lines = [result.text()]
+    for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
+        if not math.isnan(values.get(key, math.nan)):
+            lines.append(f"links of {name} words seen once in training: {values[key]:.2f}")
+    if "against" in values:
+        other = values["against"]
+        interval = f"({100 * other['low']:.2f} to {100 * other['high']:.2f})"
+        lines.append(f"AER minus the other's: {100 * other['difference']:.2f} {interval}, p = {other['p_value']:.3f}")
+    return "\n".join(lines)

@@ -92,6 +92,7 @@ def apply(model: str, names: str, output: str, nbest: int | None, format: str, s
     """Write names in the other script, one name a line."""
     check_output(output)
     from corpuscle.text.files import read_lines, write_atomically
+    from corpuscle.text.tables import write_table
     from corpuscle.transliterate import write_results
 
     loaded = load(model, "transliterate")
@@ -99,20 +100,20 @@ def apply(model: str, names: str, output: str, nbest: int | None, format: str, s
     found = loaded.transliterate(sources, nbest or 1, sum, beam)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
-        return
-    with write_atomically(output, "w") as out:
-        for source, candidates in zip(sources, found, strict=True):
-            if format == "json":
-                rows = [{"target": target, "score": score} for target, score in candidates]
-                out.write(json.dumps({"source": source, "candidates": rows}, ensure_ascii=False) + "\n")
-            elif nbest is None:
-                out.write((candidates[0].target if candidates else "") + "\n")
-            else:
-                shown = source.replace("\t", " ")
-                for rank, (target, score) in enumerate(candidates, 1):
-                    out.write(f"{shown}\t{rank}\t{target}\t{score:.6f}\n")
-                if not candidates:
-                    out.write(f"{shown}\t0\t\t\n")
+    elif format == "json":
+        with write_atomically(output, "w") as out:
+            for source, candidates in zip(sources, found, strict=True):
+                listed = {"source": source, "candidates": [candidate._asdict() for candidate in candidates]}
+                out.write(json.dumps(listed, ensure_ascii=False) + "\n")
+    elif nbest is None:
+        write_table(output, (), ([candidates[0].target if candidates else ""] for candidates in found))
+    else:
+        rows = (
+            (source.replace("\t", " "), rank, target, score)
+            for source, candidates in zip(sources, found, strict=True)
+            for rank, (target, score) in (enumerate(candidates, 1) if candidates else [(0, ("", ""))])
+        )
+        write_table(output, (), rows, ".6f")
 
 
 @command(group, work=True, seed=True)

@@ -83,7 +83,7 @@ def _sizes(corpus: Corpus) -> np.ndarray:
 
 
 def split(corpus: Corpus, seed: int) -> Split:
-    """Set a tenth of the tokens aside: the same for the same text and seed."""
+    """Hold out a tenth of the tokens: the same for the same text and seed."""
     sizes, documents = _sizes(corpus), held_documents(corpus, seed)
     held, groups = np.zeros(len(corpus), bool), "documents"
     if documents.any():

@@ -144,19 +144,19 @@ def _sample(target: Pack, seed: int) -> Kit:
     """The built-in sample, generated into the pack unless it is already there."""
     from corpuscle import samples
 
-    folder, aside = target.folder / "kit", target.folder / "kit.partial"
+    folder, unfinished = target.folder / "kit", target.folder / "kit.partial"
     wanted = {"seed": seed, "version": __version__}
     if target.state.get("sample") != wanted or not folder.is_dir():
         if "sample" not in target.state and folder.exists():
             raise InputError(folder, None, "is in the way of the built-in sample; move it, or give it as the kit")
         say("no kit given: generating the built-in sample")
         target.create()
-        shutil.rmtree(aside, ignore_errors=True)
-        samples.write(aside, seed)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        samples.write(unfinished, seed)
         target.state["sample"] = {}  # from here on the folder is ours, and not complete
         target.save()
         shutil.rmtree(folder, ignore_errors=True)
-        aside.rename(folder)
+        unfinished.rename(folder)
         target.state["sample"] = wanted
         target.save()
     return find_kit(folder, target.folder)

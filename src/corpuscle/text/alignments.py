@@ -66,6 +66,13 @@ class Alignments:
             raise ValueError("sure and weights need one value for each link")
         return cls(flat, starts_of(len(links) for links in pairs), np.array(marks, bool), values)
 
+    @classmethod
+    def concatenated(cls, parts: Sequence[Alignments]) -> Alignments:
+        """Of the alignments of consecutive parts of a text those of the whole. Weights are not kept."""
+        links = np.concatenate([np.zeros((0, 2), np.int32), *(part.links for part in parts)])
+        sure = np.concatenate([np.zeros(0, bool), *(part.sure for part in parts)])
+        return cls(links, starts_of(np.concatenate([np.zeros(0), *(np.diff(part.starts) for part in parts)])), sure)
+
     def __len__(self) -> int:
         """The number of sentence pairs."""
         return len(self.starts) - 1
@@ -94,10 +101,13 @@ class Alignments:
         """The sentence pair of every link, int64 (n_links,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
+    def filtered(self, kept: np.ndarray) -> Alignments:
+        """Some links of the same pairs; ``kept``: bool (n_links,)."""
+        return self._links(np.flatnonzero(kept), starts_of(np.bincount(self.pairs[kept], minlength=len(self))))
+
     def only_sure(self) -> Alignments:
         """Without the links that are merely possible."""
-        starts = starts_of(np.bincount(self.pairs[self.sure], minlength=len(self)))
-        return self._links(np.flatnonzero(self.sure), starts)
+        return self.filtered(self.sure)
 
     def sorted(self) -> Alignments:
         """The links of each pair by source, then target position."""

@@ -1,7 +1,6 @@
 """Transliteration: write names in another script, learned from a list of pairs.
 
 - ``PhraseTransliterator``: phrases of letters, n-gram models, tuned weights, ranked candidates;
-- ``Transliterator``: what every method can do;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
 - ``reversed_pairs``: the way back.
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
+    from corpuscle.transliterate.base import Candidate, reversed_pairs
     from corpuscle.transliterate.files import read_names, read_results, write_results
     from corpuscle.transliterate.greedy import LetterMap
-    from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator
-    from corpuscle.transliterate.warming import warm, warm_defaults
+    from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
 
 __all__, __getattr__ = contents(__name__, __file__)

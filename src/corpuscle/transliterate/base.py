@@ -1,19 +1,14 @@
-"""What all transliterators have in common."""
+"""Candidates: ranked ways to write a name; and the way back."""
 
 from __future__ import annotations
 
 import heapq
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from corpuscle.model import Model
-from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
-from corpuscle.transliterate.preparation import Spelling
 
-__all__ = ["Candidate", "Transliterator", "combined", "reversed_pairs"]
+__all__ = ["Candidate", "combined", "reversed_pairs"]
 
 
 class Candidate(NamedTuple):
@@ -21,37 +16,6 @@ class Candidate(NamedTuple):
 
     target: str
     score: float
-
-
-class Transliterator(Model, ABC):
-    """Learns to write names in another script from examples."""
-
-    @property
-    @abstractmethod
-    def spelling(self) -> Spelling:
-        """How names become letters."""
-
-    @abstractmethod
-    def fit(self, pairs: Sequence[Pair], dev: Sequence[Pair] | None = None) -> Self:
-        """Learn from names and their accepted targets; tune on ``dev``, or on a seeded tenth of the pairs."""
-
-    @abstractmethod
-    def transliterate(self, names: Iterable[str], n_best: int = 1) -> list[list[Candidate]]:
-        """The best ways to write each name, best first."""
-
-    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
-        """The shares of names that were in the training and in the tuning pairs."""
-        if not len(pairs):
-            return 0.0, 0.0
-        names = self._names(pairs)
-        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
-
-    def _remember(self, pairs: Iterable[Pair], tuning: Iterable[Pair]) -> None:
-        """Keep hashes of the source names, to report overlap."""
-        self.items_, self.tuning_items_ = item_hashes(self._names(pairs)), item_hashes(self._names(tuning))
-
-    def _names(self, pairs: Iterable[Pair]) -> Corpus:
-        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
 
 
 def combined(words: Sequence[Sequence[Candidate]], n_best: int) -> list[Candidate]:

@@ -9,29 +9,20 @@ import numpy as np
 
 from corpuscle.lm import NgramModel
 from corpuscle.scale import Workers, chunks_of
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
-from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, decode
-from corpuscle.transliterate.kernels.stacks import Options
+from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, Names, Problem, decode
 from corpuscle.transliterate.kernels.windows import Windows
-from corpuscle.transliterate.table import PhraseTable
+from corpuscle.transliterate.settings import PhraseSettings
+from corpuscle.transliterate.table import PhraseTable, gathered
 
-__all__ = ["UNKNOWN_FEATURE", "Decoder", "Found", "Search"]
+__all__ = ["UNKNOWN_FEATURE", "Decoder", "Found"]
 
 UNKNOWN_FEATURE = -5.0
 """What each of the table's features is for a letter that the table does not cover."""
 
 _WORK = 20_000
 """Beam times letters of a chunk: a call of the kernel stays well below half a second."""
-
-
-class Search(NamedTuple):
-    """How a decoder searches, see ``kernels.monotone.Limits``; ``limit`` is the number of targets of a source
-    phrase."""
-
-    beam: int = 100
-    threshold: float = 10.0
-    limit: int = 20
 
 
 class Found(NamedTuple):
@@ -59,28 +50,6 @@ class Found(NamedTuple):
         return ["".join(letters[a:b]) for a, b in pairwise(starts)]
 
 
-class Words(NamedTuple):
-    """Some words as the kernel wants them: symbols (int32), where each word begins (int64), and what stands for a
-    symbol that the table does not cover (int32)."""
-
-    tokens: np.ndarray
-    starts: np.ndarray
-    copies: np.ndarray
-
-
-class Problem(NamedTuple):
-    """What is the same for all words."""
-
-    options: Options
-    models: Models
-    limits: Limits
-
-
-def rewrite(words: Words, problem: Problem) -> Derivations:
-    """The best rewritings of some words."""
-    return decode(*problem, *words, 0, len(words.starts) - 1)
-
-
 class Decoder:
     """Rewrites words. ``weights`` are those of the four table features, the language model of the target, the joint
     model of both sides, the model of pieces in their context, and the number of phrases."""
@@ -93,11 +62,11 @@ class Decoder:
         context: Windows,
         source: Vocab,
         weights: np.ndarray,
-        search: Search,
+        settings: PhraseSettings,
     ):
         self.table, self.lm, self.joint = table, lm, joint
-        self.source, self.weights, self.search = source, weights, search
-        self.options, self.entries = table.options(weights[:4], search.limit)
+        self.source, self.weights, self.settings = source, weights, settings
+        self.options, self.entries = table.options(weights[:4], settings.table_limit)
         self.models = Models(lm.automaton_, joint.automaton_, context)
 
     def encode(self, words: list[list[str]]) -> tuple[Corpus, np.ndarray]:
@@ -109,66 +78,46 @@ class Decoder:
     def decode(
         self, words: list[list[str]], pool: Workers, n_best: int = 1, distinct: bool = True, beam: int | None = None
     ) -> Found:
-        """The best rewritings of some words, each a list of letters; ``beam``: another one than the search has."""
+        """The best rewritings of some words, each a list of letters; ``beam``: another one than the settings say."""
         corpus, copies = self.encode(words)
-        beam = beam or self.search.beam
+        beam = beam or self.settings.beam
+        language, joint, context, phrase = self.weights[4:].tolist()
+        unknown = float(UNKNOWN_FEATURE * self.weights[:4].sum())
         limits = Limits(
-            beam,
-            self.search.threshold,
-            self._longest(),
-            n_best,
-            distinct,
-            float(self.weights[4]),
-            float(self.weights[5]),
-            float(self.weights[6]),
-            float(self.weights[7]),
-            float(UNKNOWN_FEATURE * self.weights[:4].sum()),
-            self.lm.initial_state,
-            self.joint.initial_state,
-            END,
-        )
+            beam, self.settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct, language, joint,
+            context, phrase, unknown, self.lm.initial_state, self.joint.initial_state, END,
+        )  # fmt: skip
         chunks = []
         for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
             starts = corpus.sentence_starts[first : last + 1]
             inside = slice(starts[0], starts[-1])
-            chunks.append(Words(corpus.tokens[inside], starts - starts[0], copies[inside]))
+            chunks.append(Names(corpus.tokens[inside], starts - starts[0], copies[inside]))
         problem = Problem(self.options, self.models, limits)
-        return self._found(list(pool.scatter(chunks).map(rewrite, problem)))
-
-    def _longest(self) -> int:
-        """How deep the trie of source phrases is."""
-        depth, low, high = 0, 0, self.options.roots
-        while low < high:
-            depth += 1
-            low, high = high, int(self.options.first_child[high])
-        return max(1, depth)
+        chunks = chunks or [Names(corpus.tokens, corpus.sentence_starts, copies)]
+        return self._found(list(pool.scatter(chunks).map(decode, problem)))
 
     def _found(self, parts: list[Derivations]) -> Found:
         """One record of all chunks, with features and targets spelled out."""
-        starts, segment_starts = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        for part in parts:
-            starts = np.concatenate([starts, part.starts[1:] + starts[-1]])
-            segment_starts = np.concatenate([segment_starts, part.segment_starts[1:] + segment_starts[-1]])
-        segments = np.concatenate([part.segments for part in parts] or [np.empty((0, 2), np.int32)])
-        scores = np.concatenate([part.scores for part in parts] or [np.empty(0)])
-        logs = np.concatenate([part.logs for part in parts] or [np.empty((0, 3))])
+        starts, segment_starts = (
+            starts_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
+            for name in ("starts", "segment_starts")
+        )
+        scores, logs, segments = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "logs", "segments")
+        )
         option = segments[:, 0].astype(np.int64)
-        covered = option >= 0
+        covered, copied = option >= 0, option < -1
         entry = np.full(len(option), -1, np.int64)
         entry[covered] = self.entries[option[covered]]
         features = np.full((len(option), 4), UNKNOWN_FEATURE)
         features[covered] = self.table.features[entry[covered]]
-        lengths = np.where(option < -1, 1, 0)
-        spans = np.diff(self.options.target_starts)
-        lengths[covered] = spans[option[covered]]
-        ends = np.zeros(len(option) + 1, np.int64)
-        np.cumsum(lengths, out=ends[1:])
+        lengths = np.where(copied, 1, 0)
+        lengths[covered] = np.diff(self.options.target_starts)[option[covered]]
+        ends = starts_of(lengths)
         targets = np.empty(ends[-1], np.int32)
-        copied = np.flatnonzero(option < -1)
-        targets[ends[copied]] = -1 - option[copied]
-        inside = np.repeat(covered, lengths)
-        shift = np.repeat(np.where(covered, self.options.target_starts[np.maximum(option, 0)], 0) - ends[:-1], lengths)
-        targets[inside] = self.options.targets[(shift + np.arange(ends[-1]))[inside]]
+        targets[ends[:-1][copied]] = -1 - option[copied]
+        _, places = gathered(self.options.target_starts, option[covered])
+        targets[np.repeat(covered, lengths)] = self.options.targets[places]
         sums = np.empty((len(scores), 8))
         totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
         sums[:, :4] = totals[segment_starts[1:]] - totals[segment_starts[:-1]]

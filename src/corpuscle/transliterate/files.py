@@ -19,9 +19,8 @@ from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate
-from corpuscle.transliterate.context import Context
 from corpuscle.transliterate.kernels.phrases import LONGEST, Trie
-from corpuscle.transliterate.kernels.windows import WEIGHTS
+from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows
 from corpuscle.transliterate.table import PhraseTable
 from corpuscle.transliterate.tuning import Round
 
@@ -36,29 +35,33 @@ __all__ = [
     "write_results",
 ]
 
-HISTORY = {
+_HISTORY = {
     "history/weights": Array("float64", ("rounds", 8), finite=True),
     "history/values": Array("float64", ("rounds",), finite=True),
     "history/candidates": Array("int64", ("rounds",), low=0),
 }
-
-PARTIAL = partial("transliterate.phrase", {})
-"""What is kept of an unfinished training: the rounds of tuning."""
-
-
-def _history_arrays(history: Sequence[Round]) -> dict[str, np.ndarray]:
-    """Rounds of tuning as a file keeps them."""
-    return {
-        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
-        "history/values": np.array([step.value for step in history], np.float64),
-        "history/candidates": np.array([step.candidates for step in history], np.int64),
-    }
+_TABLE = {
+    "first_entry": Array("int64", ("nodes+1",), offsets_into="entries"),
+    "target_starts": Array("int64", ("entries+1",), offsets_into="target_symbols"),
+    "targets": Array("int32", ("target_symbols",), low=3, high="target_types+3"),
+    "counts": Array("float64", ("entries",), finite=True),
+    "lexical": Array("float32", ("entries", 2), low=0.0, finite=True),
+    "links": Array("uint64", ("entries",)),
+    "piece_starts": Array("int64", ("entries+1",), offsets_into="entry_pieces"),
+    "pieces": Array("int32", ("entry_pieces",), low=3, high="piece_types+3"),
+}
+"""The arrays of a ``PhraseTable``, in their order, besides its trie."""
+PARTIAL = partial(
+    "transliterate.phrase",
+    *({"probability": Array("float64", (f"pieces{n}",), low=0, finite=True, optional=True)} for n in range(3)),
+)
+"""What is kept of an unfinished training: of the joint aligner, then the rounds of tuning, then of the joint aligner on
+all pairs. With other aligners, tuning comes first."""
 
 
 def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
     """Rounds of tuning from a file."""
-    names = ("history/weights", "history/values", "history/candidates")
-    rows = zip(*(arrays[name] for name in names), strict=True)
+    rows = zip(*(arrays[name] for name in _HISTORY), strict=True)
     return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
 
 
@@ -80,14 +83,11 @@ def _check(loaded: Container) -> None:
     begins[0] = True
     if ((np.diff(symbols) <= 0) & ~begins[1:-1]).any():
         raise ValueError("the symbols after a phrase must rise")
-    depth, low, high = 0, 0, roots
-    while low < high:
-        depth, low, high = depth + 1, high, int(first_child[high])
-    if depth > LONGEST or np.diff(arrays["target_starts"]).max(initial=0) > LONGEST:
+    if Trie(symbols, first_child, roots).depth > LONGEST or np.diff(arrays["target_starts"]).max(initial=0) > LONGEST:
         raise ValueError(f"a phrase has more than {LONGEST} symbols")
     if not (arrays["counts"] > 0).all():
         raise ValueError("every entry of the table has been seen")
-    types = [("lm", "target_types")] + ([("joint", "unit_types")] if extra.get("joint") else [])
+    types = [("lm", "target_types")] + ([("joint", "piece_types")] if extra.get("joint") else [])
     for component, size in types:
         if len(loaded.component(component).arrays["vocab/counts"]) != extra.get(size, -4) + 3:
             raise ValueError(f"the table and its component {component!r} have different symbols")
@@ -99,9 +99,9 @@ def _check_pieces(loaded: Container, context: bool) -> None:
     arrays = loaded.arrays
     if len(arrays["context"]) != (WEIGHTS if context else 0):
         raise ValueError(f"{len(arrays['context'])} weights of the context")
-    if len(arrays["pieces/counts"]) != (loaded.extra["unit_types"] + 3 if context else 0):
+    if len(arrays["pieces/counts"]) != (loaded.extra["piece_types"] + 3 if context else 0):
         raise ValueError("the table and the pieces in their context are different")
-    if not context and not loaded.extra["joint"] and len(arrays["units"]):
+    if not context and not loaded.extra["joint"] and len(arrays["pieces"]):
         raise ValueError("there are pieces, but no model of them")
 
 
@@ -118,20 +118,13 @@ KIND = Kind(
         **ITEMS,
         "trie/symbols": Array("int32", ("nodes",), low=0, high="source_types+3"),
         "trie/first_child": Array("int32", ("nodes+1",), low=0, high="nodes+1", rising=True),
-        "counts": Array("float64", ("entries",), finite=True),
-        "first_entry": Array("int64", ("nodes+1",), offsets_into="entries"),
-        "lexical": Array("float32", ("entries", 2), low=0.0, finite=True),
-        "links": Array("uint64", ("entries",)),
-        "targets": Array("int32", ("target_symbols",), low=3, high="target_types+3"),
-        "target_starts": Array("int64", ("entries+1",), offsets_into="target_symbols"),
-        "units": Array("int32", ("unit_symbols",), low=3, high="unit_types+3"),
-        "unit_starts": Array("int64", ("entries+1",), offsets_into="unit_symbols"),
+        **_TABLE,
         "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
         "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
         "pieces/counts": Array("int64", ("pieces",), low=0),
         "context": Array("float32", ("context_weights",), finite=True),
         "weights": Array("float64", (8,), finite=True),
-        **HISTORY,
+        **_HISTORY,
     },
     components=_components,
     check=_check,
@@ -139,43 +132,30 @@ KIND = Kind(
 
 
 def arrays_of(
-    table: PhraseTable, source: Vocab, context: Context, weights: np.ndarray, history: Sequence[Round]
+    table: PhraseTable, source: Vocab, context: Windows, weights: np.ndarray, history: Sequence[Round]
 ) -> dict[str, np.ndarray]:
     """The arrays of a model file."""
     return {
         **source.arrays("source/"),
         "trie/symbols": table.trie.symbols,
         "trie/first_child": table.trie.first_child,
-        "counts": table.counts,
-        "first_entry": table.first_entry,
-        "lexical": table.lexical,
-        "links": table.links,
-        "targets": table.targets,
-        "target_starts": table.target_starts,
-        "units": table.units,
-        "unit_starts": table.unit_starts,
-        **context.arrays(),
+        **{name: getattr(table, name) for name in _TABLE},
+        "pieces/starts": context.starts,
+        "pieces/symbols": context.symbols,
+        "pieces/counts": context.counts,
+        "context": context.weights,
         "weights": weights,
-        **_history_arrays(history),
+        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
+        "history/values": np.array([step.value for step in history], np.float64),
+        "history/candidates": np.array([step.candidates for step in history], np.int64),
     }
 
 
 def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
     """The table of a model file that has been checked."""
-    return PhraseTable(
-        Trie(frozen(arrays["trie/symbols"], np.int32), frozen(arrays["trie/first_child"], np.int32), roots),
-        frozen(arrays["first_entry"], np.int64),
-        frozen(arrays["target_starts"], np.int64),
-        frozen(arrays["targets"], np.int32),
-        frozen(arrays["counts"], np.float64),
-        frozen(arrays["lexical"], np.float32),
-        frozen(arrays["links"], np.uint64),
-        frozen(arrays["unit_starts"], np.int64),
-        frozen(arrays["units"], np.int32),
-    )
+    trie = Trie(frozen(arrays["trie/symbols"], np.int32), frozen(arrays["trie/first_child"], np.int32), roots)
+    return PhraseTable(trie, *(frozen(arrays[name], declared.dtype) for name, declared in _TABLE.items()))
 
-
-# ---- names and results
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML can hold, not even escaped."""

@@ -1,55 +1,86 @@
 """Which letters of a name belong to which letters of its transliteration.
 
-``joint`` cuts both sides together into small units and cannot cross (``kernels.joint``). The other aligners
+``joint`` cuts both sides together into small pieces and cannot cross (``kernels.joint``). The other aligners
 are those of sentences (``corpuscle.align``), run in both directions and symmetrised, then repaired by two rules: no two
 links cross, and no target letter stays without a link.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
+from corpuscle.learning import Checkpoint, Learner
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.phrases import attach_targets, uncross
+from corpuscle.transliterate.kernels.phrases import Linked, attach_targets, linked, uncross
 from corpuscle.transliterate.table import letter_weights
 
-__all__ = ["align_letters", "repair"]
+__all__ = ["JointEM", "align_letters", "repair"]
 
 SHAPE_PRIOR = np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01])
 """How much of the probability each shape of ``joint.SHAPES`` has before EM: letters seldom vanish."""
 
 
+class JointEM(Learner):
+    """EM of the joint aligner: ``probability`` float64 (n_pieces,); a row of its history is the log-likelihood."""
+
+    def __init__(self, grid: joint.Grid):
+        self.grid, self.probability = grid, joint.start(grid, SHAPE_PRIOR)
+
+    def finish(self, sweep: int) -> float:
+        """One pass over all pairs."""
+        counts, likelihood = joint.expectation(self.grid, self.probability)
+        self.probability = counts / counts.sum()
+        return likelihood
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The probabilities."""
+        return {"probability": self.probability}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Take back what ``state`` gave."""
+        if arrays["probability"].shape != self.probability.shape:
+            raise ValueError("it does not fit the names")
+        self.probability = np.array(arrays["probability"])
+
+
 def align_letters(
     bitext: Bitext,
     aligner: str = "joint",
-    iterations: int = 10,
+    passes: int = 10,
     symmetrise: str = DEFAULT_SYMMETRISATION,
     heuristics: bool = True,
+    checkpoint: Checkpoint | None = None,
     **work: Any,
 ) -> Alignments:
     """Align the letters of name pairs. ``symmetrise``, ``heuristics`` and ``work`` (``workers``, ``cluster``) do not
-    concern the joint aligner."""
+    concern the joint aligner, which alone keeps unfinished work in a ``checkpoint``."""
     if aligner == "joint":
         source, target = bitext.source, bitext.target
         grid = joint.grid(
             source.tokens - FIRST + 1, source.sentence_starts, target.tokens - FIRST + 1, target.sentence_starts
         )
-        probability, _ = joint.learn(grid, iterations, SHAPE_PRIOR)
-        return _attached(*joint.links(grid, probability), bitext)
+        em = JointEM(grid)
+        (checkpoint or Checkpoint()).run(em, passes, lasting=True, title="letters")
+        return _attached(*joint.links(grid, em.probability), bitext)
     from corpuscle.align import align_pairs
 
-    found = align_pairs(bitext, method=aligner, symmetrise=symmetrise, iterations=iterations, **work).sorted()
+    found = align_pairs(bitext, method=aligner, symmetrise=symmetrise, passes=passes, **work).sorted()
     return repair(found, bitext) if heuristics else found
 
 
+def _linked(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Linked:
+    return linked(links, starts, bitext.source.sentence_starts, bitext.target.sentence_starts)
+
+
 def _attached(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Alignments:
-    links, starts = attach_targets(links, starts, bitext.source.lengths, bitext.target.lengths)
+    links, starts = attach_targets(_linked(links, starts, bitext))
     return Alignments(links, starts, np.ones(len(links), bool))
 
 
@@ -60,7 +91,7 @@ def repair(alignments: Alignments, bitext: Bitext) -> Alignments:
     f = bitext.source.tokens[bitext.source.sentence_starts[pairs] + alignments.links[:, 0]].astype(np.int64)
     e = bitext.target.tokens[bitext.target.sentence_starts[pairs] + alignments.links[:, 1]]
     where = np.searchsorted(letters.keys, f * letters.n_targets + e)
-    keep = uncross(alignments.links, alignments.starts, letters.forward[where] * letters.backward[where])
-    starts = np.zeros(len(alignments.starts), np.int64)
-    np.cumsum(np.bincount(pairs[keep], minlength=len(alignments)), out=starts[1:])
-    return _attached(alignments.links[keep], starts, bitext)
+    names = _linked(alignments.links, alignments.starts, bitext)
+    keep = uncross(names, letters.forward[where] * letters.backward[where])
+    kept = alignments.filtered(keep)
+    return _attached(kept.links, kept.starts, bitext)

@@ -10,6 +10,8 @@ joint model is that of Bisani and Ney (2008), as one more feature.
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -22,7 +24,7 @@ import numpy as np
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import NgramModel
-from corpuscle.model import Container, Kind, Part
+from corpuscle.model import Container, Kind, Model, Part, read
 from corpuscle.random import Random
 from corpuscle.scale import workers
 from corpuscle.settings import learned
@@ -30,19 +32,20 @@ from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.transliterate.base import Candidate, Transliterator, combined
-from corpuscle.transliterate.context import Context
-from corpuscle.transliterate.decoding import Decoder, Found, Search
+from corpuscle.transliterate.base import Candidate, combined
+from corpuscle.transliterate.decoding import Decoder, Found
 from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from, table_from
-from corpuscle.transliterate.links import align_letters
+from corpuscle.transliterate.kernels.windows import Windows, learn, windows
+from corpuscle.transliterate.links import align_letters, repair
 from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
 from corpuscle.transliterate.settings import PhraseSettings
-from corpuscle.transliterate.table import PhraseTable, build_table
+from corpuscle.transliterate.table import Learned, PhraseTable, build_table
 from corpuscle.transliterate.tuning import Round, Tuner
 
-__all__ = ["FEATURES", "FEWEST", "PhraseTransliterator"]
+__all__ = ["FEATURES", "FEWEST", "PhraseTransliterator", "warm", "warm_defaults"]
 
 FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
 """The eight numbers that weights belong to."""
@@ -50,11 +53,18 @@ FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint",
 FEWEST, FEW = 50, 500
 """With fewer pairs there is nothing to learn; with few the result is poor."""
 
+EPOCHS = 4
+"""How often the context model goes through the names: more often learns single names by heart."""
+
 DERIVATIONS = 200
 """So many rewritings are added up by their output where ``sum`` is asked for."""
 
 
-class PhraseTransliterator(PhraseSettings, Transliterator):
+_NOTHING = np.zeros(0, np.int64)
+_NO_CONTEXT = windows(np.zeros(1, np.int64), _NOTHING, _NOTHING, FIRST, 0, _NOTHING)
+
+
+class PhraseTransliterator(PhraseSettings, Model):
     """Learns to write names in another script, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``context_``, ``source_vocab_``, ``weights_`` (8,),
@@ -66,14 +76,12 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
     table_: PhraseTable = learned()
     lm_: NgramModel = learned()
     joint_: NgramModel | None = learned()
-    context_: Context = learned()
+    context_: Windows = learned()
     source_vocab_: Vocab = learned()
     weights_: np.ndarray = learned()
     history_: list[Round] = learned()
     bitext_: Bitext = learned()
     alignments_: Alignments = learned()
-
-    # ---- learning
 
     def fit(
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None = None, checkpoint: Checkpoint | None = None
@@ -94,12 +102,13 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         self.__dict__.pop("decoder", None)
         self.weights_ = start_weights(self.joint_order > 0, self.context > 0)
         self.history_ = []
-        self._learn(training)
+        checkpoint = checkpoint or Checkpoint()
+        self._learn(training, checkpoint)
         if self.tune:
-            self._tune(tuning, checkpoint or Checkpoint())
+            self._tune(tuning, checkpoint)
             if dev is None and self.final_refit:
-                self._learn(pairs)
-        self._remember(pairs, tuning)
+                self._learn(pairs, checkpoint)
+        self.items_, self.tuning_items_ = item_hashes(self._names(pairs)), item_hashes(self._names(tuning))
         self.provenance_ = {
             "pairs": len(pairs),
             "tuning_pairs": len(tuning),
@@ -107,6 +116,16 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             "signature": self.signature(pairs, dev),
         }
         return self
+
+    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
+        """The shares of names that were in the training and in the tuning pairs."""
+        if not len(pairs):
+            return 0.0, 0.0
+        names = self._names(pairs)
+        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
+
+    def _names(self, pairs: Iterable[Pair]) -> Corpus:
+        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
 
     def check_development(self, dev: Sequence[Pair]) -> None:
         """An error if weights cannot be tuned on these pairs."""
@@ -121,7 +140,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
     def checkpoint(
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, path: str | PathLike[str], resume: bool = False
     ) -> Checkpoint:
-        """Where ``fit`` keeps the rounds of tuning while it learns the model ``path``."""
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         return Checkpoint(path, PARTIAL, self.settings, self.signature(pairs, dev), resume=resume)
 
     @staticmethod
@@ -135,7 +154,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         return digest.hexdigest()
 
     def _divided(self, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """A seeded tenth aside, so that no source is on both sides; a single source stays for training."""
+        """A seeded tenth held out, so that no source is on both sides; a single source stays for training."""
         names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
         count = min(max(1, len(names) // 10), len(names) - 1)
         held = set(Random(self.seed, "transliterate/held out").shuffled(names)[:count])
@@ -145,7 +164,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             [pair for pair, out in zip(pairs, inside, strict=True) if out],
         )
 
-    def _learn(self, pairs: Sequence[Pair]) -> None:
+    def _learn(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         """Links, phrase table and both n-gram models."""
         prepared = prepare(pairs, self.spelling, self.references)
         _tell(prepared, len(pairs))
@@ -161,21 +180,29 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
         )
         work = {"workers": self.workers, "cluster": self.cluster}
-        alignments = align_letters(bitext, self.aligner, self.iterations, self.symmetrise, self.heuristics, **work)
+        alignments = align_letters(
+            bitext, self.aligner, self.passes, self.symmetrise, self.heuristics, checkpoint, **work
+        )
         self.alignments_, self.bitext_ = alignments, bitext
         names = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
-            self.joint_ = self._model(names.units, self.joint_order) if self.joint_order else None
-        self.context_ = (
-            Context.learned(names, bitext.source, self.context, self.seed) if self.context else Context.none()
-        )
-        self.table_ = names.table if self.joint_order or self.context else names.table.without_units()
+            self.joint_ = self._model(names.pieces, self.joint_order) if self.joint_order else None
+        self.context_ = self._learned_context(names, bitext.source) if self.context else _NO_CONTEXT
+        self.table_ = names.table if self.joint_order or self.context else names.table.without_pieces()
         self.source_vocab_ = bitext.source.vocab
 
     def _model(self, corpus: Corpus, order: int) -> NgramModel:
         return NgramModel(order=order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed).fit(corpus)
+
+    def _learned_context(self, names: Learned, source: Corpus) -> Windows:
+        """The model of pieces among the source letters around them."""
+        pieces = names.pieces
+        counts = np.bincount(pieces.tokens, minlength=len(pieces.vocab))
+        model = windows(names.piece_starts, names.piece_letters, counts, len(source.vocab), self.context)
+        learn(model, source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts, EPOCHS, self.seed)
+        return model
 
     def _tune(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         prepared = prepare(pairs, self.spelling, "all")
@@ -199,10 +226,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         joint = self.joint_ if self.joint_ is not None else self.lm_
-        search = Search(self.beam, self.threshold, self.table_limit)
-        return Decoder(self.table_, self.lm_, joint, self.context_.windows, self.source_vocab_, weights, search)
-
-    # ---- writing names
+        return Decoder(self.table_, self.lm_, joint, self.context_, self.source_vocab_, weights, self)
 
     @cached_property
     def decoder(self) -> Decoder:
@@ -255,8 +279,6 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             result.append((Candidate(string.replace(SPACE, " "), float(found.scores[c])), phrases))
         return result
 
-    # ---- keeping
-
     def _arrays(self) -> dict[str, np.ndarray]:
         return arrays_of(self.table_, self.source_vocab_, self.context_, self.weights_, self.history_)
 
@@ -264,7 +286,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         return {
             "roots": int(self.table_.trie.roots),
             "target_types": len(self.lm_.vocab_) - 3,
-            "unit_types": self._piece_types(),
+            "piece_types": self._piece_types(),
             "joint": self.joint_ is not None,
         }
 
@@ -282,7 +304,8 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         self.lm_ = NgramModel.from_container(loaded.component("lm"))
         self.joint_ = NgramModel.from_container(loaded.component("joint")) if loaded.extra["joint"] else None
         self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
-        self.context_ = Context.from_arrays(arrays, self.context, len(self.source_vocab_))
+        starts, symbols, counts = (arrays[f"pieces/{part}"] for part in ("starts", "symbols", "counts"))
+        self.context_ = windows(starts, symbols, counts, len(self.source_vocab_), self.context, arrays["context"])
         self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
 
     def set_weights(self, weights: Sequence[float]) -> None:
@@ -327,3 +350,34 @@ def _summed(ranked: list[Candidate]) -> list[Candidate]:
     for target, score in ranked:
         sums[target] = float(np.logaddexp(sums.get(target, -np.inf), score))
     return [Candidate(*item) for item in sorted(sums.items(), key=lambda item: -item[1])]
+
+
+def warm() -> None:
+    """Compile every kernel of this task by running it on a few made-up names."""
+    _warm(("bleu", "fscore", "likelihood"))
+
+
+def warm_defaults() -> None:
+    """Compile what the default settings need."""
+    _warm(("likelihood",))
+
+
+def _warm(metrics: tuple[str, ...]) -> None:
+    """Learn from a few made-up names, save, load, apply and measure."""
+    from corpuscle.measure import news_measures
+
+    names = ["".join(Random(1, "warm", 0, i).choice("abc") for _ in range(3 + i % 3)) for i in range(60)]
+    pairs = [Pair(name, (name.replace("c", "ks"),)) for name in names]
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore", CorpuscleWarning)
+        path = os.path.join(folder, "model")
+        for metric in metrics:
+            model = PhraseTransliterator(metric=metric, restarts=0, rounds=1, tuning_nbest=3).fit(pairs)
+        crossed = Alignments.from_pairs([[(0, 0)] for _ in range(len(model.bitext_))])
+        repair(crossed, model.bitext_)
+        model.save(path)
+        loaded = PhraseTransliterator.from_container(read(path))
+        loaded.transliterate(["abc"])
+        found = loaded.transliterate(["abc"], n_best=3, sum=True)
+        news_measures([[candidate.target for candidate in found[0]]], [["abks"]], draws=2)
+        assert np.isfinite(loaded.weights_).all()

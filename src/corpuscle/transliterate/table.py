@@ -22,18 +22,21 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.kernels.phrases import (
     LONGEST,
+    LetterWeights,
+    Linked,
     Occurrences,
     Trie,
     blocks,
     extract,
     intern,
     lexical,
+    linked,
     phrase_blocks,
     trie,
 )
 from corpuscle.transliterate.kernels.stacks import Options
 
-__all__ = ["BETWEEN", "FEATURES", "FLOOR", "Learned", "LetterWeights", "PhraseTable", "build_table", "letter_weights"]
+__all__ = ["BETWEEN", "FEATURES", "FLOOR", "Learned", "PhraseTable", "build_table", "letter_weights"]
 
 FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)")
 BETWEEN = "\u2502"
@@ -41,15 +44,6 @@ BETWEEN = "\u2502"
 
 FLOOR = 1e-12
 """Lexical weights are not smaller than this."""
-
-
-class LetterWeights(NamedTuple):
-    """w(e|f) and w(f|e) of linked letters: sorted ``keys`` f * n_targets + e, where letter 0 is nothing (NULL)."""
-
-    keys: np.ndarray
-    forward: np.ndarray
-    backward: np.ndarray
-    n_targets: int
 
 
 def letter_weights(bitext: Bitext, alignments: Alignments, weights: np.ndarray) -> LetterWeights:
@@ -82,7 +76,7 @@ class PhraseTable:
     - ``target_starts``: int64 (entries + 1,), ``targets``: int32, the target phrases;
     - ``counts``: float64 (entries,); ``lexical``: float32 (entries, 2), lex(f|e) and lex(e|f);
     - ``links``: uint64 (entries,), the inner links as bits, see ``kernels.phrases.Occurrences``;
-    - ``unit_starts``: int64 (entries + 1,), ``units``: int32, each entry cut into its smallest pieces.
+    - ``piece_starts``: int64 (entries + 1,), ``pieces``: int32, each entry cut into its smallest pieces.
     """
 
     trie: Trie
@@ -92,8 +86,8 @@ class PhraseTable:
     counts: np.ndarray
     lexical: np.ndarray
     links: np.ndarray
-    unit_starts: np.ndarray
-    units: np.ndarray
+    piece_starts: np.ndarray
+    pieces: np.ndarray
 
     def __len__(self) -> int:
         """The number of entries."""
@@ -124,27 +118,24 @@ class PhraseTable:
         order = np.lexsort((np.arange(len(scores)), -scores, self.nodes))
         rank = np.arange(len(scores)) - self.first_entry[self.nodes]
         kept = order[rank < limit]
-        first_option = np.zeros(len(self.first_entry), np.int64)
-        np.cumsum(np.minimum(np.diff(self.first_entry), limit), out=first_option[1:])
-        starts, where = _gathered(self.target_starts, kept)
-        unit_starts, unit_where = _gathered(self.unit_starts, kept)
+        first_option = starts_of(np.minimum(np.diff(self.first_entry), limit))
+        starts, where = gathered(self.target_starts, kept)
+        piece_starts, piece_where = gathered(self.piece_starts, kept)
         options = Options(
-            self.trie.symbols,
-            self.trie.first_child,
-            self.trie.roots,
+            *self.trie,
             frozen(first_option, np.int64),
             frozen(scores[kept], np.float64),
             frozen(starts, np.int64),
             frozen(self.targets[where], np.int32),
-            frozen(unit_starts, np.int64),
-            frozen(self.units[unit_where], np.int32),
+            frozen(piece_starts, np.int64),
+            frozen(self.pieces[piece_where], np.int32),
         )
         return options, kept
 
-    def without_units(self) -> PhraseTable:
-        """The same table for use without models of pieces."""
+    def without_pieces(self) -> PhraseTable:
+        """The table without its pieces, where no model needs them."""
         nothing = frozen(np.empty(0), np.int32)
-        return dataclasses.replace(self, unit_starts=frozen(np.zeros(len(self) + 1), np.int64), units=nothing)
+        return dataclasses.replace(self, piece_starts=frozen(np.zeros(len(self) + 1), np.int64), pieces=nothing)
 
     def source_phrases(self) -> list[tuple[int, ...]]:
         """The symbols of every node's phrase."""
@@ -183,7 +174,7 @@ def _best_links(key: np.ndarray, count: np.ndarray, lex: np.ndarray) -> np.ndarr
     return order[np.flatnonzero(np.diff(key[order], prepend=-1))]
 
 
-def _gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def gathered(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Some rows of a CSR array: their new starts, and the indices of their items."""
     new = starts_of(np.diff(starts)[rows])
     return new, np.repeat(starts[rows] - new[:-1], np.diff(new)) + np.arange(new[-1])
@@ -194,7 +185,7 @@ class Learned(NamedTuple):
     letters of every piece in the vocabulary of that corpus (CSR: int64 starts, int32 letters)."""
 
     table: PhraseTable
-    units: Corpus
+    pieces: Corpus
     piece_starts: np.ndarray
     piece_letters: np.ndarray
 
@@ -202,7 +193,8 @@ class Learned(NamedTuple):
 def build_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
     """Extract, count and weigh all phrase pairs of at most ``longest`` letters; ``weights`` are float64 by pair."""
     source, target = bitext.source, bitext.target
-    found = extract(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts, longest)
+    names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
+    found = extract(names, longest)
     source_ids, source_firsts = intern(source.tokens, found.source, found.source_length)
     target_ids, target_firsts = intern(target.tokens, found.target, found.target_length)
     # The same phrase pair with the same inner links is one row; of these rows one is chosen for each phrase pair.
@@ -214,14 +206,14 @@ def build_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
     rows = Occurrences(*(column[order[begins]] for column in found))
     row_key = key[order[begins]]
     row_count = np.add.reduceat(weights[found.pair][order], begins) if len(begins) else np.empty(0)
-    lex = lexical(source.tokens, target.tokens, rows, *letter_weights(bitext, alignments, weights))
+    lex = lexical(source.tokens, target.tokens, rows, letter_weights(bitext, alignments, weights))
     chosen = _best_links(row_key, row_count, lex)
     count = np.bincount(np.unique(row_key, return_inverse=True)[1], row_count)
     nodes, node_of = _source_trie(source.tokens, found, source_firsts, longest)
     node = node_of[row_key[chosen] // len(target_firsts)]
     order = np.lexsort((np.arange(len(chosen)), -count, node))
     picked = Occurrences(*(column[chosen[order]] for column in rows))
-    units, entry_units, entry_starts, pieces = _units(bitext, alignments, picked)
+    pieces, entry_pieces, entry_starts, letters = _pieces(bitext, names, picked)
     starts = starts_of(picked.target_length)
     where = np.repeat(picked.target - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
     table = PhraseTable(
@@ -233,9 +225,9 @@ def build_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
         frozen(lex[chosen[order]], np.float32),
         frozen(picked.links, np.uint64),
         frozen(entry_starts, np.int64),
-        frozen(entry_units, np.int32),
+        frozen(entry_pieces, np.int32),
     )
-    return Learned(table, units, *pieces)
+    return Learned(table, pieces, *letters)
 
 
 def _source_trie(tokens: np.ndarray, found: Occurrences, firsts: np.ndarray, longest: int) -> tuple[Trie, np.ndarray]:
@@ -247,13 +239,13 @@ def _source_trie(tokens: np.ndarray, found: Occurrences, firsts: np.ndarray, lon
     return trie(phrases, lengths)
 
 
-def _units(
-    bitext: Bitext, alignments: Alignments, entries: Occurrences
+def _pieces(
+    bitext: Bitext, names: Linked, entries: Occurrences
 ) -> tuple[Corpus, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """All names as sequences of smallest pieces, a Corpus; the entries of the table in the same pieces (CSR); and the
     source letters of the pieces (CSR)."""
     source, target = bitext.source, bitext.target
-    of_names, starts = blocks(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
+    of_names, starts = blocks(names)
     of_entries, entry_starts = phrase_blocks(entries)
     pieces = np.concatenate([of_names, of_entries])
     left, _ = intern(source.tokens, pieces[:, 0], pieces[:, 1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -77,25 +76,18 @@ class Tuner(Learner):
         pool: Workers,
     ):
         self.metric, self.free, self.restarts, self.seed, self.pool = metric, free, restarts, seed, pool
-        flat = [reference for accepted in references for reference in accepted]
-        # Letters that the model cannot write get numbers of their own, so that they match nothing.
         strange: dict[str, int] = {}
-        ids = [
-            vocab.ids.get(letter) or len(vocab) + strange.setdefault(letter, len(strange))
-            for reference in flat
-            for letter in reference
-        ]
-        self.references = (np.array(ids, np.int32), starts_of(map(len, flat)), starts_of(map(len, references)))
-        self.answers = [{tuple(ids[a:b]) for a, b in spans} for spans in self._spans()]
-        n = len(references)
-        self.keys: list[dict[bytes, None]] = [{} for _ in range(n)]
-        self.features: list[list[np.ndarray]] = [[] for _ in range(n)]
-        self.statistics: list[list[np.ndarray]] = [[] for _ in range(n)]
 
-    def _spans(self) -> list[list[tuple[int, int]]]:
-        _, starts, first = self.references
-        bounds = starts.tolist()
-        return [[(bounds[r], bounds[r + 1]) for r in range(a, b)] for a, b in pairwise(first.tolist())]
+        def number(letter: str) -> int:
+            """Letters that the model cannot write get numbers of their own, so that they match nothing."""
+            return vocab.ids.get(letter) or len(vocab) + strange.setdefault(letter, len(strange))
+
+        numbered = [[tuple(map(number, reference)) for reference in accepted] for accepted in references]
+        flat = [reference for accepted in numbered for reference in accepted]
+        ids = np.array([letter for reference in flat for letter in reference], np.int32)
+        self.references = ids, starts_of(map(len, flat)), starts_of(map(len, numbered))
+        self.answers = [set(accepted) for accepted in numbered]
+        self.candidates: list[dict[bytes, tuple[np.ndarray, np.ndarray]]] = [{} for _ in numbered]
 
     def measured(self, found: Found, item: np.ndarray) -> np.ndarray:
         """The statistics of all candidates."""
@@ -110,25 +102,20 @@ class Tuner(Learner):
         """Add new candidates to the pools (unique by output and features); returns how many were new."""
         item = np.repeat(np.arange(len(found.starts) - 1), np.diff(found.starts))
         statistics = self.measured(found, item)
-        rounded = np.round(found.features, 9)
-        new = 0
+        rounded, before = np.round(found.features, 9), sum(map(len, self.candidates))
         for c, i in enumerate(item.tolist()):
-            a, b = found.target_starts[c], found.target_starts[c + 1]
-            key = found.targets[a:b].tobytes() + rounded[c].tobytes()
-            if key not in self.keys[i]:
-                self.keys[i][key] = None
-                self.features[i].append(found.features[c])
-                self.statistics[i].append(statistics[c])
-                new += 1
-        return new
+            output = found.targets[found.target_starts[c] : found.target_starts[c + 1]]
+            key = output.tobytes() + rounded[c].tobytes()
+            self.candidates[i].setdefault(key, (found.features[c], statistics[c]))
+        return sum(map(len, self.candidates)) - before
 
     def pools(self) -> mert.Pools:
         """All candidates so far; words without any are left out."""
-        filled = [i for i, rows in enumerate(self.features) if rows]
-        features = np.array([row for i in filled for row in self.features[i]])[:, self.free]
-        statistics = np.array([row for i in filled for row in self.statistics[i]])
-        starts = starts_of(len(self.features[i]) for i in filled)
-        return mert.Pools(starts, np.ascontiguousarray(features), statistics)
+        filled = [own for own in self.candidates if own]
+        features, statistics = zip(*(row for own in filled for row in own.values()), strict=True)
+        return mert.Pools(
+            starts_of(map(len, filled)), np.ascontiguousarray(np.array(features)[:, self.free]), np.array(statistics)
+        )
 
     def optimise(self, weights: np.ndarray, iteration: int) -> tuple[float, np.ndarray]:
         """The best weights for the pools that a climb from the present or from a random point finds."""

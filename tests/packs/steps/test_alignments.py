@@ -146,7 +146,7 @@ def test_likelihood_is_that_of_all_ways_to_link():
         Corpus.from_sentences([["a", "b"], ["b"], ["c", "a", "c"]]),
         Corpus.from_sentences([["x", "y"], ["y"], ["z", "x"]]),
     )
-    model = Model1(iterations=3, workers=1).fit(bitext)
+    model = Model1(passes=3, workers=1).fit(bitext)
     table, columns = model.tables_[0], model.couples_.columns
 
     def probability(source: str, target: int) -> float:
@@ -200,7 +200,7 @@ def bitext() -> Bitext:
 
 
 def test_pairs_without_a_known_word_on_one_side_are_not_in_the_bits(bitext):
-    model = HMM(workers=1, iterations=1).fit(bitext)
+    model = HMM(workers=1, passes=1).fit(bitext)
     more = Bitext(
         Corpus.from_sentences([*bitext.source, *([[f"new{i}"] for i in range(40)])]),
         Corpus.from_sentences([*bitext.target, *([["KA", "MI"]] * 40)]),

@@ -19,11 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, kernel_inline
+from corpuscle.scale import chunks_of
 
-__all__ = ["Couples", "Pairs", "couples_of", "locate", "pairs_of"]
-
-_CELLS_A_CALL = 8_000_000
+_CELLS_A_CALL = 2_000_000
 
 
 class Couples(NamedTuple):
@@ -53,38 +52,42 @@ class Pairs(NamedTuple):
     cells: np.ndarray
 
 
-def pairs_of(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, target_starts: np.ndarray) -> Pairs:
-    """Sentence pairs whose cells have not been filled yet."""
-    cell_starts = np.zeros(len(source_starts), np.int64)
-    np.cumsum(np.diff(source_starts) * np.diff(target_starts), out=cell_starts[1:])
-    return Pairs(
-        frozen(source, np.int32),
-        frozen(source_starts, np.int64),
-        frozen(target, np.int32),
-        frozen(target_starts, np.int64),
-        frozen(cell_starts, np.int64),
-        np.empty(cell_starts[-1], np.int32),
-    )
+class Directed(NamedTuple):
+    """Sentence pairs as one direction sees them: each output comes from one of the states, or from nothing.
+
+    - ``states``, ``outputs``: int32, all tokens; ``state_starts``, ``output_starts``: int64 (n_pairs + 1,);
+    - ``cell_starts``, ``cells``: as in ``Pairs``; ``swap``: whether the target side has the states.
+    """
+
+    states: np.ndarray
+    state_starts: np.ndarray
+    outputs: np.ndarray
+    output_starts: np.ndarray
+    cell_starts: np.ndarray
+    cells: np.ndarray
+    swap: bool
 
 
-@kernel
-def _count_row_sizes(pairs, order, order_starts, sentences, first, last, stamp, sizes):
-    """How many different target types each source type of first..last-1 meets."""
-    for s in range(first, last):
-        size = 0
-        for k in range(order_starts[s], order_starts[s + 1]):
-            sentence = sentences[order[k]]
-            for j in range(pairs.target_starts[sentence], pairs.target_starts[sentence + 1]):
-                t = pairs.target[j]
-                if stamp[t] != s:
-                    stamp[t] = s
-                    size += 1
-        sizes[s] = size
+def directed(pairs: Pairs, direction: int) -> Directed:
+    """Direction 0 has the source as states, direction 1 the target."""
+    source, source_starts, target, target_starts, cell_starts, cells = pairs
+    if direction:
+        return Directed(target, target_starts, source, source_starts, cell_starts, cells, True)
+    return Directed(source, source_starts, target, target_starts, cell_starts, cells, False)
+
+
+@kernel_inline
+def shape_of(pairs, sentence):
+    """How many states and outputs a sentence pair has; how far it is from a cell to that of the next state, and to that
+    of the next output."""
+    m = pairs.state_starts[sentence + 1] - pairs.state_starts[sentence]
+    n = pairs.output_starts[sentence + 1] - pairs.output_starts[sentence]
+    return (m, n, 1, m) if pairs.swap else (m, n, n, 1)
 
 
 @kernel
 def _fill_rows(pairs, order, order_starts, sentences, first, last, stamp, place, row_starts, columns):
-    """Write the columns of some rows, in the order of their first meeting, and the cells of their tokens."""
+    """Write the columns of rows first..last-1, in the order of their first meeting, and the cells of their tokens."""
     for s in range(first, last):
         end = row_starts[s]
         for k in range(order_starts[s], order_starts[s + 1]):
@@ -100,36 +103,28 @@ def _fill_rows(pairs, order, order_starts, sentences, first, last, stamp, place,
                     columns[end] = t
                     end += 1
                 pairs.cells[cell + j] = place[t]
+        row_starts[s + 1] = end
 
 
 def couples_of(pairs: Pairs, source_types: int, target_types: int) -> Couples:
     """The couples of some sentence pairs; fills ``pairs.cells``."""
+    if len(pairs.cells) >= np.iinfo(np.int32).max:
+        raise MemoryError("more than two thousand million pairs of words")
     order = np.argsort(pairs.source, kind="stable")
-    counts = np.bincount(pairs.source, minlength=source_types)
-    order_starts = np.zeros(source_types + 1, np.int64)
-    np.cumsum(counts, out=order_starts[1:])
+    order_starts = np.append(0, np.cumsum(np.bincount(pairs.source, minlength=source_types)))
     sentences = np.repeat(np.arange(len(pairs.source_starts) - 1, dtype=np.int32), np.diff(pairs.source_starts))
-    weights = np.bincount(pairs.source, np.diff(pairs.target_starts)[sentences], source_types)
-    cuts = np.flatnonzero(np.diff(np.cumsum(weights) // _CELLS_A_CALL, prepend=-1))
-    bounds = [*cuts.tolist(), source_types]
-    sizes = np.zeros(source_types, np.int64)
-    stamp = np.full(target_types, -1, np.int32)
-    for first, last in pairwise(bounds):
-        _count_row_sizes(pairs, order, order_starts, sentences, first, last, stamp, sizes)
+    weights = np.bincount(pairs.source, np.diff(pairs.target_starts)[sentences], source_types).astype(np.int64)
     row_starts = np.zeros(source_types + 1, np.int64)
-    np.cumsum(sizes, out=row_starts[1:])
-    if row_starts[-1] >= np.iinfo(np.int32).max:
-        raise MemoryError("more than two thousand million different pairs of words")
-    columns = np.empty(row_starts[-1], np.int32)
-    stamp[:] = -1
-    place = np.empty(target_types, np.int32)
-    for first, last in pairwise(bounds):
+    columns = np.empty(len(pairs.cells), np.int32)  # there are fewer couples: memory that is not touched is not taken
+    stamp, place = np.full(target_types, -1, np.int32), np.empty(target_types, np.int32)
+    for first, last in pairwise(chunks_of(weights, _CELLS_A_CALL).tolist()):
         _fill_rows(pairs, order, order_starts, sentences, first, last, stamp, place, row_starts, columns)
-    return Couples(frozen(row_starts, np.int64), frozen(columns, np.int32))
+    return Couples(frozen(row_starts, np.int64), frozen(columns[: row_starts[-1]].copy(), np.int32))
 
 
 @kernel
 def _locate(pairs, couples, first, last):
+    """Fill the cells of sentence pairs first..last-1."""
     missing = len(couples.columns)
     for sentence in range(first, last):
         cell = pairs.cell_starts[sentence]
@@ -148,6 +143,7 @@ def _locate(pairs, couples, first, last):
                 cell += 1
 
 
-def locate(pairs: Pairs, couples: Couples, first: int, last: int) -> None:
-    """Fill the cells of sentence pairs first..last-1 by searching a table whose rows rise."""
-    _locate(pairs, couples, first, last)
+def locate(pairs: Pairs, couples: Couples) -> None:
+    """Fill the cells by searching a table whose rows rise."""
+    for first, last in pairwise(chunks_of(np.diff(pairs.cell_starts), _CELLS_A_CALL).tolist()):
+        _locate(pairs, couples, first, last)

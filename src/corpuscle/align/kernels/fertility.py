@@ -27,24 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.align.kernels.sharing import couple_of
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.random import mix, uniform
-
-__all__ = [
-    "MOST",
-    "Laws",
-    "Scratch",
-    "Tally",
-    "add_votes",
-    "draw_links",
-    "elect",
-    "observe",
-    "place",
-    "recount",
-    "scratch_for",
-    "sweep",
-]
 
 MOST = 7
 """Fertilities from this on share their odds."""
@@ -103,30 +89,30 @@ def scratch_for(longest: int, types: int) -> Scratch:
 
 
 @kernel_bare
-def _prepare(linked, begin, n, m, scratch):
-    """The state of the nearest linked output behind each output, and how many outputs each state has."""
+def _prepare(linked, m, scratch):
+    """The state of the nearest linked output behind each output, and how many outputs each of m states has."""
     for i in range(m):
         scratch.taken[i] = 0
     nearest = m
-    for j in range(n - 1, -1, -1):
+    for j in range(len(linked) - 1, -1, -1):
         scratch.after[j] = nearest
-        if linked[begin + j] >= 0:
-            nearest = linked[begin + j]
+        if linked[j] >= 0:
+            nearest = np.int64(linked[j])
             scratch.taken[nearest] += 1
 
 
 @kernel_bare
-def _pair_twins(states, begin, m, scratch):
-    """Link the states of each type to a ring."""
-    for i in range(m):
-        kind = states[begin + i]
+def _pair_twins(kinds, scratch):
+    """Link the states of each type to a ring; ``kinds``: their types."""
+    for i in range(len(kinds)):
+        kind = kinds[i]
         before = scratch.latest[kind]
         scratch.twins[i] = i if before < 0 else scratch.twins[before]
         if before >= 0:
             scratch.twins[before] = i
         scratch.latest[kind] = i
-    for i in range(m):
-        scratch.latest[states[begin + i]] = -1
+    for kind in kinds:
+        scratch.latest[kind] = -1
 
 
 @kernel_bare
@@ -182,130 +168,116 @@ def _drawn(weights, m, none, total, stream):
 
 
 @kernel_bare
-def place(pairs, swap, linked, tally, singles):
-    """Add the links of all sentence pairs to the tally; ``linked`` int16 (outputs of these pairs,): the state of each,
-    -1 for none. ``singles`` uint8: 1 for the singles that are linked."""
-    n_shared = len(tally.couples) - 1
-    states = pairs.target if swap else pairs.source
-    outputs = pairs.source if swap else pairs.target
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    for sentence in range(len(state_starts) - 1):
-        s, o = state_starts[sentence], output_starts[sentence]
-        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
-        state_step, output_step = (1, m) if swap else (n, 1)
-        for j in range(n):
-            i = linked[o - output_starts[0] + j]
-            if i < 0:
-                tally.nulls[outputs[o + j]] += 1
-                tally.unlinked[0] += 1
-            else:
-                couple = pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]
-                if couple < n_shared:
-                    tally.couples[couple] += 1
-                else:
-                    singles[couple - n_shared] = 1
-                tally.states[states[s + i]] += 1
+def _count_unlinked(tally, output, change):
+    """Count an output without a link once more, or once less."""
+    tally.nulls[output] += change
+    tally.unlinked[0] += change
 
 
 @kernel_bare
-def recount(pairs, sharing, swap, linked, tally):
-    """Add the links to the tally, as ``place`` does, of sentence pairs whose cells have not been found."""
-    states = pairs.target if swap else pairs.source
-    outputs = pairs.source if swap else pairs.target
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    for sentence in range(len(state_starts) - 1):
-        for j in range(output_starts[sentence], output_starts[sentence + 1]):
-            output, i = outputs[j], linked[j - output_starts[0]]
+def place(pairs, linked, tally, singles):
+    """Add the links of all sentence pairs (``cooccurrence.Directed``) to the tally; ``linked`` int16 (n_outputs,): the
+    state of each, -1 for none. ``singles`` uint8: 1 for the singles that are linked."""
+    n_shared = len(tally.couples) - 1
+    for sentence in range(len(pairs.cell_starts) - 1):
+        s, o = pairs.state_starts[sentence], pairs.output_starts[sentence]
+        _, n, state_step, output_step = shape_of(pairs, sentence)
+        for j in range(n):
+            i = linked[o + j]
             if i < 0:
-                tally.nulls[output] += 1
-                tally.unlinked[0] += 1
+                _count_unlinked(tally, pairs.outputs[o + j], 1)
                 continue
-            kind = states[state_starts[sentence] + i]
+            couple = pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]
+            if couple < n_shared:
+                tally.couples[couple] += 1
+            else:
+                singles[couple - n_shared] = 1
+            tally.states[pairs.states[s + i]] += 1
+
+
+@kernel_bare
+def recount(pairs, sharing, linked, tally):
+    """Add the links to the tally, as ``place`` does, of sentence pairs whose cells have not been found."""
+    for sentence in range(len(pairs.cell_starts) - 1):
+        for j in range(pairs.output_starts[sentence], pairs.output_starts[sentence + 1]):
+            output, i = pairs.outputs[j], linked[j]
+            if i < 0:
+                _count_unlinked(tally, output, 1)
+                continue
+            kind = pairs.states[pairs.state_starts[sentence] + i]
             tally.states[kind] += 1
-            couple = couple_of(sharing, output, kind) if swap else couple_of(sharing, kind, output)
+            couple = couple_of(sharing, output, kind) if pairs.swap else couple_of(sharing, kind, output)
             if couple >= 0:
                 tally.couples[couple] += 1
 
 
 @kernel_bare
-def sweep(pairs, swap, linked, tally, laws, fertilities, jump_counts, scratch, stream):
+def _change(tally, laws, kind, couple, i, change, scratch):
+    """Count a link of state i, of this kind, once more, or once less."""
+    if couple < len(tally.couples) - 1:
+        tally.couples[couple] += change
+    tally.states[kind] += change
+    scratch.taken[i] += change
+    _rescale(tally, laws, kind, i, scratch)
+
+
+@kernel_bare
+def sweep(pairs, linked, tally, laws, fertilities, jump_counts, scratch, stream):
     """Draw the links of some sentence pairs once; ``tally`` counts the links of the whole text, always.
 
     Cells of singles are those of no couple in the table (``tally.couples`` ends with a 0 for them). Adds to
     ``fertilities`` float64 (state types, MOST + 1) how often a type has each fertility (the last: MOST or more) and to
     ``jump_counts`` (like ``laws.jumps``) the jumps.
     """
-    states = pairs.target if swap else pairs.source
-    outputs = pairs.source if swap else pairs.target
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    width, n_shared = len(laws.jumps) // 2, len(tally.couples) - 1
-    for sentence in range(len(state_starts) - 1):
-        s, o = state_starts[sentence], output_starts[sentence]
-        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
-        state_step, output_step = (1, m) if swap else (n, 1)
-        begin = o - output_starts[0]
-        _prepare(linked, begin, n, m, scratch)
-        _pair_twins(states, s, m, scratch)
+    for sentence in range(len(pairs.cell_starts) - 1):
+        s, o = pairs.state_starts[sentence], pairs.output_starts[sentence]
+        m, n, state_step, output_step = shape_of(pairs, sentence)
+        kinds, own = pairs.states[s : s + m], linked[o : o + n]
+        _prepare(own, m, scratch)
+        _pair_twins(kinds, scratch)
         for i in range(m):
-            scratch.scales[i] = _scale(tally, laws, states[s + i], scratch.taken[i])
+            scratch.scales[i] = _scale(tally, laws, kinds[i], scratch.taken[i])
         before = -1
         for j in range(n):
-            output, old, after = outputs[o + j], np.int64(linked[begin + j]), scratch.after[j]
+            output, old, after = pairs.outputs[o + j], np.int64(own[j]), scratch.after[j]
             cell = pairs.cell_starts[sentence] + j * output_step
             if old >= 0:
-                kind, couple = states[s + old], pairs.cells[cell + old * state_step]
-                if couple < n_shared:
-                    tally.couples[couple] -= 1
-                tally.states[kind] -= 1
-                scratch.taken[old] -= 1
-                _rescale(tally, laws, kind, old, scratch)
+                _change(tally, laws, kinds[old], pairs.cells[cell + old * state_step], old, -1, scratch)
             else:
-                tally.nulls[output] -= 1
-                tally.unlinked[0] -= 1
+                _count_unlinked(tally, output, -1)
             none = _weight_of_none(tally, laws, output, before, after)
             total = none + _weigh(pairs, cell, state_step, m, tally, laws, before, after, scratch)
             new = _drawn(scratch.weights, m, none, total, stream)
-            linked[begin + j] = new
+            own[j] = new
             if new >= 0:
-                kind, couple = states[s + new], pairs.cells[cell + new * state_step]
-                if couple < n_shared:
-                    tally.couples[couple] += 1
-                tally.states[kind] += 1
-                scratch.taken[new] += 1
-                _rescale(tally, laws, kind, new, scratch)
-                jump_counts[width + new - before] += 1.0
+                _change(tally, laws, kinds[new], pairs.cells[cell + new * state_step], new, 1, scratch)
                 before = new
             else:
-                tally.nulls[output] += 1
-                tally.unlinked[0] += 1
-        jump_counts[width + m - before] += 1.0
-        for i in range(m):
-            fertilities[states[s + i], min(scratch.taken[i], MOST)] += 1.0
+                _count_unlinked(tally, output, 1)
+        _observe(own, kinds, fertilities, jump_counts, scratch)
 
 
 @kernel_bare
-def observe(pairs, swap, linked, fertilities, jump_counts, scratch):
+def _observe(linked, kinds, fertilities, jump_counts, scratch):
+    """Add the jumps of the links of one sentence pair, and its fertilities, which the scratch has."""
+    width, before = len(jump_counts) // 2, -1
+    for i in linked:
+        if i >= 0:
+            jump_counts[width + i - before] += 1.0
+            before = i
+    jump_counts[width + len(kinds) - before] += 1.0
+    for i in range(len(kinds)):
+        fertilities[kinds[i], min(scratch.taken[i], MOST)] += 1.0
+
+
+@kernel_bare
+def observe(pairs, linked, fertilities, jump_counts, scratch):
     """Add the fertilities and jumps of given links, as ``sweep`` does for those that it draws; no cells are needed."""
-    states = pairs.target if swap else pairs.source
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    width = len(jump_counts) // 2
-    for sentence in range(len(state_starts) - 1):
-        s, o = state_starts[sentence], output_starts[sentence]
-        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
-        begin = o - output_starts[0]
-        _prepare(linked, begin, n, m, scratch)
-        before = -1
-        for j in range(begin, begin + n):
-            if linked[j] >= 0:
-                jump_counts[width + linked[j] - before] += 1.0
-                before = linked[j]
-        jump_counts[width + m - before] += 1.0
-        for i in range(m):
-            fertilities[states[s + i], min(scratch.taken[i], MOST)] += 1.0
+    for sentence in range(len(pairs.cell_starts) - 1):
+        kinds = pairs.states[pairs.state_starts[sentence] : pairs.state_starts[sentence + 1]]
+        own = linked[pairs.output_starts[sentence] : pairs.output_starts[sentence + 1]]
+        _prepare(own, len(kinds), scratch)
+        _observe(own, kinds, fertilities, jump_counts, scratch)
 
 
 @kernel_bare
@@ -348,6 +320,21 @@ def elect(sizes, states, votes, best):
         at += sizes[j]
 
 
+class _Still(NamedTuple):
+    """A sentence pair of m states and n outputs while all that is counted elsewhere stands still.
+
+    - ``kinds`` int32 (m,): the types of states; ``linked`` int32 (n,): the present links;
+    - ``lexical`` float64 (at least n m,): what does not change, output by output; ``sums``: those of the probabilities;
+    - ``nulls`` float64 (2, at least n): both for no link.
+    """
+
+    kinds: np.ndarray
+    linked: np.ndarray
+    lexical: np.ndarray
+    sums: np.ndarray
+    nulls: np.ndarray
+
+
 @kernel_bare
 def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
     """The weights of all states; returns their sum. ``into`` and ``out_of`` are where the jumps to and from the first
@@ -361,56 +348,46 @@ def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
 
 
 @kernel_bare
-def _draw_pair(linked, begin, m, n, kinds, first, laws, mirrored, lexical, nulls, sweeps, skip, scratch, sums, stream):
-    """Draw the links of one sentence pair ``sweeps`` times, adding up the probabilities of those that count.
-
-    ``lexical`` and ``sums`` float64 (at least n m,): what does not change, and the sums, output by output; ``nulls``
-    float64 (2, at least n): the same for no link.
-    """
-    width = len(laws.jumps) // 2
-    odds = scratch.scales
+def _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream):
+    """Draw the links of one sentence pair ``sweeps`` times, adding up the probabilities of those that count."""
+    width, m, odds = len(laws.jumps) // 2, len(pair.kinds), scratch.scales
     for turn in range(sweeps):
-        _prepare(linked, begin, n, m, scratch)
+        _prepare(pair.linked, m, scratch)
         for i in range(m):
-            odds[i] = laws.odds[kinds[first + i], min(scratch.taken[i], MOST - 1)]
+            odds[i] = laws.odds[pair.kinds[i], min(scratch.taken[i], MOST - 1)]
         before = -1
-        for j in range(n):
-            old, after = linked[begin + j], scratch.after[j]
+        for j in range(len(pair.linked)):
+            old, after = pair.linked[j], scratch.after[j]
             if old >= 0:
                 scratch.taken[old] -= 1
-                odds[old] = laws.odds[kinds[first + old], min(scratch.taken[old], MOST - 1)]
+                odds[old] = laws.odds[pair.kinds[old], min(scratch.taken[old], MOST - 1)]
             into, out_of = width - before, width - after
-            none = nulls[0, j] * laws.jumps[width + after - before]
-            total = none + _multiply(lexical, j * m, odds, laws.jumps, into, mirrored, out_of, m, scratch.weights)
+            none = pair.nulls[0, j] * laws.jumps[width + after - before]
+            total = none + _multiply(pair.lexical, j * m, odds, laws.jumps, into, mirrored, out_of, m, scratch.weights)
             if turn >= skip:
                 share = 1.0 / total
                 for i in range(m):
-                    sums[j * m + i] += scratch.weights[i] * share
-                nulls[1, j] += none * share
+                    pair.sums[j * m + i] += scratch.weights[i] * share
+                pair.nulls[1, j] += none * share
             new = _drawn(scratch.weights, m, none, total, stream)
-            linked[begin + j] = new
+            pair.linked[j] = new
             if new >= 0:
                 scratch.taken[new] += 1
-                odds[new] = laws.odds[kinds[first + new], min(scratch.taken[new], MOST - 1)]
+                odds[new] = laws.odds[pair.kinds[new], min(scratch.taken[new], MOST - 1)]
                 before = new
 
 
 @kernel
-def draw_links(pairs, first, last, swap, tally, laws, key, sweeps, skip, linked, links, nulls):
-    """Link probabilities of sentence pairs first..last-1 when the tally stands still: means over ``sweeps`` draws, the
-    first ``skip`` of which do not count.
+def draw_links(pairs, tally, laws, key, sweeps, skip, linked, links, nulls):
+    """Link probabilities of sentence pairs when the tally stands still: means over ``sweeps`` draws, the first ``skip``
+    of which do not count.
 
-    ``linked`` int32 (outputs of these pairs,) are the links to start from; ``links`` and ``nulls`` as in
-    ``translation.posteriors``. The draws of a pair depend on ``key`` and on its words, not on where it stands.
+    ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``translation.posteriors``.
+    The draws of a pair depend on ``key`` and on its words, not on where it stands.
     """
-    states = pairs.target if swap else pairs.source
-    outputs = pairs.source if swap else pairs.target
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    output_starts = pairs.source_starts if swap else pairs.target_starts
     longest, largest = 1, 1
-    for sentence in range(first, last):
-        m = state_starts[sentence + 1] - state_starts[sentence]
-        n = output_starts[sentence + 1] - output_starts[sentence]
+    for sentence in range(len(pairs.cell_starts) - 1):
+        m, n, _, _ = shape_of(pairs, sentence)
         longest, largest = max(longest, m, n), max(largest, m * n)
     after, taken, nobody = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(0, np.int64)
     scratch = Scratch(np.empty(longest), np.empty(longest), after, taken, nobody, nobody)
@@ -418,30 +395,27 @@ def draw_links(pairs, first, last, swap, tally, laws, key, sweeps, skip, linked,
     mirrored = laws.jumps[::-1].copy()
     share = 1.0 / (sweeps - skip)
     stream = np.zeros(2, np.uint64)
-    for sentence in range(first, last):
-        s, o = state_starts[sentence], output_starts[sentence]
-        m, n = state_starts[sentence + 1] - s, output_starts[sentence + 1] - o
-        start = pairs.cell_starts[sentence]
-        state_step, output_step = (1, m) if swap else (n, 1)
+    for sentence in range(len(pairs.cell_starts) - 1):
+        s, o, start = pairs.state_starts[sentence], pairs.output_starts[sentence], pairs.cell_starts[sentence]
+        m, n, state_step, output_step = shape_of(pairs, sentence)
         words = np.uint64(key)
         for i in range(m):
-            kind = states[s + i]
+            kind = pairs.states[s + i]
             words = mix(words + np.uint64(kind + 1))
             scale = (1.0 - laws.p0) / (tally.states[kind] + laws.alpha * laws.support)
             for j in range(n):
                 count = tally.couples[pairs.cells[start + i * state_step + j * output_step]]
                 lexical[j * m + i] = (count + laws.alpha) * scale
         for j in range(n):
-            output = outputs[o + j]
+            output = pairs.outputs[o + j]
             words = mix(words + np.uint64(output + 1))
             rest = tally.unlinked[0] + laws.alpha * laws.support
             none[0, j], none[1, j] = laws.p0 * (tally.nulls[output] + laws.alpha) / rest, 0.0
         sums[: m * n] = 0.0
         stream[0], stream[1] = words, 0
-        begin = o - output_starts[first]
-        _draw_pair(linked, begin, m, n, states, s, laws, mirrored, lexical, none, sweeps, skip, scratch, sums, stream)
+        pair = _Still(pairs.states[s : s + m], linked[o : o + n], lexical, sums, none)
+        _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream)
         for j in range(n):
-            nulls[begin + j] = none[1, j] * share
+            nulls[o + j] = none[1, j] * share
             for i in range(m):
-                cell = start - pairs.cell_starts[first] + i * state_step + j * output_step
-                links[cell] = sums[j * m + i] * share
+                links[start + i * state_step + j * output_step] = sums[j * m + i] * share

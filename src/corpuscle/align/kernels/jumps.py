@@ -25,10 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.dp.semirings import MAX, SUM
-
-__all__ = ["Law", "best_path", "jump_posteriors"]
 
 
 class Law(NamedTuple):
@@ -64,34 +63,30 @@ class _Table(NamedTuple):
 
 
 @kernel
-def _new_table(pairs, first, last, swap):
-    """Room for the sentence pairs first..last-1."""
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    state_starts = pairs.target_starts if swap else pairs.source_starts
+def _new_table(pairs):
+    """Room for every sentence pair."""
     m, n = 1, 1
-    for sentence in range(first, last):
-        m = max(m, state_starts[sentence + 1] - state_starts[sentence])
-        n = max(n, output_starts[sentence + 1] - output_starts[sentence])
+    for sentence in range(len(pairs.cell_starts) - 1):
+        m = max(m, pairs.state_starts[sentence + 1] - pairs.state_starts[sentence])
+        n = max(n, pairs.output_starts[sentence + 1] - pairs.output_starts[sentence])
     return _Table(
         np.empty((n, m)), np.empty(n), np.empty((n, m)), np.empty((n + 1, m + 1)), np.empty(n), np.empty(m + 1)
     )
 
 
 @kernel_bare
-def _prepare(pairs, sentence, swap, law, values, start, m, n, table):
-    """Fill all of the table that does not depend on the sweep; ``values`` float32 from ``start`` on: the translation
-    probability of every cell of the pair."""
-    width = len(law.jumps) // 2
+def _prepare(pairs, sentence, law, values, table):
+    """Fill all of the table that does not depend on the sweep; ``values`` float32 (n_cells,): the translation
+    probability of every cell."""
+    width, start = len(law.jumps) // 2, pairs.cell_starts[sentence]
+    m, n, state_step, output_step = shape_of(pairs, sentence)
     for before in range(m + 1):
         total = 0.0
         for i in range(1, m + 1):
             total += law.jumps[width + i - before]
         table.norms[before] = 1.0 / total
-    state_step, output_step = (1, m) if swap else (n, 1)
-    outputs = pairs.source if swap else pairs.target
-    begin = (pairs.source_starts if swap else pairs.target_starts)[sentence]
     for j in range(n):
-        table.nulls[j] = law.null[outputs[begin + j]]
+        table.nulls[j] = law.null[pairs.outputs[pairs.output_starts[sentence] + j]]
         for i in range(m):
             table.emission[j, i] = values[start + j * output_step + i * state_step]
     for k in range(m + 1):
@@ -157,30 +152,25 @@ _sum_jumps, _best_jumps = jump_sweep(SUM), jump_sweep(MAX)
 
 
 @kernel
-def jump_posteriors(pairs, first, last, swap, law, links, nulls, jump_counts):
-    """Probabilities of links in sentence pairs first..last-1 of one direction, as in ``translation.posteriors``.
+def jump_posteriors(pairs, law, links, nulls, jump_counts):
+    """Probabilities of links in sentence pairs, seen from one direction, as in ``translation.posteriors``.
 
     Adds the expected number of jumps of every distance to ``jump_counts`` (as ``jumps``); returns the log-likelihood.
     """
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    state_starts = pairs.target_starts if swap else pairs.source_starts
     jumps, p0, rho, width = law.jumps, law.p0, law.rho, len(law.jumps) // 2
-    table = _new_table(pairs, first, last, swap)
+    table = _new_table(pairs)
     behind = np.empty(table.merged.shape[1])  # backward of the present output
     coming = np.empty(table.merged.shape[1])  # emission times backward of the next output
     reached = np.empty(table.merged.shape[1])
     mirrored = jumps[::-1].copy()  # so that inner loops run forwards through memory
     from_where = np.zeros(len(jumps))
     likelihood = 0.0
-    for sentence in range(first, last):
-        m = state_starts[sentence + 1] - state_starts[sentence]
-        n = output_starts[sentence + 1] - output_starts[sentence]
+    for sentence in range(len(pairs.cell_starts) - 1):
+        m, n, state_step, output_step = shape_of(pairs, sentence)
         if m == 0 or n == 0:
             continue
-        start = pairs.cell_starts[sentence] - pairs.cell_starts[first]
-        state_step, output_step = (1, m) if swap else (n, 1)
-        begin = output_starts[sentence] - output_starts[first]
-        _prepare(pairs, sentence, swap, law, links, start, m, n, table)
+        start, begin = pairs.cell_starts[sentence], pairs.output_starts[sentence]
+        _prepare(pairs, sentence, law, links, table)
         likelihood = _sum_jumps(law, table, m, n, likelihood)
         behind[: m + 1] = 1.0
         for j in range(n - 1, -1, -1):
@@ -235,23 +225,19 @@ def _copy(law, table, j, k):
 
 
 @kernel
-def best_path(pairs, first, last, swap, law, values, best):
-    """The most probable state of every output: ``best`` int32 (outputs of these pairs,), from 0; -1 is the null word.
+def best_path(pairs, law, values, best):
+    """The most probable state of every output: ``best`` int32 (n_outputs,), from 0; -1 is the null word.
 
-    ``values`` float32: the translation probability of every cell of these pairs. Ties go to the smaller position.
+    ``values`` float32 (n_cells,): the translation probability of every cell. Ties go to the smaller position.
     """
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    state_starts = pairs.target_starts if swap else pairs.source_starts
-    table = _new_table(pairs, first, last, swap)
-    for sentence in range(first, last):
-        m = state_starts[sentence + 1] - state_starts[sentence]
-        n = output_starts[sentence + 1] - output_starts[sentence]
-        begin = output_starts[sentence] - output_starts[first]
+    table = _new_table(pairs)
+    for sentence in range(len(pairs.cell_starts) - 1):
+        m, n, _, _ = shape_of(pairs, sentence)
+        begin = pairs.output_starts[sentence]
         if m == 0 or n == 0:
             best[begin : begin + n] = -1
             continue
-        start = pairs.cell_starts[sentence] - pairs.cell_starts[first]
-        _prepare(pairs, sentence, swap, law, values, start, m, n, table)
+        _prepare(pairs, sentence, law, values, table)
         _best_jumps(law, table, m, n, 0.0)
         at, is_null, top = 0, True, -1.0
         for k in range(m + 1):

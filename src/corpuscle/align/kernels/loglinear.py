@@ -10,8 +10,8 @@ table, a state type with an output type, is a couple. ``lex`` is a list of featu
 word are parallel edges between the same states, so their weights are added up once for each word, not once for each
 position and path: what remains is a chain over states. The likelihood needs two sums over that chain: *clamped* to the
 outputs that are there, and *free*; its gradient is the difference of the features expected under both. This module has
-the records and lays out the states and steps of a sentence pair, ``loglinear_sums`` sums over them, and
-``loglinear_batches`` and ``loglinear_links`` learn and align.
+the records and lays out the states and steps of a sentence pair, ``loglinear_sums`` sums over them, learns and
+aligns.
 
 States of a sentence pair: the null word (with ``remember``: one null copy for each position, which remembers it), and
 each position of a word. Where the word can be copied, that is, its neighbourhood has its own string, the position has
@@ -31,27 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
-from corpuscle.engine.optim.online import weight
-
-__all__ = [
-    "BINS",
-    "CLASS_BEGIN",
-    "CLASS_NULL",
-    "CLASS_STOP",
-    "CLASS_UNKNOWN",
-    "FIRST_CLASS",
-    "LONGEST",
-    "PATHS",
-    "SYMBOLS",
-    "Hood",
-    "Shape",
-    "Text",
-    "Work",
-    "is_cycle",
-    "lay_out",
-    "workspace",
-]
+from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.engine.optim.online import Online, weight
 
 NULL, BEGIN, STOP = 0, -1, -2
 CLASS_UNKNOWN, CLASS_BEGIN, CLASS_STOP, CLASS_NULL, FIRST_CLASS = 0, 1, 2, 3, 4
@@ -95,7 +76,7 @@ STATES, OUTPUTS, CELLS, BIGRAMS = range(4)
 CLASS, KNOWN = range(2)
 
 
-class Hood(NamedTuple):
+class Neighbours(NamedTuple):
     """A neighbourhood and the features of its couples.
 
     - ``row_starts``: int64 (state types + 2,), the couples of each type, of the null word last;
@@ -164,14 +145,24 @@ STEPS, P_STEPS, P_TURNED, TAKEN, SURPLUS = range(5)
 EMISSION, MARGINALS = range(2)
 
 
-def workspace(text: Text, hood: Hood, shape: Shape) -> Work:
+class Direction(NamedTuple):
+    """One direction of some sentence pairs, and all that kernels need to know and use."""
+
+    text: Text
+    neighbours: Neighbours
+    shape: Shape
+    learner: Online
+    work: Work
+
+
+def workspace(text: Text, neighbours: Neighbours, shape: Shape) -> Work:
     """Buffers that are large enough for every pair of a text, except those that are too long."""
     m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
     short = (m <= LONGEST) & (n <= LONGEST)
-    copies = np.concatenate([[0], np.cumsum(hood.copies[text.states] >= 0)])
+    copies = np.concatenate([[0], np.cumsum(neighbours.copies[text.states] >= 0)])
     states = 1 + m + np.diff(copies[text.starts[STATES]]) + (m if shape.remember else 0)
     n, s = int(n[short].max(initial=1)), int(states[short].max(initial=1))
-    couples, types = len(hood.feature_starts) - 1, len(hood.copies) - 1
+    couples, types = len(neighbours.feature_starts) - 1, len(neighbours.copies) - 1
     work = Work(
         np.zeros((2, couples + 1)),
         np.zeros((2, types + 1, 2)),
@@ -187,6 +178,13 @@ def workspace(text: Text, hood: Hood, shape: Shape) -> Work:
     return work
 
 
+@kernel_inline
+def lengths_of(text, sentence):
+    """How many states and outputs a sentence pair has."""
+    m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
+    return m, text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
+
+
 @kernel_bare
 def _class_at(text, begin, place):
     if place == NULL:
@@ -199,9 +197,11 @@ def _class_at(text, begin, place):
 
 
 @kernel_bare
-def _bigram(text, shape, sentence, begin, m, before, after):
+def _bigram(text, shape, sentence, before, after):
     """The feature of two words that outputs come from one after the other, -1 if there is none."""
+    begin = text.starts[STATES, sentence]
     if before > 0 and after > 0:
+        m, _ = lengths_of(text, sentence)
         known = text.bigrams[text.starts[BIGRAMS, sentence] + (before - 1) * m + after - 1]
         return shape.bigram + known if known >= 0 else -1
     edge = shape.bigram_edge
@@ -217,12 +217,14 @@ def _bigram(text, shape, sentence, begin, m, before, after):
 
 
 @kernel_bare
-def _step(text, shape, learner, sentence, m, n, before, memory, after, target, found):
+def _step(direction, sentence, before, memory, after, target, found):
     """The score of a step from place ``before`` to ``after``; jumps go from ``memory`` to ``target``.
 
     Fills ``found`` int32 (PATHS + 1,) with its features and -1 behind them.
     """
+    text, shape = direction.text, direction.shape
     begin = text.starts[STATES, sentence]
+    _, n = lengths_of(text, sentence)
     k = 0
     right = _class_at(text, begin, after)
     if shape.jump >= 0 and memory >= 0 and after != NULL:
@@ -237,7 +239,7 @@ def _step(text, shape, learner, sentence, m, n, before, memory, after, target, f
         found[3] = shape.jump_classes + (kind * shape.classes + left) * shape.classes + right
         k = 4
     if shape.bigram >= 0:
-        words = _bigram(text, shape, sentence, begin, m, before, after)
+        words = _bigram(text, shape, sentence, before, after)
         if words >= 0:
             found[k] = words
             k += 1
@@ -249,13 +251,15 @@ def _step(text, shape, learner, sentence, m, n, before, memory, after, target, f
     found[k] = -1
     score = 0.0
     for f in range(k):
-        score += weight(learner, np.int64(found[f]))
+        score += weight(direction.learner, np.int64(found[f]))
     return score
 
 
 @kernel_bare
-def _list_states(text, hood, shape, learner, work, sentence, m):
+def _list_states(direction, sentence):
     """The states of a sentence pair; returns how many there are."""
+    text, neighbours, shape, learner, work = direction
+    m, _ = lengths_of(text, sentence)
     begin = text.starts[STATES, sentence]
     states, s = work.states, 0
     for k in range(m + 1 if shape.remember else 1):
@@ -267,7 +271,7 @@ def _list_states(text, hood, shape, learner, work, sentence, m):
         slope = 0.0
         if shape.diag >= 0:
             slope = weight(learner, shape.diag) + weight(learner, shape.diag_class + text.types[CLASS, x])
-        for bit in range(2 if hood.copies[x] >= 0 else 1):
+        for bit in range(2 if neighbours.copies[x] >= 0 else 1):
             states[PLACE, s], states[MEMORY, s], states[BIT, s] = a, a, bit
             work.lines[SLOPE, s] = slope
             s += 1
@@ -283,11 +287,11 @@ def is_cycle(work, p, q):
 
 
 @kernel_bare
-def lay_out(text, hood, shape, learner, work, sentence):
+def lay_out(direction, sentence):
     """The states of a sentence pair and the scores of all steps between them; returns how many states there are."""
-    m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
-    n = text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
-    s = _list_states(text, hood, shape, learner, work, sentence, m)
+    text, _, shape, learner, work = direction
+    m, _ = lengths_of(text, sentence)
+    s = _list_states(direction, sentence)
     rows = len(work.found) - 2
     for p in range(-1, s):  # -1 is the beginning of the sentence, s its end
         before, memory = (BEGIN, 0) if p < 0 else (work.states[PLACE, p], work.states[MEMORY, p])
@@ -298,7 +302,7 @@ def lay_out(text, hood, shape, learner, work, sentence):
                 score = -math.inf
                 found[0] = -1
             else:
-                score = _step(text, shape, learner, sentence, m, n, before, memory, after, target, found)
+                score = _step(direction, sentence, before, memory, after, target, found)
             if p < 0:
                 work.lines[FIRST, q] = score
             elif q == s:

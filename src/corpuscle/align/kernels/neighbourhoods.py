@@ -6,9 +6,8 @@ discriminative neighbourhood).
 
 from __future__ import annotations
 
+from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel
-
-__all__ = ["meetings", "reach"]
 
 
 @kernel
@@ -26,21 +25,16 @@ def meetings(pairs, first, last, stamps, counts):
 
 
 @kernel
-def reach(pairs, swap, first, last, table, from_null, allowed):
+def reach(pairs, first, last, table, from_null, allowed):
     """Allow for every output that no state of its sentence may generate the couple with the largest ``table`` entry.
 
-    ``swap``: the target side has the states. ``allowed`` bool (n_couples,) is changed; ``from_null`` bool, by output
+    ``pairs``: see ``cooccurrence.Directed``. ``allowed`` bool (n_couples,) is changed; ``from_null`` bool, by output
     type, says what the null word may generate.
     """
-    outputs = pairs.source if swap else pairs.target
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    state_starts = pairs.target_starts if swap else pairs.source_starts
     for sentence in range(first, last):
-        m = state_starts[sentence + 1] - state_starts[sentence]
-        n = output_starts[sentence + 1] - output_starts[sentence]
-        state_step, output_step = (1, m) if swap else (n, 1)
+        m, n, state_step, output_step = shape_of(pairs, sentence)
         for j in range(n):
-            reached = from_null[outputs[output_starts[sentence] + j]]
+            reached = from_null[pairs.outputs[pairs.output_starts[sentence] + j]]
             best = -1
             for i in range(m):
                 couple = pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]

@@ -20,8 +20,6 @@ import numpy as np
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
 
-__all__ = ["Sharing", "by_type", "couple_of", "find", "places_of", "share", "take_apart"]
-
 _CELLS_A_CALL = 8_000_000
 _SCRAMBLE = np.uint64(0x9E3779B1)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -53,40 +51,38 @@ def _by_type(tokens, starts, chosen, ends, sentences):
                 ends[tokens[k]] += 1
 
 
-def by_type(tokens: np.ndarray, starts: np.ndarray, chosen: np.ndarray, types: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each type occurs: int64 (types + 1,), its first occurrence, and int32, the sentences of all occurrences."""
-    count = np.zeros(types + 1, np.int64)
-    _count_types(tokens, starts, chosen, count)
-    first = np.cumsum(count)
-    sentences = np.empty(first[-1], np.int32)
-    _by_type(tokens, starts, chosen, first[:-1].copy(), sentences)
-    return first, sentences
-
-
-@kernel
-def _count_types(tokens, starts, chosen, count):
-    """How often each type occurs in chosen sentences, one place further on."""
-    for sentence in range(len(starts) - 1):
-        if chosen[sentence]:
-            for k in range(starts[sentence], starts[sentence + 1]):
-                count[tokens[k] + 1] += 1
-
-
 @kernel_bare
 def _bucket(t, shift):
     """The bucket of a target type in a row."""
     return np.int64(((np.uint64(t) * _SCRAMBLE) & _LOW) >> np.uint64(shift))
 
 
-@kernel_bare
-def _share(pairs, first, sentences, known, row, stamp, met, found, singles, lone, table, n_buckets):
-    """Fill rows from ``row`` on, until enough is done or room may not suffice; returns the next row and its bucket.
+class _Walk(NamedTuple):
+    """What is kept while rows are filled.
 
-    ``stamp`` and ``met`` int32 (target types,): the last source type that has met a target type, and in which sentence,
-    -1 once the couple is shared. ``found`` int32 (target types,): room for a row. ``singles`` int32 (pairs,) counts the
-    singles of each pair, ``lone`` two int32 arrays those of source and target types.
+    - ``first`` int64 (n_source_types + 1,), ``sentences`` int32: where each source type occurs; ``known``: couples that
+      are shared already;
+    - ``stamp``, ``met`` int32 (target types,): the last source type that has met a target type, and in which sentence,
+      -1 once the couple is shared; ``found`` int32 (target types,): room for a row;
+    - ``singles`` int32 (pairs,) counts the singles of each pair, ``lone`` two int32 arrays those of source and target
+      types.
     """
+
+    first: np.ndarray
+    sentences: np.ndarray
+    known: Couples
+    stamp: np.ndarray
+    met: np.ndarray
+    found: np.ndarray
+    singles: np.ndarray
+    lone: tuple[np.ndarray, np.ndarray]
+
+
+@kernel_bare
+def _share(pairs, walk, row, table, n_buckets):
+    """Fill rows from ``row`` on, until enough is done or room may not suffice; returns the next row and its bucket."""
     done = 0
+    first, sentences, known, stamp, met, found, singles, lone = walk
     columns, row_starts = table.couples.columns, table.couples.row_starts
     bucket_starts, buckets, shifts = table.bucket_starts, table.buckets, table.shifts
     while row < len(row_starts) - 1 and done < _CELLS_A_CALL:
@@ -150,23 +146,27 @@ def share(
 
     Couples that are ``known`` already are shared, wherever they meet.
     """
-    first, sentences = by_type(pairs.source, pairs.source_starts, frozen(chosen, np.bool_), source_types)
+    count = np.bincount(pairs.source[np.repeat(chosen, np.diff(pairs.source_starts))], minlength=source_types)
+    first = np.append(0, np.cumsum(count))
+    sentences = np.empty(first[-1], np.int32)
+    _by_type(pairs.source, pairs.source_starts, frozen(chosen, np.bool_), first[:-1].copy(), sentences)
     known = known or Couples(frozen(np.zeros(1), np.int64), frozen(np.zeros(0), np.int32))
     stamp, met, found = (np.full(target_types, -1, np.int32) for _ in range(3))
     singles = np.zeros(len(chosen), np.int32)
     lone = np.zeros(source_types, np.int32), np.zeros(target_types, np.int32)
+    walk = _Walk(first, sentences, known, stamp, met, found, singles, lone)
     columns, buckets = np.empty(2 * target_types + 1024, np.int32), np.empty(target_types + 1024, np.int32)
     row_starts, bucket_starts = np.zeros(source_types + 1, np.int64), np.zeros(source_types + 1, np.int64)
     shifts = np.empty(source_types, np.uint8)
     row = n_buckets = 0
     while row < source_types:
         table = Sharing(Couples(row_starts, columns), bucket_starts, buckets, shifts)
-        row, n_buckets = _share(pairs, first, sentences, known, row, stamp, met, found, singles, lone, table, n_buckets)
+        row, n_buckets = _share(pairs, walk, row, table, n_buckets)
         size = int(row_starts[row])
         if size > _MOST:
             raise MemoryError("more than two thousand million different pairs of words")
-        columns = _roomy(columns, size + target_types)
-        buckets = _roomy(buckets, n_buckets + target_types + 1)
+        _grow(columns, size + target_types)
+        _grow(buckets, n_buckets + target_types + 1)
     buckets[n_buckets] = row_starts[-1]
     columns.resize(int(row_starts[-1]), refcheck=False)
     buckets.resize(n_buckets + 1, refcheck=False)
@@ -175,11 +175,10 @@ def share(
     return Sharing(couples, *(frozen(array, dtype) for array, dtype in parts)), singles, lone
 
 
-def _roomy(array: np.ndarray, size: int) -> np.ndarray:
-    """The array, if it has so many places, else one that has half as many again; pages are moved, not copied."""
+def _grow(array: np.ndarray, size: int) -> None:
+    """Give an array that has fewer places half as many again; pages are moved, not copied."""
     if size > len(array):
         array.resize(size + size // 2, refcheck=False)
-    return array
 
 
 @kernel_bare

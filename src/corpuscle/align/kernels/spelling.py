@@ -13,8 +13,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["similarities"]
-
 
 @kernel
 def similarities(left, left_starts, right, right_starts, pairs, first, last, similar):

@@ -11,14 +11,22 @@ Och and Ney, "A systematic comparison of various statistical alignment models", 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel
-
-__all__ = ["ALL", "AND", "OR", "strongest", "symmetrise"]
 
 OR, AND, ALL = 1, 2, 3
 """The last step: add links whose row or column is free, or only those where both are, or all of them."""
+
+
+class Links(NamedTuple):
+    """Links of sentence pairs: ``links`` int32 (n_links, 2), source and target, ``starts`` int64 (n_pairs + 1,)."""
+
+    links: np.ndarray
+    starts: np.ndarray
 
 
 @kernel
@@ -51,8 +59,8 @@ def _grow(given, current, rows, columns, m, n, steps):
 
 
 @kernel
-def symmetrise(links_a, starts_a, links_b, starts_b, lengths, first, last, steps, final, result, result_starts):
-    """Join the links of sentence pairs first..last-1.
+def symmetrise(one, other, lengths, first, last, steps, final, result, result_starts):
+    """Join the ``Links`` of sentence pairs first..last-1 of both directions; returns how many there are.
 
     ``lengths`` int64 (n_pairs, 2): source and target length. ``steps`` int64 (k, 2): the neighbours of ``grow``, none
     for no growing; ``final``: 0, ``OR``, ``AND`` or ``ALL``. ``result`` int32 (at least as many as both inputs have, 2)
@@ -64,10 +72,10 @@ def symmetrise(links_a, starts_a, links_b, starts_b, lengths, first, last, steps
         given = np.zeros((m, n), np.uint8)
         current = np.zeros((m, n), np.bool_)
         rows, columns = np.zeros(m, np.int64), np.zeros(n, np.int64)
-        for k in range(starts_a[pair], starts_a[pair + 1]):
-            given[links_a[k, 0], links_a[k, 1]] |= 1
-        for k in range(starts_b[pair], starts_b[pair + 1]):
-            given[links_b[k, 0], links_b[k, 1]] |= 2
+        for k in range(one.starts[pair], one.starts[pair + 1]):
+            given[one.links[k, 0], one.links[k, 1]] |= 1
+        for k in range(other.starts[pair], other.starts[pair + 1]):
+            given[other.links[k, 0], other.links[k, 1]] |= 2
         for i in range(m):
             for j in range(n):
                 if given[i, j] == 3:
@@ -95,23 +103,20 @@ def symmetrise(links_a, starts_a, links_b, starts_b, lengths, first, last, steps
 
 
 @kernel
-def strongest(output_starts, state_starts, cell_starts, first, last, swap, links, nulls, best):
-    """The most probable state of every output: ``best`` int32 (outputs of these pairs,), -1 for the null word.
+def strongest(pairs, links, nulls, best):
+    """The most probable state of every output: ``best`` int32 (n_outputs,), -1 for the null word.
 
-    ``links`` and ``nulls`` as ``translation.posteriors`` fills them. Ties go to the null word, then to the smaller
-    position.
+    ``pairs``: see ``cooccurrence.Directed``; ``links`` and ``nulls`` as ``translation.posteriors`` fills them. Ties go
+    to the null word, then to the smaller position.
     """
-    base, begin = cell_starts[first], output_starts[first]
-    for pair in range(first, last):
-        m = state_starts[pair + 1] - state_starts[pair]
-        n = output_starts[pair + 1] - output_starts[pair]
-        state_step, output_step = (1, m) if swap else (n, 1)
+    for sentence in range(len(pairs.cell_starts) - 1):
+        m, n, state_step, output_step = shape_of(pairs, sentence)
         for j in range(n):
-            output = output_starts[pair] + j - begin
+            output = pairs.output_starts[sentence] + j
             top = nulls[output]
             best[output] = -1
             for i in range(m):
-                value = links[cell_starts[pair] - base + j * output_step + i * state_step]
+                value = links[pairs.cell_starts[sentence] + j * output_step + i * state_step]
                 if value > top:
                     top = value
                     best[output] = i

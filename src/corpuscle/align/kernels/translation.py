@@ -22,25 +22,8 @@ import math
 
 import numpy as np
 
+from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel
-
-__all__ = [
-    "DIAGONAL",
-    "FLOOR",
-    "UNIFORM",
-    "add_all_counts",
-    "add_counts",
-    "add_null_counts",
-    "diagonal_sums",
-    "digamma",
-    "expected_h",
-    "normalise",
-    "normalise_one",
-    "posteriors",
-    "references_of",
-    "totals_of",
-    "translate",
-]
 
 UNIFORM, DIAGONAL = 0, 1
 """Priors of positions: all states and the null word alike, or near the diagonal."""
@@ -125,49 +108,41 @@ def _diagonal_weights(j, m, n, strength, p0, weights):
 
 
 @kernel
-def posteriors(pairs, first, last, swap, null, kind, strength, p0, links, nulls):
-    """Probabilities of links in sentence pairs first..last-1 of one direction.
+def posteriors(pairs, null, kind, strength, p0, links, nulls):
+    """Probabilities of links in sentence pairs, seen from one direction (``cooccurrence.Directed``).
 
-    ``swap``: the target side has the states. ``links`` float32 (in the order of cells, from the first cell of the first
-    pair) has the translation probability of each cell, and gets the probability of its link; ``null`` float32 (output
-    types,) is what the null word generates. Fills ``nulls`` float32 (an entry for each output). Returns the
+    ``links`` float32 (n_cells,) has the translation probability of each cell, and gets the probability of its link;
+    ``null`` float32 (output types,) is what the null word generates. Fills ``nulls`` float32 (n_outputs,). Returns the
     log-likelihood, the sum of h over links and the sum of the links themselves.
     """
     likelihood, sum_h, mass = 0.0, 0.0, 0.0
-    outputs = pairs.source if swap else pairs.target
-    output_starts = pairs.source_starts if swap else pairs.target_starts
-    state_starts = pairs.target_starts if swap else pairs.source_starts
     longest = 1
-    for sentence in range(first, last):
-        longest = max(longest, state_starts[sentence + 1] - state_starts[sentence])
+    for sentence in range(len(pairs.cell_starts) - 1):
+        longest = max(longest, pairs.state_starts[sentence + 1] - pairs.state_starts[sentence])
     weights = np.empty(longest)
-    base = pairs.cell_starts[first]
-    for sentence in range(first, last):
-        m = state_starts[sentence + 1] - state_starts[sentence]
-        n = output_starts[sentence + 1] - output_starts[sentence]
-        start = pairs.cell_starts[sentence]
-        state_step, output_step = (1, m) if swap else (n, 1)
+    for sentence in range(len(pairs.cell_starts) - 1):
+        m, n, state_step, output_step = shape_of(pairs, sentence)
         if kind == UNIFORM:
             weights[:m] = 1.0 / (m + 1)
             p0 = 1.0 / (m + 1)
         for j in range(n):
             if kind == DIAGONAL:
                 _diagonal_weights(j + 1, m, n, strength, p0, weights)
-            output = output_starts[sentence] + j
-            from_null = p0 * null[outputs[output]]
+            output = pairs.output_starts[sentence] + j
+            from_null = p0 * null[pairs.outputs[output]]
             total = from_null
-            cell = start + j * output_step
+            cell = pairs.cell_starts[sentence] + j * output_step
             for i in range(m):
-                value = weights[i] * links[cell + i * state_step - base]
-                links[cell + i * state_step - base] = value
+                value = weights[i] * links[cell + i * state_step]
+                links[cell + i * state_step] = value
                 total += value
             scale, step, middle = 1.0 / total, 1.0 / m, (j + 1) / n
             for i in range(m):
-                value = links[cell + i * state_step - base] * scale
-                links[cell + i * state_step - base] = value
+                value = links[cell + i * state_step] * scale
+                links[cell + i * state_step] = value
                 mass += value
                 sum_h -= value * abs((i + 1) * step - middle)
-            nulls[output - output_starts[first]] = from_null * scale
+            nulls[output] = from_null * scale
             likelihood += math.log(total)
     return likelihood, sum_h, mass
 
@@ -216,16 +191,9 @@ def add_all_counts(pairs, links, counts, singles, by_source, source_totals, by_t
 
 @kernel
 def add_counts(cells, links, counts):
-    """Add the probability of every cell to the count of its couple; ``counts`` float64 (n_couples,)."""
+    """Add a probability to the count of each cell's couple, or of each output's type; ``counts`` float64."""
     for cell in range(len(cells)):
         counts[cells[cell]] += links[cell]
-
-
-@kernel
-def add_null_counts(outputs, nulls, counts):
-    """Add the probability that an output comes from nothing to the count of its type."""
-    for j in range(len(outputs)):
-        counts[outputs[j]] += nulls[j]
 
 
 @kernel
@@ -270,7 +238,7 @@ def normalise(couples, counts, swap, alpha, bayes, references, first, last, tabl
 
 @kernel
 def normalise_one(counts, alpha, bayes, support, table):
-    """The same for one generating type, the null word."""
+    """Turn counts into the probabilities of one generating type, the null word."""
     total = counts.sum()
     reference = digamma(total + alpha * support) if bayes else total
     for k in range(len(counts)):

@@ -129,7 +129,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     final = learned(bitext, settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
-    entries = lexicon(final, min_count=low, min_score=score, examples=bitext)
+    entries = lexicon(final, min_links=low, min_score=score, examples=bitext)
     rows = (
         (e.source, e.target, e.confidence, f"{e.links:.2f}", e.forward, e.backward, *e.shown_in(bitext))
         for e in entries

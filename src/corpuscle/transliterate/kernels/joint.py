@@ -1,48 +1,50 @@
-"""Monotone many-to-many alignment: two sequences are cut side by side into units; EM learns how likely each unit is.
+"""Monotone many-to-many alignment: two sequences are cut side by side into pieces; EM learns how likely each piece is.
 
-A unit is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn, Kondrak and Sherif, "Applying
+A piece is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn, Kondrak and Sherif, "Applying
 many-to-many alignments and hidden Markov models to letter-to-phoneme conversion", 2007, section 3). The probability of
-a pair is the sum over all ways to cut it of the product of its units' probabilities: one distribution over all units,
+a pair is the sum over all ways to cut it of the product of its pieces' probabilities: one distribution over all pieces,
 so both directions are learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target)
 positions, see ``engine.dp.grids``.
 """
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.dp import grids
-from corpuscle.transliterate.kernels.phrases import intern
+from corpuscle.scale import chunks_of
+from corpuscle.transliterate.kernels.phrases import intern, sorted_links
 
-__all__ = ["SHAPES", "Grid", "expectation", "grid", "learn", "links"]
-
-SHAPES = np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)], np.int64)
-"""The units: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
+SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
+"""The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
 linked to its left neighbour's source afterwards."""
+
+_CELLS_A_CALL = 1 << 20
 
 
 class Grid(NamedTuple):
-    """The units of all pairs.
+    """The pieces of all pairs.
 
     - ``starts``: int64 (n_pairs + 1,), where the cells of a pair begin; cell (i, j) has number i (m + 1) + j;
-    - ``units``: int32 (n_cells, n_shapes), the unit of each shape that ends in a cell, -1 where it does not fit;
-    - ``source_lengths``, ``target_lengths``: int64 (n_pairs,); ``n_units``.
+    - ``pieces``: int32 (n_cells, n_shapes), the piece of each shape that ends in a cell, -1 where it does not fit;
+    - ``source_lengths``, ``target_lengths``: int64 (n_pairs,); ``n_pieces``.
     """
 
     starts: np.ndarray
-    units: np.ndarray
+    pieces: np.ndarray
     source_lengths: np.ndarray
     target_lengths: np.ndarray
-    n_units: int
+    n_pieces: int
 
 
 @kernel
 def _spell(source, source_starts, target, target_starts, starts, shapes, spelled, fits):
-    """Write for each cell and shape the unit's symbols: source in the first two columns, target in the next three."""
+    """Write for each cell and shape the piece's symbols: source in the first two columns, target in the next three."""
     for pair in range(len(source_starts) - 1):
         n = source_starts[pair + 1] - source_starts[pair]
         m = target_starts[pair + 1] - target_starts[pair]
@@ -62,26 +64,17 @@ def _spell(source, source_starts, target, target_starts, starts, shapes, spelled
 def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, target_starts: np.ndarray) -> Grid:
     """The grids of all pairs of sequences, each given by symbols (from 1 on) and starts."""
     n, m = np.diff(source_starts), np.diff(target_starts)
-    starts = np.zeros(len(n) + 1, np.int64)
-    np.cumsum((n + 1) * (m + 1), out=starts[1:])
+    starts = np.append(0, np.cumsum((n + 1) * (m + 1)))
     spelled = np.zeros((starts[-1], len(SHAPES), 5), np.int32)
     fits = np.zeros((starts[-1], len(SHAPES)), bool)
-    _spell(
-        frozen(source, np.int32),
-        frozen(source_starts, np.int64),
-        frozen(target, np.int32),
-        frozen(target_starts, np.int64),
-        frozen(starts, np.int64),
-        frozen(SHAPES, np.int64),
-        spelled,
-        fits,
-    )
+    sides = frozen(source, np.int32), frozen(source_starts, np.int64), frozen(target, np.int32)
+    _spell(*sides, frozen(target_starts, np.int64), frozen(starts, np.int64), SHAPES, spelled, fits)
     where = np.flatnonzero(fits)
     ids, firsts = intern(spelled.ravel(), 5 * where, np.full(len(where), 5))
-    units = np.full(fits.shape, -1, np.int32)
-    units.ravel()[where] = ids
+    pieces = np.full(fits.shape, -1, np.int32)
+    pieces.ravel()[where] = ids
     lengths = frozen(n, np.int64), frozen(m, np.int64)
-    return Grid(frozen(starts, np.int64), frozen(units, np.int32), *lengths, len(firsts))
+    return Grid(frozen(starts, np.int64), frozen(pieces, np.int32), *lengths, len(firsts))
 
 
 @kernel
@@ -95,13 +88,13 @@ def _largest(grid, first, last):
 
 @kernel
 def _expectation(grid, shapes, probability, first, last, counts):
-    """Add the expected number of each unit to ``counts``; returns the log-likelihood of the pairs first..last-1."""
+    """Add the expected number of each piece to ``counts``; returns the log-likelihood of the pairs first..last-1."""
     likelihood = 0.0
     table = np.empty((2, _largest(grid, first, last)))
     for pair in range(first, last):
-        units = grid.units[grid.starts[pair] : grid.starts[pair + 1]]
+        pieces = grid.pieces[grid.starts[pair] : grid.starts[pair + 1]]
         width = grid.target_lengths[pair] + 1
-        log_sum = grids.expectations(units, shapes, width, probability, table[0], table[1], counts)
+        log_sum = grids.expectations(pieces, shapes, width, probability, table[0], table[1], counts)
         if log_sum > -np.inf:
             likelihood += log_sum
     return likelihood
@@ -113,9 +106,9 @@ def _best(grid, shapes, log_probability, first, last, out, out_starts):
     largest = _largest(grid, first, last)
     table, path = np.empty(largest), np.empty((2, largest), np.int64)
     for pair in range(first, last):
-        units = grid.units[grid.starts[pair] : grid.starts[pair + 1]]
+        pieces = grid.pieces[grid.starts[pair] : grid.starts[pair + 1]]
         width, at = grid.target_lengths[pair] + 1, out_starts[pair]
-        for step in range(grids.best_path(units, shapes, width, log_probability, table, path)):
+        for step in range(grids.best_path(pieces, shapes, width, log_probability, table, path)):
             i, j = path[0, step] // width, path[0, step] % width
             a, b = shapes[path[1, step], 0], shapes[path[1, step], 1]
             for x in range(a):
@@ -125,34 +118,26 @@ def _best(grid, shapes, log_probability, first, last, out, out_starts):
         out_starts[pair + 1] = at
 
 
-def _chunks(grid: Grid, size: int = 1 << 20) -> list[tuple[int, int]]:
-    bounds = np.unique(np.searchsorted(grid.starts, np.arange(0, int(grid.starts[-1]) + size, size)))
-    bounds = np.append(bounds.clip(max=len(grid.source_lengths)), len(grid.source_lengths))
-    return [(a, b) for a, b in itertools.pairwise(np.unique(bounds).tolist()) if a < b]
+def _chunks(grid: Grid) -> Iterator[tuple[int, int]]:
+    return pairwise(chunks_of(np.diff(grid.starts), _CELLS_A_CALL).tolist())
 
 
 def expectation(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, float]:
-    """The expected number of each unit, float64 (n_units,), and the log-likelihood of all pairs."""
-    counts, likelihood = np.zeros(grid.n_units), 0.0
+    """The expected number of each piece, float64 (n_pieces,), and the log-likelihood of all pairs."""
+    counts, likelihood = np.zeros(grid.n_pieces), 0.0
     for first, last in _chunks(grid):
         likelihood += _expectation(grid, SHAPES, probability, first, last, counts)
     return counts, likelihood
 
 
-def learn(grid: Grid, iterations: int, shape_prior: np.ndarray) -> tuple[np.ndarray, list[float]]:
-    """Unit probabilities by EM, and the log-likelihood before each iteration. The start gives every unit of a shape the
-    same share of ``shape_prior``, float64 (n_shapes,): nothing else could tell it that symbols seldom vanish."""
-    shape = np.zeros(grid.n_units, np.int64)
+def start(grid: Grid, shape_prior: np.ndarray) -> np.ndarray:
+    """What EM starts from, float64 (n_pieces,): every piece of a shape has the same share of ``shape_prior``, float64
+    (n_shapes,); nothing else could tell it that symbols seldom vanish."""
+    shape = np.zeros(grid.n_pieces, np.int64)
     for number in range(len(SHAPES)):
-        column = grid.units[:, number]
+        column = grid.pieces[:, number]
         shape[column[column >= 0]] = number
-    probability = shape_prior[shape] / np.bincount(shape, minlength=len(SHAPES))[shape]
-    history = []
-    for _ in range(iterations):
-        counts, likelihood = expectation(grid, probability)
-        history.append(likelihood)
-        probability = counts / counts.sum()
-    return probability, history
+    return shape_prior[shape] / np.bincount(shape, minlength=len(SHAPES))[shape]
 
 
 def links(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -163,6 +148,4 @@ def links(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     starts = np.zeros(len(grid.source_lengths) + 1, np.int64)
     for first, last in _chunks(grid):
         _best(grid, SHAPES, scores, first, last, out, starts)
-    out = out[: starts[-1]]
-    pairs = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return out[np.lexsort((out[:, 1], out[:, 0], pairs))], starts
+    return sorted_links(out[: starts[-1]], starts), starts

@@ -16,9 +16,8 @@ from corpuscle.compiled import frozen, kernel, kernel_bare
 from corpuscle.engine.dp.nbest import search
 from corpuscle.transliterate.kernels.stacks import NO_ROOM, Limits, Models, Options, buffers, ending, forward, reread
 
-__all__ = ["Derivations", "Limits", "Models", "Options", "decode"]
-
 _EDGES = 20_000  # room in the beginning
+_MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
 
 
 class Derivations(NamedTuple):
@@ -39,12 +38,21 @@ class Derivations(NamedTuple):
     segments: np.ndarray
 
 
-class _Names(NamedTuple):
-    """The sequences to rewrite: ``tokens`` int32, ``starts`` int64, ``copies`` int32, as in ``decode``."""
+class Names(NamedTuple):
+    """Sequences to rewrite: ``tokens`` int32, ``starts`` int64 (n_sequences + 1,); ``copies`` int32, like ``tokens``:
+    the target symbol that stands for a source symbol the table does not cover, 0 to drop it."""
 
     tokens: np.ndarray
     starts: np.ndarray
     copies: np.ndarray
+
+
+class Problem(NamedTuple):
+    """What is the same for all sequences."""
+
+    options: Options
+    models: Models
+    limits: Limits
 
 
 @kernel_bare
@@ -66,10 +74,10 @@ def _write(options, models, limits, n, score, row, begin, end, work, out):
 
 
 @kernel_bare
-def _best(options, models, limits, names, first_name, last_name, work, out):
-    """Write the best rewriting of the sequences first_name..last_name-1."""
+def _best(options, models, limits, names, work, out):
+    """Write the best rewriting of every sequence."""
     rows, at = np.int64(0), np.int64(0)
-    for name in range(first_name, last_name):
+    for name in range(len(names.starts) - 1):
         begin, end = names.starts[name], names.starts[name + 1]
         n = end - begin
         forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
@@ -90,16 +98,16 @@ def _best(options, models, limits, names, first_name, last_name, work, out):
                 last, q = work.back[last], p
             _write(options, models, limits, n, top, rows, begin, at, work, out)
             rows += 1
-        out.starts[name - first_name + 1] = rows
+        out.starts[name + 1] = rows
 
 
 @kernel
-def _several(options, models, limits, names, base, name, last_name, most_pops, work, out):
-    """Write the n best rewritings of the sequences name..last_name-1 after those of base..name-1, which are there;
-    returns the sequence before which there was no room for edges, or last_name."""
-    rows = out.starts[name - base]
+def _several(options, models, limits, names, name, work, out):
+    """Write the n best rewritings of the sequences from ``name`` on after those before it, which are there; returns the
+    sequence before which there was no room for edges, or how many there are."""
+    rows = out.starts[name]
     at = out.segment_starts[rows]
-    while name < last_name:
+    while name < len(names.starts) - 1:
         begin, end = names.starts[name], names.starts[name + 1]
         n = end - begin
         n_edges = forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
@@ -111,7 +119,7 @@ def _several(options, models, limits, names, base, name, last_name, most_pops, w
             for h in range(first[n], first[n + 1]):
                 endings[h - first[n]] = ending(models, work.states[h], limits)
             ranked, items, done = search(
-                options, limits, first[: n + 2], endings, work.scores, work.edges[:, :n_edges], most_pops
+                options, limits, first[: n + 2], endings, work.scores, work.edges[:, :n_edges], _MOST_POPS
             )
             for item in done:
                 begin, step_item, p = at, item, 0
@@ -125,44 +133,31 @@ def _several(options, models, limits, names, base, name, last_name, most_pops, w
                 _write(options, models, limits, n, items.after[item], rows, begin, at, work, out)
                 rows += 1
         name += 1
-        out.starts[name - base] = rows
+        out.starts[name] = rows
     return name
 
 
-def decode(
-    options: Options,
-    models: Models,
-    limits: Limits,
-    tokens: np.ndarray,
-    starts: np.ndarray,
-    copies: np.ndarray,
-    first: int,
-    last: int,
-    most_pops: int = 200_000,
-) -> Derivations:
-    """Rewrite the sequences first..last-1 of ``tokens`` (int32, CSR ``starts``).
-
-    ``copies``, int32 like ``tokens``, is the target symbol that stands for a source symbol the table does not cover, 0
-    to drop it. At most ``most_pops`` partial paths of the lattice are looked at for the n best of one sequence.
-    """
-    symbols, longest = int(starts[last] - starts[first]), int(np.diff(starts[first : last + 1]).max(initial=0))
-    rows = limits.n_best * (last - first)
+def decode(names: Names, problem: Problem) -> Derivations:
+    """The best rewritings of some sequences."""
+    options, models, limits = problem
+    count, longest = len(names.starts) - 1, int(np.diff(names.starts).max(initial=0))
+    rows = limits.n_best * count
     out = Derivations(
-        np.zeros(last - first + 1, np.int64),
+        np.zeros(count + 1, np.int64),
         np.empty(rows),
         np.empty((rows, 3)),
         np.zeros(rows + 1, np.int64),
-        np.empty((limits.n_best * symbols, 2), np.int32),
+        np.empty((limits.n_best * len(names.tokens), 2), np.int32),
     )
-    names = _Names(frozen(tokens, np.int32), frozen(starts, np.int64), frozen(copies, np.int32))
+    tokens, copies = frozen(names.tokens, np.int32), frozen(names.copies, np.int32)
+    names = Names(tokens, frozen(names.starts, np.int64), copies)
     if limits.n_best == 1:
-        work = buffers(options, models, limits, longest, 0)
-        _best(options, models, limits, names, first, last, work, out)
+        _best(options, models, limits, names, buffers(options, models, limits, longest, 0), out)
     else:
-        room, name = _EDGES, first
-        while name < last:
+        room, name = _EDGES, 0
+        while name < count:
             work = buffers(options, models, limits, longest, room)
-            name = _several(options, models, limits, names, first, name, last, most_pops, work, out)
+            name = _several(options, models, limits, names, name, work, out)
             room *= 4
     n_rows = int(out.starts[-1])
     n_segments = int(out.segment_starts[n_rows])

@@ -5,8 +5,6 @@ are found in one pass: every source stretch has one smallest target stretch, whi
 Phrases are numbered by their content, and the links inside a phrase pair are the bits of one number, so counting is
 sorting.
 
-Links are int32 (n_links, 2), source and target position within their pair, in CSR form.
-
 Och and Ney, "The alignment template approach to statistical machine translation", 2004.
 """
 
@@ -19,22 +17,27 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.containers import hashtable
 
-__all__ = [
-    "LONGEST",
-    "Occurrences",
-    "Trie",
-    "attach_targets",
-    "blocks",
-    "extract",
-    "intern",
-    "lexical",
-    "phrase_blocks",
-    "trie",
-    "uncross",
-]
-
 LONGEST = 8
 """No phrase is longer: the links between two phrases are the bits of one 64-bit number."""
+
+
+class Linked(NamedTuple):
+    """Pairs of sequences and their links.
+
+    - ``links``: int32 (n_links, 2), source and target position within their pair; ``starts``: int64 (n_pairs + 1,);
+    - ``source_starts``, ``target_starts``: int64 (n_pairs + 1,), where the sequences begin in the whole text.
+    """
+
+    links: np.ndarray
+    starts: np.ndarray
+    source_starts: np.ndarray
+    target_starts: np.ndarray
+
+
+def linked(links: np.ndarray, starts: np.ndarray, source_starts: np.ndarray, target_starts: np.ndarray) -> Linked:
+    """The record, in arrays of the types that kernels are compiled for."""
+    bounds = (frozen(each, np.int64) for each in (starts, source_starts, target_starts))
+    return Linked(frozen(links, np.int32), *bounds)
 
 
 class Occurrences(NamedTuple):
@@ -54,11 +57,12 @@ class Occurrences(NamedTuple):
 
 
 @kernel
-def _extract(links, link_starts, source_starts, target_starts, longest, fill, out):
+def _extract(linked, longest, fill, out):
     """Count the phrase pairs of all pairs and, if ``fill``, write them to ``out``."""
+    links, starts, source_starts, target_starts = linked
     at = 0
-    for pair in range(len(link_starts) - 1):
-        begin, end = link_starts[pair], link_starts[pair + 1]
+    for pair in range(len(starts) - 1):
+        begin, end = starts[pair], starts[pair + 1]
         n = source_starts[pair + 1] - source_starts[pair]
         m = target_starts[pair + 1] - target_starts[pair]
         lowest, highest = np.full(m, n), np.full(m, -1)  # of the source positions linked to each target position
@@ -107,26 +111,17 @@ def _extract(links, link_starts, source_starts, target_starts, longest, fill, ou
     return at
 
 
-def extract(
-    links: np.ndarray, link_starts: np.ndarray, source_starts: np.ndarray, target_starts: np.ndarray, longest: int = 7
-) -> Occurrences:
+def extract(linked: Linked, longest: int = 7) -> Occurrences:
     """All phrase pairs of at most ``longest`` symbols on either side, in all their places."""
     if not 1 <= longest <= LONGEST:
         raise ValueError(f"phrases have 1 to {LONGEST} symbols, not {longest}")
-    arguments = (
-        frozen(links, np.int32),
-        frozen(link_starts, np.int64),
-        frozen(source_starts, np.int64),
-        frozen(target_starts, np.int64),
-        longest,
-    )
 
     def room(n: int) -> Occurrences:
         types = (np.int32, np.int64, np.int32, np.int64, np.int32, np.uint64)
         return Occurrences(*(np.empty(n, dtype) for dtype in types))
 
-    out = room(_extract(*arguments, False, room(0)))
-    _extract(*arguments, True, out)
+    out = room(_extract(linked, longest, False, room(0)))
+    _extract(linked, longest, True, out)
     return out
 
 
@@ -156,24 +151,16 @@ def _intern(symbols, begins, lengths, index, ids, firsts, hashes):
 
 def intern(symbols: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number stretches of a text by their content: the number of each, and the first row that has each number."""
-    ids, firsts = np.empty(len(begins), np.int64), np.empty(len(begins), np.int64)
-    known = _intern(
-        frozen(symbols, np.int32),
-        frozen(begins, np.int64),
-        frozen(lengths, np.int64),
-        hashtable.new_index(len(begins), np.int64),
-        ids,
-        firsts,
-        np.empty(len(begins), np.uint64),
-    )
+    ids, firsts = np.empty((2, len(begins)), np.int64)
+    index, hashes = hashtable.new_index(len(begins), np.int64), np.empty(len(begins), np.uint64)
+    begins, lengths = frozen(begins, np.int64), frozen(lengths, np.int64)
+    known = _intern(frozen(symbols, np.int32), begins, lengths, index, ids, firsts, hashes)
     return ids, firsts[:known]
 
 
-# ---- repairing links
-
-
 @kernel
-def _uncross(links, starts, weights, keep):
+def _uncross(linked, weights, keep):
+    links, starts = linked.links, linked.starts
     for pair in range(len(starts) - 1):
         begin, n = starts[pair], starts[pair + 1] - starts[pair]
         total = 0.0
@@ -195,23 +182,25 @@ def _uncross(links, starts, weights, keep):
             top = back[top]
 
 
-def uncross(links: np.ndarray, starts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def uncross(linked: Linked, weights: np.ndarray) -> np.ndarray:
     """Which links to keep so that none cross, bool (n_links,): as many as possible, then those of largest weight.
 
     The links of a pair are sorted by source, then target position. Links (i, j) and (i', j') cross if
     (i - i')(j - j') < 0.
     """
-    keep = np.zeros(len(links), bool)
-    _uncross(frozen(links, np.int32), frozen(starts, np.int64), frozen(weights, np.float64), keep)
+    keep = np.zeros(len(linked.links), bool)
+    _uncross(linked, frozen(weights, np.float64), keep)
     return keep
 
 
 @kernel
-def _attach_targets(links, starts, source_lengths, target_lengths, out, out_starts):
+def _attach_targets(linked, out, out_starts):
+    links, starts, source_starts, target_starts = linked
     at = 0
     for pair in range(len(starts) - 1):
         begin, end = starts[pair], starts[pair + 1]
-        n, m = source_lengths[pair], target_lengths[pair]
+        n = source_starts[pair + 1] - source_starts[pair]
+        m = target_starts[pair + 1] - target_starts[pair]
         low, high = np.full(m, n), np.full(m, -1)
         for link in range(begin, end):
             i, j = links[link, 0], links[link, 1]
@@ -236,30 +225,22 @@ def _attach_targets(links, starts, source_lengths, target_lengths, out, out_star
         out_starts[pair + 1] = at
 
 
-def attach_targets(
-    links: np.ndarray, starts: np.ndarray, source_lengths: np.ndarray, target_lengths: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def attach_targets(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
     """Link every unlinked target symbol to the last source symbol of the target symbol before it.
 
     Unlinked symbols at the beginning go to the first source symbol of the first linked one; if a pair has no links,
     target j goes to the source position in the same proportion. Returns links, sorted by source and target, and starts.
     """
-    out = np.empty((len(links) + int(target_lengths.sum()), 2), np.int32)
-    out_starts = np.zeros(len(starts), np.int64)
-    _attach_targets(
-        frozen(links, np.int32),
-        frozen(starts, np.int64),
-        frozen(source_lengths, np.int64),
-        frozen(target_lengths, np.int64),
-        out,
-        out_starts,
-    )
-    out = out[: out_starts[-1]]
-    pairs = np.repeat(np.arange(len(starts) - 1), np.diff(out_starts))
-    return out[np.lexsort((out[:, 1], out[:, 0], pairs))], out_starts
+    out = np.empty((len(linked.links) + int(linked.target_starts[-1]), 2), np.int32)
+    out_starts = np.zeros(len(linked.starts), np.int64)
+    _attach_targets(linked, out, out_starts)
+    return sorted_links(out[: out_starts[-1]], out_starts), out_starts
 
 
-# ---- the smallest pieces
+def sorted_links(links: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The links of each pair by source, then target position."""
+    pairs = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return links[np.lexsort((links[:, 1], links[:, 0], pairs))]
 
 
 @kernel
@@ -294,7 +275,8 @@ def _cut(to_target, to_source, source, target, out, at):
 
 
 @kernel
-def _blocks(links, starts, source_starts, target_starts, out, out_starts):
+def _blocks(linked, out, out_starts):
+    links, starts, source_starts, target_starts = linked
     at = 0
     for pair in range(len(starts) - 1):
         to_target = np.full(source_starts[pair + 1] - source_starts[pair], -1)
@@ -319,50 +301,43 @@ def _phrase_blocks(rows, out, out_starts):
         out_starts[row + 1] = at
 
 
-def blocks(
-    links: np.ndarray, starts: np.ndarray, source_starts: np.ndarray, target_starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def blocks(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
     """The smallest pieces of every pair that no link leaves, from left to right: int64 (n_pieces, 4) with begin and
     length of source and target in the whole text; and where each pair's pieces begin."""
-    out = np.empty((int(source_starts[-1] + target_starts[-1]), 4), np.int64)
-    out_starts = np.zeros(len(starts), np.int64)
-    _blocks(
-        frozen(links, np.int32),
-        frozen(starts, np.int64),
-        frozen(source_starts, np.int64),
-        frozen(target_starts, np.int64),
-        out,
-        out_starts,
-    )
+    out = np.empty((int(linked.source_starts[-1] + linked.target_starts[-1]), 4), np.int64)
+    out_starts = np.zeros(len(linked.starts), np.int64)
+    _blocks(linked, out, out_starts)
     return out[: out_starts[-1]], out_starts
 
 
 def phrase_blocks(rows: Occurrences) -> tuple[np.ndarray, np.ndarray]:
-    """The same for phrase pairs."""
+    """The smallest pieces of phrase pairs, as ``blocks`` gives them, and where each phrase pair's pieces begin."""
     out = np.empty((int(rows.source_length.sum() + rows.target_length.sum()), 4), np.int64)
     out_starts = np.zeros(len(rows.links) + 1, np.int64)
     _phrase_blocks(rows, out, out_starts)
     return out[: out_starts[-1]], out_starts
 
 
-# ---- lexical weights
+class LetterWeights(NamedTuple):
+    """How often linked symbols belong together: sorted ``keys`` int64, f * n_targets + e, where symbol 0 is nothing
+    (NULL); ``forward`` has w(e|f) and ``backward`` w(f|e) of each, float64."""
+
+    keys: np.ndarray
+    forward: np.ndarray
+    backward: np.ndarray
+    n_targets: int
 
 
 @kernel
 def _weight(keys, values, key):
     """The value of a key among sorted keys, 0 if it is not there."""
-    low, high = 0, len(keys)
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return values[low] if low < len(keys) and keys[low] == key else 0.0
+    place = np.searchsorted(keys, key)
+    return values[place] if place < len(keys) and keys[place] == key else 0.0
 
 
 @kernel
-def _lexical(source, target, rows, keys, forward, backward, n_targets, out):
+def _lexical(source, target, rows, letters, out):
+    n_targets = letters.n_targets
     for row in range(len(rows.links)):
         n, m, bits = rows.source_length[row], rows.target_length[row], rows.links[row]
         s, t = rows.source[row], rows.target[row]
@@ -371,50 +346,26 @@ def _lexical(source, target, rows, keys, forward, backward, n_targets, out):
             total, linked = 0.0, 0
             for i in range(n):
                 if bits >> np.uint64(8 * i + j) & np.uint64(1):
-                    total += _weight(keys, forward, source[s + i] * n_targets + target[t + j])
+                    total += _weight(letters.keys, letters.forward, source[s + i] * n_targets + target[t + j])
                     linked += 1
-            product *= total / linked if linked else _weight(keys, forward, np.int64(target[t + j]))
+            product *= total / linked if linked else _weight(letters.keys, letters.forward, np.int64(target[t + j]))
         out[row, 1] = product
         product = 1.0
         for i in range(n):
             total, linked = 0.0, 0
             for j in range(m):
                 if bits >> np.uint64(8 * i + j) & np.uint64(1):
-                    total += _weight(keys, backward, source[s + i] * n_targets + target[t + j])
+                    total += _weight(letters.keys, letters.backward, source[s + i] * n_targets + target[t + j])
                     linked += 1
-            product *= total / linked if linked else _weight(keys, backward, source[s + i] * n_targets)
+            product *= total / linked if linked else _weight(letters.keys, letters.backward, source[s + i] * n_targets)
         out[row, 0] = product
 
 
-def lexical(
-    source: np.ndarray,
-    target: np.ndarray,
-    rows: Occurrences,
-    keys: np.ndarray,
-    forward: np.ndarray,
-    backward: np.ndarray,
-    n_targets: int,
-) -> np.ndarray:
-    """How well the symbols of two phrases explain each other, float64 (rows, 2): lex(f|e), lex(e|f), f the source.
-
-    ``keys`` are sorted numbers ``f * n_targets + e`` of symbol pairs, symbol 0 being nothing (NULL); ``forward`` has
-    w(e|f) for each, ``backward`` w(f|e).
-    """
+def lexical(source: np.ndarray, target: np.ndarray, rows: Occurrences, letters: LetterWeights) -> np.ndarray:
+    """How well the symbols of two phrases explain each other, float64 (rows, 2): lex(f|e), lex(e|f), f the source."""
     out = np.empty((len(rows.links), 2))
-    _lexical(
-        frozen(source, np.int64),
-        frozen(target, np.int64),
-        rows,
-        frozen(keys, np.int64),
-        frozen(forward, np.float64),
-        frozen(backward, np.float64),
-        n_targets,
-        out,
-    )
+    _lexical(frozen(source, np.int64), frozen(target, np.int64), rows, letters, out)
     return out
-
-
-# ---- a trie of phrases
 
 
 class Trie(NamedTuple):
@@ -427,6 +378,14 @@ class Trie(NamedTuple):
     symbols: np.ndarray
     first_child: np.ndarray
     roots: int
+
+    @property
+    def depth(self) -> int:
+        """How many symbols the longest phrase has."""
+        depth, low, high = 0, 0, self.roots
+        while low < high:
+            depth, low, high = depth + 1, high, int(self.first_child[high])
+        return depth
 
 
 def trie(phrases: np.ndarray, lengths: np.ndarray) -> tuple[Trie, np.ndarray]:

@@ -25,8 +25,6 @@ from corpuscle.engine.containers.hashtable import enter, home, new_index, probe
 from corpuscle.engine.ngrams.trie import Automaton, find, step
 from corpuscle.transliterate.kernels import windows
 
-__all__ = ["NO_ROOM", "Limits", "Models", "Options", "Work", "buffers", "ending", "forward", "reread"]
-
 NO_ROOM = -1
 """What ``forward`` returns if there are more edges than room for them."""
 
@@ -37,7 +35,7 @@ class Options(NamedTuple):
     - ``symbols``, ``first_child``, ``roots``: a trie of source phrases, see ``phrases.Trie``;
     - ``first_option``: int64 (nodes + 1,), the options of node n are ``first_option[n]`` to ``first_option[n + 1]``;
     - ``scores``: float64 (options,); ``target_starts``: int64 (options + 1,) into ``targets``, int32;
-    - ``unit_starts``: int64 (options + 1,) into ``units``, int32: the option as pieces of both sides.
+    - ``piece_starts``: int64 (options + 1,) into ``pieces``, int32: the option as pieces of both sides.
     """
 
     symbols: np.ndarray
@@ -47,8 +45,8 @@ class Options(NamedTuple):
     scores: np.ndarray
     target_starts: np.ndarray
     targets: np.ndarray
-    unit_starts: np.ndarray
-    units: np.ndarray
+    piece_starts: np.ndarray
+    pieces: np.ndarray
 
 
 class Models(NamedTuple):
@@ -149,9 +147,6 @@ def buffers(options: Options, models: Models, limits: Limits, longest: int, edge
     )
 
 
-# ---- options at their places
-
-
 @kernel_bare
 def _find_nodes(options, source, longest, nodes):
     """Fill ``nodes``."""
@@ -172,11 +167,11 @@ def _suits(options, models, option, p, n, places):
     """How well the pieces of an option suit the places from p on: a sum of log probabilities."""
     total = 0.0
     starts = models.windows.starts
-    for i in range(options.unit_starts[option], options.unit_starts[option + 1]):
-        unit = options.units[i]
-        length = starts[unit + 1] - starts[unit]
+    for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+        piece = options.pieces[i]
+        length = starts[piece + 1] - starts[piece]
         if length > 0 and p < n:
-            total += places[p, unit]
+            total += places[p, piece]
             p += length
     return total
 
@@ -202,9 +197,6 @@ def _rank(options, models, source, limits, work):
                     work.values[p, k, at], work.ranked[p, k, at] = work.values[p, k, at - 1], work.ranked[p, k, at - 1]
                     at -= 1
                 work.values[p, k, at], work.ranked[p, k, at] = score, option
-
-
-# ---- the forward pass
 
 
 @kernel_inline
@@ -243,8 +235,8 @@ def _read(models, options, option, both, score, limits, floor):
             score += limits.joint * logp
         return _both(state, joint), score
     if limits.joint != 0.0:
-        for i in range(options.unit_starts[option], options.unit_starts[option + 1]):
-            joint, logp = step(models.joint, joint, options.units[i])
+        for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+            joint, logp = step(models.joint, joint, options.pieces[i])
             score += limits.joint * logp
             if score < floor:
                 return both, score
@@ -403,8 +395,8 @@ def reread(options, models, limits, n, segments, first, last, places):
             for i in range(options.target_starts[option], options.target_starts[option + 1]):
                 state, logp = step(models.language, state, options.targets[i])
                 total += logp
-            for i in range(options.unit_starts[option], options.unit_starts[option + 1]):
-                joint, logp = step(models.joint, joint, options.units[i])
+            for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+                joint, logp = step(models.joint, joint, options.pieces[i])
                 joint_total += logp
             if places.shape[1] > 0:
                 suits += _suits(options, models, np.int64(option), p, n, places)

@@ -21,8 +21,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel_bare
 from corpuscle.random import Random, mix
-
-__all__ = ["FLOOR", "RIVALS", "WEIGHTS", "Room", "Windows", "judge", "learn", "room", "windows"]
+from corpuscle.scale import chunks_of
 
 WEIGHTS = 1 << 20
 """How many weights there are, a power of two."""
@@ -44,14 +43,18 @@ class Windows(NamedTuple):
 
     - ``first``: int64 (n_symbols + 1,), the competing pieces that begin with symbol s are ``pieces[first[s]]`` to
       ``pieces[first[s + 1]]``, int32;
-    - ``starts``: int64 (n_pieces + 1,), ``symbols``: int32: the source symbols of every piece;
+    - ``starts``: int64 (n_pieces + 1,), ``symbols``: int32: the source symbols of every piece; ``counts``: int64
+      (n_pieces,), how often each was seen;
     - ``radius``: how far a place looks; ``weights``: float32 (WEIGHTS,).
+
+    All arrays are empty where there is no such model.
     """
 
     first: np.ndarray
     pieces: np.ndarray
     starts: np.ndarray
     symbols: np.ndarray
+    counts: np.ndarray
     radius: int
     weights: np.ndarray
 
@@ -76,6 +79,7 @@ def windows(
         frozen(begins, np.int32),
         frozen(starts, np.int64),
         frozen(symbols, np.int32),
+        frozen(counts, np.int64),
         radius,
         np.zeros(WEIGHTS, np.float32) if weights is None else np.array(weights, np.float32),
     )
@@ -229,10 +233,8 @@ def learn(
     values = []
     for epoch in range(epochs):
         order = np.array(Random(seed, "windows", epoch).shuffled(range(len(lengths))), np.int64)
-        bounds = np.searchsorted(np.cumsum(lengths[order]), np.arange(_SLICE, int(lengths.sum()), _SLICE))
-        edges = [0, *bounds.tolist(), len(order)]
         total = 0.0
-        for first, last in pairwise(edges):
+        for first, last in pairwise(chunks_of(lengths[order], _SLICE).tolist()):
             total += _learn(windows, squares, *arrays, frozen(order, np.int64), first, last, work)
         values.append(total / max(1, len(pieces)))
     return values

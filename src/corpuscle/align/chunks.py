@@ -1,8 +1,8 @@
-"""The text that a learner goes through, piece by piece: cells are found when a piece is worked on, and forgotten.
+"""The text that a learner goes through, chunk by chunk: cells are found when a chunk is worked on, and forgotten.
 
-A piece has some hundred thousand cells. Where the text is cut depends on nothing but its lengths. The first pieces
+A chunk has some hundred thousand cells. Where the text is cut depends on nothing but its lengths. The first chunks
 are remembered after all, as many as do not take much memory: so small texts do not pay for what large ones save. A
-worker in another process gets its pieces with their cells.
+worker in another process gets its chunks with their cells.
 """
 
 from __future__ import annotations
@@ -18,25 +18,23 @@ from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.corpus import starts_of
+from corpuscle.text.corpus import Corpus, starts_of
 
 __all__ = [
-    "CELLS_A_PIECE",
+    "CELLS_A_CHUNK",
+    "Chunk",
+    "ChunkedText",
     "Counts",
-    "Piece",
     "Singles",
     "StoredPairs",
-    "Text",
+    "no_counts",
+    "pairs_of",
     "part_of",
-    "plain_pairs",
-    "read_only",
 ]
 
-CELLS_A_PIECE = 200_000
+CELLS_A_CHUNK = 200_000
 _REMEMBERED = 40
-"""How many pieces keep their cells: 32 MB."""
-
-_NO_CELLS = np.empty(0, np.int32)
+"""How many chunks keep their cells: 32 MB."""
 
 
 class Singles(NamedTuple):
@@ -48,27 +46,34 @@ class Singles(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Expected links of a text: ``couples`` float64 (2, n_couples), by direction, ``nulls`` two float64 arrays by
-    output type; ``singles`` where not all couples are shared."""
+    """Expected links of a text: ``couples`` float64 (2, n_couples), by direction, those that are shared; ``nulls`` two
+    float64 arrays by output type."""
 
     couples: np.ndarray
     nulls: tuple[np.ndarray, np.ndarray]
-    singles: Singles | None = None
+    singles: Singles
+
+
+def no_counts(text: StoredPairs | ChunkedText) -> Counts:
+    """Zero links."""
+    (outputs, states), shared = text.sizes, len(text.couples.columns)
+    singles = Singles(np.zeros((2, text.n_singles), np.float32), (np.zeros(states), np.zeros(outputs)))
+    return Counts(np.zeros((2, shared)), (np.zeros(outputs), np.zeros(states)), singles)
 
 
 def read_only(pairs: Pairs) -> Pairs:
     """These pairs in arrays of the types that kernels are compiled for; their cells may be written."""
-    source, source_starts, target, target_starts, cell_starts, cells = pairs
-    tokens = frozen(source, np.int32), frozen(target, np.int32)
-    starts = [frozen(each, np.int64) for each in (source_starts, target_starts, cell_starts)]
-    return Pairs(tokens[0], starts[0], tokens[1], starts[1], starts[2], np.require(cells, np.int32, ["C", "W"]))
+    source, target = frozen(pairs.source, np.int32), frozen(pairs.target, np.int32)
+    starts = [frozen(each, np.int64) for each in (pairs.source_starts, pairs.target_starts, pairs.cell_starts)]
+    return Pairs(source, starts[0], target, starts[1], starts[2], np.require(pairs.cells, np.int32, ["C", "W"]))
 
 
-def plain_pairs(bitext: Bitext) -> Pairs:
-    """Sentence pairs without their cells."""
-    source, target = bitext.source, bitext.target
-    starts = source.sentence_starts, target.sentence_starts, starts_of(source.lengths * target.lengths)
-    return read_only(Pairs(source.tokens, starts[0], target.tokens, starts[1], starts[2], _NO_CELLS))
+def pairs_of(source: Corpus, target: Corpus, cells: bool = True) -> Pairs:
+    """Sentence pairs, with room for their cells or without."""
+    cell_starts = starts_of(source.lengths * target.lengths)
+    room = np.empty(cell_starts[-1] if cells else 0, np.int32)
+    sides = source.tokens, source.sentence_starts, target.tokens, target.sentence_starts
+    return read_only(Pairs(*sides, cell_starts, room))
 
 
 def part_of(pairs: Pairs, first: int, last: int) -> Pairs:
@@ -82,87 +87,85 @@ def part_of(pairs: Pairs, first: int, last: int) -> Pairs:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A piece for a worker: its cells are found there, or, if the worker is another process, before it gets them."""
+class Chunk:
+    """A chunk for a worker: its cells are found there, or, if the worker is another process, before it gets them."""
 
-    text: StoredPairs | Text
+    text: StoredPairs | ChunkedText | _Sent
     number: int
 
     def pairs(self) -> Pairs:
         """The sentence pairs with their cells."""
-        return self.text.piece(self.number)
+        return self.text.chunk(self.number)
 
     def __reduce__(self) -> Any:
-        return _Sent, (*self.pairs(),)
+        return _sent, (*self.pairs(),)
 
 
+@dataclass(frozen=True)
 class _Sent:
-    """A piece in another process."""
+    """The text of a chunk in another process: that chunk alone."""
 
-    def __init__(self, *arrays: np.ndarray):
-        self._pairs = read_only(Pairs(*arrays))
+    pairs: Pairs
 
-    def pairs(self) -> Pairs:
+    def chunk(self, number: int) -> Pairs:
         """The sentence pairs with their cells."""
-        return self._pairs
+        return self.pairs
 
-    def __reduce__(self) -> Any:
-        return _Sent, (*self._pairs,)
+
+def _sent(*arrays: np.ndarray) -> Chunk:
+    return Chunk(_Sent(read_only(Pairs(*arrays))), 0)
 
 
 class StoredPairs:
     """Pairs whose cells are kept.
 
-    - ``couples``: those that have a place in a table, here all of them; ``count``: the number of pieces;
+    - ``couples``: those that have a place in a table, here all of them; ``count``: the number of chunks;
     - ``sizes``: the number of types of the outputs of direction 0 and 1 (so of the states of direction 1 and 0);
-    - ``supports``: how many singles have each source type, and each target type, float64; None: there are no singles.
+    - ``supports``: how many singles have each source type, and each target type, float64; here none are singles.
     """
 
-    supports: tuple[np.ndarray, np.ndarray] | None = None
+    n_singles = 0
 
     def __init__(self, pairs: Pairs, couples: Couples, sizes: tuple[int, int]):
         self.pairs, self.couples, self.sizes = pairs, couples, sizes
-        self.bounds = list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_PIECE).tolist()))
+        self.bounds = list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_CHUNK).tolist()))
         self.count = len(self.bounds)
+        self.supports = np.zeros(sizes[1]), np.zeros(sizes[0])
 
     @property
     def lengths(self) -> np.ndarray:
         """Source and target lengths."""
         return np.column_stack([np.diff(self.pairs.source_starts), np.diff(self.pairs.target_starts)])
 
-    def piece(self, number: int) -> Pairs:
-        """A piece with its cells."""
+    def chunk(self, number: int) -> Pairs:
+        """A chunk with its cells."""
         return part_of(self.pairs, *self.bounds[number])
 
-    def no_counts(self) -> Counts:
-        """Zero links."""
-        return Counts(np.zeros((2, len(self.couples.columns))), (np.zeros(self.sizes[0]), np.zeros(self.sizes[1])))
 
-
-class Text:
+class ChunkedText:
     """A bitext, of which the ``chosen`` pairs are gone through, with what ``StoredPairs`` has, and
 
     - ``sharing``: the shared couples; those of ``known`` are among them;
     - ``longest``: the length of the longest chosen sentence;
-    - ``first_singles``: int64 (count + 1,), the number of the first single of each piece;
-    - ``first_outputs``: two int64 (count + 1,), the first output of each piece, by direction.
+    - ``first_singles``: int64 (count + 1,), the number of the first single of each chunk;
+    - ``first_outputs``: two int64 (count + 1,), the first output of each chunk, by direction.
     """
 
     def __init__(self, bitext: Bitext, chosen: np.ndarray, known: Couples | None = None):
         source, target = bitext.source, bitext.target
         self.bitext, self.chosen, self.sizes = bitext, chosen, (len(target.vocab), len(source.vocab))
-        bounds = chunks_of(source.lengths * target.lengths * chosen, CELLS_A_PIECE)
+        bounds = chunks_of(source.lengths * target.lengths * chosen, CELLS_A_CHUNK)
         self.bounds, self.count = bounds.tolist(), len(bounds) - 1
-        pairs = plain_pairs(bitext)
+        pairs = pairs_of(source, target, cells=False)
         self.sharing, singles, alone = engine.share(pairs, chosen, len(source.vocab), len(target.vocab), known)
         self.couples = self.sharing.couples
-        self.supports: tuple[np.ndarray, np.ndarray] | None = alone[0].astype(np.float64), alone[1].astype(np.float64)
+        self.supports = alone[0].astype(np.float64), alone[1].astype(np.float64)
         self.first_singles, *firsts = (
             starts_of(np.add.reduceat(np.where(chosen, counts, 0), bounds[:-1]))
             for counts in (singles, target.lengths, source.lengths)
         )
-        self.first_outputs = firsts[0], firsts[1]
-        if self.n_shared + int(self.first_singles[-1]) > np.iinfo(np.int32).max:
+        self.first_outputs, self.n_singles = (firsts[0], firsts[1]), int(self.first_singles[-1])
+        if self.n_shared + self.n_singles > np.iinfo(np.int32).max:
             raise MemoryError("more than two thousand million different pairs of words")
         self.longest = int(self.lengths.max(initial=0))
         self._remembered: dict[int, Pairs] = {}
@@ -180,21 +183,15 @@ class Text:
         """How many couples are shared."""
         return len(self.couples.columns)
 
-    def no_counts(self) -> Counts:
-        """Zero links."""
-        singles = Singles(
-            np.zeros((2, int(self.first_singles[-1])), np.float32), (np.zeros(self.sizes[1]), np.zeros(self.sizes[0]))
-        )
-        return Counts(np.zeros((2, self.n_shared)), (np.zeros(self.sizes[0]), np.zeros(self.sizes[1])), singles)
-
     def plain(self, number: int) -> Pairs:
-        """A piece without its cells."""
+        """A chunk without its cells."""
         first, last = self.bounds[number], self.bounds[number + 1]
-        piece, chosen = self.bitext[first:last], self.chosen[first:last]
-        return plain_pairs(piece if chosen.all() else piece.select(chosen))
+        part, chosen = self.bitext[first:last], self.chosen[first:last]
+        part = part if chosen.all() else part.select(chosen)
+        return pairs_of(part.source, part.target, cells=False)
 
-    def piece(self, number: int) -> Pairs:
-        """A piece with its cells; they are not to be changed."""
+    def chunk(self, number: int) -> Pairs:
+        """A chunk with its cells; they are not to be changed."""
         if number in self._remembered:
             return self._remembered[number]
         pairs = self.plain(number)

@@ -1,15 +1,15 @@
-"""The text in pieces: shared couples and singles, found when they are needed, give what kept cells would give."""
+"""The text in chunks: shared couples and singles, found when they are needed, give what kept cells would give."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from corpuscle.align import learner, pieces
+from corpuscle.align import chunks, learner
+from corpuscle.align.chunks import ChunkedText, StoredPairs, pairs_of
 from corpuscle.align.expectation import Expectation
 from corpuscle.align.kernels import fertility as engine
-from corpuscle.align.kernels.cooccurrence import couples_of, pairs_of
-from corpuscle.align.pieces import StoredPairs, Text
+from corpuscle.align.kernels.cooccurrence import couples_of
 from corpuscle.align.positions import Diagonal, Jumps, Uniform
 from corpuscle.align.tables import Estimation
 from corpuscle.scale import workers
@@ -31,16 +31,15 @@ CHOSEN = DICE.random(300) < 0.9
 
 
 @pytest.fixture
-def short_pieces(monkeypatch):
-    """Many pieces, of which two are remembered."""
-    monkeypatch.setattr(pieces, "CELLS_A_PIECE", 500)
-    monkeypatch.setattr(pieces, "_REMEMBERED", 2)
+def short_chunks(monkeypatch):
+    """Many chunks, of which two are remembered."""
+    monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 500)
+    monkeypatch.setattr(chunks, "_REMEMBERED", 2)
 
 
 def kept_cells(bitext: Bitext):
-    source, target = bitext.source, bitext.target
-    pairs = pairs_of(source.tokens, source.sentence_starts, target.tokens, target.sentence_starts)
-    return pairs, couples_of(pairs, len(source.vocab), len(target.vocab))
+    pairs = pairs_of(bitext.source, bitext.target)
+    return pairs, couples_of(pairs, len(bitext.source.vocab), len(bitext.target.vocab))
 
 
 def keys_of(couples, types: int) -> np.ndarray:
@@ -48,14 +47,14 @@ def keys_of(couples, types: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("chosen", [np.ones(300, bool), CHOSEN])
-def test_couples_with_several_cells_are_shared_and_others_are_numbered_on_the_way(short_pieces, chosen) -> None:
-    text, types = Text(BITEXT, chosen), len(BITEXT.target.vocab)
+def test_couples_with_several_cells_are_shared_and_others_are_numbered_on_the_way(short_chunks, chosen) -> None:
+    text, types = ChunkedText(BITEXT, chosen), len(BITEXT.target.vocab)
     pairs, couples = kept_cells(BITEXT.select(chosen))
     every, often = keys_of(couples, types), np.bincount(pairs.cells)
     shared = keys_of(text.sharing.couples, types)
     assert text.count > 5
     assert sorted(shared) == sorted(every[often > 1])
-    cells = np.concatenate([text.piece(number).cells for number in range(text.count)])
+    cells = np.concatenate([text.chunk(number).cells for number in range(text.count)])
     single = cells >= len(shared)
     assert (every[pairs.cells[~single]] == shared[cells[~single]]).all()
     assert (often[pairs.cells[single]] == 1).all()
@@ -66,10 +65,10 @@ def test_couples_with_several_cells_are_shared_and_others_are_numbered_on_the_wa
     assert (text.supports[1] == np.bincount(alone % types, minlength=types)).all()
 
 
-def test_couples_of_an_older_model_are_shared_wherever_they_meet(short_pieces) -> None:
+def test_couples_of_an_older_model_are_shared_wherever_they_meet(short_chunks) -> None:
     everything = np.ones(300, bool)
     _, old = kept_cells(BITEXT[:100])
-    text, types = Text(BITEXT, everything, old), len(BITEXT.target.vocab)
+    text, types = ChunkedText(BITEXT, everything, old), len(BITEXT.target.vocab)
     assert set(keys_of(old, types)) <= set(keys_of(text.sharing.couples, types))
     assert text.n_shared < len(kept_cells(BITEXT)[1].columns)
 
@@ -84,10 +83,10 @@ def test_couples_of_an_older_model_are_shared_wherever_they_meet(short_pieces) -
         (Jumps(0.1, 0.05, np.ones((2, 101))), False),
     ],
 )
-def test_iterations_over_pieces_count_what_iterations_over_kept_cells_count(
-    short_pieces, law, agreement, bayes
+def test_passes_over_chunks_count_what_passes_over_kept_cells_count(
+    short_chunks, law, agreement, bayes
 ) -> None:
-    text = Text(BITEXT, CHOSEN)
+    text = ChunkedText(BITEXT, CHOSEN)
     pairs, couples = kept_cells(BITEXT.select(CHOSEN))
     types = len(BITEXT.target.vocab)
 
@@ -106,15 +105,15 @@ def test_iterations_over_pieces_count_what_iterations_over_kept_cells_count(
     place = {key: k for k, key in enumerate(keys_of(couples, types).tolist())}
     shared = [place[key] for key in keys_of(text.sharing.couples, types).tolist()]
     assert np.allclose(new.couples, old.couples[:, shared])
-    cells = np.concatenate([text.piece(number).cells for number in range(text.count)])
+    cells = np.concatenate([text.chunk(number).cells for number in range(text.count)])
     assert np.allclose(new.singles.counts, old.couples[:, pairs.cells[cells >= text.n_shared]])
 
 
 @pytest.mark.parametrize("method", ["ibm1", "diagonal", "hmm", "fertility"])
-def test_models_do_not_depend_on_what_is_remembered(method, short_pieces, monkeypatch, tmp_path) -> None:
+def test_models_do_not_depend_on_what_is_remembered(method, short_chunks, monkeypatch, tmp_path) -> None:
     files = []
     for remembered, count in ((0, 1), (2, 3), (1000, 1)):
-        monkeypatch.setattr(pieces, "_REMEMBERED", remembered)
+        monkeypatch.setattr(chunks, "_REMEMBERED", remembered)
         learner(method, workers=count).fit(BITEXT).save(tmp_path / "model")
         files.append((tmp_path / "model").read_bytes())
     assert files[0] == files[1] == files[2]
