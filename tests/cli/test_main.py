@@ -76,10 +76,12 @@ def test_the_version(run):
     ("how", "code", "line"),
     [
         ("input", 2, "error: a.txt:3: invalid UTF-8 \\x1b[2J"),
+        ("endless", 2, f"error: a.txt:3: an unknown word: {'x' * 574} ... {'x' * 231}, in the vocabulary"),
         ("setting", 2, "error: order is 0, it must be at least 1"),
         ("require", 2, "error: this needs no_such_module: pip install 'corpuscle[neural]'"),
         ("memory", 2, "error: out of memory: cannot allocate 3 GB"),
         ("interrupt", 130, "interrupted"),
+        ("wrapped", 130, "interrupted"),
         ("interrupted", 130, "stopped after iteration 3; --resume goes on"),
     ],
 )

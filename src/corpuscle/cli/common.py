@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
 __all__ = [
-    "check_model_output", "check_output", "check_second_output", "load", "naming", "one_line", "place_of", "read_input",
-    "refuse_markup", "table_text", "warn_of_overlap",
+    "check_model_output", "check_output", "check_second_output", "complaint", "load", "naming", "one_line", "place_of",
+    "read_input", "refuse_markup", "table_text", "warn_of_overlap",
 ]  # fmt: skip
 
 
@@ -26,6 +26,12 @@ def one_line(message: object) -> str:
     """A message without line breaks and control characters, whatever file name or text it quotes."""
     joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
+
+
+def complaint(message: object) -> str:
+    """A message on one line for people, the middle of an endless one left out."""
+    line = one_line(message)
+    return line if len(line) <= 900 else f"{line[:600]} ... {line[-250:]}"
 
 
 def check_output(path: str) -> None:
