@@ -36,11 +36,14 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
+    "COUNT", "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
     "trainer", "work_of", "written",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
+
+COUNT = click.IntRange(1, 10**9)
+"""The type of an option that says how many: bounded, since what is greater does not fit the integers of a kernel."""
 
 
 class Figures(NamedTuple):
