@@ -10,7 +10,7 @@ from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES
 from corpuscle.catalogue import TASKS
 from corpuscle.cli import common
 from corpuscle.cli.align_links import as_text, check_links, measure_oracle, read_links
-from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, work_of
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, resume, task_group, trainer
 from corpuscle.cli.common import check_model_output, check_output, check_second_output
 from corpuscle.errors import InputError, SettingError, warn
 
@@ -130,8 +130,9 @@ def update(model: str, source: str, target: str | None, output: str) -> Figures:
     begin = time.perf_counter()
     base = _load(model)
     bitext = _read_to_learn(source, target, base)
-    learner = type(base).restored(base.described(), **work_of()).fit(bitext, base=base)
-    learner.save(output)
+    learner = type(base).restored(base.described())
+    learner.workers, learner.cluster = base.workers, base.cluster
+    learner.fit(bitext, base=base).save(output)
     return _learned(learner, time.perf_counter() - begin, output)
 
 
@@ -155,7 +156,7 @@ def update(model: str, source: str, target: str | None, output: str) -> Figures:
     "nbest",
     "The N best of one direction: line, rank, probability, links.",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=COUNT,
 )
 def apply(
     model: str,
@@ -293,7 +294,7 @@ def matrix(model: str, source: str, target: str | None, output: str, kind: str) 
 @command(group, figures=False)
 @argument("model")
 @output("-")
-@option("top", "Only so many of each direction.", metavar="N", type=click.IntRange(min=1))
+@option("top", "Only so many of each direction.", metavar="N", type=COUNT)
 def weights(model: str, output: str, top: int | None) -> None:
     """List the features of a log-linear model and their weights, the strongest first: direction, feature, weight."""
     from corpuscle.align import LogLinear
@@ -313,7 +314,7 @@ def weights(model: str, output: str, top: int | None) -> None:
 @argument("source")
 @argument("target", required=False)
 @output()
-@option("line", "Which sentence pair, counted from 1.", metavar="N", type=click.IntRange(min=1), default=1)
+@option("line", "Which sentence pair, counted from 1.", metavar="N", type=COUNT, default=1)
 @symmetrise
 @option("gold", "Gold links.", metavar="FILE")
 def draw(
