@@ -111,7 +111,9 @@ def output(default: str | None = None, help: str = "Where to write; - is stdout.
     if default is None:
         facts = {"form": "model", "required": True} | facts
         help = help if facts["form"] != "model" else "Where to write the model."
-    return written("output", help, "-o", "--output", **facts, default=default)
+    else:
+        facts["default"] = default  # None would be one, too, and nothing would be missing
+    return written("output", help, "-o", "--output", **facts)
 
 
 resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)
