@@ -1,16 +1,25 @@
-"""``python -m bench NAME``: run a benchmark, cell by cell, write its section of ``results/`` and the summary."""
+"""``python -m bench NAME``: run a benchmark, cell by cell, write its section of ``results/`` and the summary.
+
+``python -m bench soak`` is none: it tries the whole product for a while, and writes a section like theirs."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 import os
+import sys
 from pathlib import Path
 
 from bench import harness
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["soak"]:
+        from bench import soak
+
+        if results := soak.main(sys.argv[2:]):
+            write("soak", soak, results)
+        return
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("bench", choices=harness.benches())
     parser.add_argument("--repeats", type=int, default=5, help="how often each side runs (default 5)")
@@ -30,11 +39,15 @@ def main() -> None:
         elif given.only is None or given.only in cell.name:
             results[cell.name] = harness.run_cell(given.bench, cell, given.repeats, given.fresh)
             print(harness.table(results[cell.name]), flush=True)
-    if given.only is not None:
-        return
+    if given.only is None:
+        write(given.bench, bench, results)
+
+
+def write(name: str, bench, results: dict) -> None:
+    """Show what a benchmark has shown, and write its section and the summary."""
     claims = harness.claims_table(bench.claims(results))
     print(claims)
-    harness.write_section(harness.page_of(given.bench), given.bench, report(bench, claims, results))
+    harness.write_section(harness.page_of(name), name, report(bench, claims, results))
     (harness.HERE / "RESULTS.md").write_text(harness.summary())
 
 

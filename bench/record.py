@@ -63,9 +63,9 @@ def commands() -> dict[str, dict[str, list[str]]]:
     return groups
 
 
-def make_inputs() -> None:
+def make_inputs(command: str = SAMPLE) -> None:
     """Write the sample, and texts made of it, to the current folder."""
-    run(shlex.split(SAMPLE))
+    run(shlex.split(command))
     sample = Path("sample")
     documents = [path.read_text("utf-8") for path in sorted(sample.glob("text/*.txt"))]
     held_out = (sample / "gold/held-out.txt").read_text("utf-8").splitlines(True)

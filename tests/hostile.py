@@ -83,6 +83,8 @@ def _change_one(value: Any, dice: random.Random) -> Any:
 def _change_layout(data: bytes, dice: random.Random) -> bytes:
     header, body = _parse(data)
     names = [name for name in header if name != "__metadata__"]
+    if not names:
+        return _change_header(data, dice)
     name = dice.choice(names)
     action = dice.random()
     if action < 0.2:  # the same bytes as another type
@@ -116,7 +118,10 @@ def _change_header(data: bytes, dice: random.Random) -> bytes:
 def _change_value(data: bytes, dice: random.Random) -> bytes:
     header, body = _parse(data)
     entries = [fields for name, fields in header.items() if name != "__metadata__"]
-    entry = dice.choice([fields for fields in entries if fields["data_offsets"][0] < fields["data_offsets"][1]])
+    filled = [fields for fields in entries if fields["data_offsets"][0] < fields["data_offsets"][1]]
+    if not filled:
+        return _change_header(data, dice)
+    entry = dice.choice(filled)
     begin, end = entry["data_offsets"]
     values = np.frombuffer(body[begin:end], "<" + DTYPES[entry["dtype"]]).copy()
     where = dice.randrange(len(values))

@@ -239,7 +239,9 @@ def test_learning_goes_on_from_a_saved_model(sample, capsys, tmp_path) -> None:
     old, new = str(tmp_path / "m"), str(tmp_path / "m2")
     assert main(["align", "train", str(tmp_path / "old"), "-o", old, "-q"]) == 0
     capsys.readouterr()
-    assert main(["align", "update", old, str(tmp_path / "new"), "-o", new, "-q", "--json"]) == 0
+    update = ["align", "update", old, str(tmp_path / "new"), "-q", "--json"]
+    assert main([*update, "-o", new, "--workers", "1"]) == main([*update, "-o", new + "-2", "--workers", "2"]) == 0
+    assert Path(new).read_bytes() == Path(new + "-2").read_bytes()
     last_line_conforms(capsys.readouterr().out, TRAINED)
     before, after = corpuscle.load(old), corpuscle.load(new)
     assert after.source_vocab_.strings[: len(before.source_vocab_)] == before.source_vocab_.strings

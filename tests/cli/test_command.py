@@ -215,3 +215,9 @@ def test_settings_that_no_command_line_can_say_are_refused_before_anything_is_im
     option = making.SettingOption(find(methods["mkn"].settings).SETTINGS["prune"], {})
     with pytest.raises(SettingError, match="prune is a rising list"):
         making._learner(methods, "mkn", {"prune": (option, "3,1")})
+
+
+@pytest.mark.parametrize("name", [*TASKS, *COMMANDS])
+def test_every_option_that_is_a_count_has_an_upper_bound(name):
+    types = [(param.name, param.type) for each in commands(name).values() for param in each.params]
+    assert [param for param, type in types if isinstance(type, click.IntRange) and type.max is None] == []

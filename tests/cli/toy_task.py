@@ -90,9 +90,12 @@ def fail(how, seed):
     """Go wrong."""
     if how == "require":
         require("no_such_module", extra="neural")
+    if how == "wrapped":
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
     raise {
         "input": InputError("a.txt", 3, "invalid\nUTF-8 \x1b[2J"),
         "setting": SettingError("order is 0, it must be at least 1"),
+        "endless": InputError("a.txt", 3, "an unknown word: " + "x" * 5000 + ", in the vocabulary"),
         "bug": ZeroDivisionError("oh"),
         "interrupt": KeyboardInterrupt(),
         "interrupted": Interrupted("stopped after iteration 3; --resume goes on"),

@@ -12,6 +12,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure import segmentation_scores
 from corpuscle.model import read
 from corpuscle.segment import NestedSegmenter, letters_of, word_corpus
+from corpuscle.segment.files import check_sample
 from corpuscle.segment.letters import (
     FORBIDDEN,
     FORCED,
@@ -27,6 +28,7 @@ from corpuscle.text.scripts import TYPES
 from tests.hostile import survives_hostile_edits
 from tests.mutation import survives
 from tests.schemas import FRACTION, last_line_conforms
+from tests.tiny_models import FOLDER
 
 
 def language(seed=1, sentences=150, words=30):
@@ -585,3 +587,13 @@ def test_apply_survives_damaged_text(files):
             assert block.endswith(b"\n")
 
     survives(use, (files / "raw.txt").read_bytes()[:400], 100, 1)
+
+
+def test_a_file_with_more_customers_than_can_be_counted_is_refused():
+    loaded = read(FOLDER / "segment.npylm.model")
+    sample = {name[len("sample/0/") :]: array for name, array in loaded.arrays.items() if name.startswith("sample/0/")}
+    bounds = (len(sample["words/discounts"]), len(sample["letters/discounts"]) - 1, sample["factors"].shape[1] - 1)
+    check_sample(sample, *bounds)
+    sample["words/customers"] = np.full_like(sample["words/customers"], 2**31 - 1)
+    with pytest.raises(ValueError, match="more customers than there can be"):
+        check_sample(sample, *bounds)

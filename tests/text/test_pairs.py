@@ -84,6 +84,7 @@ def test_names_of_the_news_tasks(tmp_path):
         ("<a>\n<b></a>", 2, "not well-formed"),
         ("<a>&other;</a>", 1, "not well-formed"),
         ('<?xml version="1.0" encoding="latin-1"?><a/>', 1, "UTF-8"),
+        (f'<?xml version="1.0" encoding="{"x" * 5000}"?><a/>', 1, f"the encoding is '{'x' * 40}';"),
         ("<a>" * 101 + "</a>" * 101, 1, "nested more than 100"),
         ("", 1, "not well-formed"),
     ],

@@ -17,8 +17,19 @@ from corpuscle.align.settings import (
 )
 from corpuscle.catalogue import TASKS
 from corpuscle.cli import common
-from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, work_of
-from corpuscle.cli.common import check_model_output, check_output, check_second_output
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    argument,
+    command,
+    option,
+    output,
+    resume,
+    task_group,
+    trainer,
+    work_of,
+    written,
+)
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
@@ -97,7 +108,7 @@ def _learned(model: Aligner, seconds: float, output: str) -> Figures:
 @argument("source")
 @argument("target", required=False)
 @output()
-@option("links", "Also write the links of these sentence pairs.", metavar="FILE")
+@written("links", "Also write the links of these sentence pairs.", metavar="FILE")
 @symmetrise
 @resume
 def train(
@@ -112,8 +123,6 @@ def train(
     """Learn from sentence pairs, in both directions: SOURCE and TARGET, or both in one file with ||| between them."""
     import time
 
-    check_model_output(output)
-    check_second_output(links, output)
     begin = time.perf_counter()
     bitext = _read_to_learn(source, target, model)
     with model.checkpoint(bitext, output, resume) as checkpoint:
@@ -132,12 +141,12 @@ def update(model: str, source: str, target: str | None, output: str) -> Figures:
     """Go on learning from new sentence pairs; what the model has counted before stays."""
     import time
 
-    check_model_output(output)
     begin = time.perf_counter()
     base = _load(model)
     bitext = _read_to_learn(source, target, base)
-    learner = type(base).restored(base.described(), **work_of()).fit(bitext, base=base)
-    learner.save(output)
+    learner = type(base).restored(base.described())
+    learner.workers, learner.cluster = base.workers, base.cluster
+    learner.fit(bitext, base=base).save(output)
     return _learned(learner, time.perf_counter() - begin, output)
 
 
@@ -156,12 +165,14 @@ def update(model: str, source: str, target: str | None, output: str) -> Figures:
 @option("threshold", "The least probability of a link, where that decides.", metavar="P", type=float, default=0.5)
 @option("weights", "Write i-j:probability.", is_flag=True)
 @option("min_confidence", "Less sure sentence pairs get no links.", metavar="P", type=click.FloatRange(0, 1), default=0)
-@option("every", "Write PREFIX.forward, PREFIX.union and so on: all of them.", "--all", metavar="PREFIX")
+@written(
+    "every", "Write PREFIX.forward, PREFIX.union and so on: all of them.", "--all", form="prefix", metavar="PREFIX"
+)
 @option(
     "nbest",
     "The N best of one direction: line, rank, probability, links.",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=COUNT,
 )
 def apply(
     model: str,
@@ -216,13 +227,11 @@ def _write_n_best(model: Aligner, bitext: Bitext, k: int, symmetrise: str, outpu
 @argument("target", required=False)
 @output("-")
 @option("min_confidence", "Pairs below this are suspicious.", metavar="P", type=click.FloatRange(0, 1), default=0.3)
-@option("kept", "Write the other pairs, as source ||| target.", metavar="FILE")
+@written("kept", "Write the other pairs, as source ||| target.", metavar="FILE")
 def filter(
     model: str, source: str, target: str | None, output: str, min_confidence: float, kept: str | None
 ) -> Figures:
     """List sentence pairs that hardly translate each other: line, confidence, source, target; the worst first."""
-    check_output(output)
-    check_second_output(kept, output)
     import numpy as np
 
     from corpuscle.text.bitext import Bitext, read_bitext, write_bitext
@@ -274,7 +283,6 @@ def lexicon(model: str, output: str, min_links: float, min_score: float, example
 @option("matrix", "Of which direction, or the mean of both.", metavar="|".join(MATRICES), default="geo")
 def matrix(model: str, source: str, target: str | None, output: str, matrix: str) -> Figures:
     """Write the probability of every link of every sentence pair."""
-    check_model_output(output)
     from corpuscle.align.base import save_matrix
 
     loaded = _load(model)
@@ -286,7 +294,7 @@ def matrix(model: str, source: str, target: str | None, output: str, matrix: str
 @command(group, figures=False)
 @argument("model")
 @output("-")
-@option("top", "Only so many of each direction.", metavar="N", type=click.IntRange(min=1))
+@option("top", "Only so many of each direction.", metavar="N", type=COUNT)
 def weights(model: str, output: str, top: int | None) -> None:
     """List the features of a log-linear model and their weights, the strongest first: direction, feature, weight."""
     from corpuscle.align import LogLinear
@@ -307,8 +315,8 @@ def weights(model: str, output: str, top: int | None) -> None:
 @argument("model")
 @argument("source")
 @argument("target", required=False)
-@output()
-@option("line", "Which sentence pair, counted from 1.", metavar="N", type=click.IntRange(min=1), default=1)
+@output(form="svg")
+@option("line", "Which sentence pair, counted from 1.", metavar="N", type=COUNT, default=1)
 @symmetrise
 @option("gold", "Gold links.", metavar="FILE")
 def draw(

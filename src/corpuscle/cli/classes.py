@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, read_input
 from corpuscle.errors import InputError
 
@@ -50,7 +50,7 @@ def train(model: ExchangeClasses, text: tuple[str, ...], output: str, resume: bo
 @command(group)
 @argument("model")
 @option("numbers", "Only class number N; may be repeated.", "--class", metavar="N", type=int, multiple=True)
-@option("k", "How many words of each class.", "-k", metavar="N", type=click.IntRange(min=1), default=10)
+@option("k", "How many words of each class.", "-k", metavar="N", type=COUNT, default=10)
 def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
     """Show the most frequent words of each class."""
     loaded = load(model, "classes")

@@ -36,11 +36,14 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
+    "COUNT", "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
     "trainer", "work_of", "written",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
+
+COUNT = click.IntRange(1, 10**9)
+"""The type of an option that says how many: bounded, since what is greater does not fit the integers of a kernel."""
 
 
 class Figures(NamedTuple):
@@ -108,7 +111,9 @@ def output(default: str | None = None, help: str = "Where to write; - is stdout.
     if default is None:
         facts = {"form": "model", "required": True} | facts
         help = help if facts["form"] != "model" else "Where to write the model."
-    return written("output", help, "-o", "--output", **facts, default=default)
+    else:
+        facts["default"] = default  # None would be one, too, and nothing would be missing
+    return written("output", help, "-o", "--output", **facts)
 
 
 resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)

@@ -9,16 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from corpuscle.atomic import is_special
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import InputError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
 __all__ = [
-    "check_model_output", "check_output", "check_second_output", "load", "naming", "one_line", "place_of", "read_input",
-    "refuse_markup", "table_text", "warn_of_overlap",
+    "complaint", "load", "naming", "one_line", "place_of",
+    "read_input", "refuse_markup", "table_text", "warn_of_overlap",
 ]  # fmt: skip
 
 
@@ -28,40 +27,10 @@ def one_line(message: object) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
 
 
-def check_output(path: str) -> None:
-    """Complain about a place where nothing can be written before hours of work, not after them."""
-    if path == "-":
-        return
-    target = os.path.realpath(path) if "\0" not in path else path
-    folder = os.path.dirname(target)
-    if "\0" in path:
-        reason = "a NUL byte in the name"
-    elif os.path.isdir(target):
-        reason = "is a directory"
-    elif not os.path.isdir(folder):
-        reason = f"no such folder: {os.path.dirname(path) or folder}"
-    elif not os.access(target if is_special(target) else folder, os.W_OK):
-        reason = "permission denied"
-    else:
-        return
-    raise InputError(path, None, f"cannot write: {reason}")
-
-
-def check_model_output(path: str) -> None:
-    """As ``check_output``, for a model, which has to be a file."""
-    if path == "-":
-        raise SettingError("a model cannot go to stdout: give the name of a file with -o")
-    check_output(path)
-
-
-def check_second_output(path: str | None, output: str) -> None:
-    """As ``check_output``, for something else that is written, if it is: it must not replace the output."""
-    if path is None:
-        return
-    check_output(path)
-    target = os.path.realpath(path)
-    if target == os.path.realpath(output) and not is_special(target):
-        raise SettingError(f"two outputs cannot be one file: {path}")
+def complaint(message: object) -> str:
+    """A message on one line for people, the middle of an endless one left out."""
+    line = one_line(message)
+    return line if len(line) <= 900 else f"{line[:600]} ... {line[-250:]}"
 
 
 @contextmanager

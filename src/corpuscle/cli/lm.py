@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from corpuscle.cli.command import (
+    COUNT,
     Figures,
     argument,
     command,
@@ -252,7 +251,7 @@ def _sentence_rows(corpus: Corpus, events: Events, first: int, boundary: str) ->
 @command(group, "next")
 @argument("model")
 @argument("context", default="")
-@option("k", "How many words.", "-k", metavar="N", type=click.IntRange(min=1), default=10)
+@option("k", "How many words.", "-k", metavar="N", type=COUNT, default=10)
 def next_words(model: str, context: str, k: int) -> Figures:
     """The most likely next words after the beginning of a sentence, CONTEXT, such as "a b"."""
     loaded = load(model, "lm")
@@ -279,9 +278,9 @@ def _preprocessed(line: str, model: LanguageModel) -> list[str]:
 
 @command(group, seed=True, figures=False)
 @argument("model")
-@option("n", "How many sentences.", "-n", metavar="N", type=click.IntRange(min=1), default=5)
+@option("n", "How many sentences.", "-n", metavar="N", type=COUNT, default=5)
 @option("temperature", "Below 1: likelier words.", metavar="X", type=float, default=1.0)
-@option("max_length", "Cut sentences at this many words.", metavar="N", type=click.IntRange(min=1), default=100)
+@option("max_length", "Cut sentences at this many words.", metavar="N", type=COUNT, default=100)
 def sample(model: str, n: int, temperature: float, max_length: int, seed: int) -> None:
     """Random sentences of the model, one a line."""
     for words in load(model, "lm").sample(n, seed=seed, temperature=temperature, max_length=max_length):

@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 from corpuscle import __version__
 from corpuscle.catalogue import COMMANDS, TASKS, find
 from corpuscle.cli.command import CONTEXT
-from corpuscle.cli.common import one_line
+from corpuscle.cli.common import complaint
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
 
 __all__ = ["main", "run"]
@@ -67,7 +67,7 @@ def _root() -> click.Group:
 
 
 def _complain(message: object) -> None:
-    print(f"error: {one_line(message)}", file=sys.stderr, flush=True)
+    print(f"error: {complaint(message)}", file=sys.stderr, flush=True)
 
 
 def _show_warning(
@@ -79,7 +79,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, CorpuscleWarning):
-        print(f"warning: {one_line(message)}", file=file or sys.stderr, flush=True)
+        print(f"warning: {complaint(message)}", file=file or sys.stderr, flush=True)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")
 
@@ -133,7 +133,7 @@ def main(args: list[str] | None = None) -> int:
             print("interrupted", file=sys.stderr)
             return 130
         except Interrupted as stop:
-            print(one_line(stop), file=sys.stderr)
+            print(complaint(stop), file=sys.stderr)
             return 130
         except CorpuscleError as error:
             _complain(error)
@@ -150,8 +150,11 @@ def main(args: list[str] | None = None) -> int:
             _complain(_reason(error))
             return 2
         except Exception as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made
+                print("interrupted", file=sys.stderr)
+                return 130
             traceback.print_exc()
-            print(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", file=sys.stderr)
+            print(f"internal error, please report it: {type(error).__name__}: {complaint(error)}", file=sys.stderr)
             return 1
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from corpuscle.cli.command import Figures, argument, command, option, task_group
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, task_group
 
 __all__ = ["group"]
 
@@ -14,7 +12,7 @@ group = task_group("samples")
 
 
 def _count(name: str, help: str, default: int) -> Any:
-    return option(name, help, type=click.IntRange(min=1), metavar="N", default=default)
+    return option(name, help, type=COUNT, metavar="N", default=default)
 
 
 @command(group, seed=True)

@@ -22,7 +22,7 @@ group = task_group("topics")
 _NOTHING_KNOWN = "no word of the text is known to the model"
 
 
-def _count(name: str, help: str, *, low: int = 1, high: int | None = None, **facts: Any) -> Any:
+def _count(name: str, help: str, *, low: int = 1, high: int = 10**9, **facts: Any) -> Any:
     """An option that is a number from ``low`` on."""
     return option(name, help, metavar="N", type=click.IntRange(low, high), **facts)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer
-from corpuscle.cli.common import check_model_output, check_output, load, naming
+from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, written
+from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def train(
     model: PhraseTransliterator, pairs: str, output: str, dev: str | None, reverse: bool, resume: bool
 ) -> Figures:
     """Learn from names and their transliterations: source, tab, accepted targets; or NEWS XML (.xml)."""
-    check_model_output(output)
     import time
 
     begin = time.perf_counter()
@@ -90,7 +89,6 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @other_beam
 def apply(model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None) -> None:
     """Write names in the other script, one name a line."""
-    check_output(output)
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.text.tables import write_table
     from corpuscle.transliterate import write_results
@@ -181,7 +179,6 @@ def _overlap(model: Any, pairs: list[Pair]) -> dict[str, float]:
 @output("-")
 def export(model: str, output: str) -> None:
     """Write the phrase table in the text form of Moses."""
-    check_output(output)
     from corpuscle.text.files import write_atomically
 
     loaded = load(model, "transliterate")
@@ -192,7 +189,7 @@ def export(model: str, output: str) -> None:
 @command(group)
 @argument("model")
 @option("set", "JSON with other weights, for the model in -o.", metavar="FILE")
-@option("output", "The changed model.", "-o", "--output", metavar="FILE")
+@written("output", "The changed model.", "-o", "--output", form="model")
 def weights(model: str, set: str | None, output: str | None) -> Figures:
     """Show the weights as JSON, or write a model with other ones."""
     if (set is None) != (output is None):
@@ -200,7 +197,6 @@ def weights(model: str, set: str | None, output: str | None) -> Figures:
     loaded = load(model, "transliterate")
     if set is None or output is None:
         return Figures(_named(loaded), json.dumps(_named(loaded)))
-    check_model_output(output)
     loaded.set_weights(_weights(set))
     loaded.save(output)
     return Figures(_named(loaded), "")
@@ -230,7 +226,6 @@ def _weights(path: str) -> list[float]:
 @option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
 def draw(model: str, word: str, output: str, nbest: int) -> None:
     """Draw the best ways to write a word as a lattice of phrases (SVG)."""
-    check_output(output)
     from corpuscle.figures import phrase_lattice
     from corpuscle.text.files import write_atomically
 

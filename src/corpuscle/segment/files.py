@@ -36,6 +36,9 @@ def check_sample(sample: Mapping[str, np.ndarray], order: int, max_context: int,
     words, letters = tree_of(sample, "words"), tree_of(sample, "letters")
     for tree, deepest in ((words, order - 1), (letters, max_context)):
         check_contexts(tree)
+        customers = np.append(0, np.cumsum(tree.customers, dtype=np.int64))[tree.first_entry]
+        if np.diff(customers).max() > np.iinfo(np.int32).max:
+            raise ValueError("a context has more customers than there can be")
         if depths(tree).max() > deepest:
             raise ValueError("a context is longer than the model looks back")
     if len(sample["words/discounts"]) != order or len(sample["letters/discounts"]) != max_context + 1:

@@ -37,7 +37,7 @@ def read_xml(path: AnyPath, largest: int = LARGEST) -> Element:
 
     def declare(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii"):
-            raise InputError(path, line(), f"the encoding is {encoding!r}; convert the file to UTF-8")
+            raise InputError(path, line(), f"the encoding is {encoding[:40]!r}; convert the file to UTF-8")
 
     def refuse(*_: Any) -> None:
         raise InputError(path, line(), "a document type declaration (DTD); remove it")
