@@ -10,11 +10,15 @@ import importlib
 import warnings
 from os import PathLike
 from types import ModuleType
+from typing import Any, TypeVar
 
 __all__ = [
-    "CorpuscleError", "CorpuscleWarning", "InputError", "Interrupted", "MissingExtra", "SettingError", "require",
-    "warn",
+    "CorpuscleError", "CorpuscleWarning", "InputError", "Interrupted", "MissingExtra", "NotLearned", "SettingError",
+    "expect", "require", "warn",
 ]  # fmt: skip
+
+
+T = TypeVar("T")
 
 
 class CorpuscleError(Exception):
@@ -43,6 +47,10 @@ class SettingError(CorpuscleError, ValueError):
     """A setting that makes no sense; the message gives the value and what would be right."""
 
 
+class NotLearned(CorpuscleError, AttributeError):
+    """A model is asked for something that it has not learned yet."""
+
+
 class MissingExtra(CorpuscleError, ImportError):
     """An optional dependency is needed and not installed."""
 
@@ -58,6 +66,13 @@ class CorpuscleWarning(UserWarning):
 def warn(message: str) -> None:
     """Tell the user something without stopping; the command line prints it as ``warning: ...``."""
     warnings.warn(message, CorpuscleWarning, stacklevel=2)
+
+
+def expect(value: Any, kind: type[T], how: str) -> T:
+    """The value, if it is of the right kind; ``how`` says how to make one."""
+    if isinstance(value, kind):
+        return value
+    raise SettingError(f"a {kind.__name__} is needed, not a value of type {type(value).__name__}: {how}")
 
 
 def require(module: str, extra: str) -> ModuleType:

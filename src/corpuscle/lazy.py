@@ -2,7 +2,7 @@
 
 A package's ``__init__`` imports them under ``if TYPE_CHECKING``, for readers and type checkers, and then says
 
-    __all__, __getattr__ = contents(__name__, __file__)
+    __all__, __getattr__, __dir__ = contents(__name__, __file__)
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["contents"]
 _IMPORT = re.compile(r"^    from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
 
 
-def contents(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
-    """``__all__`` and a module-level ``__getattr__`` for a package: what the block of its source file imports."""
+def contents(package: str, file: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """``__all__``, and ``__getattr__`` and ``__dir__`` of a package: what the block of its source file imports."""
     source = Path(file).read_text(encoding="utf-8")
     homes = {name: module for module, names in _IMPORT.findall(source) for name in re.findall(r"\w+", names)}
 
@@ -31,4 +31,7 @@ def contents(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return sorted(homes), __getattr__
+    def __dir__() -> list[str]:
+        return sorted({*homes, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
+
+    return sorted(homes), __getattr__, __dir__

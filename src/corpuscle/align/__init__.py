@@ -21,4 +21,4 @@ if TYPE_CHECKING:
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS
     from corpuscle.align.symmetrisation import symmetrise
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

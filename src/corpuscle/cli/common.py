@@ -1,5 +1,4 @@
-"""What commands share besides their options: outputs that are checked first, inputs, models, and errors with a file's
-name."""
+"""What commands share besides their options: inputs, models, and errors with a file's name."""
 
 from __future__ import annotations
 

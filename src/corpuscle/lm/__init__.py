@@ -22,4 +22,4 @@ if TYPE_CHECKING:
     from corpuscle.lm.pitman_yor import HpyModel
     from corpuscle.lm.warming import warm
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -139,10 +139,10 @@ class LanguageModel(Model, ABC):
         """The probability of every token and sentence end of a text in the words of the model."""
 
     @abstractmethod
-    def distribution(self, context: Sequence[str]) -> np.ndarray:
+    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
         """P(next word | context) for every id of ``vocab_``: float64 (n_types,).
 
-        The context may begin with ``"<s>"``, the beginning of a sentence.
+        The context, words or a string to be split, may begin with ``"<s>"``, the beginning of a sentence.
         """
 
     def _symbols(self, corpus: Corpus) -> np.ndarray:
@@ -189,9 +189,9 @@ class LanguageModel(Model, ABC):
         """Every text of a stream with its events; only a few of them are in memory at a time."""
         if self.boundary == "none":
             self.stays_here(_ONE_STREAM)
-            yield from ((corpus, self._events(corpus.recode(self.vocab_))) for corpus in corpora)
+            yield from ((corpus, self._events(Corpus.checked(corpus).recode(self.vocab_))) for corpus in corpora)
             return
-        groups = ((corpus, _cut(corpus.recode(self.vocab_))) for corpus in corpora)
+        groups = ((corpus, _cut(Corpus.checked(corpus).recode(self.vocab_))) for corpus in corpora)
         for corpus, parts in self.spread_groups(_events_of, groups):
             yield corpus, _joined(parts)
 
@@ -206,8 +206,17 @@ class LanguageModel(Model, ABC):
             events="tokens" if self.boundary == "none" else "tokens and </s>",
         )  # fmt: skip
 
-    def score(self, sentences: Sequence[str]) -> SentenceScores:
+    def words_of(self, words: str | Sequence[str]) -> list[str]:
+        """The words of a string, split as the model's training text was (after ``<s>``, if it begins so), or as given."""
+        if not isinstance(words, str):
+            return list(words)
+        begin, _, rest = words.lstrip().partition(" ")
+        begins = begin == MARKUP[START]
+        return [begin] * begins + read_strings([rest if begins else words], **self.reading).words(0)
+
+    def score(self, sentences: str | Sequence[str]) -> SentenceScores:
         """Figures of sentences given as strings, read as the model's training text was; the fastest way for many."""
+        sentences = [sentences] if isinstance(sentences, str) else sentences
         sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
         pieces = [sentences[first:last] for first, last in pairwise(chunks_of(sizes, _CHARACTERS).tolist())]
         parts = list(self.spread(_scores_of, pieces or [sentences]))
@@ -218,11 +227,12 @@ class LanguageModel(Model, ABC):
         events = self.events(corpus)
         return events.log_probability / -np.log(2), events.starts
 
-    def log_probability(self, sentence: Sequence[str]) -> float:
+    def log_probability(self, sentence: str | Sequence[str]) -> float:
         """Natural log of the probability of one sentence, ``</s>`` included."""
-        return float(self.events(Corpus.from_sentences([sentence], self.vocab_)).log_probability.sum())
+        words = self.words_of(sentence)
+        return float(self.events(Corpus.from_sentences([words], self.vocab_)).log_probability.sum())
 
-    def next_words(self, context: Sequence[str], k: int = 10) -> list[tuple[str, float]]:
+    def next_words(self, context: str | Sequence[str], k: int = 10) -> list[tuple[str, float]]:
         """The k most likely next words with their probabilities; ``</s>`` may be one, the unknown word never is."""
         probability = self.distribution(context)
         probability[UNKNOWN] = 0.0

@@ -63,7 +63,7 @@ class ClassModel(LanguageModel):
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
         """Learn from a text; a development text chooses order and discounts of the class sequence."""
-        if corpus.n_tokens == 0:
+        if Corpus.checked(corpus).n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
         strings = corpus.vocab.strings
@@ -99,8 +99,9 @@ class ClassModel(LanguageModel):
         log_probability[where] += self.log_emission_[corpus.tokens]
         return events._replace(log_probability=log_probability)
 
-    def distribution(self, context: Sequence[str]) -> np.ndarray:
+    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,)."""
+        context = self.words_of(context)
         begins = self._begins(context)
         ids = self.vocab_.encode(context[1:] if begins else context)
         classes = self.ngram.vocab_.decode(self.class_of_[ids])

@@ -81,7 +81,7 @@ class Mixture(LanguageModel):
 
     def fit(self, dev: Corpus) -> Mixture:
         """Find the weights under which a development text is most likely."""
-        if dev.n_tokens == 0:
+        if Corpus.checked(dev).n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
         probabilities = np.exp(self._component_logs(dev.recode(self.vocab_))[0])
         probabilities = probabilities[:, probabilities.sum(0) > 0]
@@ -122,8 +122,9 @@ class Mixture(LanguageModel):
         with np.errstate(divide="ignore"):
             return events._replace(log_probability=np.log(probability))
 
-    def distribution(self, context: Sequence[str]) -> np.ndarray:
+    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,)."""
+        context = self.words_of(context)
         total = np.zeros(len(self.vocab_))
         parts = zip(self.weights_, self.models, self._ids, self._foreign, self._share, strict=True)
         for weight, model, ids, foreign, share in parts:

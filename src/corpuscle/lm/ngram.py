@@ -18,7 +18,7 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.engine.ngrams.walking import score_few
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import InputError, NotLearned, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
@@ -98,7 +98,7 @@ class NgramModel(NgramSettings, LanguageModel):
         """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it."""
         if self.method == IMPORTED:
             raise SettingError("an imported model cannot learn; choose one of " + ", ".join(FAMILY))
-        if corpus.n_tokens == 0:
+        if Corpus.checked(corpus).n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
@@ -261,7 +261,8 @@ class NgramModel(NgramSettings, LanguageModel):
         """Probabilities and back-off weights of all n-grams; computed anew where the model keeps counts."""
         if self._tables is not None:
             return self._tables
-        assert self.ngrams_ is not None
+        if self.ngrams_ is None:
+            raise NotLearned(f"this {type(self).__name__} has learned nothing yet: call fit, or load a model")
         tables = self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
         if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
             raise InputError(None, None, _CONTRADICTORY)
@@ -321,18 +322,19 @@ class NgramModel(NgramSettings, LanguageModel):
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
         return Events(scores, events_of(corpus, corpus.tokens == UNKNOWN), starts)
 
-    def distribution(self, context: Sequence[str]) -> np.ndarray:
+    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,); ``"<s>"`` as first word is the beginning of a sentence."""
         return trie.distribution(self.automaton_, self._state_after(context), len(self.vocab_))
 
-    def _state_after(self, context: Sequence[str]) -> int:
+    def _state_after(self, context: str | Sequence[str]) -> int:
+        context = self.words_of(context)
         ids = self.vocab_.encode(context)
         if self._begins(context):
             left = 1 if self.boundary == "single" else max(1, self.order_ - 1)
             ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
         return int(trie.state_of(self.automaton_, ids))
 
-    def next_words(self, context: Sequence[str], k: int = 10) -> list[tuple[str, float]]:
+    def next_words(self, context: str | Sequence[str], k: int = 10) -> list[tuple[str, float]]:
         """The k most likely next words with their probabilities, without a look at the whole vocabulary."""
         words, scores = trie.top_continuations(self.automaton_, self._state_after(context), self._ranked, k + 1)
         good = (words != UNKNOWN) & (scores > -np.inf)

@@ -85,7 +85,7 @@ class HpyModel(HpySettings, LanguageModel):
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:
         """Learn from a text; ``checkpoint`` keeps unfinished work."""
-        if corpus.n_tokens == 0:
+        if Corpus.checked(corpus).n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
@@ -176,10 +176,11 @@ class HpyModel(HpySettings, LanguageModel):
             starts = starts + np.arange(len(corpus) + 1)
         return Events(log_probability, symbols[predicted] == UNKNOWN, starts)
 
-    def distribution(self, context: Sequence[str]) -> np.ndarray:
+    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
         """P(next word | context), float64 (n_types,), averaged over the samples."""
         if not self.infinite:
             return np.mean([model.distribution(context) for model in self._ngram_models], axis=0)
+        context = self.words_of(context)
         ids = self.vocab_.encode(context)
         if self._begins(context):
             ids[0] = START

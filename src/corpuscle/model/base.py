@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from corpuscle.errors import NotLearned
 from corpuscle.model.kinds import Kind
 from corpuscle.model.store import Container, Part, save
 from corpuscle.progress import say
@@ -92,6 +93,12 @@ class Model(Parallel):
         """Say that something is not done on the cluster that was asked for, and why."""
         if self.cluster is not None:
             say(f"not on the cluster: {why}")
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever ends in an underscore is learned."""
+        if name.endswith("_") and not name.startswith("_"):
+            raise NotLearned(f"this {type(self).__name__} has learned nothing yet (no {name}): call fit, or load a model")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def __getstate__(self) -> dict[str, Any]:
         """A model that goes to another process knows no cluster."""

@@ -17,4 +17,4 @@ if TYPE_CHECKING:
     from corpuscle.segment.npylm import NestedSegmenter
     from corpuscle.segment.warming import warm
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

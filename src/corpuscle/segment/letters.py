@@ -112,7 +112,7 @@ def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = N
 
     ``joiner``: a character that says that there is no boundary where it stands, and is no part of the text.
     """
-    corpus = _literal(corpus)
+    corpus = _literal(Corpus.checked(corpus))
     if units == "words":
         return Letters(corpus.tokens, corpus.sentence_starts, corpus.vocab, np.zeros(len(corpus.tokens), np.uint8))
     spelled = spell_out(corpus, units)

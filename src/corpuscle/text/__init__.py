@@ -62,4 +62,4 @@ if TYPE_CHECKING:
     from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
     from corpuscle.text.xml import read_xml
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
 from corpuscle.text.plain import read_strings, read_text, write_text
@@ -46,6 +47,14 @@ class Bitext:
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
             raise ValueError(f"{len(self.source)} source sentences, but {len(self.target)} target sentences")
+
+    @classmethod
+    def checked(cls, value: Any) -> Bitext:
+        """The value, if it is a Bitext, or an error that says how to make one."""
+        return expect(value, cls, "read_bitext(source, target) and Bitext(corpus, corpus) make one")
+
+    def __repr__(self) -> str:
+        return f"<Bitext: {len(self):,} sentence pairs, {self.source.n_tokens:,} and {self.target.n_tokens:,} tokens>"
 
     def __len__(self) -> int:
         """The number of sentence pairs."""

@@ -12,9 +12,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from corpuscle.errors import SettingError, expect
 from corpuscle.text.vocab import Vocab
 
 __all__ = ["Corpus", "items_of", "renumbered", "starts_of"]
@@ -70,11 +72,22 @@ class Corpus:
     def from_sentences(cls, sentences: Iterable[Sequence[str]], vocab: Vocab | None = None) -> Corpus:
         """Encode sentences of strings, with a new vocabulary unless one is given."""
         sentences = list(sentences)
+        if any(isinstance(sentence, str) for sentence in sentences):
+            raise SettingError("a sentence is a list of words, not a string: read_strings([...]) splits strings")
         if vocab is None:
             counts = Counter(word for sentence in sentences for word in sentence)
             vocab = Vocab.from_words(counts.keys(), list(counts.values()))
         tokens = vocab.encode(word for sentence in sentences for word in sentence)
         return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
+
+    @classmethod
+    def checked(cls, value: Any) -> Corpus:
+        """The value, if it is a Corpus, or an error that says how to make one."""
+        return expect(value, cls, "read_text(path), read_strings([...]) and Corpus.from_sentences([[...], ...]) make one")
+
+    def __repr__(self) -> str:
+        documents = "" if self.document_starts is None else f", {len(self.document_starts) - 1:,} documents"
+        return f"<Corpus: {len(self):,} sentences, {self.n_tokens:,} tokens{documents}, {self.vocab!r}>"
 
     def __len__(self) -> int:
         """The number of sentences."""
@@ -92,6 +105,8 @@ class Corpus:
 
     def sentence(self, index: int) -> np.ndarray:
         """The token ids of one sentence (a view)."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"there is no sentence {index}: they are numbered from 0 to {len(self) - 1}")
         return self.tokens[self.sentence_starts[index] : self.sentence_starts[index + 1]]
 
     def words(self, index: int) -> list[str]:
@@ -104,6 +119,8 @@ class Corpus:
 
     def __getitem__(self, sentences: slice) -> Corpus:
         """Some consecutive sentences, as a Corpus that shares this one's arrays."""
+        if not isinstance(sentences, slice):
+            raise TypeError(f"corpus[first:last] are some sentences; corpus.words({sentences!r}) is one of them")
         first, last, step = sentences.indices(len(self))
         if step != 1:
             raise ValueError("a slice of sentences has step 1; use select() for others")

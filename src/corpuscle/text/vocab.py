@@ -64,6 +64,9 @@ class Vocab:
         """The number of ids, the reserved ones included."""
         return FIRST + len(self.offsets) - 1
 
+    def __repr__(self) -> str:
+        return f"<Vocab: {len(self) - FIRST:,} types>"
+
     def __eq__(self, other: object) -> bool:
         """Same strings with the same ids (counts may differ)."""
         return isinstance(other, Vocab) and (

@@ -21,4 +21,4 @@ if TYPE_CHECKING:
     from corpuscle.topics.rescaling import RescalingModel
     from corpuscle.topics.warming import warm, warm_defaults
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

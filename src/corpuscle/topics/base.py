@@ -104,7 +104,7 @@ class TopicModel(TopicSettings, Model, ABC):
         """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
         every sweep of the topics."""
         self.stays_here("a Gibbs chain is sequential by nature")
-        self._learn(corpus, checkpoint or Checkpoint(), log)
+        self._learn(Corpus.checked(corpus), checkpoint or Checkpoint(), log)
         for name in self._FOLLOWS:
             self.__dict__.pop(name, None)
         return self

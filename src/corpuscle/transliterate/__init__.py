@@ -18,4 +18,4 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

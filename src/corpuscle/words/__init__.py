@@ -13,4 +13,4 @@ if TYPE_CHECKING:
     from corpuscle.words.exchange import ExchangeClasses
     from corpuscle.words.warming import warm
 
-__all__, __getattr__ = contents(__name__, __file__)
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -60,7 +60,7 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, where the parent of a token is its left neighbour; ``checkpoint`` keeps unfinished
         work."""
-        signature = corpus.signature() if checkpoint is None else checkpoint.signature
+        signature = Corpus.checked(corpus).signature() if checkpoint is None else checkpoint.signature
         parents = previous_tokens(corpus)
         return self._fit(parents, corpus.tokens, corpus.vocab, len(corpus), signature, checkpoint)
 

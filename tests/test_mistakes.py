@@ -1,0 +1,107 @@
+"""Mistakes that people make in Python: an unfitted model, a list or a string where a corpus belongs, a wrong index.
+Each gets one sentence that says what to do; what follows from the catalogue is asked of every learner."""
+
+import importlib
+import inspect
+
+import pytest
+
+import corpuscle
+from corpuscle.catalogue import TASKS, find
+from corpuscle.errors import CorpuscleError, NotLearned, SettingError
+from corpuscle.lm import NgramModel
+from corpuscle.text import Bitext, Corpus, Pair, read_strings
+
+CORPUS = Corpus.from_sentences([["the", "cat"], ["a", "dog", "sat"]])
+VALUES = {
+    "Corpus": CORPUS,
+    "Corpus | None": CORPUS,
+    "Bitext": Bitext(CORPUS, CORPUS),
+    "Iterable[Corpus]": [CORPUS],
+    "Iterator[Corpus]": iter([CORPUS]),
+    "Sequence[str]": ["the", "cat"],
+    "str | Sequence[str]": ["the", "cat"],
+    "Iterable[str]": ["the", "cat"],
+    "str": "the",
+    "int": 1,
+}
+LEARNERS = {
+    f"{task} {name}": find(method.learner) for task, each in TASKS.items() for name, method in each.methods.items()
+}
+MAKING = {"fit", "fit_pairs", "checkpoint", "replace", "restored", "restored_from", "from_container", "from_tables"}
+"""What an unfitted learner is for."""
+
+
+def verbs(learner):
+    """The public methods of a learner that ask something of what it has learned, with their arguments."""
+    for name, method in inspect.getmembers(learner, inspect.isfunction):
+        if name.startswith("_") or name in MAKING:
+            continue
+        wanted = [each for each in inspect.signature(method).parameters.values() if each.default is each.empty][1:]
+        if all(each.annotation in VALUES for each in wanted if each.kind is not each.VAR_POSITIONAL):
+            yield name, [VALUES[each.annotation] for each in wanted if each.kind is not each.VAR_POSITIONAL]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_unfitted_learner_says_that_it_has_learned_nothing(tmp_path, name):
+    learner = LEARNERS[name]()
+    with pytest.raises(NotLearned, match="has learned nothing yet"):
+        learner.save(tmp_path / "m")
+    asked = []
+    for verb, arguments in verbs(type(learner)):
+        try:
+            result = getattr(learner, verb)(*arguments)
+            if inspect.isgenerator(result):
+                next(result)
+        except (CorpuscleError, StopIteration):
+            asked.append(verb)
+        except Exception as error:
+            raise AssertionError(f"{verb}: {error!r}") from error
+    assert asked and repr(learner).startswith(type(learner).__name__)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_fit_says_what_it_wants_instead_of_a_list_or_a_string(name):
+    for wrong in (["the cat", "a dog"], "text.txt", [("a", "b")]):
+        with pytest.raises(CorpuscleError, match=r"is needed|make one|Pair\(|targets"):
+            LEARNERS[name]().fit(wrong)
+
+
+def test_a_language_model_splits_strings_as_its_text_was_split():
+    model = NgramModel(order=2, lowercase=True).fit(read_strings(["the cat sat", "the dog"]))
+    assert model.log_probability("The cat") == model.log_probability(["the", "cat"])
+    assert model.next_words("<s> The") == model.next_words(["<s>", "the"])
+    assert model.next_words("<s>") == model.next_words(["<s>"])
+    assert (model.distribution("the") == model.distribution(["the"])).all()
+    assert model.score("the cat").log_probability.tolist() == model.score(["the cat"]).log_probability.tolist()
+
+
+def test_corpora_say_what_they_are_and_what_is_wrong():
+    assert repr(CORPUS) == "<Corpus: 2 sentences, 5 tokens, <Vocab: 5 types>>"
+    assert repr(Bitext(CORPUS, CORPUS)) == "<Bitext: 2 sentence pairs, 5 and 5 tokens>"
+    for strings in (["the cat"], "the cat"):
+        with pytest.raises(SettingError, match="read_strings"):
+            Corpus.from_sentences(strings)
+    for index in (2, -1, 99):
+        with pytest.raises(IndexError, match="no sentence"):
+            CORPUS.words(index)
+    with pytest.raises(TypeError, match=r"corpus\.words\(1\)"):
+        CORPUS[1]
+    with pytest.raises(SettingError, match=r"Pair\("):
+        find(TASKS["transliterate"].methods["greedy"].learner)().fit([Pair("a", "b")])
+
+
+@pytest.mark.parametrize("package", [*(task.package for task in TASKS.values()), "corpuscle.text", "corpuscle.measure"])
+def test_packages_list_their_names(package):
+    module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))
+    assert not {"contents", "TYPE_CHECKING"} & set(dir(module))
+    assert all(hasattr(module, name) for name in dir(module))
+
+
+def test_every_public_class_has_a_repr():
+    names = [(task.package, name) for task in TASKS.values() for name in importlib.import_module(task.package).__all__]
+    for package, name in [*names, *(("corpuscle.text", name) for name in corpuscle.text.__all__)]:
+        value = getattr(importlib.import_module(package), name)
+        if inspect.isclass(value):
+            assert value.__repr__ is not object.__repr__, f"{package}.{name}"
