@@ -335,7 +335,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["evaluate", str(gold), str(gold), "--source", str(short), "--target", str(short)], "the link 7-7 lies"),
         (["evaluate", str(gold)], "give links to judge"),
         (["evaluate", str(nothing), str(nothing)], f"error: {nothing}: there are no sentence pairs"),
-        (["draw", model, source, target, "-o", str(tmp_path / "g"), "--line", "501"], "there is no line 501"),
+        (["draw", model, source, target, "-o", str(tmp_path / "g.svg"), "--line", "501"], "there is no line 501"),
         (["matrix", model, source, target, *out, "--matrix", "magic"], "a matrix is one of"),
     ]:
         assert main(["align", *arguments]) == 2, arguments
