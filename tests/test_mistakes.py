@@ -26,7 +26,10 @@ VALUES = {
     "int": 1,
 }
 LEARNERS = {
-    f"{task} {name}": find(method.learner) for task, each in TASKS.items() for name, method in each.methods.items()
+    f"{task} {name}": find(method.learner)
+    for task, each in TASKS.items()
+    for name, method in each.methods.items()
+    if hasattr(find(method.learner), "fit")  # a rule needs no learning
 }
 MAKING = {"fit", "fit_pairs", "checkpoint", "replace", "restored", "restored_from", "from_container", "from_tables"}
 """What an unfitted learner is for."""
@@ -63,7 +66,7 @@ def test_an_unfitted_learner_says_that_it_has_learned_nothing(tmp_path, name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_fit_says_what_it_wants_instead_of_a_list_or_a_string(name):
     for wrong in (["the cat", "a dog"], "text.txt", [("a", "b")]):
-        with pytest.raises(CorpuscleError, match=r"is needed|make one|Pair\(|targets"):
+        with pytest.raises(CorpuscleError, match=r"makes one|Pair\("):
             LEARNERS[name]().fit(wrong)
 
 
@@ -88,7 +91,7 @@ def test_corpora_say_what_they_are_and_what_is_wrong():
     with pytest.raises(TypeError, match=r"corpus\.words\(1\)"):
         CORPUS[1]
     with pytest.raises(SettingError, match=r"Pair\("):
-        find(TASKS["transliterate"].methods["greedy"].learner)().fit([Pair("a", "b")])
+        find(TASKS["transliterate"].methods["phrase"].learner)().fit([Pair("a", "b")])
 
 
 @pytest.mark.parametrize("package", [*(task.package for task in TASKS.values()), "corpuscle.text", "corpuscle.measure"])
@@ -103,5 +106,5 @@ def test_every_public_class_has_a_repr():
     names = [(task.package, name) for task in TASKS.values() for name in importlib.import_module(task.package).__all__]
     for package, name in [*names, *(("corpuscle.text", name) for name in corpuscle.text.__all__)]:
         value = getattr(importlib.import_module(package), name)
-        if inspect.isclass(value):
+        if inspect.isclass(value) and name != "MatrixFile":  # which has no objects
             assert value.__repr__ is not object.__repr__, f"{package}.{name}"

@@ -47,7 +47,7 @@ class SettingError(CorpuscleError, ValueError):
     """A setting that makes no sense; the message gives the value and what would be right."""
 
 
-class NotLearned(CorpuscleError, AttributeError):
+class NotLearned(CorpuscleError):
     """A model is asked for something that it has not learned yet."""
 
 

@@ -207,7 +207,7 @@ class LanguageModel(Model, ABC):
         )  # fmt: skip
 
     def words_of(self, words: str | Sequence[str]) -> list[str]:
-        """The words of a string, split as the model's training text was (after ``<s>``, if it begins so), or as given."""
+        """The words of a string (behind a first ``<s>``), split as the model's training text was; words as they are."""
         if not isinstance(words, str):
             return list(words)
         begin, _, rest = words.lstrip().partition(" ")

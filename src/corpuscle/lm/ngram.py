@@ -262,7 +262,7 @@ class NgramModel(NgramSettings, LanguageModel):
         if self._tables is not None:
             return self._tables
         if self.ngrams_ is None:
-            raise NotLearned(f"this {type(self).__name__} has learned nothing yet: call fit, or load a model")
+            raise NotLearned(f"{type(self).__name__} has learned nothing yet: call fit, or load a model")
         tables = self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
         if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
             raise InputError(None, None, _CONTRADICTORY)

@@ -28,6 +28,7 @@ from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import NgramModel, find_markup
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
@@ -66,13 +67,14 @@ class HpyModel(HpySettings, LanguageModel):
     (sweeps + 1,): the log probability of text and seating after each sweep.
     """
 
+    samples_: list[dict[str, np.ndarray]] = learned()
+
     KIND: ClassVar[container.Kind] = container.Kind("lm.hpy", 1, _arrays, check=lambda loaded: _check(loaded))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.order_ = self.max_order if isinstance(self.order, str) else self.order
         self.ngrams_: Ngrams | None = None
-        self.samples_: list[dict[str, np.ndarray]] = []
 
     @property
     def infinite(self) -> bool:
@@ -122,14 +124,15 @@ class HpyModel(HpySettings, LanguageModel):
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
-        assert self.ngrams_ is not None
-        direct = gibbs.direct_counts(self.ngrams_, START)
+        samples, ngrams = self.samples_, self.ngrams_
+        assert ngrams is not None
+        direct = gibbs.direct_counts(ngrams, START)
         return [
             gibbs.backoff_tables(
-                self.ngrams_, gibbs.customers_of(self.ngrams_, direct, sample["tables"]), sample["tables"],
+                ngrams, gibbs.customers_of(ngrams, direct, sample["tables"]), sample["tables"],
                 sample["discounts"], sample["strengths"], self._predictable,
             )
-            for sample in self.samples_
+            for sample in samples
         ]  # fmt: skip
 
     @cached_property

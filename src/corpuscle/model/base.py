@@ -97,7 +97,7 @@ class Model(Parallel):
     def __getattr__(self, name: str) -> Any:
         """Whatever ends in an underscore is learned."""
         if name.endswith("_") and not name.startswith("_"):
-            raise NotLearned(f"this {type(self).__name__} has learned nothing yet (no {name}): call fit, or load a model")
+            raise NotLearned(f"{type(self).__name__} has learned nothing yet (no {name}): call fit, or load a model")
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def __getstate__(self) -> dict[str, Any]:

@@ -114,10 +114,6 @@ class Segmenter(SegmentSettings, Model):
     samples_: list[dict[str, np.ndarray]] = learned()
     inner_marks_: list[str] = learned()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.samples_, self.inner_marks_ = [], []
-
     @abstractmethod
     def _chain(self, material: Material, seed: int) -> Chain:
         """A new chain over the sentences of a text."""

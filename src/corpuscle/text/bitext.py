@@ -51,7 +51,7 @@ class Bitext:
     @classmethod
     def checked(cls, value: Any) -> Bitext:
         """The value, if it is a Bitext, or an error that says how to make one."""
-        return expect(value, cls, "read_bitext(source, target) and Bitext(corpus, corpus) make one")
+        return expect(value, cls, "read_bitext(source, target) or Bitext(corpus, corpus) makes one")
 
     def __repr__(self) -> str:
         return f"<Bitext: {len(self):,} sentence pairs, {self.source.n_tokens:,} and {self.target.n_tokens:,} tokens>"

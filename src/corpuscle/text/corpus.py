@@ -83,7 +83,8 @@ class Corpus:
     @classmethod
     def checked(cls, value: Any) -> Corpus:
         """The value, if it is a Corpus, or an error that says how to make one."""
-        return expect(value, cls, "read_text(path), read_strings([...]) and Corpus.from_sentences([[...], ...]) make one")
+        how = "read_text(path), read_strings([...]) or Corpus.from_sentences([[...], ...]) makes one"
+        return expect(value, cls, how)
 
     def __repr__(self) -> str:
         documents = "" if self.document_starts is None else f", {len(self.document_starts) - 1:,} documents"

@@ -7,14 +7,14 @@ of the NEWS shared tasks on transliteration.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.xml import read_xml
 
-__all__ = ["Pair", "read_news", "read_pairs", "write_pairs"]
+__all__ = ["Pair", "checked_pairs", "read_news", "read_pairs", "write_pairs"]
 
 
 class Pair(NamedTuple):
@@ -22,6 +22,15 @@ class Pair(NamedTuple):
 
     source: str
     targets: tuple[str, ...]
+
+
+def checked_pairs(pairs: Iterable[Any]) -> list[Pair]:
+    """The pairs, if that is what they are, or an error that says how to make one."""
+    pairs = list(pairs)
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[1], str):
+            raise SettingError(f"pair {number} is {repr(pair)[:60]}, where Pair(source, (target, ...)) is needed")
+    return pairs
 
 
 def read_pairs(path: AnyPath) -> list[Pair]:
@@ -39,7 +48,6 @@ def read_pairs(path: AnyPath) -> list[Pair]:
 
 def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
     """Write tab-separated pairs."""
-
 
     def row(source: str, targets: Iterable[str]) -> list[str]:
         fields = [source, *targets]

@@ -29,6 +29,9 @@ class DocumentReader:
         self._readers = [Reader(sample["alpha"], particles=particles, seed=seed) for sample in model.samples_]
         self._history = [START]
 
+    def __repr__(self) -> str:
+        return f"DocumentReader({self.model!r})"
+
     @property
     def mixture(self) -> np.ndarray:
         """The expected shares of the topics given the words so far, float64 (topics,), by the last sample."""

@@ -33,7 +33,7 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, seen
-from corpuscle.text.pairs import Pair
+from corpuscle.text.pairs import Pair, checked_pairs
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, combined
 from corpuscle.transliterate.decoding import Decoder, Found
@@ -91,7 +91,7 @@ class PhraseTransliterator(PhraseSettings, Model):
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs; after that the
         tables are learned again from all pairs (``final_refit``).
         """
-        pairs = list(pairs)
+        pairs = checked_pairs(pairs)
         if len(pairs) < FEWEST:
             raise InputError(None, None, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:

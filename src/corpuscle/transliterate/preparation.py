@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from corpuscle.errors import SettingError
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair
 
@@ -76,8 +75,6 @@ def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first"
     words: list[WordPair] = []
     mismatched = lopsided = 0
     for source, targets in pairs:
-        if isinstance(targets, str):
-            raise SettingError(f"the targets of {source!r} are several strings, not one: Pair(source, (target, ...))")
         source = spelling.normal(source)
         chosen = [spelling.normal(target) for target in (targets if references == "all" else targets[:1])]
         chosen = list(dict.fromkeys(chosen))
