@@ -422,7 +422,7 @@ def test_a_run_of_the_command_can_be_logged_and_resumed(folder, capsys, tmp_path
     code, _, err = run(capsys, *arguments, "--sweeps", 3, "--order", "infinite", "--log", tmp_path / "log.tsv")
     assert code == 0, err
     lines = (tmp_path / "log.tsv").read_text().splitlines()
-    assert lines[0] == "iteration\tlog_probability\tseconds" and len(lines) == 5
+    assert lines[0] == "sweep\tlog_probability\tseconds" and len(lines) == 5
     code, out, err = run(capsys, "topics", "show", tmp_path / "m", "--contexts", 3)
     assert code == 0 and "topic 1" in out, err
 
