@@ -418,11 +418,11 @@ def test_train_reports_its_figures_as_json(trained, tmp_path, capsys) -> None:
 
 def test_what_the_user_gave_is_recorded_as_given_even_if_it_is_the_default(trained, tmp_path) -> None:
     source, model = trained
-    assert corpuscle.model.read(model).origins["passes"] == "default"
+    assert corpuscle.model.read(model).described["passes"][1] == "default"
     command = ["classes", "train", str(source), "-o", str(tmp_path / "m"), "--classes", "5", "--passes", "15"]
     assert main(command) == 0
-    origins = corpuscle.model.read(tmp_path / "m").origins
-    assert {name for name, origin in origins.items() if origin == "given"} == {"classes", "passes"}
+    described = corpuscle.model.read(tmp_path / "m").described
+    assert {name for name, (_, origin) in described.items() if origin == "given"} == {"classes", "passes"}
 
 
 def test_a_model_is_not_written_to_stdout(trained, capsys) -> None:

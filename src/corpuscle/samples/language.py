@@ -100,6 +100,9 @@ class Language:
         self.sounds, self.sound_changes = inventory(seed), SoundChanges(seed)
         self.script, self.other_script = latin(seed), other_script(seed)
 
+    def __repr__(self) -> str:
+        return f"<Language of seed {self.seed}, {self.sizes}>"
+
     @cached_property
     def grammar(self) -> Grammar:
         """The grammar and the lexicon of the main language."""

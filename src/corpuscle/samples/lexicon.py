@@ -133,6 +133,9 @@ class Lexicon:
         self._assign_genders(Random(seed, f"{purpose}/genders"))
         self._make_irregular(Random(seed, f"{purpose}/irregular"))
 
+    def __repr__(self) -> str:
+        return f"<Lexicon: {len(self.roots)} roots in {self.script!r}>"
+
     def _assign_genders(self, random: Random) -> None:
         genders = self.morphology.genders
         weights = [0.45, 0.35, 0.2][: len(genders)]

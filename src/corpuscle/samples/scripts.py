@@ -44,6 +44,9 @@ class Script:
                 if self.sounds.setdefault(grapheme, sounds) != sounds:
                     raise ValueError(f"{grapheme} stands for both {self.sounds[grapheme]} and {sounds}")
 
+    def __repr__(self) -> str:
+        return f"<Script {self.name}>"
+
     @cached_property
     def longest(self) -> int:
         """The letters of the longest grapheme."""
