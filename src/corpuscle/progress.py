@@ -78,6 +78,7 @@ def stopping() -> Iterator[Stop]:
         if stop.requested:
             raise KeyboardInterrupt
         stop.requested = True
+        say("stopping as soon as what has been learned can be kept; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, on_interrupt)
     try:

@@ -15,6 +15,9 @@ stream of chunks needs neither: ``pool.map(function, chunks, model)``, see ``Mod
 Threads do the work (kernels release the GIL); with ``cluster`` Dask does. There, functions must have a name in a
 module, and chunks, results and what is broadcast go through pickle. A worker starts no workers of its own: what is
 shared out inside of shared work is done in place. Nothing else in the package starts threads or talks to a cluster.
+
+Python hears Ctrl-C only in the main thread, and only between two of its own instructions. So even a single worker is a
+thread beside the main one, which waits for it and can be interrupted at any moment, however long a kernel takes.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,6 +111,16 @@ def beside() -> Iterator[Executor]:
     """One thread beside this one, for what can be done meanwhile: ``submit`` gives a future. It is waited for."""
     with ThreadPoolExecutor(1, thread_name_prefix="corpuscle") as executor:
         yield executor
+
+
+@cache
+def _one_thread() -> Executor:
+    """The thread beside the main one, where a single worker works."""
+    return ThreadPoolExecutor(1, thread_name_prefix="corpuscle")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_one_thread.cache_clear)  # the child of a fork has none of our threads
 
 
 def _is_worker() -> bool:
@@ -304,12 +317,22 @@ def workers(count: int | None = None, cluster: Any = None) -> Iterator[Workers]:
                 warn("the cluster has no workers yet; the work waits for them")
             yield _Cluster(client, max(1, threads))
         return
-    count = 1 if _is_worker() else count or default_workers()
-    if count == 1:
-        yield _Threads(1, None)
+    count = count or default_workers()
+    if count == 1 or _is_worker():
+        is_main = threading.current_thread() is threading.main_thread()
+        try:
+            yield _Threads(1, _one_thread() if is_main else None)
+        except KeyboardInterrupt:
+            _one_thread.cache_clear()  # a kernel cannot be stopped, but nobody waits for it
+            raise
         return
     executor = ThreadPoolExecutor(count, thread_name_prefix="corpuscle")
     try:
         yield _Threads(count, executor)
-    finally:
+    except KeyboardInterrupt:
+        executor.shutdown(wait=False, cancel_futures=True)
+        raise
+    except BaseException:
         executor.shutdown(cancel_futures=True)
+        raise
+    executor.shutdown()

@@ -272,3 +272,59 @@ def test_long_lines_and_large_archives_are_refused_unless_accepted(run, tmp_path
     assert run("text", "stats", tmp_path / "long.txt")[0] == 2  # for one command only
     for size in ("", "0", "2X", "-1", "1.5G"):
         assert run("text", "stats", tmp_path / "long.txt", "--max-bytes", size)[0] == 2
+
+
+LONG_KERNEL = """
+import sys, time
+from corpuscle.compiled import kernel
+from corpuscle.scale import workers
+
+@kernel
+def long(n):
+    total = 0.0
+    for i in range(n):
+        total += i % 7.0
+    return total
+
+def work(n):
+    print("begins", flush=True)
+    return long(n)
+
+long(10)
+def run():
+    with workers(int(sys.argv[1])) as pool:
+        list(pool.map(work, [10**11]))
+    return 0
+from corpuscle.cli import main
+main._execute = lambda args: run()
+main.run()
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_is_heard_while_a_kernel_runs(tmp_path, workers):
+    (tmp_path / "program.py").write_text(LONG_KERNEL)
+    command = [sys.executable, str(tmp_path / "program.py"), str(workers)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"begins\n"
+        child.send_signal(signal.SIGINT)
+        try:
+            assert child.wait(timeout=30) == 130 and child.stderr.read() == b"interrupted\n"
+        finally:
+            child.kill()
+
+
+def test_the_child_of_a_fork_has_workers_of_its_own():
+    code = """
+import os
+from corpuscle.scale import workers
+def total():
+    with workers(1) as pool:
+        return sum(pool.map(abs, [-1, 2]))
+assert total() == 3
+child = os.fork()
+if child == 0:
+    os._exit(total())
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+"""
+    assert process(code, timeout=60).returncode == 0

@@ -7,13 +7,14 @@ extra; 1 for our bugs; 130 for interrupts.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
 import sys
 import traceback
 import warnings
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 import click
 from click.shell_completion import CompletionItem
@@ -158,6 +159,15 @@ def main(args: list[str] | None = None) -> int:
             return 1
 
 
+def _leave(code: int) -> NoReturn:
+    """End the process at once: a kernel that still runs in a thread is not waited for."""
+    with contextlib.suppress(Exception):
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
 def run() -> None:
     """The entry point: UTF-8 whatever the locale, something to read from and write to, one thread for BLAS, then
     ``main``."""
@@ -169,4 +179,7 @@ def run() -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
     # The cores are for our own threads: small products on BLAS's threads, too, took up to 18 times as long.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.exit(main())
+    code = main()
+    if code == 130:
+        _leave(code)
+    sys.exit(code)

@@ -59,12 +59,10 @@ class Model(Parallel):
         name in its module, so that a cluster can find it."""
         stream = iter(chunks)
         begin = list(islice(stream, 2))
-        with workers(self.workers, self.cluster) as pool:
-            if len(begin) < 2:
-                yield from (function(chunk, self) for chunk in begin)
-            else:
-                self._prepare()
-                yield from pool.map(function, chain(begin, stream), self)
+        if len(begin) > 1:
+            self._prepare()
+        with workers(self.workers, self.cluster) if len(begin) > 1 else workers(1) as pool:
+            yield from pool.map(function, chain(begin, stream), self)
 
     def spread_groups(
         self, function: Callable[[Any, Any], Any], groups: Iterable[tuple[T, Iterable[Any]]]
