@@ -163,4 +163,4 @@ def test_no_sentence_is_an_error_and_empty_sentences_are_not():
     with pytest.raises(ValueError, match="no sentence"):
         measure.segmentation_scores(Corpus.from_sentences([]), Corpus.from_sentences([]))
     scores = measure.segmentation_scores(Corpus.from_sentences([[]]), Corpus.from_sentences([[]]))
-    assert scores["f1"] == 0.0 and scores.to_json()["word_length"] is None
+    assert scores["f1"] == scores["lexicon_f1"] == 0.0 and scores.to_json()["word_length"] is None
