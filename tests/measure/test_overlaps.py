@@ -87,8 +87,8 @@ def test_f_is_that_of_the_nearest_reference(candidate, references, expected):
 
 @pytest.mark.parametrize("statistics", [bleu_statistics, f_statistics])
 def test_the_statistics_of_many_candidates_are_those_of_each(statistics):
-    references = [["abcab", "ab"], ["bcabc"], ["", "cabca", "bbbbb"]]
-    candidates, item = ["abcb", "bcab", "", "bbbb", "cabc", "abbca"], [1, 0, 2, 2, 1, 0]
+    references = [["abcab", "ab"], ["bcabc"], ["", "cabca", "bbbbb"], ["yyyyyyyyy"], ["xxx", "x"]]
+    candidates, item = ["abcb", "bcab", "", "bbbb", "cabc", "abbca", "bbb", "abc"], [1, 0, 2, 2, 1, 0, 3, 4]
     alone = [given([text], [references[i]], [0]) for text, i in zip(candidates, item, strict=True)]
     found = statistics(given(candidates, references, item)).tolist()
     assert found == [statistics(each)[0].tolist() for each in alone]
