@@ -313,11 +313,13 @@ def test_a_blank_line_is_an_empty_tree_when_there_is_one_a_line(tmp_path):
     assert (tmp_path / "b").read_text() == "(A a)\n\n(B b)\n"
 
 
-def test_children_with_structure_stand_on_lines_of_their_own():
+def test_children_with_structure_stand_on_lines_of_their_own(tmp_path):
     tree = "(S (NP (D a) (N b)) (VP (V c) (NP (N d)) e))"
-    assert list(format_brackets(parse_brackets([tree]), indent=True)) == [
-        "(S\n  (NP (D a) (N b))\n  (VP\n    (V c)\n    (NP (N d))\n    e))"
-    ]
+    lines = "(S\n  (NP (D a) (N b))\n  (VP\n    (V c)\n    (NP (N d))\n    e))"
+    assert list(format_brackets(parse_brackets([tree]), indent=True)) == [lines]
+    assert strings(parse_brackets([lines, tree])) == [tree, tree]
+    write_brackets(parse_brackets([tree]), tmp_path / "a", indent=True)
+    assert (tmp_path / "a").read_text() == lines + "\n"
     assert list(format_brackets(parse_brackets([tree]), labelled=False)) == ["(((a) (b)) ((c) ((d)) e))"]
 
 
