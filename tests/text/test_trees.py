@@ -334,6 +334,12 @@ def test_words_and_labels_with_brackets_or_space_are_not_written(tmp_path, mark)
     assert not list(tmp_path.iterdir())
 
 
+def test_an_empty_word_is_not_written(tmp_path):
+    trees = dataclasses.replace(parse_brackets(["(A b)"]), words=Corpus.from_sentences([[""]]))
+    with pytest.raises(InputError, match="a bracketing cannot hold the word ''"):
+        write_brackets(trees, tmp_path / "out")
+
+
 def test_only_an_outermost_node_may_be_without_a_label(tmp_path):
     bare = parse_brackets(["(A (B b))", "(C c)"]).relabel(lambda label: "" if label in "AC" else label)
     write_brackets(bare, tmp_path / "out")
