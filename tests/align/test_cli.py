@@ -308,6 +308,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
     short, empty, gold = tmp_path / "short", tmp_path / "empty", tmp_path / "gold"
     short.write_text("a\n")
     empty.write_text("\n\n")
+    (tmp_path / "long").write_text("a b c\n\nd e f\n")
     gold.write_text("7-7\n")
     nothing = tmp_path / "nothing"
     nothing.write_text("")
@@ -317,6 +318,10 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["train", source, str(short), *out], "1 lines, but"),
         (["train", str(empty), str(empty), *out], f"error: {empty}: there are no sentence pairs to learn from"),
         (["update", model, str(empty), str(empty), *out], f"error: {empty}: there are no sentence pairs to learn from"),
+        (
+            ["train", str(tmp_path / "long"), str(tmp_path / "long"), *out, "--max-length", "2"],
+            "there are no sentence pairs to learn from: all have an empty side, or one of more than 2 words",
+        ),
         (["train", source, target, *out, "--method", "magic"], "'magic' is not one of 'fertility', 'ibm1'"),
         (["train", source, target, *out, "--passes", "0"], "passes is a whole number from 1 to 10,000; not 0"),
         (["train", source, target, *out, "--method", "ibm1", "--p0", "0.1"], "--p0 means nothing with --method ibm1"),

@@ -229,6 +229,13 @@ def test_info_as_json_conforms_to_its_schema(run, model_file):
     assert printed["settings"]["discount"] == [0.75, "tuned"] and printed["bytes"] == model_file.stat().st_size
 
 
+def test_info_about_a_damaged_model_says_so(run, model_file):
+    good = model_file.read_bytes()
+    for bad in (good[:-1] + bytes([good[-1] ^ 1]), good.replace(b"tuned", b"given")):
+        model_file.write_bytes(bad)
+        assert run("info", model_file)[::2] == (2, f"error: {model_file}: a damaged model: its checksum is wrong\n")
+
+
 def test_info_about_something_else_is_an_error(run, tmp_path):
     (tmp_path / "text").write_text("not a model, just some text\n")
     assert run("info", tmp_path / "text")[0::2] == (2, f"error: {tmp_path / 'text'}: not a model file\n")

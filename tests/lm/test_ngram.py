@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import corpuscle
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.lm import ClassModel, HpyModel, Mixture, NgramModel, compare, read_arpa, write_arpa
+from corpuscle.lm.kernels.arpa import get_number
 from corpuscle.lm.ngram import AUTO_ORDERS, FAMILY, FEW
 from corpuscle.lm.settings import METHODS
 from corpuscle.text import Corpus, Vocab
@@ -562,6 +563,34 @@ def test_arpa_of_pruned_models_with_gaps_is_read_like_other_tools_do(tmp_path):
     log10 = model.events(Corpus.from_sentences([["a", "b", "b", "x"]])).log_probability / math.log(10)
     # (a b) is not listed: after "<s> a b" the context is just b, and its weight counts.
     np.testing.assert_allclose(log10, [-0.3, -0.05, -0.1, -0.1 - 1.0, -0.5], atol=1e-12)
+
+
+def test_numbers_with_exponents_are_read_from_arpa_files(tmp_path):
+    unigrams = "-1.2e+01\t<unk>\n-99\t<s>\t-5e-01\n-1.5e0\t</s>\n-0.0025E+2\ta\t1.25e-05\n"
+    text = f"\\data\\\nngram 1=4\nngram 2=1\n\n\\1-grams:\n{unigrams}\n\\2-grams:\n-3e-05\ta a\n\n\\end\\\n"
+    (tmp_path / "m.arpa").write_text(text)
+    model = read_arpa(tmp_path / "m.arpa")
+    log10 = model.events(Corpus.from_sentences([["a", "a", "x"]])).log_probability / math.log(10)
+    np.testing.assert_allclose(log10, [-0.5 - 0.25, -3e-05, 1.25e-05 - 12, -1.5], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-1.2e+05", "1e-05", "-7.25E-3", "+2e3", "1e10", "-1e+00", "-1e-22", "1e-400", "0.5", "5.", ".5",
+        "12345678901234567890.5", "123456789012345678e-18",
+    ],
+)
+def test_numbers_are_parsed_like_python_does(text):
+    data = np.frombuffer(text.encode(), np.uint8)
+    value, good = get_number(data, 0, len(data))
+    assert good and value == pytest.approx(float(text), rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("text", ["", "e-05", "1e", "1e+", "1e-", "-", ".", "1e5.0", "1-5", "1e+-5", "nan", "0x1"])
+def test_what_is_no_number_is_not_taken_for_one(text):
+    data = np.frombuffer(text.encode(), np.uint8)
+    assert not get_number(data, 0, len(data))[1]
 
 
 def test_the_start_of_a_sentence_is_never_predicted_whatever_an_arpa_file_says(tmp_path):

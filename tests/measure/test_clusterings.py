@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from itertools import combinations, permutations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,6 +48,33 @@ def test_clusterings_agree_with_brute_force(pair):
     most = (sum(same_k) + sum(same_c)) / 2
     expected = 1.0 if most == chance else (agree - chance) / (most - chance)
     assert result["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_each_side_of_the_v_measure_is_its_own():
+    result = measure.compare_clusterings([0, 0, 1, 2], ["a", "a", "b", "b"])  # pure clusters, one class in two
+    assert (result["homogeneity"], result["completeness"]) == (1.0, pytest.approx(1 / 1.5))
+    turned = measure.compare_clusterings(["a", "a", "b", "b"], [0, 0, 1, 2])
+    assert (turned["completeness"], turned["homogeneity"]) == (1.0, pytest.approx(1 / 1.5))
+    assert [result[name] for name in ("items", "clusters", "classes")] == [4, 3, 2]
+    assert result.signature.startswith("clusterings|entropies:bits|") and result.interval is None
+
+
+def test_clusters_and_classes_that_say_nothing_about_each_other_have_no_v_measure():
+    result = measure.compare_clusterings([0, 0, 1, 1], [0, 1, 0, 1])
+    assert (result["v_measure"], result["homogeneity"], result["completeness"]) == (0.0, 0.0, 0.0)
+
+
+def test_many_items_have_more_pairs_than_a_small_integer_holds():
+    labels = np.repeat(np.arange(2, dtype=np.int32), 70_000)
+    assert measure.compare_clusterings(labels, labels)["adjusted_rand"] == 1.0
+    assert measure.compare_clusterings(labels, labels[::-1] * 0)["adjusted_rand"] == 0.0
+
+
+@pytest.mark.parametrize(("predicted", "gold"), [([], []), ([1], [1, 2]), ([[1]], [[1]])])
+def test_two_labellings_of_the_same_items_are_needed(predicted, gold):
+    with pytest.raises(ValueError, match="two labellings of the same items"):
+        measure.compare_clusterings(predicted, gold)
+    assert measure.compare_clusterings([1], [2])["v_measure"] == 1.0
 
 
 def test_renamed_clusters_agree_perfectly():

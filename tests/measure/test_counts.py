@@ -22,6 +22,31 @@ def test_precision_recall_and_f1_from_counts():
         measure.precision_recall([2], [1], [3])
 
 
+def test_counts_are_added_up_and_named():
+    result = measure.precision_recall([1, 2, 0], [2, 2, 1], [2, 4, 0], of="names")
+    assert (result["correct"], result["predicted"], result["gold"]) == (3, 5, 6)
+    assert "|of:names|" in result.signature
+    result = measure.accuracy([1, 2, 0], [2, 2, 1], of="tags")
+    assert (result["correct"], result["total"], result["accuracy"]) == (3, 5, 0.6)
+    assert "|of:tags|" in result.signature
+
+
+@pytest.mark.parametrize(("correct", "total"), [([-1], [1]), ([2], [1]), ([1, 2], [1, 1]), ([0, -1], [1, 1])])
+def test_more_right_than_there_is_or_less_than_nothing_is_an_error(correct, total):
+    with pytest.raises(ValueError, match="between 0 and total"):
+        measure.accuracy(correct, total)
+    for predicted, gold in ((total, [9, 9][: len(total)]), ([9, 9][: len(total)], total)):
+        with pytest.raises(ValueError, match="between 0 and both predicted and gold"):
+            measure.precision_recall(correct, predicted, gold)
+    assert measure.accuracy([0], [0])["accuracy"] == 0.0
+
+
+def test_nothing_out_of_nothing_is_zero_wherever_it_stands():
+    whole = np.array([0.0, 2.0, 0.0] * 1000)
+    np.empty(3000)[:] = 7.0  # memory that a result without a value of its own would show
+    assert measure.counts.share(np.ones(3000) * (whole > 0), whole).tolist() == [0.0, 0.5, 0.0] * 1000
+
+
 def test_f1_of_two_systems_is_compared_on_the_same_items():
     gold, correct_a, correct_b = np.full(100, 10), np.full(100, 9), np.tile([7, 8], 50)
     comparison = measure.compare_f1(*(np.column_stack([correct, gold, gold]) for correct in (correct_a, correct_b)))

@@ -16,8 +16,29 @@ def test_measures_of_hand_cases():
     np.testing.assert_allclose(rows[3], [0, 0, 1 / 3, 0])
     result = news_measures([["a"], ["b"]], [["a"], ["c"]])
     assert result["acc"] == result["map_ref"] == 0.5 and result["names"] == 2
-    with pytest.raises(ValueError):
+    assert result.interval is not None and result.interval.low == result["acc_low"]
+    with pytest.raises(ValueError, match="1 lists of candidates, but 0 names"):
         news_measures([["a"]], [])
+    with pytest.raises(ValueError, match="name 2 has no reference"):
+        news_measures([["a"], ["b"]], [["a"], []])
+
+
+@pytest.mark.parametrize(
+    ("candidate", "references", "expected"),
+    [("abc", ["abc", "xyz"], 1.0), ("abc", ["x"], 0.0), ("", [""], 0.0), ("abcd", ["abcdefg", "ab"], 4 / 6)],
+)
+def test_f_is_that_of_the_nearest_reference(candidate, references, expected):
+    assert news_statistics([[candidate]], [references])[0, 1] == pytest.approx(expected)
+
+
+def test_half_a_letter_of_broken_text_is_a_letter():
+    assert news_statistics([["a\ud800b"]], [["a\ud800c"]])[0, 1] == pytest.approx(2 / 3)
+
+
+def test_of_references_that_are_equally_near_the_first_counts():
+    near, long = "abx", "abcde"  # distance 2 from "abc" both, with 2 and 3 letters in common
+    rows = news_statistics([["abc"]] * 2, [[near, long], [long, near]])
+    np.testing.assert_allclose(rows[:, 1], [4 / 6, 6 / 8])
 
 
 def test_references_are_compared_after_normalisation():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from corpuscle.measure.kernels.overlaps import Candidates, bleu_statistics, common_subsequence, f_statistics
 
@@ -59,3 +60,41 @@ def test_common_subsequences_and_f():
         np.array([0]),
     )
     assert f_statistics(given).tolist() == [[0.75, 1.0]]
+
+
+def given(candidates, references, item):
+    """Texts as candidates for items."""
+    flat = [text for texts in references for text in texts]
+    codes = [np.frombuffer("".join(texts).encode("utf-32-le"), np.int32) for texts in (candidates, flat)]
+    starts = [np.cumsum([0, *map(len, texts)]) for texts in (candidates, flat, references)]
+    return Candidates(codes[0], starts[0], codes[1], starts[1], starts[2], np.array(item))
+
+
+@pytest.mark.parametrize(
+    ("candidate", "references", "expected"),
+    [
+        ("abc", ["abc", "xyz"], 1.0),
+        ("abc", ["x"], 0.0),
+        ("", [""], 0.0),
+        ("abcd", ["abcdefg", "ab"], 4 / 6),
+        ("abc", ["abx", "abcde"], 4 / 6),  # of two that are equally near, the first
+        ("abc", ["abcde", "abx"], 6 / 8),
+    ],
+)
+def test_f_is_that_of_the_nearest_reference(candidate, references, expected):
+    assert f_statistics(given([candidate], [references], [0])).tolist() == [[pytest.approx(expected), 1.0]]
+
+
+@pytest.mark.parametrize("statistics", [bleu_statistics, f_statistics])
+def test_the_statistics_of_many_candidates_are_those_of_each(statistics):
+    references = [["abcab", "ab"], ["bcabc"], ["", "cabca", "bbbbb"], ["yyyyyyyyy"], ["xxx", "x"]]
+    candidates, item = ["abcb", "bcab", "", "bbbb", "cabc", "abbca", "bbb", "abc"], [1, 0, 2, 2, 1, 0, 3, 4]
+    alone = [given([text], [references[i]], [0]) for text, i in zip(candidates, item, strict=True)]
+    found = statistics(given(candidates, references, item)).tolist()
+    assert found == [statistics(each)[0].tolist() for each in alone]
+
+
+def test_an_empty_reference_may_be_the_closest_in_length():
+    for references in (["", "abcde"], ["abcde", ""]):
+        assert bleu_statistics(given(["a"], [references], [0]))[0, 8:].tolist() == [1, 0]
+    assert bleu_statistics(given(["ab"], [["abc", "a"]], [0]))[0, 9] == 1  # the shorter of two that are equally close

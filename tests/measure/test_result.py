@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import random
+import re
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -67,13 +71,19 @@ def test_the_text_of_a_result_is_what_commands_show():
         "7 tokens with </s>, 1 unknown (14.29%), 3.2976 bits a token"
     )
     assert found["letters"] == "perplexity 6.050 a letter (6.050 to 6.050), 5 letters, 1 of them unknown"
-    assert found["links"].splitlines()[0::4] == [
+    assert found["links"].splitlines() == [
         "      AER: 33.33 % (33.33 to 33.33)",
+        "precision: 100.00 % (100.00 to 100.00)",
+        "   recall: 50.00 % (50.00 to 50.00)",
+        "       F1: 66.67 % (66.67 to 66.67)",
         "1 links, 2 sure and 2 possible gold links",
     ]
-    assert found["names"].splitlines()[0::4] == ["ACC: 0.5000 (95 % 0.0000 to 1.0000)", "2 names"]
-    assert found["segmentation"].splitlines()[0::3] == [
+    labels = ("ACC", "mean F", "MRR", "MAP_ref")
+    assert found["names"].splitlines() == [*(f"{x}: 0.5000 (95 % 0.0000 to 1.0000)" for x in labels), "2 names"]
+    assert found["segmentation"].splitlines() == [
         "words      precision 50.00%, recall 33.33%, F1 40.00%",
+        "boundaries precision 0.00%, recall 0.00%, F1 0.00%",
+        "lexicon    precision 50.00%, recall 33.33%, F1 40.00%",
         "95 % interval of the words' F1: 0.00% to 100.00%",
     ]
     assert found["accuracy"] == "accuracy 50.0 % (95 % 0.0 % to 100.0 %)\ndecisions 2"
@@ -103,6 +113,58 @@ def test_the_signature_has_the_unit_that_was_predicted():
     assert letters.signature.startswith("perplexity|events:letters|unknown:included|interval:bootstrap of sentences")
     words = NgramModel(order=1).fit(text).perplexity(text)
     assert words.signature.startswith("perplexity|events:tokens and </s>|")
+
+
+def resampling() -> dict[str, tuple[str, Callable[..., measure.Result | measure.Comparison]]]:
+    """Every metric that draws items again: how its signature begins, and it as a function of ``draws`` and ``seed``."""
+    dice = random.Random(1)
+    gold = [dice.randrange(4, 9) for _ in range(12)]
+    right, other = ([dice.randrange(1, n) for n in gold] for _ in range(2))
+    found = [n + dice.randrange(3) for n in right]
+    tables = [list(zip(right, found, gold, strict=True)), list(zip(other, gold, gold, strict=True))]
+    names = [["".join(dice.choices("abc", k=4)) for _ in range(3)] for _ in gold]
+    links = [
+        Alignments.from_pairs([[(i, i) for i in range(n) if dice.random() < 0.7] for n in gold]) for _ in range(3)
+    ]
+    words = [Corpus.from_sentences([cut("abcdefgh"[:n], dice) for n in gold]) for _ in range(3)]
+    return {
+        "f1": ("f1|of:spans|average:micro|", partial(measure.precision_recall, right, [9] * 12, gold)),
+        "accuracy": ("accuracy|of:tokens|", partial(measure.accuracy, right, gold)),
+        "names": ("NEWS|letters:code points|normalisation:NFC|", partial(measure.news_measures, names, names[::-1])),
+        "links": ("aer|possible:sure or possible|", partial(measure.alignment_error, *links[:2])),
+        "segmentation": ("segmentation|boundaries:inner|", partial(measure.segmentation_scores, *words[:2])),
+        "f1, two": ("difference of F1|", partial(measure.compare_f1, *tables)),
+        "links, two": ("difference of AER|", partial(measure.compare_alignments, *links)),
+        "segmentation, two": ("difference of F1|", partial(measure.compare_segmentations, *words)),
+    }
+
+
+def cut(text: str, dice: random.Random) -> list[str]:
+    return re.sub(r"(.)", lambda match: match[1] + " " * (dice.random() < 0.5), text).split()
+
+
+UNITS = {"names": "names", "links": "sentence pairs", "segmentation": "sentences"}
+
+
+@pytest.mark.parametrize("name", list(resampling()))
+def test_items_are_drawn_as_often_and_with_the_seed_that_were_given(name):
+    begins, metric = resampling()[name]
+    result, units = metric(draws=7, seed=5), UNITS.get(name.split(",")[0], "items")
+    assert f"bootstrap of {units}, 7 draws, seed 5|version:" in result.signature
+    assert f"bootstrap of {units}, 1000 draws, seed 1|version:" in metric().signature
+    assert result.signature.startswith(begins), result.signature
+    assert metric(draws=7, seed=5) == result
+    for other in (metric(draws=7, seed=6), metric(draws=90, seed=5)):
+        if isinstance(result, measure.Comparison):
+            assert (other.low, other.high) != (result.low, result.high) and other.difference == result.difference
+            continue
+        edges = {figure.removesuffix("_low") for figure in result.figures if figure.endswith("_low")}
+        assert all(
+            any(other[figure + edge] != result[figure + edge] for edge in ("_low", "_high"))
+            for figure in edges
+            if result[figure + "_low"] != result[figure + "_high"]
+        )
+        assert other.interval != result.interval
 
 
 def test_results_travel_between_processes():

@@ -60,6 +60,22 @@ def test_the_gold_segmentation_scores_one_and_its_mean_length_is_that_of_the_wor
     assert json.loads(json.dumps(scores.to_json()))["sentences"] == 3
 
 
+def test_every_figure_has_its_name_and_value():
+    gold, found = ([["das", "Öl", "ist"], ["da"]], [["dasÖl", "ist"], ["d", "a"]])
+    result = measure.segmentation_scores(Corpus.from_sentences(gold), Corpus.from_sentences(found), draws=3)
+    expected = {
+        "precision": 1 / 4, "recall": 1 / 4, "f1": 1 / 4,
+        "boundary_precision": 1 / 2, "boundary_recall": 1 / 2, "boundary_f1": 1 / 2,
+        "lexicon_precision": 1 / 4, "lexicon_recall": 1 / 4, "lexicon_f1": 1 / 4,
+        "word_length": 10 / 4, "gold_word_length": 10 / 4, "words": 4, "gold_words": 4, "lexicon": 4,
+        "gold_lexicon": 4, "characters": 10, "sentences": 2,
+    }  # fmt: skip
+    edges = {name + end for name in list(expected)[:6] for end in ("_low", "_high")}
+    assert {name: result[name] for name in expected} == pytest.approx(expected)
+    assert set(result.figures) == set(expected) | edges
+    assert result.interval is not None and result.interval.high == result["f1_high"]
+
+
 def test_every_character_a_word_has_full_boundary_recall_and_the_whole_line_none():
     lines = ["thedog", "acat"]
     gold = Corpus.from_sentences([["the", "dog"], ["a", "cat"]])
@@ -82,10 +98,26 @@ def test_words_are_compared_as_strings_whatever_their_numbers_and_reserved_symbo
     assert measure.segmentation_scores(unknown, unknown)["lexicon_f1"] == 1.0
 
 
+def test_words_of_the_vocabulary_that_do_not_occur_are_not_in_the_lexicon():
+    vocab = Corpus.from_sentences([["ab", "a", "b"]]).vocab
+    gold, found = Corpus.from_sentences([["ab"]], vocab), Corpus.from_sentences([["a", "b"]])
+    for one, other, counts in ((gold, found, (2, 1)), (found, gold, (1, 2))):
+        scores = measure.segmentation_scores(one, other)
+        assert (scores["lexicon"], scores["gold_lexicon"]) == counts and scores["lexicon_f1"] == 0.0
+
+
+def test_all_reserved_symbols_are_spelled_as_they_are_written():
+    vocab = Corpus.from_sentences([["x"]]).vocab
+    symbols = Corpus(np.arange(4, dtype=np.int32), np.array([0, 4]), vocab)
+    scores = measure.segmentation_scores(symbols, Corpus.from_sentences([["<unk><", "s>", "</s", ">x"]]))
+    assert (scores["characters"], scores["boundary_recall"], scores["words"]) == (13, 1 / 3, 4)
+
+
 @pytest.mark.parametrize(
     ("found", "sentence", "reason"),
     [
         ([["ab"], ["cx"], ["d"]], 1, "other characters"),
+        ([["ab"], ["cd"], ["x"]], 2, "other characters"),
         ([["ab"], ["c"], ["d"]], 1, "not as many characters"),
         ([["abc"], ["c"], ["d"]], 0, "not as many characters"),
         ([["xb"], ["c"], ["d"]], 0, "other characters"),
@@ -97,7 +129,7 @@ def test_other_text_is_refused_with_the_number_of_its_first_sentence(found, sent
     gold = Corpus.from_sentences([["a", "b"], ["cd"], ["d"]])
     with pytest.raises(OtherText, match=reason) as error:
         measure.segmentation_scores(gold, Corpus.from_sentences(found))
-    assert error.value.sentence == sentence
+    assert error.value.sentence == sentence and str(error.value).startswith(f"sentence {sentence + 1}: ")
 
 
 def test_a_difference_behind_the_first_piece_of_the_text_is_found(monkeypatch):
@@ -131,4 +163,4 @@ def test_no_sentence_is_an_error_and_empty_sentences_are_not():
     with pytest.raises(ValueError, match="no sentence"):
         measure.segmentation_scores(Corpus.from_sentences([]), Corpus.from_sentences([]))
     scores = measure.segmentation_scores(Corpus.from_sentences([[]]), Corpus.from_sentences([[]]))
-    assert scores["f1"] == 0.0 and scores.to_json()["word_length"] is None
+    assert scores["f1"] == scores["lexicon_f1"] == 0.0 and scores.to_json()["word_length"] is None

@@ -287,6 +287,86 @@ def test_an_older_version_is_migrated_before_it_is_checked(toy):
     refused(toy, "version 1 of test.toy is too old", Kind("test.toy", 3, arrays, migrations={2: to_two}))
 
 
+def test_migrations_go_step_by_step(toy):
+    def step(header, arrays):
+        return header | {"extra": {"steps": [*header["extra"].get("steps", []), header["kind_version"]]}}, arrays
+
+    content = model.read(toy, Kind("test.toy", 4, TOY.arrays, migrations={1: step, 2: step, 3: step}))
+    assert content.extra == {"steps": [1, 2, 3]} and content.header["kind_version"] == 4
+
+
+def test_a_model_of_any_of_several_kinds_is_read(toy):
+    assert model.read(toy, (LEVELS, TOY)).kind == "test.toy"
+    with pytest.raises(InputError, match=r"where test.levels or test.pair is needed"):
+        model.read(toy, (LEVELS, PAIR))
+
+
+def test_what_a_model_says_about_itself_is_kept_with_its_origin(toy):
+    content = model.read(toy, TOY)
+    assert content.described == {"order": (3, "given"), "discounts": ([0.5, 0.1], "tuned")}
+    header, entries, size = model.read_header(toy)
+    assert header == content.header and set(entries) == set(content.arrays) and size == toy.stat().st_size
+
+
+def test_what_no_header_can_hold_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="the origin of order is 'guessed', not one of given, default, tuned"):
+        save_toy(tmp_path / "m", settings={"order": (3, "guessed")})
+    with pytest.raises(TypeError, match="cannot stand in the header"):
+        save_toy(tmp_path / "m", provenance={"what": object()})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        save_toy(tmp_path / "m", provenance={"what": float("nan")})
+    with pytest.raises(InputError, match="-: a model is written to a file, not to stdout"):
+        save_toy("-")
+    assert not list(tmp_path.iterdir())
+
+
+def nested(levels):
+    """Models within models, so many."""
+    part: dict = {"kind": "k", "kind_version": 1, "settings": {}, "preprocessing": {}, "provenance": {}, "extra": {}}
+    return part | {"components": {"a": nested(levels - 1)} if levels else {}}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        *(({name: None}, f"its header has no {name}") for name in ("kind", "kind_version", "settings")),
+        *(({name: []}, f"its header has no {name}") for name in ("preprocessing", "provenance", "extra", "components")),
+        ({"kind_version": True}, "its header has no kind_version"),
+        ({"container_version": "1"}, "its header has no container_version"),
+        ({"container_version": 0}, "its header has no container_version"),
+        ({"settings": {"a": 1}}, "its settings have no origin"),
+        ({"settings": {"a": [1]}}, "its settings have no origin"),
+        ({"settings": {"a": [1, "given", 2]}}, "its settings have no origin"),
+        ({"settings": {"a": [1, "guessed"]}}, "its settings have no origin"),
+        ({"components": {"a": 1}}, "its header is not one of ours"),
+        ({"components": {"a": {}}}, "its header has no kind"),
+        ({"components": {"a": nested(8)}}, "its header is not one of ours"),
+        ({"components": {"a": nested(7)}}, "it should have the components"),
+    ],
+)
+def test_headers_of_another_shape_are_damage(toy, change, reason):
+    edited(toy, lambda header, ours: ours.update(change))
+    refused(toy, f"a damaged model: {reason}")
+
+
+@pytest.mark.parametrize("checksum", [None, 7, "sha256:", "sha256:" + "0" * 63, "sha512:" + "0" * 64, "0" * 71])
+def test_without_a_checksum_nothing_is_read(toy, checksum):
+    header, body = _parse(toy.read_bytes())
+    ours = json.loads(header["__metadata__"]["corpuscle"]) | {"checksum": checksum}
+    header["__metadata__"]["corpuscle"] = json.dumps(ours)
+    toy.write_bytes(_build(header, body))
+    refused(toy, "a damaged model: it has no checksum")
+    with pytest.raises(InputError, match="it has no checksum"):
+        model.read_header(toy)
+
+
+def test_arrays_of_several_things_are_numbered_and_separated_again():
+    several = [{"x": 1, "y/z": 2}, {}, {"x": 3}]
+    joined = model.prefixed("a/", model.numbered("part", several))
+    assert joined == {"a/part/0/x": 1, "a/part/0/y/z": 2, "a/part/2/x": 3}
+    assert model.separated("part", model.stripped("a/", joined | {"b/part/0/x": 9}), 3) == several
+
+
 def test_a_check_of_the_kind_itself_is_an_input_error(toy):
     edited(toy, lambda header, ours: ours["extra"].update(total=1))
     refused(toy, "a damaged model: the total is wrong")

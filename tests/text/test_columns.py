@@ -44,6 +44,13 @@ def test_columns_documents_and_spans(tmp_path):
     assert (tmp_path / "b").read_text() == "vo N B-LOC\n\nMelu N B-PER\nsadi V O\n\n"
 
 
+@pytest.mark.parametrize("batch", [0, 1, 2])
+def test_a_file_of_many_batches_is_read_like_one_of_one(tmp_path, monkeypatch, batch):
+    monkeypatch.setattr("corpuscle.text.columns._BATCH", batch)
+    write_columns(read_columns(put(tmp_path, SAMPLE)), tmp_path / "b")
+    assert (tmp_path / "b").read_text() == SAMPLE + "\n"
+
+
 def test_columns_without_names_end_with_the_label(tmp_path):
     assert list(read_columns(put(tmp_path, SAMPLE)).layers) == ["column2", "label"]
     assert list(read_columns(put(tmp_path, "a\n")).layers) == []

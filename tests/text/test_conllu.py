@@ -81,6 +81,27 @@ def test_the_end_of_a_file_and_its_line_ends_are_brought_into_form(tmp_path, cha
     assert (tmp_path / "b").read_bytes().decode() == SAMPLE
 
 
+@pytest.mark.parametrize("batch", [0, 1, 5, 6])
+def test_a_file_of_many_batches_is_read_like_one_of_one(bank, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr("corpuscle.text.conllu._BATCH", batch)
+    write_conllu(read_conllu(tmp_path / "a.conllu"), tmp_path / "b.conllu")
+    assert (tmp_path / "b.conllu").read_text(encoding="utf-8") == SAMPLE
+
+
+def test_documents_begin_where_comments_say_and_the_first_may_have_no_name(tmp_path):
+    named, plain = "# newdoc id = x\n", "# newdoc\n"
+    for marks, starts, labels in [
+        (["", named, "", plain], [0, 1, 3, 4], ("", "x", "")),
+        ([plain, named, "", ""], [0, 1, 4], ("", "x")),
+        (["", "", "", named], [0, 3, 4], ("", "x")),
+    ]:
+        (tmp_path / "a").write_text("\n".join(mark + line(1) for mark in marks))
+        corpus = read_conllu(tmp_path / "a").corpus
+        assert (corpus.document_starts.tolist(), corpus.labels) == (starts, labels)
+    (tmp_path / "a").write_text(line(1) + "\n# new\n" + line(1))
+    assert read_conllu(tmp_path / "a").corpus.labels is None
+
+
 def test_slices_and_selections_are_treebanks(bank, tmp_path):
     blocks = SAMPLE.strip("\n").split("\n\n")
     for part, expected in [
@@ -155,7 +176,12 @@ def test_every_valid_file_round_trips(tmp_path_factory, text):
         ("# one\n\n", 2, "without words"),
         (line(1) + "\n\n" + line(1), 3, "without words"),
         (line(1) + "# late\n", 2, "comment inside a sentence"),
+        (line("1-2") + "# late\n" + line(1) + line(2), 2, "comment inside a sentence"),
+        (line("0.1") + "# late\n" + line(1), 2, "comment inside a sentence"),
         (line(1) + line(2, head="3"), 2, "'3' lies outside"),
+        ("# one\n" + line(1) + "\n" + line(1, head="2"), 4, "'2' lies outside"),
+        ("# one\n" + line(1) + "\n# two\n" + line(1, form=""), 5, "FORM column is empty"),
+        (line(1).replace("_", "x y"), 1, "space in the UPOS"),
         (line(1, head="x"), 1, "'x' is not a number"),
         (line(1, head="-1"), 1, "'-1' is not a number"),
         (line(1, head="01"), 1, "'01' is not a number"),
@@ -179,7 +205,7 @@ def test_errors_name_the_line_and_the_reason(tmp_path, text, number, reason):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read_conllu(path)
-    assert caught.value.line == number
+    assert str(caught.value).startswith(f"{path}:{number}: ")
     assert reason in caught.value.reason
 
 
@@ -230,13 +256,18 @@ def test_check_trees_names_the_sentence_and_the_word(bank):
     ("bank", "reason"),
     [
         (Treebank.from_sentences([["a"], []]), "sentence 2 has no words"),
-        (Treebank.from_sentences([["a\tb"]]), "cannot hold"),
+        (Treebank.from_sentences([["a\tb"]]), r"cannot hold the value 'a\\tb' \(FORM\)"),
         (Treebank.from_sentences([["a"]], tags=[["x\n"]]), "cannot hold"),
+        (Treebank.from_sentences([["a\rb"]]), "cannot hold"),
         (Treebank.from_sentences([["a"]], heads=[[2]]), "outside its sentence"),
+        (Treebank.from_sentences([["a"]], heads=[[-2]]), "outside its sentence"),
         (Treebank.from_sentences([["a"]], comments=[["no mark"]]), "begins with '#'"),
+        (Treebank.from_sentences([["a"]], comments=[["# two\nlines"]]), "begins with '#'"),
+        (Treebank.from_sentences([["a"]], comments=[["# two\rlines"]]), "begins with '#'"),
     ],
 )
 def test_what_a_file_cannot_hold_is_not_written(tmp_path, bank, reason):
-    with pytest.raises(InputError, match=reason):
+    with pytest.raises(InputError, match=reason) as caught:
         write_conllu(bank, tmp_path / "out")
+    assert str(caught.value).startswith(f"{tmp_path / 'out'}: ")
     assert not list(tmp_path.iterdir())

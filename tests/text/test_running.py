@@ -136,6 +136,12 @@ def test_a_known_starter_ends_a_sentence_after_an_abbreviation():
     ]
 
 
+@pytest.mark.parametrize(("low", "high", "ends"), [(0, 1, False), (1, 1, True), (1, 2, False), (2, 2, True)])
+def test_a_starter_is_at_least_as_often_without_its_capital(low, high, ends):
+    text = "We saw U.S. The house is red" + " and the car" * low + " of The Times" * (high - 1) + "."
+    assert (sentences(text)[0] == "We saw U.S.") == ends
+
+
 def test_line_breaks_can_end_sentences():
     assert sentences("A heading\nSome text", line_breaks="sentence") == ["A heading", "Some text"]
     assert sentences("A heading\nSome text") == ["A heading Some text"]

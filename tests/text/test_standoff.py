@@ -113,6 +113,8 @@ def test_changes_are_written_and_the_rest_stays_as_it_was(tmp_path):
         ("T1 Thing 0 4 Melu", "not the id"),
         ("X1\tThing", "not the id"),
         ("T1\tThing 0 4\tMelu\nT1\tThing 0 4\tMelu", "occurs twice"),
+        ("T1\tThing 0 4\tMelu\nA1\tSure T1\nA1\tOdd T1", "the id A1 occurs twice"),
+        ("T1\tThing 0 4\tMelu\nM1\tSure T1\nM1\tSure T1", "the id M1 occurs twice"),
         ("R1\tOwns Arg1:T9", "R1 points to T9"),
         ("R1\tOwns:T1 Arg1:T1", "expected: id, a tab, type"),
         ("E1\tGoing", "expected: id, a tab, type"),

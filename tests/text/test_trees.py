@@ -1,6 +1,8 @@
 """Constituent trees: bracketings round trip, transformations do what they say, inverses are exact."""
 
+import dataclasses
 import re
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
 from corpuscle.text.brackets import format_brackets, parse_brackets, read_brackets, write_brackets
+from corpuscle.text.corpus import Corpus
 
 SAMPLE = """\
 (TOP (S (NP-SBJ-1 (DT lo) (NN melu)) (VP (VB sadi) (NP (-NONE- *T*-1)) (PP=2 (P ta) (NP (NN vo)))) (. .)))
@@ -234,11 +237,28 @@ def test_ten_thousand_levels(tmp_path):
     assert trees.without_repeats().n_nodes == 4
 
 
+def test_the_time_for_a_node_grows_with_its_children_not_with_their_square():
+    def seconds(children, side):
+        trees, times = parse_brackets(["(S " + "(A a) " * children + ")"]), []
+        for _ in range(3):
+            begin = time.process_time()
+            binary = binarise(trees, side, horizontal=2)
+            times.append(time.process_time() - begin)
+            assert binary.n_nodes == 2 * children - 1
+        return min(times)
+
+    for side in ("left", "right"):
+        assert seconds(20_000, side) < 50 * seconds(1_000, side)  # 20 times, not 400
+
+
 def test_a_folder_is_all_its_files(tmp_path):
     (tmp_path / "2.mrg").write_text("(B b)")
     (tmp_path / "1.mrg").write_text("(A\n  (C a))\n")
     assert strings(read_brackets(tmp_path)) == ["(A (C a))", "(B b)"]
     (tmp_path / "none").mkdir()
+    (tmp_path / "none" / ".hidden").write_text("(C c)")
+    (tmp_path / "none" / "deeper").mkdir()
+    assert strings(read_brackets(tmp_path / "2.mrg", tmp_path)) == ["(B b)", "(A (C a))", "(B b)"]
     with pytest.raises(InputError, match="no files"):
         read_brackets(tmp_path / "none")
 
@@ -254,14 +274,24 @@ def test_a_folder_is_all_its_files(tmp_path):
         ("()", 1, "without words"),
         ("( (A a)\n(A ( (B b))))", 2, "without a label"),
         ("(A ((B b)))", 1, "without a label"),
+        ("(A a)\n\n\n(B b))\n", 4, "closing bracket too many"),
+        ("(A a)\n\n(B\n\n(C c)\n", 3, "begins here is not closed"),
+        ("(A a) (B\n)", 2, "without words: (B)"),
+        ("(A a) ((B b) (C\n))", 2, "without words: (C)"),
     ],
 )
 def test_errors_name_the_line(tmp_path, text, line, reason):
     (tmp_path / "a").write_text(text)
     with pytest.raises(InputError) as caught:
         read_brackets(tmp_path / "a")
-    assert caught.value.line == line
+    assert str(caught.value).startswith(f"{tmp_path / 'a'}:{line}: ")
     assert reason in caught.value.reason
+
+
+def test_a_file_that_is_not_text_is_an_error(tmp_path):
+    (tmp_path / "latin").write_bytes(b"(A a)\n(B \xe9)\n")
+    with pytest.raises(InputError, match=r"latin:2: invalid UTF-8"):
+        read_brackets(tmp_path / "latin")
 
 
 def test_one_tree_a_line_when_asked(tmp_path):
@@ -271,6 +301,51 @@ def test_one_tree_a_line_when_asked(tmp_path):
     (tmp_path / "a").write_text("(A a)\n(B b) (C c)")
     with pytest.raises(InputError, match="a:2: a second tree"):
         read_brackets(tmp_path / "a", lines=True)
+
+
+def test_a_blank_line_is_an_empty_tree_when_there_is_one_a_line(tmp_path):
+    for text in ("(A a)\n\n(B b)", "(A a)\n\n(B b)\n"):
+        (tmp_path / "a").write_text(text)
+        trees = read_brackets(tmp_path / "a", lines=True)
+        assert strings(trees) == ["(A a)", "", "(B b)"] and trees.words.lengths.tolist() == [1, 0, 1]
+    assert strings(read_brackets(tmp_path / "a")) == ["(A a)", "(B b)"]
+    write_brackets(trees, tmp_path / "b")
+    assert (tmp_path / "b").read_text() == "(A a)\n\n(B b)\n"
+
+
+def test_children_with_structure_stand_on_lines_of_their_own(tmp_path):
+    tree = "(S (NP (D a) (N b)) (VP (V c) (NP (N d)) e))"
+    lines = "(S\n  (NP (D a) (N b))\n  (VP\n    (V c)\n    (NP (N d))\n    e))"
+    assert list(format_brackets(parse_brackets([tree]), indent=True)) == [lines]
+    assert strings(parse_brackets([lines, tree])) == [tree, tree]
+    write_brackets(parse_brackets([tree]), tmp_path / "a", indent=True)
+    assert (tmp_path / "a").read_text() == lines + "\n"
+    assert list(format_brackets(parse_brackets([tree]), labelled=False)) == ["(((a) (b)) ((c) ((d)) e))"]
+
+
+@pytest.mark.parametrize("mark", ["(", ")", " ", "\t", "\n", "\r", "\v", "\f"])
+def test_words_and_labels_with_brackets_or_space_are_not_written(tmp_path, mark):
+    labels = parse_brackets(["(A (B b))"]).relabel(lambda label: f"x{mark}y" if label == "B" else label)
+    with pytest.raises(InputError, match="a bracketing cannot hold the label"):
+        write_brackets(labels, tmp_path / "out")
+    words = dataclasses.replace(parse_brackets(["(A b)"]), words=Corpus.from_sentences([[f"x{mark}y"]]))
+    with pytest.raises(InputError, match="a bracketing cannot hold the word"):
+        write_brackets(words, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_word_is_not_written(tmp_path):
+    trees = dataclasses.replace(parse_brackets(["(A b)"]), words=Corpus.from_sentences([[""]]))
+    with pytest.raises(InputError, match="a bracketing cannot hold the word ''"):
+        write_brackets(trees, tmp_path / "out")
+
+
+def test_only_an_outermost_node_may_be_without_a_label(tmp_path):
+    bare = parse_brackets(["(A (B b))", "(C c)"]).relabel(lambda label: "" if label in "AC" else label)
+    write_brackets(bare, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "( (B b))\n( c)\n"
+    with pytest.raises(InputError, match="a node that is not outermost has no label"):
+        write_brackets(bare.relabel(lambda label: ""), tmp_path / "out")
 
 
 def test_what_brackets_cannot_hold_is_not_written(tmp_path):

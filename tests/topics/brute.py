@@ -97,14 +97,18 @@ class Brute:
             for j, d in enumerate(documents)
             for i, w in enumerate(d)
         ]
-        weights = {}
+        weights, known = {}, {}
         for topics in product(range(first, len(alpha) + 1), repeat=len(places)):
             weight, counts = 1.0, np.zeros((len(documents), len(alpha) + 1))
             for (j, _, _), k in zip(places, topics, strict=True):
                 if k > 0:
                     weight *= (counts[j, k] + alpha[k - 1]) / (counts[j].sum() + sum(alpha))
                     counts[j, k] += 1
-            words = [(k, h, w) for (_, h, w), k in zip(places, topics, strict=True)]
-            weights[topics] = weight * self.likelihood(words)
+            # But for the global one, topics have no names: their restaurants are alike.
+            names = {0: 0} | {k: i for i, k in enumerate(dict.fromkeys(k for k in topics if k > 0), 1)}
+            renamed = tuple(names[k] for k in topics)
+            if renamed not in known:
+                known[renamed] = self.likelihood([(k, h, w) for (_, h, w), k in zip(places, renamed, strict=True)])
+            weights[topics] = weight * known[renamed]
         total = sum(weights.values())
         return {topics: weight / total for topics, weight in weights.items()}

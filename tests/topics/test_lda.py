@@ -6,9 +6,10 @@ from math import exp
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from corpuscle.learning import sweep as one_sweep
-from corpuscle.topics.kernels.lda import Lda
+from corpuscle.topics.kernels.lda import _BLOCK, Lda
 
 
 def run(lda, sweeps, first=0):
@@ -31,6 +32,40 @@ def test_the_chain_has_the_enumerated_posterior():
         seen[tuple(lda.counts.topics.tolist())] += 1
     distance = sum(abs(seen[topics] / 20_000 - weight / total) for topics, weight in weights.items()) / 2
     assert distance < 0.03
+
+
+def posterior(tokens, documents, alpha, types, prior):
+    """P(topics | words), float64 (K, K, ...), from the formula: every assignment of topics to the words."""
+    z = np.indices([len(alpha)] * len(tokens)).reshape(len(tokens), -1)
+    one = z[:, :, None] == np.arange(len(alpha))  # (words, assignments, K)
+    logs = -gammaln(one.sum(0) + types * prior).sum(1)
+    for document in set(documents):
+        logs += gammaln(one[np.array(documents) == document].sum(0) + alpha).sum(1)
+    for word in set(tokens):
+        logs += gammaln(one[np.array(tokens) == word].sum(0) + prior).sum(1)
+    weights = np.exp(logs - logs.max())
+    return (weights / weights.sum()).reshape([len(alpha)] * len(tokens))
+
+
+@pytest.mark.parametrize("topics", [_BLOCK - 1, _BLOCK, _BLOCK + 1, 2 * _BLOCK + 1, 4 * _BLOCK])
+def test_with_any_number_of_blocks_the_chain_has_the_enumerated_posterior(topics):
+    """Blocks are what is searched for a topic; all topics have priors of their own, so none stands for another."""
+    tokens, documents, alpha = [0, 1, 0], [0, 0, 1], np.linspace(0.2, 1.0, topics)[np.arange(topics) * 5 % topics]
+    lda = Lda(np.array(tokens, np.int32), np.array([0, 2, 3]), 2, topics, prior=0.5)
+    lda.counts.alpha[:topics] = alpha
+    exact = posterior(tokens, documents, alpha, 2, 0.5)
+    lda.step(0, 0)
+    seen = np.empty((15_000, 3), np.int64)
+    for sweep in range(1, len(seen) + 1):
+        lda.step(sweep, 0)
+        seen[sweep - 1] = lda.counts.topics
+    for i in range(3):
+        marginal = exact.sum(tuple({0, 1, 2} - {i}))
+        shares = np.bincount(seen[:, i], minlength=topics) / len(seen)
+        assert abs(shares - marginal).sum() / 2 < 0.03
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        same = np.trace(exact.sum(({0, 1, 2} - {i, j}).pop()))
+        assert (seen[:, i] == seen[:, j]).mean() == pytest.approx(same, abs=0.015)
 
 
 def sampled(seed=1, documents=60, length=80, types=50, topics=4):

@@ -1,5 +1,7 @@
 """Reading documents from left to right, against the exact probability by a dynamic programme over counts."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,28 @@ def test_the_mean_of_many_readings_is_the_exact_probability(switching, settings)
     words, alpha = example(switching=switching), np.array([0.3, 0.6])
     runs = [Reader(alpha, document=run, **settings).read(words).sum() for run in range(600)]
     assert np.logaddexp.reduce(runs) - np.log(600) == pytest.approx(exact(words, alpha), abs=0.1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"rejuvenate": True, "every": 2}, {"mode": "wallach"}])
+def test_many_topics_have_their_enumerated_probabilities(settings):
+    random = np.random.default_rng(3)
+    alpha = random.uniform(0.1, 1.0, 9)
+    words = Likelihoods(random.dirichlet(np.full(9, 0.5), 4), random.uniform(size=4), random.uniform(0.5, 1, 4))
+    total, shares = 0.0, np.zeros(9)
+    for topics in product(range(-1, 9), repeat=4):
+        weight, counts = 1.0, alpha.copy()
+        for i, k in enumerate(topics):
+            if k < 0:
+                weight *= (1 - words.switch[i]) * words.common[i]
+            else:
+                weight *= words.switch[i] * counts[k] / counts.sum() * words.topics[i, k]
+                counts[k] += 1
+        total += weight
+        shares += weight * counts / counts.sum()
+    readers = [Reader(alpha, particles=200, document=run, **settings) for run in range(20)]
+    logs = [reader.read(words).sum() for reader in readers]
+    assert np.exp(logs).mean() == pytest.approx(total, rel=0.02)
+    np.testing.assert_allclose(np.mean([reader.mixture for reader in readers], axis=0), shares / total, atol=0.01)
 
 
 def test_more_particles_vary_less():

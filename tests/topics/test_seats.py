@@ -181,6 +181,35 @@ def test_the_chain_visits_topics_as_often_as_their_posterior_says(method, docume
     assert distance(sampler, exact, sweeps, tables) < 0.03
 
 
+@pytest.mark.parametrize(
+    ("method", "topics", "tables"),
+    [(method, topics, tables) for method in (SEPARATE, DOUBLY) for topics in (4, 9) for tables in (0, 1)]
+    + [(SWITCHING, 3, 1), (SWITCHING, 7, 0)],
+)
+def test_every_topic_of_many_is_visited_as_often_as_its_posterior_says(method, topics, tables):
+    """Weights are added up four at a time, topic 0 among them: one round or two and a rest of 0, 1 or 2."""
+    documents, alpha = [[A, B], [A]], np.linspace(0.1, 0.7, topics)[np.arange(topics) * 2 % topics].tolist()
+    parameters = {name: values[:2] for name, values in PARAMETERS.items()}
+    exact = Brute(method, 2, **parameters).posterior(documents, alpha, 2)
+    sampler = Sampler(documents, method, topics=topics)
+    sampler.set(parameters["discounts"], parameters["strengths"], alpha, parameters["switches"])
+    sampler.sweep(0, come=True)
+    seen = np.empty((8_000, 3), np.int64)
+    for iteration in range(1, len(seen) + 1):
+        sampler.sweep(iteration)
+        for more in range(tables):
+            sampler.sweep_tables(iteration * tables + more)
+        seen[iteration - 1] = sampler.topics
+    states, chances = np.array(list(exact)), np.array(list(exact.values()))
+    for i in range(3):
+        marginal = np.bincount(states[:, i], chances, topics + 1)
+        shares = np.bincount(seen[:, i], minlength=topics + 1) / len(seen)
+        assert abs(shares - marginal).sum() / 2 < 0.04
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        same = chances[states[:, i] == states[:, j]].sum()
+        assert (seen[:, i] == seen[:, j]).mean() == pytest.approx(same, abs=0.03)
+
+
 def test_the_joint_probability_of_infinite_order_is_that_of_all_its_choices():
     """Summed over seatings, by how much the words use of their contexts. No entry has more than two customers, so the
     sizes of tables say everything."""

@@ -28,12 +28,18 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["KEEP", "Work", "keep", "training", "usable"]
+__all__ = ["KEEP", "Work", "keep", "no_pairs", "training", "usable"]
 
 KEEP = 1e-4
 """A couple with fewer expected links than this, in both directions, is not kept in the model."""
 
 _COUPLES_AT_ONCE = 1_000_000
+
+
+def no_pairs(long: bool, max_length: int) -> str:
+    """What to say where no sentence pair can be learned from, ``long``: because some at least are too long."""
+    why = f": all have an empty side, or one of more than {max_length} words (max_length)"
+    return "there are no sentence pairs to learn from" + (why if long else "")
 
 
 def usable(bitext: Bitext, max_length: int) -> np.ndarray:
@@ -47,7 +53,7 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
         warn(f"{count:,} sentence pairs have a side of more than {max_length} words and are not learned from")
     chosen = ~(empty | long)
     if not chosen.any():
-        raise InputError(None, None, "there are no sentence pairs to learn from")
+        raise InputError(None, None, no_pairs(bool(long.any()), max_length))
     if chosen.sum() == 1:
         warn("there is only one sentence pair to learn from")
     return chosen

@@ -71,10 +71,12 @@ def _read_to_learn(source: str, target: str | None, model: Aligner) -> Bitext:
     """Sentence pairs, of which some at least can be learned from."""
     import numpy as np
 
+    from corpuscle.align.training import no_pairs
+
     bitext = _read(source, target, model)
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     if not ((lengths > 0) & (lengths <= model.max_length)).all(axis=1).any():
-        raise InputError(source, None, "there are no sentence pairs to learn from")
+        raise InputError(source, None, no_pairs(bool((lengths > model.max_length).any()), model.max_length))
     return bitext
 
 

@@ -5,7 +5,8 @@ NFC; letters are code points. A name without candidates scores 0.
 
 - ``acc``: the share of names whose first candidate is accepted;
 - ``f_score``: the mean over names of F for the first candidate and the reference with the smallest edit distance
-  |c| + |r| - 2 LCS to it: 2 LCS / (|c| + |r|), LCS being the length of their longest common subsequence;
+  |c| + |r| - 2 LCS to it (the first of several, as in the official script): 2 LCS / (|c| + |r|), LCS being the length
+  of their longest common subsequence;
 - ``mrr``: the mean of 1 / rank of the first accepted candidate;
 - ``map_ref``: the mean of (1/n) sum over k = 1..n of (accepted among the first k) / k, n the number of references. The
   formula of the task papers has no division by k, the official script does; so do we.

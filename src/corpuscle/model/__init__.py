@@ -2,7 +2,7 @@
 
 - ``Model`` is the base of all learners;
 - ``Kind`` and ``Array`` declare what a kind of model consists of; every array is checked before a kernel sees it;
-- ``save``, ``read`` and ``load`` write and read models, ``read_header`` only looks;
+- ``save``, ``read`` and ``load`` write and read models, ``read_header`` only looks, but at the checksum too;
 - ``prefixed`` and ``numbered`` put arrays under prefixes, ``stripped`` and ``separated`` take them from there.
 
 A model file is a safetensors file. Its metadata has one string, ``corpuscle``: a small JSON header with the kind of

@@ -35,6 +35,7 @@ _T = TypeVar("_T")
 CONTAINER_VERSION = 1
 ORIGINS = ("given", "default", "tuned")
 NEWER = "written by a newer version of Corpuscle"
+WRONG = "a damaged model: its checksum is wrong"
 
 Settings = Mapping[str, tuple[Any, str]]
 
@@ -214,9 +215,20 @@ def _open(path: str | PathLike[str]) -> tuple[container.Layout, dict[str, Any]]:
     return layout, header
 
 
+def _written(path: str | PathLike[str], header: Mapping[str, Any]) -> str:
+    """The digits of the checksum that a header gives."""
+    written = header.get("checksum")
+    if type(written) is not str or not written.startswith("sha256:") or len(written) != 71:
+        raise InputError(path, None, "a damaged model: it has no checksum")
+    return written[7:]
+
+
 def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, container.Place], int]:
-    """Only look: the header of a model of any kind, the places of its arrays, and the size of the file."""
+    """The header of a model of any kind, the places of its arrays, and the size of the file; its checksum is right."""
     layout, header = _open(path)
+    written = _written(path, header)
+    if container.checksum_of(layout, written) != written:
+        raise InputError(path, None, WRONG)
     return header, layout.places, len(layout.data)
 
 
@@ -268,19 +280,17 @@ def _home(path: str | PathLike[str], name: str) -> Any:
 
 def _finish(path: str | PathLike[str], kind: Kind, layout: container.Layout, header: dict[str, Any]) -> Container:
     """The model, its checksum verified in a second thread while its arrays are validated."""
-    written = header.get("checksum")
-    if type(written) is not str or not written.startswith("sha256:") or len(written) != 71:
-        raise InputError(path, None, "a damaged model: it has no checksum")
+    written = _written(path, header)
     with beside() as other:
-        checksum = other.submit(container.checksum_of, layout, written[7:])
+        checksum = other.submit(container.checksum_of, layout, written)
         try:
             return _check(kind, Container(os.fspath(path), header, container.read_arrays(layout)))
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
             # A hostile header can make the functions of a kind stumble in any of these ways.
             raise InputError(path, None, f"a damaged model: {error}") from error
         finally:
-            if checksum.result() != written[7:]:
-                raise InputError(path, None, "a damaged model: its checksum is wrong")
+            if checksum.result() != written:
+                raise InputError(path, None, WRONG)
 
 
 def read(path: str | PathLike[str], kind: Kind | tuple[Kind, ...] | None = None) -> Container:

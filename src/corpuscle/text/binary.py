@@ -113,38 +113,39 @@ class _Binariser:
         )
 
     def _tree(self, root: int, base: int) -> None:
-        # An entry of the stack: a node or ~word, its new parent, and None; or a node, a parent, and a range of its
-        # children that a new node is to cover.
+        # An entry of the stack: a node or ~word, its new parent, and None; or a node, a parent, and which of its
+        # children (as a range of all children) a new node is to cover.
         stack: list[tuple[int, int, tuple[int, int] | None]] = [(root, -1, None)]
         while stack:
             item, parent, rest = stack.pop()
             if item < 0:
                 self.word_parents[~item] = parent
                 continue
-            children = self.items[self.starts[item] : self.starts[item + 1]]
+            first, last = rest or (self.starts[item], self.starts[item + 1])
             if rest is None:
                 label, (begin, end) = self.phrases[item], self.spans[item]
-                rest = (0, len(children))
             else:
-                label = self._factored(item, children, rest)
-                begin, end = self._edge(children[rest[0]])[0], self._edge(children[rest[1] - 1])[1]
+                label = self._factored(item, first, last)
+                begin, end = self._edge(self.items[first])[0], self._edge(self.items[last - 1])[1]
             node = len(self.labels) - base
             self.labels.append(label)
             self.parents.append(parent)
             self.new_spans.append((begin, end))
-            first, last = rest
             if last - first <= 2:
-                stack.extend((child, node, None) for child in reversed(children[first:last]))
+                stack.extend((child, node, None) for child in reversed(self.items[first:last]))
             elif self.right:
-                stack += [(item, node, (first + 1, last)), (children[first], node, None)]
+                stack += [(item, node, (first + 1, last)), (self.items[first], node, None)]
             else:
-                stack += [(children[last - 1], node, None), (item, node, (first, last - 1))]
+                stack += [(self.items[last - 1], node, None), (item, node, (first, last - 1))]
 
-    def _factored(self, node: int, children: list[int], rest: tuple[int, int]) -> str:
+    def _factored(self, node: int, first: int, last: int) -> str:
         """The label of a new node: that of its phrase and the siblings that it remembers, in their order."""
-        seen = children[: rest[0]] if self.right else children[rest[1] :]
-        many = len(seen) if self.horizontal is None else min(self.horizontal, len(seen))
-        near = seen[len(seen) - many :] if self.right else seen[:many]
+        begin, end = (self.starts[node], first) if self.right else (last, self.starts[node + 1])
+        if self.horizontal is not None and self.right:
+            begin = max(begin, end - self.horizontal)
+        elif self.horizontal is not None:
+            end = min(end, begin + self.horizontal)
+        near = self.items[begin:end]
         return f"@{self.phrases[node]}" + "".join(f"|{self.names[i] if i >= 0 else ''}" for i in near)
 
     def _edge(self, item: int) -> tuple[int, int]:

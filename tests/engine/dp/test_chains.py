@@ -51,6 +51,7 @@ def run_k_best(logs: Chain, k: int) -> tuple[list[tuple[int, ...]], np.ndarray]:
     n, s = logs.emission.shape
     paths, scores = np.zeros((k, n), np.int32), np.zeros(k)
     count = k_best(n, s, logs, k, paths, scores)
+    assert 0 <= count <= k
     return [tuple(path) for path in paths[:count].tolist()], scores[:count]
 
 
@@ -150,3 +151,23 @@ def test_many_positions_do_not_underflow_and_no_path_has_no_weight():
     chain.emission[1000] = 0.0
     assert run_expectations(chain)[0] == -math.inf
     assert run_k_best(logs_of(chain), 3)[0] == []
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("name", ["first", "last", "emission"])
+def test_no_weight_at_either_end_is_no_path(n, name):
+    chain = any_chain(9, n, 3)
+    getattr(chain, name)[:] = 0.0
+    table, scales = np.zeros((n, 3)), np.zeros(n)
+    assert sum_chain(n, 3, chain, table, scales) == best_chain(n, 3, logs_of(chain), table, scales) == -math.inf
+    assert run_expectations(chain)[0] == -math.inf and run_k_best(logs_of(chain), 2)[0] == []
+
+
+@pytest.mark.parametrize("state", [0, 1, 2])
+@pytest.mark.parametrize("name", ["first", "last"])
+def test_one_state_without_weight_at_either_end_leaves_the_others(name, state):
+    chain = any_chain(10, 3, 3)
+    getattr(chain, name)[state] = 0.0
+    expected = math.log(sum(enumerate_paths(chain).values()))
+    assert sum_chain(3, 3, chain, np.zeros((3, 3)), np.zeros(3)) == pytest.approx(expected, abs=1e-13)
+    assert run_expectations(chain)[1].table.sum() == pytest.approx(3.0, abs=1e-12)
