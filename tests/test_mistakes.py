@@ -80,8 +80,8 @@ def test_a_language_model_splits_strings_as_its_text_was_split():
 
 
 def test_corpora_say_what_they_are_and_what_is_wrong():
-    assert repr(CORPUS) == "<Corpus: 2 sentences, 5 tokens, <Vocab: 5 types>>"
-    assert repr(Bitext(CORPUS, CORPUS)) == "<Bitext: 2 sentence pairs, 5 and 5 tokens>"
+    assert repr(CORPUS) == "Corpus(2 sentences, 5 tokens, Vocab(5 types))"
+    assert repr(Bitext(CORPUS, CORPUS)) == "Bitext(2 sentence pairs, 5 and 5 tokens)"
     for strings in (["the cat"], "the cat"):
         with pytest.raises(SettingError, match="read_strings"):
             Corpus.from_sentences(strings)

@@ -101,7 +101,7 @@ class Language:
         self.script, self.other_script = latin(seed), other_script(seed)
 
     def __repr__(self) -> str:
-        return f"<Language of seed {self.seed}, {self.sizes}>"
+        return f"Language(seed={self.seed}, sizes={self.sizes})"
 
     @cached_property
     def grammar(self) -> Grammar:

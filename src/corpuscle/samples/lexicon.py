@@ -134,7 +134,7 @@ class Lexicon:
         self._make_irregular(Random(seed, f"{purpose}/irregular"))
 
     def __repr__(self) -> str:
-        return f"<Lexicon: {len(self.roots)} roots in {self.script!r}>"
+        return f"Lexicon({len(self.roots)} roots in {self.script!r})"
 
     def _assign_genders(self, random: Random) -> None:
         genders = self.morphology.genders

@@ -45,7 +45,7 @@ class Script:
                     raise ValueError(f"{grapheme} stands for both {self.sounds[grapheme]} and {sounds}")
 
     def __repr__(self) -> str:
-        return f"<Script {self.name}>"
+        return f"Script({self.name!r})"
 
     @cached_property
     def longest(self) -> int:

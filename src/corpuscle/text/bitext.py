@@ -54,7 +54,7 @@ class Bitext:
         return expect(value, cls, "read_bitext(source, target) or Bitext(corpus, corpus) makes one")
 
     def __repr__(self) -> str:
-        return f"<Bitext: {len(self):,} sentence pairs, {self.source.n_tokens:,} and {self.target.n_tokens:,} tokens>"
+        return f"Bitext({len(self):,} sentence pairs, {self.source.n_tokens:,} and {self.target.n_tokens:,} tokens)"
 
     def __len__(self) -> int:
         """The number of sentence pairs."""

@@ -88,7 +88,7 @@ class Corpus:
 
     def __repr__(self) -> str:
         documents = "" if self.document_starts is None else f", {len(self.document_starts) - 1:,} documents"
-        return f"<Corpus: {len(self):,} sentences, {self.n_tokens:,} tokens{documents}, {self.vocab!r}>"
+        return f"Corpus({len(self):,} sentences, {self.n_tokens:,} tokens{documents}, {self.vocab!r})"
 
     def __len__(self) -> int:
         """The number of sentences."""

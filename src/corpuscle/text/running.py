@@ -61,9 +61,13 @@ class Prepared:
         return len(self.sentence_starts) - 1
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The sentences as lists of tokens."""
-        tokens = self.tokens
-        return (tokens[begin:end] for begin, end in pairwise(self.sentence_starts.tolist()))
+        """The sentences as lists of tokens; few of them are in memory at a time."""
+        text, bounds = self.text, self.sentence_starts
+        for first in range(0, len(self), 1000):
+            several = bounds[first : first + 1001]
+            edges = self.offsets[several[0] : several[-1]].tolist()
+            tokens = [text[begin:end] for begin, end in edges]
+            yield from (tokens[begin:end] for begin, end in pairwise((several - several[0]).tolist()))
 
     def gaps(self) -> list[str]:
         """What stands before each token, and after the last: n_tokens + 1 strings."""
@@ -134,8 +138,7 @@ def _bounds(classes: str) -> Iterator[tuple[int, int]]:
 
 
 def _stretch(text: str, classes: str, begin: int, end: int) -> Stretch:
-    found = token_spans(classes[begin:end])
-    spans = np.fromiter(chain.from_iterable(found), np.int64, 2 * len(found)).reshape(-1, 2)
+    spans = np.fromiter(chain.from_iterable(token_spans(classes[begin:end])), np.int64).reshape(-1, 2)
     return Stretch(text[begin:end], classes[begin:end].encode(), spans[:, 0].copy(), spans[:, 1].copy())
 
 

@@ -31,6 +31,8 @@ COMMON_ABBREVIATIONS = frozenset({
 NUMBERED = frozenset({"no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca"})
 """Abbreviations only before a number: elsewhere they are words."""
 
+_SEVERAL = 1 << 16
+"""So many tokens are strings at a time."""
 _CLOSING = frozenset(b")q'")
 _OPENING = frozenset(b"(q'd-")
 _TERMINATORS = np.zeros(128, bool)
@@ -98,8 +100,10 @@ class Usage:
         before_lower, before_upper = Counter[str](), Counter[str]()
         upper = lower = 0
         for stretch in stretches:
-            edges = zip(stretch.begins.tolist(), stretch.ends.tolist(), strict=True)
-            usage.counts.update([stretch.text[begin:end] for begin, end in edges])
+            for first in range(0, len(stretch.begins), _SEVERAL):
+                here = slice(first, first + _SEVERAL)
+                edges = zip(stretch.begins[here].tolist(), stretch.ends[here].tolist(), strict=True)
+                usage.counts.update([stretch.text[begin:end] for begin, end in edges])
             upper += stretch.classes.count(b"A")
             lower += stretch.classes.count(b"a")
             for i in stretch.full_stops().tolist():

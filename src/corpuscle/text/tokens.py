@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 __all__ = ["Classes", "character_classes", "split_words", "token_spans"]
 
@@ -114,9 +114,9 @@ _TOKEN = re.compile(
 )
 
 
-def token_spans(classes: str) -> list[tuple[int, int]]:
+def token_spans(classes: str) -> Iterator[tuple[int, int]]:
     """Begin and end of every token of a text, given its classes; what lies between tokens is white space."""
-    return [match.span() for match in _TOKEN.finditer(classes)]
+    return (match.span() for match in _TOKEN.finditer(classes))
 
 
 def split_words(text: str) -> str:

@@ -65,7 +65,7 @@ class Vocab:
         return FIRST + len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        return f"<Vocab: {len(self) - FIRST:,} types>"
+        return f"Vocab({len(self) - FIRST:,} types)"
 
     def __eq__(self, other: object) -> bool:
         """Same strings with the same ids (counts may differ)."""
