@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -148,7 +149,13 @@ def test_source_date_epoch_sets_the_creation_date(tmp_path, monkeypatch):
     with pytest.raises(SettingError, match="SOURCE_DATE_EPOCH is 'tomorrow'"):
         save_toy(tmp_path / "m")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert model.read(save_toy(tmp_path / "m"), TOY).provenance["created"] == "1970-01-02T00:00:00Z"
+    monkeypatch.setenv("TZ", "UTC-9")
+    time.tzset()
+    try:
+        assert model.read(save_toy(tmp_path / "m"), TOY).provenance["created"] == "1970-01-02T00:00:00Z"
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
 
 
 def test_components_nest_under_prefixes(tmp_path):
@@ -299,6 +306,12 @@ def test_a_model_of_any_of_several_kinds_is_read(toy):
     assert model.read(toy, (LEVELS, TOY)).kind == "test.toy"
     with pytest.raises(InputError, match=r"where test.levels or test.pair is needed"):
         model.read(toy, (LEVELS, PAIR))
+
+
+def test_a_model_of_any_known_kind_is_read_and_loaded():
+    path = Path(__file__).parents[1] / "data" / "models" / "words.exchange.model"
+    content, loaded = model.read(path), corpuscle.load(path)
+    assert content.kind == type(loaded).KIND.name == "words.exchange" and content.path == str(path)
 
 
 def test_what_a_model_says_about_itself_is_kept_with_its_origin(toy):
