@@ -27,7 +27,7 @@ from corpuscle.align.features_user import (
     check_user_arrays,
     read_features,
 )
-from corpuscle.align.kernels import loglinear_sums as engine
+from corpuscle.align.kernels import loglinear_links
 from corpuscle.align.kernels import translation
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
@@ -369,7 +369,7 @@ class LogLinear(LogLinearSettings, Aligner):
         outputs = pairs.source_starts if direction else pairs.target_starts
         links, nulls = np.zeros(int(pairs.cell_starts[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
         own, last = self._direction(pairs, direction), len(outputs) - 1
-        total = engine.link_posteriors(own, 0, last, links, nulls)
+        total = loglinear_links.link_posteriors(own, 0, last, links, nulls)
         if direction == 1:
             links = links[pairs.transposition]
         return Posteriors(np.minimum(links, np.float32(1)), nulls, total)
@@ -383,7 +383,7 @@ class LogLinear(LogLinearSettings, Aligner):
         log-probabilities, float64 (k, n_pairs), or, not normalised, scores; -inf where there are fewer."""
         outputs = pairs.source_starts if direction else pairs.target_starts
         paths, scores = np.empty((k, int(outputs[-1])), np.int32), np.empty((k, len(outputs) - 1))
-        engine.n_best(self._direction(pairs, direction), normalise, paths, scores)
+        loglinear_links.n_best(self._direction(pairs, direction), normalise, paths, scores)
         return paths, scores
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

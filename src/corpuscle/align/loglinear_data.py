@@ -21,7 +21,7 @@ from corpuscle.align.kernels.loglinear import (
     Text,
     workspace,
 )
-from corpuscle.align.kernels.loglinear_sums import couple_scores
+from corpuscle.align.kernels.loglinear_links import couple_scores
 from corpuscle.align.tables import rows_of, sorted_couples
 from corpuscle.compiled import frozen
 from corpuscle.engine.optim.online import reader_of

@@ -19,7 +19,8 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle.align.kernels.loglinear import CELLS, OUTPUTS, STATES, Direction, Shape, Text, workspace
-from corpuscle.align.kernels.loglinear_sums import Job, learn, link_posteriors
+from corpuscle.align.kernels.loglinear_links import link_posteriors
+from corpuscle.align.kernels.loglinear_sums import Job, learn
 from corpuscle.align.loglinear_data import Encoded, transposition
 from corpuscle.align.settings import LogLinearSettings
 from corpuscle.compiled import frozen

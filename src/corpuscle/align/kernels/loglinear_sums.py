@@ -1,5 +1,4 @@
-"""Sums over all paths through the states of a sentence pair: learning from what they expect, the probabilities of
-links, and the best alignments; see ``loglinear``.
+"""Sums over all paths through the states of a sentence pair, and learning from what they expect; see ``loglinear``.
 
 A sum is over the alignments of the outputs that are there (``CLAMPED``) or over those of all outputs that the
 neighbourhood allows (``FREE``). A batch of sentence pairs is scored with the same weights, so the couples of each word
@@ -8,8 +7,7 @@ its couples once for the batch.
 
 Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.1, equation 1 (the
 gradient), and section 3.2: ``FREE`` sums over the discriminative neighbourhood, ``CLAMPED`` over its paths that spell
-the target sentence. The best path is found by the Viterbi algorithm (Rabiner, "A tutorial on hidden Markov models and
-selected applications in speech recognition", 1989, section III.B).
+the target sentence.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ from corpuscle.align.kernels.loglinear import (
     HITS,
     LAST,
     LAST_SURPLUS,
-    LONGEST,
     MARGINALS,
     MASS,
     NULL,
@@ -54,8 +51,8 @@ from corpuscle.align.kernels.loglinear import (
     lay_out,
     lengths_of,
 )
-from corpuscle.compiled import kernel, kernel_bare
-from corpuscle.engine.dp.chains import Chain, Room, expectations, k_best
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.dp.chains import Chain, Room, expectations
 from corpuscle.engine.optim.online import step, weight
 
 CLAMPED, FREE = 0, 1
@@ -70,7 +67,7 @@ def _couple(text, neighbours, sentence, a, j, n):
 
 
 @kernel_bare
-def _log_emissions(direction, sentence, s, side):
+def log_emissions(direction, sentence, s, side):
     """Scores of every output (free: of all outputs together) from every state, as EMISSION."""
     text, neighbours, work = direction.text, direction.neighbours, direction.work
     begin = text.starts[STATES, sentence]
@@ -96,7 +93,7 @@ def _log_emissions(direction, sentence, s, side):
 
 
 @kernel_bare
-def _exponentiate(work, n, s):
+def exponentiate(work, n, s):
     """Turn the scores of paths into weights, the largest 1; returns the logarithm of the factor taken out."""
     lines, squares = work.lines, work.squares
     top_first, top_steps, top_last = -math.inf, -math.inf, -math.inf
@@ -114,9 +111,9 @@ def _exponentiate(work, n, s):
 
 
 @kernel_bare
-def _sum_paths(direction, sentence, s, side):
-    """The log of the sum over all paths, without the factor that ``_exponentiate`` took out; fills MARGINALS, TAKEN."""
-    _log_emissions(direction, sentence, s, side)
+def sum_paths(direction, sentence, s, side):
+    """The log of the sum over all paths, without the factor that ``exponentiate`` took out; fills MARGINALS, TAKEN."""
+    log_emissions(direction, sentence, s, side)
     work = direction.work
     _, n = lengths_of(direction.text, sentence)
     emission, factor = work.outputs[EMISSION], 0.0
@@ -195,10 +192,10 @@ def _add_expectations(direction, sentence, clamped_share, free_share):
     """
     s, work = lay_out(direction, sentence), direction.work
     _, n = lengths_of(direction.text, sentence)
-    factor = _exponentiate(work, n, s)
+    factor = exponentiate(work, n, s)
     sums = (0.0, 0.0)
     for side in range(2):
-        total = _sum_paths(direction, sentence, s, side)
+        total = sum_paths(direction, sentence, s, side)
         if total == -math.inf:
             return total, total
         share = clamped_share if side == CLAMPED else -free_share
@@ -303,76 +300,3 @@ def learn(direction, job, clamped_share, free_share, sums):
             _add_row(neighbours, learner, work, work.present[PRESENT, k])
         if len(job.rates) > 0:
             step(learner, job.rates[begin // job.batch], job.penalty)
-
-
-@kernel
-def couple_scores(neighbours, weights, scores):
-    """The score of every couple, float64 (n_couples + 1,); the last, for couples that are not allowed, is -inf."""
-    for couple in range(len(neighbours.feature_starts) - 1):
-        score = 0.0
-        for f in range(neighbours.feature_starts[couple], neighbours.feature_starts[couple + 1]):
-            score += weights[neighbours.features[f]] * neighbours.values[f]
-        scores[couple] = score
-    scores[len(neighbours.feature_starts) - 1] = -math.inf
-
-
-@kernel_bare
-def link_posteriors(direction, first, last, links, nulls):
-    """Link probabilities of sentence pairs first..last-1, given the outputs; none where a side is longer than LONGEST.
-
-    Fills ``links`` float32, cell by cell from that of the first pair on, and ``nulls`` float32, by output. Returns the
-    sum of the logarithms of the sums over alignments.
-    """
-    text, work = direction.text, direction.work
-    total, cell = 0.0, 0
-    for sentence in range(first, last):
-        m, n = lengths_of(text, sentence)
-        start = text.starts[OUTPUTS, sentence] - text.starts[OUTPUTS, first]
-        if min(m, n) == 0 or max(m, n) > LONGEST:
-            for j in range(n):
-                nulls[start + j] = 1.0
-            cell += m * n
-            continue
-        s = lay_out(direction, sentence)
-        total += _exponentiate(work, n, s) + _sum_paths(direction, sentence, s, np.int64(CLAMPED))
-        for j in range(n):
-            for q in range(s):
-                value = work.outputs[MARGINALS, j, q]
-                if work.states[PLACE, q] == NULL:
-                    nulls[start + j] += value
-                else:
-                    links[cell + (work.states[PLACE, q] - 1) * n + j] += value
-        cell += m * n
-    return total
-
-
-@kernel
-def n_best(direction, normalise, paths, scores):
-    """The ``k`` best alignments of all sentence pairs.
-
-    Fills ``paths`` int32 (k, outputs), the position of every output from 0, -1 for the null word, and ``scores``
-    float64 (k, n_pairs), -inf where there are fewer alignments; if normalised, they are log-probabilities given the
-    outputs.
-    """
-    text, work = direction.text, direction.work
-    for sentence in range(scores.shape[1]):
-        start = text.starts[OUTPUTS, sentence]
-        m, n = lengths_of(text, sentence)
-        own, own_scores = paths[:, start : start + n], scores[:, sentence]
-        own[:, :] = -1
-        own_scores[:] = -math.inf
-        if min(m, n) == 0 or max(m, n) > LONGEST:
-            own_scores[0] = 0.0
-            continue
-        s = lay_out(direction, sentence)
-        _log_emissions(direction, sentence, s, np.int64(CLAMPED))
-        steps = work.squares[STEPS : STEPS + 1]
-        chain = Chain(work.lines[FIRST], work.outputs[EMISSION], steps, work.lines[LAST])
-        found = k_best(n, s, chain, len(own), own, own_scores)
-        total = 0.0
-        if normalise:
-            total = _exponentiate(work, n, s) + _sum_paths(direction, sentence, s, np.int64(CLAMPED))
-        for r in range(found):
-            own_scores[r] -= total
-            for j in range(n):
-                own[r, j] = work.states[PLACE, own[r, j]] - 1
