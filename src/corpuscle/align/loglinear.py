@@ -27,8 +27,7 @@ from corpuscle.align.features_user import (
     check_user_arrays,
     read_features,
 )
-from corpuscle.align.kernels import loglinear_links
-from corpuscle.align.kernels import translation
+from corpuscle.align.kernels import loglinear_links, translation
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
 from corpuscle.align.loglinear_data import (

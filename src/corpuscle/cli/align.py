@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.align.settings import (
-    DECODINGS,
-    DEFAULT_SYMMETRISATION,
-    MATRICES,
-    NEIGHBOURHOODS,
-    WAYS,
-    check_symmetrisation,
-)
+from corpuscle.align import settings as known
 from corpuscle.catalogue import TASKS
 from corpuscle.cli import common
 from corpuscle.cli.command import (
@@ -47,15 +40,15 @@ _BOTH = {"nargs": 2, "type": str, "metavar": "SRC TGT"}
 
 
 def _checked(_: click.Context, __: click.Parameter, how: str) -> str:
-    check_symmetrisation(how)
+    known.check_symmetrisation(how)
     return how
 
 
 symmetrise = option(
     "symmetrise",
-    f"{', '.join(WAYS[:-1])} or {WAYS[-1]}.",
+    f"{', '.join(known.WAYS[:-1])} or {known.WAYS[-1]}.",
     metavar="HOW",
-    default=DEFAULT_SYMMETRISATION,
+    default=known.DEFAULT_SYMMETRISATION,
     callback=_checked,
 )
 
@@ -161,7 +154,7 @@ def update(model: str, source: str, target: str | None, output: str) -> Figures:
 @option(
     "decode",
     "viterbi: the best link of each word; posterior: all above the threshold.",
-    metavar="|".join(DECODINGS),
+    metavar="|".join(known.DECODINGS),
     default="viterbi",
 )
 @option("threshold", "The least probability of a link, where that decides.", metavar="P", type=float, default=0.5)
@@ -197,7 +190,7 @@ def apply(
             raise SettingError("--nbest goes with --symmetrise forward or backward, and with nothing else")
         _write_n_best(loaded, bitext, nbest, symmetrise, output)
         return
-    ways = (symmetrise,) if every is None else WAYS
+    ways = (symmetrise,) if every is None else known.WAYS
     found = loaded.align_all(bitext, ways, decode, threshold)
     if weights:
         found = {how: loaded.weighted(links, bitext) for how, links in found.items()}
@@ -282,7 +275,7 @@ def lexicon(model: str, output: str, min_links: float, min_score: float, example
 @argument("source")
 @argument("target", required=False)
 @output()
-@option("matrix", "Of which direction, or the mean of both.", metavar="|".join(MATRICES), default="geo")
+@option("matrix", "Of which direction, or the mean of both.", metavar="|".join(known.MATRICES), default="geo")
 def matrix(model: str, source: str, target: str | None, output: str, matrix: str) -> Figures:
     """Write the probability of every link of every sentence pair."""
     from corpuscle.align.base import save_matrix
@@ -437,8 +430,8 @@ def _measure_oracle(gold: str, bitext: Bitext, training: Bitext, name: str, seed
     from corpuscle.measure.links import alignment_error
     from corpuscle.scale import workers
 
-    if name not in NEIGHBOURHOODS:
-        raise SettingError(f"a neighbourhood is one of {', '.join(NEIGHBOURHOODS)}, not {name!r}")
+    if name not in known.NEIGHBOURHOODS:
+        raise SettingError(f"a neighbourhood is one of {', '.join(known.NEIGHBOURHOODS)}, not {name!r}")
     wanted = _read_links(gold, len(bitext))
     wanted.check_range(bitext, gold)
     work = work_of()

@@ -83,11 +83,6 @@ class Sounds:
     epenthesis: str
     """The vowel that breaks up clusters at a morpheme boundary."""
 
-    @property
-    def phonemes(self) -> str:
-        """All sounds of the language, vowels last."""
-        return "".join(self.consonants.items + self.vowels.items)
-
     def syllable(self, random: Random, first: bool = False, last: bool = False) -> str:
         """One syllable; only the first of a word may lack an onset."""
         vowel = self.vowels.draw(random)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, kernel_bare
-from corpuscle.engine.ngrams.trie import ROOT, Ngrams, joined_levels
+from corpuscle.engine.ngrams.trie import ROOT, Ngrams, frozen_ngrams
+from corpuscle.errors import SettingError
 
 _CONTEXTS = 1 << 20
 
@@ -93,4 +94,7 @@ def merge_ngrams(a: Ngrams, b: Ngrams) -> Ngrams:
         for parts, row in ((words, 0), (counts, 1), (suffix, 2)):
             parts.append(new[row, :rows].copy())
         levels.append(levels[-1] + rows)
-    return joined_levels(levels, words, first_child, suffix, counts)
+    if levels[-1] >= 2**31:
+        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
+    children = np.concatenate([*first_child, [levels[-1] if len(levels) > 2 else 0]])
+    return frozen_ngrams(np.array(levels), np.concatenate(words), children, *map(np.concatenate, (suffix, counts)))

@@ -11,14 +11,12 @@ Back-off: Katz, "Estimation of probabilities from sparse data for the language m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
-from corpuscle.errors import SettingError
 from corpuscle.scale import each
 
 ROOT = -1
@@ -106,21 +104,6 @@ def frozen_tables(*arrays: np.ndarray) -> BackoffTables:
     """A back-off model of these arrays, in the order of the fields of ``BackoffTables``."""
     types = (np.int64, np.int32, np.int32, np.int32, np.float64, np.float64)
     return BackoffTables(*map(frozen, arrays, types))
-
-
-def joined_levels(
-    levels: Sequence[int],
-    words: Sequence[np.ndarray],
-    first_child: Sequence[np.ndarray],
-    suffix: Sequence[np.ndarray],
-    counts: Sequence[np.ndarray],
-) -> Ngrams:
-    """N-grams that were found order by order: ``levels`` as in ``Ngrams``, of all else an array an order (of
-    ``first_child`` none for the highest)."""
-    if levels[-1] >= 2**31:
-        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
-    children = np.concatenate([*first_child, [levels[-1] if len(levels) > 2 else 0]])
-    return frozen_ngrams(np.array(levels), np.concatenate(words), children, *map(np.concatenate, (suffix, counts)))
 
 
 def truncate(ngrams: Ngrams, order: int) -> Ngrams:
