@@ -21,7 +21,7 @@ from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds, frozen_ngra
 from corpuscle.errors import SettingError
 
 _INSERTION = 40
-_CHUNK = 1 << 16
+_CHUNK = 1 << 15
 
 
 @kernel
@@ -192,9 +192,10 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
             first_child[first] = levels[-1]
             np.cumsum(first_child[first : levels[-1] + 1], out=first_child[first : levels[-1] + 1])
-            starts, positions = np.zeros(rows - levels[-1] + 1, np.int32), positions[:kept]
-            np.cumsum(counts[levels[-1] : rows], out=starts[1:])
             if depth + 1 < order:
+                del runs, extend, starts
+                starts, positions = np.zeros(rows - levels[-1] + 1, np.int32), positions[:kept]
+                np.cumsum(counts[levels[-1] : rows], out=starts[1:])
 
                 def number(chunk, positions=positions, starts=starts, first=levels[-1]):
                     _number_positions(positions, starts, chunk[0], chunk[1], first, numbers)
@@ -202,6 +203,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
                 for _ in pool.map(number, pairwise(chunk_bounds(starts, _CHUNK).tolist())):
                     pass
                 row_of = frozen(numbers, np.int32)
+                del number
             levels.append(rows)
     if order == 1:
         first_child[0] = 0

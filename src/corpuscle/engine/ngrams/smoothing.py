@@ -61,8 +61,8 @@ def adjusted_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = Fa
 
 def count_of_counts(ngrams: Ngrams, adjusted: np.ndarray) -> np.ndarray:
     """How many n-grams of each order have an adjusted count of exactly 1, 2, 3 and 4: int64 (order, 4)."""
-    levels = ngrams.levels.tolist()
-    return np.array([np.bincount(np.minimum(adjusted[a:b], 5), minlength=6)[1:5] for a, b in pairwise(levels)])
+    orders = pairwise(ngrams.levels.tolist())
+    return np.array([[np.count_nonzero(adjusted[a:b] == count) for count in (1, 2, 3, 4)] for a, b in orders])
 
 
 def good_turing_discounts(counts: np.ndarray, modified: bool) -> Discounts:
