@@ -91,7 +91,7 @@ class Automaton(NamedTuple):
 
 def chunk_bounds(starts: np.ndarray, size: int = _CHUNK) -> np.ndarray:
     """Cut rows into chunks of about ``size`` items each, by data alone: int64 row bounds."""
-    targets = np.arange(0, int(starts[-1]) + 1, size, starts.dtype)  # another type would copy all of ``starts``
+    targets = np.arange(0, int(starts[-1]) + 1, size, dtype=starts.dtype)  # another type would copy all of ``starts``
     return np.unique(np.append(np.searchsorted(starts, targets).clip(max=len(starts) - 1), [0, len(starts) - 1]))
 
 
