@@ -10,7 +10,9 @@ import hashlib
 import unicodedata
 from typing import Any
 
+from corpuscle.text.characters import clusters
 from corpuscle.text.html import escape
+from corpuscle.text.scripts import based, direction
 
 __all__ = ["COLOURS", "Sheet", "number", "shorten", "text_width"]
 
@@ -52,19 +54,20 @@ def text_width(text: str, size: float = 13.0) -> float:
     """About how wide a text is: enough to lay out labels without measuring fonts."""
     ems = 0.0
     for c in text:
-        if unicodedata.combining(c):
+        if unicodedata.category(c) in ("Mn", "Me", "Cf"):
             continue
         ems += 1.05 if unicodedata.east_asian_width(c) in "WF" else 0.36 if c in " .,:;'|ijl()-" else 0.62
     return ems * size
 
 
 def shorten(text: str, width: float, size: float = 13.0) -> str:
-    """The text, or as much of it as fits with an ellipsis."""
+    """The text, or as many of its grapheme clusters as fit with an ellipsis."""
     if text_width(text, size) <= width:
         return text
-    while text and text_width(text + "…", size) > width:
-        text = text[:-1]
-    return text + "…"
+    letters = [*clusters(text), "…"]
+    while len(letters) > 1 and text_width("".join(letters), size) > width:
+        del letters[-2]
+    return "".join(letters)
 
 
 class Sheet:
@@ -84,9 +87,18 @@ class Sheet:
         inside = ("" if content is None else escape(content)) + (f"<title>{escape(tip)}</title>" if tip else "")
         self.parts.append(f"<{element}{written}>{inside}</{element}>" if inside else f"<{element}{written}/>")
 
-    def text(self, x: float, y: float, content: str, class_: str | None = None, anchor: str = "start") -> None:
-        """A line of text whose baseline begins (or ends, or is centred) at a point."""
-        self.add("text", content, x=x, y=y, class_=class_, text_anchor=None if anchor == "start" else anchor)
+    def text(
+        self, x: float, y: float, content: str, class_: str | None = None, anchor: str = "start", **attributes: Any
+    ) -> None:
+        """A line of text that runs its own way and lies right of a point (anchor ``start``), left of it or around it.
+
+        Where a line runs from right to left, SVG calls its right end the start.
+        """
+        if direction(content) == "rtl":
+            anchor = {"start": "end", "end": "start"}.get(anchor, anchor)
+            attributes = {"direction": "rtl", **attributes}
+        anchored = None if anchor == "start" else anchor
+        self.add("text", based(content), x=x, y=y, class_=class_, text_anchor=anchored, **attributes)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
         """A straight line."""

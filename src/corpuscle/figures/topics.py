@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from corpuscle.figures.svg import COLOURS, Sheet, shorten, text_width
+from corpuscle.text.scripts import direction, isolated
 
 __all__ = ["TopicShown", "shaded_text", "topic_list"]
 
@@ -65,7 +66,7 @@ def shaded_text(
     """A text, each word on ground that is the stronger the likelier it came from a topic.
 
     ``shares``: 0..1 for all words, one after the other; ``topics``: the topic of each, which gives the ground its
-    colour (without: one colour). Every sentence begins a line.
+    colour (without: one colour). Every sentence begins a line, on the side where its letters begin.
     """
     total = sum(len(words) for words in sentences)
     if len(shares) != total or (topics is not None and len(topics) != total):
@@ -73,13 +74,13 @@ def shaded_text(
     places: list[tuple[float, float, float, str]] = []
     y = _MARGIN + 24.0
     for words in sentences:
-        x = _MARGIN
+        x, backwards = _MARGIN, direction(" ".join(words)) == "rtl"
         for word in words:
             shown = shorten(word, width - 2 * _MARGIN - 4)
             wide = text_width(shown) + 4
             if x > _MARGIN and x + wide > width - _MARGIN:
                 x, y = _MARGIN, y + _LINE + 2
-            places.append((x, y, wide, shown))
+            places.append((width - x - wide if backwards else x, y, wide, shown))
             x += wide + _GAP
         y += _LINE + 8
     sheet = Sheet(width, y + _MARGIN)
@@ -89,7 +90,7 @@ def shaded_text(
         of = "" if topics is None else f", topic {topics[i]}"
         colour = f"f{0 if topics is None else topics[i] % COLOURS}"
         if share >= 0.005:
-            tip = f"{shown}: {100 * share:.0f} % topical{of}"
+            tip = f"{isolated(shown)}: {100 * share:.0f} % topical{of}"
             sheet.add("rect", x=x, y=top, width=wide, height=_LINE, rx=3, class_=colour, opacity=0.6 * share, tip=tip)
         sheet.text(x + wide / 2, top + 14, shown, anchor="middle")
     topical = sum(shares) / total if total else 0.0

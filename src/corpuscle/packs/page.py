@@ -51,7 +51,7 @@ def grid(cards: Iterable[Html]) -> Html:
 
 def links(targets: Iterable[tuple[str, object]]) -> Html:
     """The way to other places of a page: (anchor, text)."""
-    return element("nav", *(element("a", text, href=f"#{anchor}") for anchor, text in targets))
+    return element("nav", *(element("a", text, href=f"#{anchor}") for anchor, text in targets), dir="auto")
 
 
 def figure(svg: str, caption: str = "", natural: bool = False) -> Html:
@@ -78,4 +78,5 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequen
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
     """A list of names and values."""
-    return element("dl", *(div(element("dt", name), element("dd", value)) for name, value in pairs), class_="facts")
+    rows = (div(element("dt", name), element("dd", value, dir="auto")) for name, value in pairs)
+    return element("dl", *rows, class_="facts")

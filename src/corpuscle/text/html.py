@@ -10,13 +10,20 @@ in a string.
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+
+from corpuscle.text.scripts import based, direction
 
 __all__ = [
     "Html", "bdi", "code", "div", "document", "element", "escape", "fragment", "h3", "p", "section", "small", "span",
     "table",
 ]  # fmt: skip
+
+
+_TAG = re.compile("<[^>]*>")
 
 
 class Html(str):
@@ -50,22 +57,34 @@ def fragment(*parts: object, between: str = "") -> Html:
 
 
 def element(name: str, *content: object, **attributes: object) -> Html:
-    """An element with its content; ``class_`` is the attribute ``class``, and an attribute that is None is left out."""
+    """An element with its content; ``class_`` is the attribute ``class``, and an attribute that is None is left out.
+
+    ``dir="auto"`` becomes the way most letters of the content run (browsers would pass over words in ``bdi``).
+    """
+    inside = fragment(*content)
+    if attributes.get("dir") == "auto":
+        attributes["dir"] = direction(html.unescape(_TAG.sub("", inside)))
     given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
     written = "".join(f' {key}="{escape(value)}"' for key, value in given.items())
-    return Html(f"<{name}{written}>{fragment(*content)}</{name}>")
+    return Html(f"<{name}{written}>{inside}</{name}>")
 
 
-div, p, h3, section, span, bdi, small, code = (
-    partial(element, name) for name in ("div", "p", "h3", "section", "span", "bdi", "small", "code")
+div, p, h3, section, span, small, code = (
+    partial(element, name) for name in ("div", "p", "h3", "section", "span", "small", "code")
 )
 
 
+def bdi(word: str, **attributes: object) -> Html:
+    """A word that runs its own way, whatever stands around it; a combining sign at its beginning has a base."""
+    return element("bdi", based(word), **attributes)
+
+
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> Html:
-    """A table; the columns listed in ``numbers`` are aligned to the right."""
+    """A table whose cells run as their text does; the columns listed in ``numbers`` are aligned to the right."""
 
     def line(row: Sequence[object], tag: str) -> Html:
-        return element("tr", *(element(tag, cell, class_="n" if i in numbers else None) for i, cell in enumerate(row)))
+        cells = (element(tag, cell, class_="n" if i in numbers else None, dir="auto") for i, cell in enumerate(row))
+        return element("tr", *cells)
 
     body = (line(row, "td") for row in rows)
     return element("table", element("thead", line(head, "th")), element("tbody", *body))

@@ -11,17 +11,20 @@ order, and ``WORD_TYPES[mask]`` is the type of the word: so kernels can type all
 
 Two kinds of characters take the type of their company. Combining marks and joiners fit every class. The prolonged sound
 mark and the voicing marks of kana fit hiragana and katakana, and are katakana when they stand alone.
+
+Which way a text runs is told by its letters too (``direction``).
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import numpy as np
 
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["TYPES", "WORD_TYPES", "character_masks", "type_of"]
+__all__ = ["TYPES", "WORD_TYPES", "based", "character_masks", "direction", "isolated", "type_of"]
 
 TYPES = ("digits", "latin", "hiragana", "katakana", "han", "hangul", "thai", "other", "punctuation", "mixed")
 """The names of the word types, by number."""
@@ -120,3 +123,29 @@ def type_of(word: str) -> str:
     """
     mask = int(np.bitwise_or.reduce(_masks(_code_points(word)))) if word else 0
     return TYPES[WORD_TYPES[mask]]
+
+
+_ISOLATED = re.compile("\u2068[^\u2069]*\u2069")
+
+
+def direction(text: str) -> str | None:
+    """The way most letters of a text run, ``ltr`` or ``rtl``; the first decides a tie, None is for no letters at all.
+
+    What is ``isolated`` has no say.
+
+    >>> direction("سلام, world!"), direction("1998"), direction("שלום עולם (world)")
+    ('ltr', None, 'rtl')
+    """
+    classes = [unicodedata.bidirectional(c) for c in _ISOLATED.sub("", text)]
+    ways = ["ltr" if c == "L" else "rtl" for c in classes if c in ("L", "R", "AL")]
+    return max(dict.fromkeys(ways), key=ways.count, default=None)
+
+
+def isolated(text: str) -> str:
+    """A text to stand inside another: between U+2068 and U+2069 if it has letters that run from right to left."""
+    return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(c) in ("R", "AL") for c in text) else text
+
+
+def based(text: str) -> str:
+    """A text whose first character is no combining sign: one that is stands on a no-break space."""
+    return "\u00a0" + text if unicodedata.category(text[:1] or " ")[0] == "M" else text

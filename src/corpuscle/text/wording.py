@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from corpuscle.text.characters import clusters
+
 __all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent"]
 
 LONGEST_WORD = 60
@@ -38,8 +40,8 @@ def enumerated(things: Sequence[str]) -> str:
 
 
 def clip(word: str, length: int = LONGEST_WORD) -> str:
-    """A word, cut with an ellipsis where it is absurdly long."""
-    return word if len(word) <= length else word[: length - 1] + "…"
+    """A word, cut with an ellipsis between two grapheme clusters where it is absurdly long."""
+    return word if len(word) <= length else "".join(clusters(word[:length])[:-1]) + "…"
 
 
 def beginning(words: Sequence[str], most: int) -> str:

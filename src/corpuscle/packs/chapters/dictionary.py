@@ -11,6 +11,7 @@ from corpuscle.align.lexicon import Entry
 from corpuscle.packs import page
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.html import Html, bdi, div, element, fragment, h3, p, section, small, span
+from corpuscle.text.scripts import direction
 from corpuscle.text.wording import clip, counted, percent
 
 __all__ = ["card", "headwords", "key", "whole_page"]
@@ -42,7 +43,8 @@ def card(headword: dict[str, Any]) -> Html:
     """A headword with its translations in a small box."""
     translations = [_translation(target, sure) for target, _, sure in headword["translations"][:_MOST_TRANSLATIONS]]
     head = bdi(headword["word"], class_="word head")
-    return page.card(p(head, " ", fragment(*translations, between=", ")), translate="no")
+    line = p(head, " ", fragment(*translations, between=", "), dir=direction(headword["word"]))
+    return page.card(line, translate="no")
 
 
 def _translation(word: str, sure: float) -> Html:
@@ -98,7 +100,10 @@ def _direction(
     body = []
     for i, (letter, group) in enumerate(groups):
         rows = [_headword(word, entries, bitext, turned) for word, entries in group]
-        body += [h3(letter, id=f"{name}-{i}"), element("dl", *rows, class_="dictionary", translate="no")]
+        way = direction(" ".join(word for word, _ in group))
+        body += [
+            h3(letter, id=f"{name}-{i}", dir=way), element("dl", *rows, class_="dictionary", dir=way, translate="no")
+        ]  # fmt: skip
     letters = page.links((f"{name}-{i}", letter) for i, (letter, _) in enumerate(groups))
     return section(element("h2", title), p(said), letters, *body, id=name)
 
@@ -115,14 +120,14 @@ def _headword(word: str, entries: Sequence[Entry], bitext: Bitext, turned: bool)
         fragment(
             _translation(e.source if turned else e.target, e.confidence),
             " ",
-            small(f"{percent(e.confidence, 0)}, {e.links:.0f}×"),
+            small(f"{percent(e.confidence, 0)}, {e.links:.0f}×", dir="ltr"),
         )
         for e in entries[:_MOST_TRANSLATIONS]
     ]
     shown = next((entry for entry in entries if entry.example >= 0), None)
     example = [] if shown is None else _example(shown, bitext, turned)
     head = bdi(clip(word), class_="word head")
-    return div(element("dt", head, " ", fragment(*translations, between="; ")), *example)
+    return div(element("dt", head, " ", fragment(*translations, between="; "), dir=direction(word)), *example)
 
 
 def _example(entry: Entry, bitext: Bitext, turned: bool) -> list[Html]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate, pairwise
+from typing import Any
+
 import numpy as np
 
 from corpuscle.packs import page
 from corpuscle.packs.heldout import part_held
 from corpuscle.packs.job import FEWEST_SPACES
 from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.text.characters import clusters
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span
 from corpuscle.text.wording import count, counted, percent
 
@@ -94,7 +99,8 @@ def _plots(findings: Findings) -> Html:
 
 
 def _frequent(findings: Findings) -> list[Html]:
-    shown = [fragment(bdi(word, class_="word"), " ", small(count(n)), " ") for word, n in findings["frequent"]]
+    frequent = findings["frequent"]
+    shown = [fragment(bdi(word, class_="word"), " ", small(count(n), dir="ltr"), " ") for word, n in frequent]
     lengths = ", ".join(
         f"{i}{' or more' if i == len(findings['lengths']) else ''}: {percent(share, 0)}"
         for i, share in enumerate(findings["lengths"], 1)
@@ -102,21 +108,12 @@ def _frequent(findings: Findings) -> list[Html]:
     )
     return [
         h3("The most frequent words"),
-        p(*shown, translate="no"),
+        p(*shown, dir="auto", translate="no"),
         page.note(f"Letters of a word, by share of the text: {lengths}."),
     ]
 
 
 def _examples(findings: Findings) -> list[Html]:
-    lines = []
-    for example in findings["examples"]:
-        parts = []
-        for i, (letter, cut, probability) in enumerate(example):
-            if i and (cut or probability >= _MAYBE):
-                kind = "maybe" if not cut else "cut" if probability >= _SURE else "cut unsure"
-                parts.append(span("|" if cut else "¦", class_=kind, title=percent(probability, 0)))
-            parts.append(letter)
-        lines.append(page.sentence(*parts))
     key = p(
         span("|", class_="cut"),
         " a boundary; ",
@@ -126,4 +123,23 @@ def _examples(findings: Findings) -> list[Html]:
         f" none, though it is at least {percent(_MAYBE, 0)} sure of one",
         class_="key",
     )
-    return [h3("Unseen sentences, split"), key, *lines]
+    return [h3("Unseen sentences, split"), key, *map(_split, findings["examples"])]
+
+
+def _split(example: list[list[Any]]) -> Html:
+    """A sentence with its boundaries; one that parts a grapheme cluster is shown behind it."""
+    spelled = [letter for letter, _, _ in example]
+    text = "".join(spelled)
+    ends = list(accumulate(map(len, clusters(text)), initial=0))
+    boundaries: dict[int, tuple[bool, float]] = {}
+    for at, (_, cut, probability) in zip(accumulate(map(len, spelled), initial=0), example, strict=False):
+        place = ends[bisect_left(ends, at)]
+        boundaries[place] = max(boundaries.get(place, (False, 0.0)), (cut, probability))
+    parts: list[object] = []
+    for begin, end in pairwise(ends):
+        cut, probability = boundaries[begin]
+        if begin and (cut or probability >= _MAYBE):
+            kind = "maybe" if not cut else "cut" if probability >= _SURE else "cut unsure"
+            parts.append(span("|" if cut else "¦", class_=kind, title=percent(probability, 0)))
+        parts.append(text[begin:end])
+    return page.sentence(*parts)

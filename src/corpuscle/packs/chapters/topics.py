@@ -8,6 +8,7 @@ from corpuscle.figures import shaded_text
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, element, fragment, h3, p, span
+from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import count, counted, percent
 
 __all__ = ["report"]
@@ -90,12 +91,13 @@ def _texts(findings: Findings) -> list[Html]:
     figures = [
         page.figure(
             shaded_text(
-                text["sentences"], text["topical"], text["topics"], title=f"Document {text['name']}", width=_WIDTH
+                text["sentences"], text["topical"], text["topics"],
+                title=f"Document {isolated(text['name'])}", width=_WIDTH,
             ),
             "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
         )
         for text in findings["marked"]
-    ]
+    ]  # fmt: skip
     return [
         h3("Topical words"),
         p(

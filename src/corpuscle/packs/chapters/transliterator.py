@@ -6,6 +6,7 @@ from corpuscle.figures import bar_plot, phrase_lattice
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, h3, p
+from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import clip, count, counted, percent
 
 __all__ = ["report"]
@@ -53,7 +54,7 @@ def _pictures(findings: Findings) -> Html:
         page.figure(
             phrase_lattice(
                 [(target, [(source, written) for source, written in phrases]) for target, phrases in ways],
-                title=f"Ways to write {clip(word, 24)}",
+                title=f"Ways to write {isolated(clip(word, 24))}",
             ),
             "An unseen name, piece by piece; the best way is on top.",
         )
@@ -62,8 +63,8 @@ def _pictures(findings: Findings) -> Html:
     ]
     if confusions := findings["confusions"]:
         bars = bar_plot(
-            [f"{found or '∅'} for {wanted or '∅'}" for found, wanted, _ in confusions], [n for *_, n in confusions],
-            title="What is written for what", value_label="wrong names",
+            [f"{isolated(found) or '∅'} for {isolated(wanted) or '∅'}" for found, wanted, _ in confusions],
+            [n for *_, n in confusions], title="What is written for what", value_label="wrong names",
         )  # fmt: skip
         plots.append(page.figure(bars, "Where the answer and the right one part; ∅ is nothing."))
     return page.plots(plots)

@@ -16,6 +16,7 @@ from corpuscle.packs.chapters import transliterator as chapter
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
 from corpuscle.packs.step import Findings, LeftOut, Step, check_enough, naming
+from corpuscle.text.characters import clusters
 from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.text.wording import clip
 from corpuscle.transliterate import PhraseTransliterator
@@ -87,18 +88,19 @@ def _ways(model: PhraseTransliterator, word: str) -> list[Any]:
 
 
 def _difference(found: str, wanted: str) -> tuple[str, str]:
-    """What is left of two strings without their common beginning and end.
+    """What is left of two strings without the grapheme clusters that they have in common at the beginning and end.
 
     >>> _difference("karan", "kiran")
     ('a', 'i')
     """
+    a, b = clusters(found), clusters(wanted)
     first = 0
-    while first < min(len(found), len(wanted)) and found[first] == wanted[first]:
+    while first < min(len(a), len(b)) and a[first] == b[first]:
         first += 1
     last = 0
-    while last < min(len(found), len(wanted)) - first and found[-1 - last] == wanted[-1 - last]:
+    while last < min(len(a), len(b)) - first and a[-1 - last] == b[-1 - last]:
         last += 1
-    return found[first : len(found) - last], wanted[first : len(wanted) - last]
+    return "".join(a[first : len(a) - last]), "".join(b[first : len(b) - last])
 
 
 TRANSLITERATOR = Step(
