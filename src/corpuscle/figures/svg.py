@@ -56,7 +56,10 @@ def text_width(text: str, size: float = 13.0) -> float:
     for c in text:
         if unicodedata.category(c) in ("Mn", "Me", "Cf"):
             continue
-        ems += 1.05 if unicodedata.east_asian_width(c) in "WF" else 0.36 if c in " .,:;'|ijl()-" else 0.62
+        if "\u0b80" <= c <= "\u0dff":  # Tamil, Telugu, Kannada, Malayalam, Sinhala
+            ems += 0.85
+        else:
+            ems += 1.05 if unicodedata.east_asian_width(c) in "WF" else 0.36 if c in " .,:;'|ijl()-" else 0.62
     return ems * size
 
 
