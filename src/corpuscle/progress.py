@@ -7,6 +7,7 @@ at once.
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Bar", "Stop", "bar", "quiet", "say", "stopping"]
+__all__ = ["Bar", "Stop", "bar", "complain", "complaint", "one_line", "quiet", "say", "stopping"]
 
 _quiet = False
 
@@ -29,6 +30,23 @@ def say(message: str) -> None:
     """One line on stderr for the person who runs the command."""
     if not _quiet:
         print(message, file=sys.stderr, flush=True)
+
+
+def one_line(message: object) -> str:
+    """A message without line breaks and control characters, whatever file name or text it quotes."""
+    joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
+
+
+def complaint(message: object) -> str:
+    """A message on one line for people, the middle of an endless one left out."""
+    line = one_line(message)
+    return line if len(line) <= 900 else f"{line[:600]} ... {line[-250:]}"
+
+
+def complain(message: object) -> None:
+    """One line on stderr about an error, however quiet."""
+    print(f"error: {complaint(message)}", file=sys.stderr, flush=True)
 
 
 class Bar:

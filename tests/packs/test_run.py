@@ -19,6 +19,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import learn
 from corpuscle.packs.step import LeftOut
+from corpuscle.packs.steps.transliterator import TRANSLITERATOR
 from tests.packs.kits import HOSTILE, findings, kit_of, plain_step, state, write_kit
 from tests.packs.pages import Page
 from tests.schemas import last_line_conforms
@@ -29,6 +30,7 @@ SCHEMA = {
     "seconds": float,
     "version": str,
     "left_out": {"names": str, "segment": str},
+    "failed": {},
     "steps": {
         "lm": {
             "status": str,
@@ -122,6 +124,7 @@ def test_text_of_unknown_words_only_is_an_error(tmp_path):
     (tmp_path / "kit" / "text" / "a.txt").write_text("<unk> <unk>\n" * 30)
     with pytest.raises(InputError, match="no words"):
         learn(tmp_path / "kit", tmp_path / "pack")
+    assert "no words" in (tmp_path / "pack" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["thesis.doc", "state.json"])
@@ -131,6 +134,91 @@ def test_a_folder_that_is_not_ours_is_never_written_to(tmp_path, name):
     with pytest.raises(InputError, match="pack"):
         learn(write_kit(tmp_path / "kit"), tmp_path / "mine", steps=[plain_step("one", "text")])
     assert os.listdir(tmp_path / "mine") == [name]
+
+
+def test_wrong_lines_cost_their_chapter_and_are_told_before_all_work(tmp_path, sample, capsys):
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+    kit_of(kit, sample, "parallel/train.src")
+    names = (sample / "names.tsv").read_text(encoding="utf-8").splitlines()
+    (kit / "names.tsv").write_text("\n".join([*names[:2], "wrong", *names[2:], "x\t "]) + "\n", encoding="utf-8")
+    command = ["learn", str(kit), "-o", str(pack)]
+    assert main([*command, "--json"]) == 2
+    output = capsys.readouterr()
+    wrong = [
+        f"{kit / 'parallel' / 'train.src'}: the other language is missing: there is no train.tgt",
+        f"{kit / 'names.tsv'}:3: expected a source and at least one target, separated by tabs",
+        f"{kit / 'names.tsv'}:{len(names) + 2}: field 2 is empty",
+    ]
+    assert output.err.splitlines()[:3] == [f"error: {line}" for line in wrong] and output.err.count("error") == 3
+    result = json.loads(output.out.splitlines()[-1])
+    assert set(result["steps"]) == {"lm", "classes", "topics"}
+    assert result["failed"] == {"align": wrong[:1], "names": wrong[1:]}
+    text = "".join(Page((pack / "report.html").read_text(encoding="utf-8")).text)
+    assert "What is missing" in text and all(line in text for line in wrong)
+    assert json.loads((pack / "report.json").read_text(encoding="utf-8"))["failed"] == result["failed"]
+
+    (kit / "names.tsv").write_text("\n".join(names) + "\n", encoding="utf-8")
+    assert main([*command, "--json", "-q"]) == 2
+    output = capsys.readouterr()
+    assert output.err == f"error: {wrong[0]}\n"
+    steps = json.loads(output.out.splitlines()[-1])["steps"]
+    assert {name: step["status"] for name, step in steps.items()} == {
+        "lm": "kept", "classes": "kept", "topics": "kept", "names": "done"
+    }  # fmt: skip
+    (kit / "parallel" / "train.src").unlink()
+    assert main([*command, "-q"]) == 0
+    assert "What is missing" not in (pack / "report.html").read_text(encoding="utf-8")
+
+
+def test_many_wrong_lines_are_not_all_told(tmp_path, capsys):
+    kit = write_kit(tmp_path / "kit")
+    (kit / "names.tsv").write_text("wrong\n" * 500)
+    outcome = learn(kit, tmp_path / "pack", steps=[plain_step("one", "text"), TRANSLITERATOR])
+    assert len(outcome.failed["names"]) == 21 and outcome.failed["names"][-1].endswith("names.tsv: 480 more errors")
+    assert capsys.readouterr().err.count("error: ") == 21
+
+
+def test_every_text_that_cannot_be_read_is_told_once_and_a_report_is_written(tmp_path, capsys):
+    kit = write_kit(tmp_path / "kit")
+    for name in ("c", "d"):
+        (kit / "text" / f"{name}.txt").write_bytes(b"fine\nb\xff d\n")
+    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    output = capsys.readouterr()
+    assert [line.partition(": invalid")[0] for line in output.err.splitlines()] == [
+        f"error: {kit / 'text' / name}.txt:2" for name in ("c", "d")
+    ]
+    assert "missing: segment, lm, classes, topics" in output.out
+    text = "".join(Page((tmp_path / "pack" / "report.html").read_text(encoding="utf-8")).text)
+    assert "has learned nothing" in text and "d.txt:2: invalid UTF-8" in text
+
+
+@pytest.mark.parametrize("error", [InputError("a.txt", 3, "bad"), OSError("disk"), MemoryError()])
+def test_a_step_that_fails_costs_its_own_chapter_and_those_after_it(tmp_path, capsys, error):
+    def fails(job, settings):
+        raise error
+
+    kit, pack = write_kit(tmp_path / "kit"), tmp_path / "pack"
+    steps = [plain_step("one", "text"), plain_step("two", "names"), plain_step("three", "text", after=("one",))]
+    learn(kit, pack, steps=steps)
+    (kit / "text" / "a.txt").write_text("something else\n")
+    outcome = learn(kit, pack, steps=[plain_step("one", "text", run=fails), *steps[1:]])
+    reason = [str(error) or "out of memory"]
+    assert outcome.failed == {"one": reason, "three": reason} and outcome.kept == ("two",)
+    assert list(outcome.chapters) == ["two"] and "error: " in capsys.readouterr().err
+    report = outcome.report.read_text(encoding="utf-8")
+    assert reason[0] in report and "From an earlier run, and not described here: models/one.model" in report
+    assert learn(kit, pack, steps=steps).kept == ("two",)
+
+
+def test_an_error_of_ours_is_raised_when_the_report_is_written(tmp_path):
+    def fails(job, settings):
+        raise ZeroDivisionError("of ours")
+
+    steps = [plain_step("one", "text", run=fails), plain_step("two", "names")]
+    with pytest.raises(ZeroDivisionError):
+        learn(write_kit(tmp_path / "kit"), tmp_path / "pack", steps=steps)
+    report = (tmp_path / "pack" / "report.html").read_text(encoding="utf-8")
+    assert "internal error: ZeroDivisionError: of ours" in report and 'id="two"' in report
 
 
 # ---- steps

@@ -48,10 +48,11 @@ COUNT = click.IntRange(1, 10**9)
 
 class Figures(NamedTuple):
     """What a command has to say: plain data for ``--json``, and the text for people (default: ``name: value`` lines;
-    empty: nothing)."""
+    empty: nothing); ``code``: the exit code."""
 
     values: Mapping[str, Any]
     text: str | None = None
+    code: int = 0
 
 
 def plain(value: Any) -> Any:
@@ -212,6 +213,7 @@ def _run(function: Function, /, **parameters: Any) -> None:
     result = function(**parameters)
     if result is not None:
         _show(result, as_json)
+        context.exit(result.code)
 
 
 def work_of(context: click.Context | None = None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,22 +13,7 @@ from corpuscle.errors import InputError, warn
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
-__all__ = [
-    "complaint", "load", "naming", "one_line", "place_of",
-    "read_input", "refuse_markup", "table_text", "warn_of_overlap",
-]  # fmt: skip
-
-
-def one_line(message: object) -> str:
-    """A message without line breaks and control characters, whatever file name or text it quotes."""
-    joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
-
-
-def complaint(message: object) -> str:
-    """A message on one line for people, the middle of an endless one left out."""
-    line = one_line(message)
-    return line if len(line) <= 900 else f"{line[:600]} ... {line[-250:]}"
+__all__ = ["load", "naming", "place_of", "read_input", "refuse_markup", "table_text", "warn_of_overlap"]
 
 
 @contextmanager

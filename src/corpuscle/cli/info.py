@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command
-from corpuscle.cli.common import one_line
+from corpuscle.progress import one_line
 
 __all__ = ["group"]
 

@@ -18,9 +18,9 @@ from corpuscle.cli.command import (
     trainer,
     written,
 )  # fmt: skip
-from corpuscle.cli.common import load, naming, one_line, read_input, refuse_markup, table_text, warn_of_overlap
+from corpuscle.cli.common import load, naming, read_input, refuse_markup, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.progress import say
+from corpuscle.progress import one_line, say
 
 if TYPE_CHECKING:
     from corpuscle.lm import ClassModel, Events, HpyModel, LanguageModel, NgramModel

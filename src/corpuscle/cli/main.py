@@ -22,8 +22,8 @@ from click.shell_completion import CompletionItem
 from corpuscle import __version__
 from corpuscle.catalogue import COMMANDS, TASKS, find
 from corpuscle.cli.command import CONTEXT
-from corpuscle.cli.common import complaint
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
+from corpuscle.progress import complain, complaint
 
 __all__ = ["main", "run"]
 
@@ -65,10 +65,6 @@ def _root() -> click.Group:
     about = "Learn language technology from small corpora. Begin with: corpuscle learn."
     root = _Root("corpuscle", help=about, context_settings=CONTEXT)
     return click.version_option(__version__, message="corpuscle %(version)s")(root)
-
-
-def _complain(message: object) -> None:
-    print(f"error: {complaint(message)}", file=sys.stderr, flush=True)
 
 
 def _show_warning(
@@ -128,7 +124,7 @@ def main(args: list[str] | None = None) -> int:
         except click.exceptions.Exit as exit:
             return exit.exit_code
         except click.ClickException as error:
-            _complain(_usage(error))
+            complain(_usage(error))
             return 2
         except (KeyboardInterrupt, click.Abort):
             print("interrupted", file=sys.stderr)
@@ -137,18 +133,18 @@ def main(args: list[str] | None = None) -> int:
             print(complaint(stop), file=sys.stderr)
             return 130
         except CorpuscleError as error:
-            _complain(error)
+            complain(error)
             return 2
         except BrokenPipeError:
             _abandon_stdout()
             return 0
         except MemoryError as error:
-            _complain(f"out of memory: {error}" if str(error) else "out of memory")
+            complain(f"out of memory: {error}" if str(error) else "out of memory")
             return 2
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 _abandon_stdout()
-            _complain(_reason(error))
+            complain(_reason(error))
             return 2
         except Exception as error:
             if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made

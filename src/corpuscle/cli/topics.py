@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, written
-from corpuscle.cli.common import load, naming, one_line, table_text
+from corpuscle.cli.common import load, naming, table_text
 from corpuscle.errors import SettingError, warn
+from corpuscle.progress import one_line
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus

@@ -8,11 +8,11 @@ from typing import Any
 
 from corpuscle.errors import InputError
 from corpuscle.packs.heldout import Split, split
-from corpuscle.packs.kit import Kit
-from corpuscle.packs.step import LeftOut, check_enough
+from corpuscle.packs.kit import Kit, shown_name
+from corpuscle.packs.step import LeftOut, check_enough, wrong_files
 from corpuscle.text import read_text
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import read_lines
+from corpuscle.text.files import read_blocks, read_lines
 from corpuscle.text.stats import characters_of_types
 from corpuscle.text.vocab import FIRST
 
@@ -23,6 +23,8 @@ FEWEST_SENTENCES = 20
 
 FEWEST_SPACES = 0.02
 """A text with a smaller share of spaces among its characters is taken to be written without them."""
+
+_SPACES = " \t\n\v\f\r"
 
 SEGMENTED = "segmented.txt"
 """Where the segmenter writes the words of such a text, in the pack."""
@@ -73,6 +75,11 @@ class Job:
             raise LeftOut(folder, None, "no words, only the mark of unknown ones")
         return corpus
 
+    def check_text(self) -> list[InputError]:
+        """What is wrong with the files of running text: the first error of each."""
+        wrong = wrong_files(lambda: self.raw, [()])
+        return wrong and wrong_files(read_text, [(path,) for path in self.kit.paths("text")])
+
     @cached_property
     def letters(self) -> int:
         """How many characters the words of the text have."""
@@ -95,6 +102,14 @@ class Job:
         path = self.pack / SEGMENTED
         return read_text(path, blank="document") if self.unspaced and path.is_file() else self.raw
 
+    def document_names(self) -> list[str]:
+        """The documents of the text by file, with the line where each begins if there are several in the file."""
+        names: list[str] = []
+        for path in self.kit.paths("text"):
+            lines, name = [block[0][0] for block in read_blocks(path, _SPACES)], shown_name(path)
+            names += [name] if len(lines) == 1 else [f"{name}:{line}" for line in lines]
+        return names
+
     @cached_property
     def split(self) -> Split:
         """The text without a seeded tenth, and that tenth."""
@@ -104,7 +119,7 @@ class Job:
         """File and line of a sentence of the text, for errors."""
         for path in self.kit.paths("text"):
             for line, content in read_lines(path):
-                if content.strip(" \t\n\v\f\r"):
+                if content.strip(_SPACES):
                     if sentence == 0:
                         return path, line
                     sentence -= 1

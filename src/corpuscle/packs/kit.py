@@ -25,7 +25,7 @@ from pathlib import Path
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, reading
 
-__all__ = ["ROLES", "Kit", "content_hash", "find_kit"]
+__all__ = ["ROLES", "Kit", "content_hash", "find_kit", "shown_name"]
 
 ROLES = {
     "text": "running text",
@@ -64,6 +64,11 @@ def content_hash(path: AnyPath) -> str:
     """A hash of the bytes of a file, as they are on the disk."""
     with reading(path), open(path, "rb") as file:
         return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
+
+
+def shown_name(path: AnyPath) -> str:
+    """The name of a file for tables and people: what is no character, or not visible, is written as Python does it."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in Path(path).name)
 
 
 def _role(name: str) -> str | None:

@@ -29,17 +29,22 @@ def render(
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
+    failed: Sequence[tuple[Step, list[str]]],
 ) -> Html:
-    """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why."""
+    """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why, ``failed`` steps and their
+    errors."""
     is_sample = _is_sample(kit, pack)
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
-    contents = [(step.name, step.title) for step in steps] + [("use", "How to use it"), ("made", "How it was made")]
+    ends = [("use", "How to use it"), ("made", "How it was made")]
+    contents = [("missing", "What is missing")] if failed else []
+    contents += [(step.name, step.title) for step in steps] + (ends if steps else ends[1:])
     return page.document(
         title,
         element("header", element("h1", title), *_summary(steps, chapters, is_sample), page.links(contents)),
+        *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
         *(_section(step.name, step.title, *_chapter(chapters[step.name], records[step.name])) for step in steps),
-        _section("use", "How to use it", *_use(pack, chapters, steps)),
+        *([_section("use", "How to use it", *_use(pack, chapters, steps))] if steps else []),
         _section("made", "How it was made", *_made(kit, pack, steps, records, unused, left_out)),
     )
 
@@ -59,7 +64,7 @@ def _is_sample(kit: Kit, pack: Pack) -> bool:
 
 def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: bool) -> list[Html]:
     cards = [card for step in steps for card in chapters[step.name].cards]
-    learned = enumerated([step.learned or step.title.lower() for step in steps])
+    learned = enumerated([step.learned or step.title.lower() for step in steps]) or "nothing"
     sample = (
         " The sample is a made-up language that Corpuscle generates to be tried on; give a folder of your own to learn "
         "from your text."
@@ -69,6 +74,16 @@ def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: 
     lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
     boxes = [div(element("b", number), span(what), class_="card") for number, what in cards]
     return [p(lead, class_="lead"), div(*boxes, class_="cards")]
+
+
+def _missing(pack: Pack, failed: Sequence[tuple[Step, list[str]]]) -> list[Html]:
+    old = [name for step, _ in failed for name in step.writes if (pack.folder / name).exists()]
+    rows = [(step.title, clip(error, 600)) for step, errors in failed for error in errors]
+    return [
+        p("Mend these and run the same command again: what is done is not repeated."),
+        page.table(("step", "why"), rows),
+        *([page.note(f"From an earlier run, and not described here: {', '.join(old)}.")] if old else []),
+    ]
 
 
 def _chapter(chapter: Chapter, record: Mapping[str, Any]) -> list[Html]:

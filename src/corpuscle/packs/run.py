@@ -1,7 +1,8 @@
 """``learn``: look at a kit, do every step that its files allow, write the report.
 
 A step that was already done with the same input, settings and versions is not repeated. Since everything that matters
-is written when a step ends, a run can be stopped at any time, and the same command goes on from there.
+is written when a step ends, a run can be stopped at any time, and the same command goes on from there. The files of all
+steps are checked before the first one begins; a step whose files are wrong, or which fails, is missing in the report.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 from corpuscle import __version__
 from corpuscle.catalogue import TASKS, find
-from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
+from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
 from corpuscle.packs.job import Job
 from corpuscle.packs.kit import ROLES, Kit, find_kit
@@ -28,7 +29,7 @@ from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import render
 from corpuscle.packs.step import Chapter, LeftOut, Step
-from corpuscle.progress import say
+from corpuscle.progress import complain, say
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 
@@ -37,6 +38,9 @@ __all__ = ["STEPS", "Outcome", "learn"]
 STEPS: tuple[Step, ...] = tuple(find(task.step) for task in TASKS.values() if task.step)
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
+_MOST_ERRORS = 20
+"""So many of a step are told one by one."""
+
 _WORTH_COMPILING = 5000
 """Bytes."""
 
@@ -44,13 +48,14 @@ _WORTH_COMPILING = 5000
 @dataclass(frozen=True)
 class Outcome:
     """What a run of ``learn`` has done: where the report is, what each step says, which steps were kept as they were,
-    and why others were left out."""
+    why others were left out, and the errors of those that failed (``FILE:LINE: reason``)."""
 
     pack: Path
     report: Path
     chapters: Mapping[str, Chapter]
     kept: tuple[str, ...]
     left_out: Mapping[str, str]
+    failed: Mapping[str, list[str]]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -64,6 +69,7 @@ class Outcome:
             "report": str(self.report),
             "steps": steps,
             "left_out": dict(self.left_out),
+            "failed": dict(self.failed),
             "seconds": round(self.seconds, 3),
             "version": __version__,
         }
@@ -77,7 +83,11 @@ def learn(
     workers: int | None = None,
     steps: Sequence[Step] = STEPS,
 ) -> Outcome:
-    """Learn everything that a folder allows (default: the built-in sample) into another folder, the pack."""
+    """Learn everything that a folder allows (default: the built-in sample) into another folder, the pack.
+
+    Wrong files and steps that fail are in the outcome and in the report. It is an error if there is too little to learn
+    anything, though nothing is wrong.
+    """
     began = time.perf_counter()
     _today()  # a date that makes no sense is an error before all work
     target = Pack(pack)
@@ -96,9 +106,15 @@ def learn(
     job = Job(found, target.folder, seed, workers)
     kept: list[str] = []
     left_out: dict[str, LeftOut] = {}
-    precompiler = Precompiler(_cold(possible, job, target))
+    failed = _check(possible, job, target)
+    bugs: list[Exception] = []
+    sound = [step for step in possible if step.name not in failed]
+    precompiler = Precompiler(_cold(sound, job, target))
     try:
-        for step in possible:
+        for step in sound:
+            if before := [name for name in step.after if name in failed]:
+                failed[step.name] = failed[before[0]]
+                continue
             precompiler.turn(step.kernels)
             try:
                 if _do(step, job, target):
@@ -107,21 +123,52 @@ def learn(
                 left_out[step.name] = reason
                 target.forget(step.name, (target.done(step.name) or {"files": ()})["files"])
                 say(f"{step.title.lower()}: left out: {reason}")
+            except Interrupted:
+                raise
+            except (CorpuscleError, MemoryError, OSError) as error:
+                failed[step.name] = [str(error) or "out of memory"]
+                complain(error)
+            except Exception as error:
+                failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
+                bugs.append(error)
     except (KeyboardInterrupt, Interrupted):
-        done = [s.title.lower() for s in possible if target.is_done(s.name, _fingerprint(s, job, target))]
+        done = [s.title.lower() for s in sound if target.is_done(s.name, _fingerprint(s, job, target))]
         finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
         message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
         raise Interrupted(message) from None
     finally:
         precompiler.close()
-    learned = [step for step in possible if step.name not in left_out]
-    if not learned:
-        raise next(iter(left_out.values()))
+    learned = [step for step in sound if step.name not in left_out and step.name not in failed]
     chapters = {step.name: step.report(target.state["steps"][step.name]["findings"], step) for step in learned}
     omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
-    report = _write_report(found, target, learned, chapters, omitted)
+    missing = [(step, failed[step.name]) for step in possible if step.name in failed]
+    report = _write_report(found, target, learned, chapters, omitted, missing)
+    if bugs:
+        raise bugs[0]
+    if not learned and not failed:
+        raise next(iter(left_out.values()))
     reasons = {step.name: reason for step, reason in omitted}
-    return Outcome(target.folder, report, chapters, tuple(kept), reasons, time.perf_counter() - began)
+    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, time.perf_counter() - began)
+
+
+def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]]:
+    """The errors in the files of steps that are still to be done, each of which is told once."""
+    failed = {}
+    for step in steps:
+        try:
+            done = target.is_done(step.name, _fingerprint(step, job, target))
+            wrong = [] if done else step.check(job)
+        except LeftOut:  # the step will say so
+            continue
+        except InputError as error:  # a file that cannot be opened
+            wrong = [error]
+        if wrong:
+            failed[step.name] = list(map(str, wrong[:_MOST_ERRORS]))
+        if len(wrong) > _MOST_ERRORS:
+            failed[step.name].append(f"{wrong[-1].path}: {len(wrong) - _MOST_ERRORS:,} more errors")
+    for message in dict.fromkeys(message for messages in failed.values() for message in messages):
+        complain(message)
+    return failed
 
 
 def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
@@ -208,7 +255,12 @@ def _today() -> str:
 
 
 def _write_report(
-    kit: Kit, target: Pack, steps: Sequence[Step], chapters: Mapping[str, Chapter], left_out: Sequence[tuple[Step, str]]
+    kit: Kit,
+    target: Pack,
+    steps: Sequence[Step],
+    chapters: Mapping[str, Chapter],
+    left_out: Sequence[tuple[Step, str]],
+    failed: Sequence[tuple[Step, list[str]]],
 ) -> Path:
     records = {step.name: target.done(step.name) or {} for step in steps}
     used = {role for step in steps for role in step.needs}
@@ -224,9 +276,10 @@ def _write_report(
             "not_used": sorted(name for name, _ in unused),
             "steps": records,
             "left_out": {step.name: reason for step, reason in left_out},
+            "failed": {step.name: errors for step, errors in failed},
         },
     )
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
-        file.write(render(kit, target, steps, chapters, records, sorted(unused), left_out))
+        file.write(render(kit, target, steps, chapters, records, sorted(unused), left_out, failed))
     return path

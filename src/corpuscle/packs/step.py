@@ -8,7 +8,7 @@ its name in the task's record of ``corpuscle.catalogue``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from corpuscle.text.wording import counted
 if TYPE_CHECKING:
     from corpuscle.packs.job import Job
 
-__all__ = ["Chapter", "Findings", "LeftOut", "Step", "by_rule", "check_enough", "naming", "pick"]
+__all__ = ["Chapter", "Findings", "LeftOut", "Step", "by_rule", "check_enough", "naming", "pick", "wrong_files"]
 
 Findings = dict[str, Any]
 """What a step has found out: numbers, strings, lists and dictionaries, as JSON knows them."""
@@ -43,6 +43,17 @@ def naming(path: AnyPath) -> Iterator[None]:
         raise LeftOut(path, None, error.reason) from error
 
 
+def wrong_files(read: Callable[..., Any], files: Iterable[tuple[Any, ...]]) -> list[InputError]:
+    """The errors of reading files, each by ``read(*files)``, one after the other."""
+    wrong = []
+    for each in files:
+        try:
+            read(*each)
+        except InputError as error:
+            wrong.append(error)
+    return wrong
+
+
 def check_enough(path: AnyPath, n: int, fewest: int, thing: str, things: str | None = None, use: str = "") -> None:
     """``LeftOut`` where there are fewer things than are needed."""
     if n < fewest:
@@ -57,6 +68,11 @@ def by_rule(setting: Any, value: Any) -> Any:
 def pick(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Some of the values by name."""
     return {name: values[name] for name in names}
+
+
+def nothing_wrong(job: Job) -> list[InputError]:
+    """The check of a step that takes its files as they are."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -85,13 +101,14 @@ class Step:
     - ``version``: to be raised when the step would give other results for the same input;
     - ``needs``: the roles of a kit's files without which there is nothing to do;
     - ``writes``: its files, relative to the pack, the model first;
+    - ``check``: what is wrong with its files, before anything is learned;
     - ``run``: does the work; its findings get the size of the model (``bytes``); ``report``: tells what was found;
     - ``settings``: what it was told; kept, reported, and part of what makes a run the same run;
     - ``after``: names of steps whose files it reads;
     - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;
     - ``kernels``: the package whose kernels it uses, so that they can be compiled ahead.
 
-    ``run`` may raise ``LeftOut``.
+    ``check`` and ``run`` may raise ``LeftOut``. A step that fails costs its own chapter, and those of the steps after it.
     """
 
     name: str
@@ -101,6 +118,7 @@ class Step:
     writes: tuple[str, ...]
     run: Callable[[Job, Mapping[str, Any]], Findings]
     report: Callable[[Findings, Step], Chapter]
+    check: Callable[[Job], list[InputError]] = nothing_wrong
     settings: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     learned: str = ""

@@ -33,16 +33,22 @@ def checked_pairs(pairs: Iterable[Any]) -> list[Pair]:
     return pairs
 
 
-def read_pairs(path: AnyPath) -> list[Pair]:
-    """Read tab-separated pairs; every line has a source and at least one target, and no field is blank."""
+def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pair]:
+    """Read tab-separated pairs; every line has a source and at least one target, and no field is blank.
+
+    The first line that is otherwise is an error; or, where ``wrong`` is given, all of them are added to it.
+    """
     pairs = []
     for number, fields in read_table(path):
-        if len(fields) < 2:
-            raise InputError(path, number, "expected a source and at least one target, separated by tabs")
-        for column, field in enumerate(fields, 1):
-            if not field.strip():
-                raise InputError(path, number, f"field {column} is empty")
-        pairs.append(Pair(fields[0], tuple(fields[1:])))
+        empty = next((column for column, field in enumerate(fields, 1) if not field.strip()), None)
+        if len(fields) >= 2 and empty is None:
+            pairs.append(Pair(fields[0], tuple(fields[1:])))
+            continue
+        missing = "expected a source and at least one target, separated by tabs"
+        error = InputError(path, number, missing if len(fields) < 2 else f"field {empty} is empty")
+        if wrong is None:
+            raise error
+        wrong.append(error)
     return pairs
 
 

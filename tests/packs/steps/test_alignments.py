@@ -15,8 +15,10 @@ from corpuscle.align.lexicon import Entry
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError
 from corpuscle.packs import learn
+from corpuscle.packs.chapters.dictionary import how_sure
 from corpuscle.packs.steps.alignments import ALIGNMENTS
 from corpuscle.packs.steps.unseen_pairs import measure_unseen, score_by_halves
+from corpuscle.random import Random
 from corpuscle.text import Bitext, Corpus, read_bitext
 from corpuscle.text.alignments import read_pharaoh
 from tests.packs.kits import findings, kit_of, plain_step, sentences, write_kit, write_pairs
@@ -46,7 +48,8 @@ def test_translations_give_a_model_links_and_a_dictionary(aligned, sample):
     heading, *rows = [line.split("\t") for line in (pack / "dictionary.tsv").read_text(encoding="utf-8").splitlines()]
     assert heading[:3] == ["source", "target", "confidence"] and len(rows) == findings(pack, "align")["entries"] > 100
     for row in rows:
-        assert len(row) == 8 and 0 < float(row[2]) < 1
+        assert len(row) == 9 and 0 < float(row[2]) < 1
+        assert (row[8] == "seen once") == (float(row[3]) < 1.5)
         assert not row[6] or (row[0] in row[6].split() and row[1] in row[7].split())  # the example shows both words
     assert sum(bool(row[6]) for row in rows) > 0.5 * len(rows)
 
@@ -136,8 +139,7 @@ def test_two_files_with_the_same_name_are_an_error(tmp_path):
     (tmp_path / "kit" / "parallel").mkdir(parents=True)
     for name in ("a.src", "a.src.gz", "a.tgt"):
         (tmp_path / "kit" / "parallel" / name).write_text("x")
-    with pytest.raises(InputError, match="which one is meant"):
-        learn(tmp_path / "kit", tmp_path / "pack")
+    assert "which one is meant" in learn(tmp_path / "kit", tmp_path / "pack").failed["align"][0]
 
 
 def test_likelihood_is_that_of_all_ways_to_link():
@@ -181,6 +183,32 @@ def test_confidence_of_an_entry_grows_with_its_evidence():
     once, often = (Entry("a", "b", links, 1.0, 1.0, 1.0).confidence for links in (1.0, 99.0))
     assert once == pytest.approx(0.5) and often == pytest.approx(0.99)
     assert Entry("a", "b", 5.0, 0.0, 0.0, 0.0).confidence == pytest.approx(0, abs=1e-6)
+
+
+def test_what_was_linked_once_is_never_sure_and_counted_apart(aligned):
+    found = findings(aligned / "pack", "align")
+    rows = [line.split("\t") for line in (aligned / "pack" / "dictionary.tsv").read_text(encoding="utf-8").splitlines()]
+    kinds = [row[8] for row in rows[1:]]
+    assert set(kinds) <= {"seen once", "unsure", "likely", "sure"}
+    assert kinds.count("seen once") == found["seen_once"] > 0 and kinds.count("sure") == found["sure"] > 0
+    for name in ("report.html", "dictionary.html"):
+        assert "seen once" in "".join(Page((aligned / "pack" / name).read_text(encoding="utf-8")).text)
+    report = "".join(Page((aligned / "pack" / "report.html").read_text(encoding="utf-8")).text)
+    assert f"{found['seen_once']:,} rest on a single link" in report
+    assert how_sure(1.0, 0.5) == "seen once" and how_sure(1.4, 0.58) == "seen once" and how_sure(2.0, 0.5) == "sure"
+
+
+def test_few_pairs_do_not_make_the_translation_misleading(sample):
+    bitext = read_bitext(sample / "parallel" / "train.src", sample / "parallel" / "train.tgt")
+    for n in (50, 120):
+        halves = score_by_halves(bitext[:n], lambda pairs, half: HMM(workers=1).fit(pairs), 0.9, seed=1)
+        assert all(w < alone for w, alone in zip(halves.bits_with, halves.bits_without, strict=True))
+
+
+def test_translations_that_say_nothing_are_as_good_as_frequencies(bitext):
+    mixed = Bitext(bitext.source, bitext.target.select(np.array(Random(1, "mixed").shuffled(range(len(bitext))))))
+    halves = score_by_halves(mixed, lambda pairs, half: HMM(workers=1).fit(pairs), 0.9, seed=1)
+    assert halves.bits_with == pytest.approx(halves.bits_without, rel=0.05)
 
 
 def test_pairs_that_are_too_long_to_learn_from_are_left_out_with_their_folder(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 import corpuscle
 from corpuscle import samples
 from corpuscle.errors import Interrupted
-from corpuscle.packs import learn
+from corpuscle.packs import Job, find_kit, learn
 from corpuscle.packs.heldout import held_documents, split
 from corpuscle.packs.step import LeftOut
 from corpuscle.packs.steps.topics import TOPICS, number_of_sweeps, number_of_topics
@@ -68,6 +68,23 @@ def test_every_document_has_its_topics(learned):
         assert topic["documents"][0] == names[most]
 
 
+def test_documents_are_called_by_file_and_by_line_where_a_file_has_several(learned, tmp_path):
+    files = sorted(path.name for path in (learned / "kit" / "text").iterdir())
+    rows = (learned / "pack" / "documents.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [row.split("\t")[0] for row in rows] == files
+    found = findings(learned / "pack")
+    shown = {name for topic in found["topics_shown"] for name in topic["documents"]}
+    assert shown <= set(files) and {text["name"] for text in found["marked"]} <= set(files)
+    text = "".join(Page((learned / "pack" / "report.html").read_text(encoding="utf-8")).text)
+    assert f"above all in {' '.join(found['topics_shown'][0]['documents'])}" in " ".join(text.replace(",", "").split())
+
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt").write_text("\nka mi\nka\n \nmi tor\n")
+    (tmp_path / "text" / "b\tc.txt").write_text("\n\nka\n")
+    job = Job(find_kit(tmp_path, tmp_path / "pack"), tmp_path / "pack", 1, 1)
+    assert job.document_names() == ["a.txt:2", "a.txt:5", r"b\tc.txt"]
+
+
 def test_perplexity_is_that_of_documents_that_were_held_out(learned):
     found = findings(learned / "pack")
     assert 0 < found["held_out"]["documents"] < found["documents"] / 3
@@ -80,7 +97,8 @@ def test_perplexity_is_that_of_documents_that_were_held_out(learned):
 def test_texts_are_shaded_by_topicality(learned):
     html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert "Document 1" in "".join(page.text) and "svg" in page.tags
+    marked = findings(learned / "pack")["marked"]
+    assert marked and all(f"Document {text['name']}" in "".join(page.text) for text in marked) and "svg" in page.tags
     assert "learned from these documents too" in "".join(page.text)
     assert "<script" not in html and HOSTILE in "".join(page.text)
     for text in findings(learned / "pack")["marked"]:

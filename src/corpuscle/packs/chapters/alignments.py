@@ -13,6 +13,7 @@ from corpuscle.text.wording import count, counted, percent
 
 __all__ = ["BY_CHANCE", "report"]
 
+_HELPS = 0.8
 BY_CHANCE = 0.9
 """A pair is called suspicious if a model is no surer of it than of this share of sentences matched by chance."""
 
@@ -24,25 +25,26 @@ def report(findings: Findings, step: Step) -> Chapter:
     what = f"unseen sentences whose translation is found among {held['choices']}"
     return Chapter(
         headline=(
-            f"word alignment: {counted(findings['entries'], 'dictionary entry', 'dictionary entries')} from "
-            f"{counted(findings['pairs'], 'sentence pair')}, {findings['suspicious']:,} of them suspicious"
+            f"word alignment: {counted(findings['entries'], 'dictionary entry', 'dictionary entries')} "
+            f"({findings['seen_once']:,} seen only once) from {counted(findings['pairs'], 'sentence pair')}, "
+            f"{findings['suspicious']:,} of them suspicious"
         ),
         figures={
-            **pick(findings, "pairs", "entries", "suspicious"),
+            **pick(findings, "pairs", "entries", "seen_once", "sure", "suspicious"),
             "held_out_pairs": held["pairs"],
             "found": found,
             **pick(held, "agreement", "coverage"),
             **pick(findings, "bits_with", "bits_without"),
         },
         cards=[
-            (count(findings["entries"]), "dictionary entries"),
+            (count(findings["entries"]), f"dictionary entries, {count(findings['seen_once'])} of them seen only once"),
             *([] if found is None else [(percent(found, 0), what)]),
         ],
         body=[*_in_words(findings), *_pictures(findings), *_dictionary(findings, step), *_suspicious(findings, step)],
         commands=[
             ("corpuscle align apply {model} SRC TGT", "the links of other sentence pairs"),
             ("corpuscle align draw {model} SRC TGT -o grid.svg --line 1", "a sentence pair as a picture"),
-            ("corpuscle align lexicon {model} --min-score 0.3", "a dictionary of sure entries only"),
+            ("corpuscle align lexicon {model} --min-links 2 --min-score 0.5", "a dictionary of sure entries only"),
             ("corpuscle align filter {model} SRC TGT", "sentence pairs that hardly translate each other"),
         ],
     )
@@ -62,6 +64,8 @@ def _in_words(findings: Findings) -> list[Html]:
     (before, other_before), (after, other_after) = (
         [2 ** min(bits, 99) for bits in findings[name]] for name in ("bits_without", "bits_with")
     )
+    helped = after < _HELPS * before and other_after < _HELPS * other_before
+    doubt = "" if helped else " Where the translation hardly helps there are too few pairs to learn from."
     return [
         p(
             f"Learned from {counted(findings['pairs'], 'sentence pair')} with {count(findings['words'][0])} and "
@@ -77,9 +81,10 @@ def _in_words(findings: Findings) -> list[Html]:
         ),
         p(
             "Each half of the pairs was also looked at by a model (a hidden Markov model) that learned from the other "
-            f"half. Guessing a word of the first language by its frequency is choosing among {before:,.0f} words; with "
+            f"half. Guessing a word of the first language by its frequency is choosing among {before:,.1f} words; with "
             f"the translation at hand it is choosing among {after:,.1f}. For the second language the numbers are "
-            f"{other_before:,.0f} and {other_after:,.1f}. This is about words that those models know."
+            f"{other_before:,.1f} and {other_after:,.1f}. This is about words that those models know. Each guess is "
+            f"mixed from the translation and the frequency, by a weight that was found on other pairs.{doubt}"
         ),
     ]
 
@@ -112,10 +117,14 @@ def _dictionary(findings: Findings, step: Step) -> list[Html]:
         f"{counted(findings['entries'], 'entry', 'entries')} of {counted(findings['headwords'], 'word')}, "
         "with examples and how sure each is, are in "
     )
+    doubt = (
+        f"{count(findings['sure'])} of them are sure; {count(findings['seen_once'])} rest on a single link, which may "
+        "be an accident."
+    )
     to_read, to_work_with = (element("a", name, href=name) for name in (html, tsv))
     return [
         h3("Dictionary"),
-        p(said, to_read, " (to read) and ", to_work_with, " (to work with). The most frequent ones:"),
+        p(said, to_read, " (to read) and ", to_work_with, " (to work with). ", doubt, " The most frequent ones:"),
         page.grid(map(dictionary.card, findings["shown"])),
         dictionary.key(),
     ]

@@ -14,13 +14,14 @@ from corpuscle.text.html import Html, bdi, div, element, fragment, h3, p, sectio
 from corpuscle.text.scripts import direction
 from corpuscle.text.wording import clip, counted, percent
 
-__all__ = ["card", "headwords", "key", "whole_page"]
+__all__ = ["card", "headwords", "how_sure", "key", "whole_page"]
 
 MOST_HEADWORDS = 5000
 """So many words, the most frequent ones, have a place in the page; a browser should open it at once."""
 
 _MOST_TRANSLATIONS, _EXAMPLE = 6, 40
-_LIKELY, _SURE = 0.25, 0.5
+_LIKELY, _SURE, _SEVERAL = 0.25, 0.5, 1.5
+_CLASSES = {"seen once": "once", "unsure": "sure0", "likely": "sure1", "sure": "sure2"}
 
 
 def _proper(entries: Iterable[Entry]) -> list[Entry]:
@@ -41,24 +42,30 @@ def headwords(entries: Iterable[Entry]) -> list[dict[str, Any]]:
 
 def card(headword: dict[str, Any]) -> Html:
     """A headword with its translations in a small box."""
-    translations = [_translation(target, sure) for target, _, sure in headword["translations"][:_MOST_TRANSLATIONS]]
+    translations = [_translation(*translation) for translation in headword["translations"][:_MOST_TRANSLATIONS]]
     head = bdi(headword["word"], class_="word head")
     line = p(head, " ", fragment(*translations, between=", "), dir=direction(headword["word"]))
     return page.card(line, translate="no")
 
 
-def _translation(word: str, sure: float) -> Html:
-    return bdi(clip(word), class_=f"word {_class(sure)}")
+def _translation(word: str, links: float, confidence: float) -> Html:
+    return bdi(clip(word), class_=f"word {_CLASSES[how_sure(links, confidence)]}")
 
 
 def key() -> Html:
     """What the shading of translations means."""
-    steps = ((0.0, "unsure"), (_LIKELY, "likely"), (_SURE, "sure"))
-    return p(fragment(*(span(name, class_=_class(sure)) for sure, name in steps), between=" "), class_="key")
+    return p(fragment(*(span(name, class_=shade) for name, shade in _CLASSES.items()), between=" "), class_="key")
 
 
-def _class(sure: float) -> str:
-    return "sure2" if sure >= _SURE else "sure1" if sure >= _LIKELY else "sure0"
+def how_sure(links: float, confidence: float) -> str:
+    """``seen once``, whatever its confidence, ``unsure``, ``likely`` or ``sure``.
+
+    >>> how_sure(1.0, 0.5), how_sure(2.0, 0.5)
+    ('seen once', 'sure')
+    """
+    if links < _SEVERAL:
+        return "seen once"
+    return "sure" if confidence >= _SURE else "likely" if confidence >= _LIKELY else "unsure"
 
 
 def whole_page(entries: Sequence[Entry], bitext: Bitext) -> Html:
@@ -78,7 +85,7 @@ def whole_page(entries: Sequence[Entry], bitext: Bitext) -> Html:
         f"{counted(len(entries), 'entry', 'entries')}, learned from {counted(len(bitext), 'sentence pair')} by "
         "counting which words are linked. Nobody has checked them. The percentage is how sure an entry is (of the "
         "links of the two words, the share that they have with each other, had each one link more to something else), "
-        "followed by how often the two were linked."
+        "followed by how often the two were linked. What was linked only once may be an accident, and is marked."
     )
     return page.document(
         "Dictionary",
@@ -118,7 +125,7 @@ def _headword(word: str, entries: Sequence[Entry], bitext: Bitext, turned: bool)
     """A word with its translations, and the example of the surest one that has any."""
     translations = [
         fragment(
-            _translation(e.source if turned else e.target, e.confidence),
+            _translation(e.source if turned else e.target, e.links, e.confidence),
             " ",
             small(f"{percent(e.confidence, 0)}, {e.links:.0f}×", dir="ltr"),
         )

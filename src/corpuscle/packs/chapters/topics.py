@@ -92,7 +92,7 @@ def _texts(findings: Findings) -> list[Html]:
         page.figure(
             shaded_text(
                 text["sentences"], text["topical"], text["topics"],
-                title=f"Document {isolated(text['name'])}", width=_WIDTH,
+                title=f"Document {isolated(text['name'][-60:])}", width=_WIDTH,
             ),
             "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
         )

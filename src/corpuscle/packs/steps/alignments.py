@@ -20,7 +20,8 @@ from corpuscle.packs.chapters import alignments as chapter
 from corpuscle.packs.chapters import dictionary
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
-from corpuscle.packs.step import Findings, Step, check_enough, naming
+from corpuscle.packs.kit import shown_name
+from corpuscle.packs.step import Findings, Step, check_enough, naming, wrong_files
 from corpuscle.packs.steps.unseen_pairs import Halves, measure_unseen, score_by_halves
 from corpuscle.text import Bitext, read_bitext, read_text
 from corpuscle.text.alignments import write_pharaoh
@@ -41,6 +42,7 @@ FILE, LINKS, TSV, HTML, SUSPICIOUS = (
 )
 COLUMNS = (
     "source", "target", "confidence", "links", "p(target|source)", "p(source|target)", "example", "translation",
+    "sure",
 )  # fmt: skip
 SETTINGS = {
     "method": DEFAULT_METHOD,
@@ -70,31 +72,37 @@ class Parallel(NamedTuple):
         return self.files[part][0], pair - int(starts[part]) + 1
 
 
-def read_parallel(job: Job) -> Parallel:
-    """The pairs of all ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name; an error if lines do not match."""
+def _sides(job: Job) -> tuple[list[tuple[str, str]], list[InputError]]:
+    """All ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name; and what is wrong with the others."""
     sides: dict[str, dict[str, str]] = {}
+    wrong: list[InputError] = []
     for path in job.kit.paths("parallel"):
         name = Path(path).name.removesuffix(".gz").removesuffix(".xz")
         stem, _, side = name.rpartition(".")
         if side in sides.setdefault(stem, {}):
-            raise InputError(path, None, f"there is also {Path(sides[stem][side]).name}; which one is meant?")
+            wrong.append(InputError(path, None, f"there is also {Path(sides[stem][side]).name}; which one is meant?"))
         sides[stem][side] = path
     for stem, found in sides.items():
         if len(found) == 1:
-            other = f"{stem}.{'tgt' if 'src' in found else 'src'}"
-            raise InputError(next(iter(found.values())), None, f"the other language is missing: there is no {other}")
-    parts = [read_bitext(found["src"], found["tgt"]) for found in sides.values()]
-    names = [_printable(Path(found["src"]).name) for found in sides.values()]
-    files = list(zip(names, map(len, parts), strict=True))
+            reason = f"the other language is missing: there is no {stem}.{'tgt' if 'src' in found else 'src'}"
+            wrong.append(InputError(next(iter(found.values())), None, reason))
+    return [(found["src"], found["tgt"]) for found in sides.values() if len(found) == 2], wrong
+
+
+def check(job: Job) -> list[InputError]:
+    """What is wrong with the translations: files without another side, lines that do not match."""
+    pairs, wrong = _sides(job)
+    return wrong + wrong_files(read_bitext, pairs)
+
+
+def read_parallel(job: Job) -> Parallel:
+    """The pairs of all ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name."""
+    pairs, _ = _sides(job)
+    parts = [read_bitext(*paths) for paths in pairs]
+    files = list(zip((shown_name(source) for source, _ in pairs), map(len, parts), strict=True))
     if len(parts) == 1:
         return Parallel(parts[0], files)
-    both = [read_text(*(found[side] for found in sides.values())) for side in ("src", "tgt")]
-    return Parallel(Bitext(*both), files)
-
-
-def _printable(name: str) -> str:
-    """A file name for a table: what is no character, or not visible, is written as Python does it."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+    return Parallel(Bitext(*(read_text(*paths) for paths in zip(*pairs, strict=True))), files)
 
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
@@ -130,9 +138,10 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
     entries = lexicon(final, min_links=low, min_score=score, examples=bitext)
+    how_sure = [dictionary.how_sure(e.links, e.confidence) for e in entries]
     rows = (
-        (e.source, e.target, e.confidence, f"{e.links:.2f}", e.forward, e.backward, *e.shown_in(bitext))
-        for e in entries
+        (e.source, e.target, e.confidence, f"{e.links:.2f}", e.forward, e.backward, *e.shown_in(bitext), sure)
+        for e, sure in zip(entries, how_sure, strict=True)
     )
     write_table(job.pack / TSV, COLUMNS, rows)
     with write_atomically(job.pack / HTML, "w") as file:
@@ -147,6 +156,8 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "bits_without": halves.bits_without,
         "grids": _grids(measured, bitext.select(held), settings["symmetrise"]),
         "entries": len(entries),
+        "seen_once": how_sure.count("seen once"),
+        "sure": how_sure.count("sure"),
         "headwords": len({entry.source for entry in entries}),
         "shown": dictionary.headwords(entries)[:_SHOWN],
         "confidence": np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(),
@@ -195,7 +206,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 
 
 ALIGNMENTS = Step(
-    name="align", title="Word alignment and dictionary", version=2, needs=("parallel",),
-    writes=(FILE, LINKS, TSV, HTML, SUSPICIOUS), run=run, report=chapter.report, settings=SETTINGS,
-    learned="word alignments with a dictionary", kernels="corpuscle.align",
+    name="align", title="Word alignment and dictionary", version=3, needs=("parallel",),
+    writes=(FILE, LINKS, TSV, HTML, SUSPICIOUS), run=run, report=chapter.report, check=check,
+    settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align",
 )  # fmt: skip

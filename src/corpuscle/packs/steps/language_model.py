@@ -32,11 +32,24 @@ _FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
 
 
+def _markup(job: Job, text: Corpus) -> list[InputError]:
+    """The first literal edge of a sentence, if there is one."""
+    found = find_markup(text)
+    if found is None:
+        return []
+    return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
+
+
+def check(job: Job) -> list[InputError]:
+    """What is wrong with the text."""
+    return job.check_text() or _markup(job, job.raw)
+
+
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Learn models of several orders, choose one by a tenth that was held out, and learn it from everything."""
     text, (train, held_out, groups) = job.text, job.split
-    if (markup := find_markup(text)) is not None:
-        raise InputError(*job.place(markup[0]), f"a literal {markup[1]}, which stands for the edge of a sentence")
+    if wrong := _markup(job, text):  # a segmenter may have split off what was no word before
+        raise wrong[0]
     if job.unspaced and text is job.raw:
         warn(
             f"fewer than {percent(FEWEST_SPACES, 0)} of the characters are spaces, and words are what stands "
@@ -163,5 +176,5 @@ def _finite(bits: float) -> float | None:
 
 LANGUAGE_MODEL = Step(
     name="lm", title="Language model", version=3, needs=("text",), writes=(FILE,), run=run, report=chapter.report,
-    settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
+    check=check, settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
 )  # fmt: skip

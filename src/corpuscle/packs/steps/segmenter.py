@@ -124,5 +124,6 @@ def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> list[list[
 
 SEGMENTER = Step(
     name="segment", title="Word segmenter", version=2, needs=("text",), writes=(FILE, SEGMENTED, WORDS), run=run,
-    report=chapter.report, settings=SETTINGS, learned="a word segmenter", kernels="corpuscle.segment",
+    report=chapter.report, check=Job.check_text, settings=SETTINGS, learned="a word segmenter",
+    kernels="corpuscle.segment",
 )  # fmt: skip

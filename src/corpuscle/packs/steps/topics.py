@@ -21,7 +21,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip
 from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
-from corpuscle.topics.products import document_names
 
 __all__ = ["TOPICS", "number_of_sweeps", "number_of_topics"]
 
@@ -65,6 +64,8 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     text, folder = job.text, job.kit.folder / "text"
     documents = 0 if text.document_starts is None else len(text.document_starts) - 1
     check_enough(folder, documents, FEWEST_DOCUMENTS, "document", use=" for topics")
+    assert text.document_starts is not None
+    text = text.with_documents(text.document_starts, job.document_names())
     held = held_documents(text, job.seed)
     if not held.any():
         raise LeftOut(folder, None, "the documents are too large for a tenth of the text to be held out")
@@ -102,7 +103,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
             "share": topic.share,
             "words": [clip(word) for word, _ in topic.words],
             "phrases": [clip(phrase.text) for phrase in topic.phrases],
-            "documents": [clip(read[i].name) for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]],
+            "documents": [read[i].name for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]],
         }
         for topic in summaries(final, _WORDS, _PHRASES)
     ]
@@ -112,7 +113,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     )
     write_table(job.pack / TABLE, ("topic", "share", "words", "phrases"), rows)
     heading = ("document", "words", *(f"topic_{k}" for k in range(1, final.topics_ + 1)))
-    mixed = ((" ".join(document.name.split()), document.words, *document.shares) for document in read)
+    mixed = ((document.name, document.words, *document.shares) for document in read)
     write_table(job.pack / DOCUMENTS, heading, mixed)
     return {
         "documents": documents,
@@ -130,8 +131,8 @@ def _marked(
     model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int, particles: int
 ) -> list[dict[str, Any]]:
     """The beginnings of some documents: words by sentence, how topical each word is, and its topic."""
-    some, names = pick_documents(text, chosen), document_names(text)
-    assert some.document_starts is not None
+    some = pick_documents(text, chosen)
+    assert some.document_starts is not None and some.labels is not None
     result = []
     for number, found in enumerate(mark(model, some, particles=particles, seed=seed)):
         first, last = some.document_starts[number : number + 2]
@@ -143,7 +144,7 @@ def _marked(
         n = sum(map(len, sentences))
         result.append(
             {
-                "name": clip(names[chosen[number]]),
+                "name": some.labels[number],
                 "sentences": sentences,
                 "topical": np.round(found.topical[:n], 3).tolist(),
                 "topics": found.topics[:n].tolist(),
@@ -153,6 +154,7 @@ def _marked(
 
 
 TOPICS = Step(
-    name="topics", title="Topics", version=3, needs=("text",), writes=(FILE, TABLE, DOCUMENTS), run=run,
-    report=chapter.report, settings=SETTINGS, after=("segment",), learned="topics", kernels="corpuscle.topics",
+    name="topics", title="Topics", version=4, needs=("text",), writes=(FILE, TABLE, DOCUMENTS), run=run,
+    report=chapter.report, check=Job.check_text, settings=SETTINGS, after=("segment",), learned="topics",
+    kernels="corpuscle.topics",
 )  # fmt: skip

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from corpuscle.errors import InputError
 from corpuscle.measure import news_measures
 from corpuscle.packs.chapters import transliterator as chapter
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
-from corpuscle.packs.step import Findings, LeftOut, Step, check_enough, naming
+from corpuscle.packs.step import Findings, LeftOut, Step, check_enough, naming, wrong_files
 from corpuscle.text.characters import clusters
 from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.text.wording import clip
@@ -29,6 +30,13 @@ FEWEST_NAMES = 100
 """With fewer, nine tenths of nine tenths are too few to learn from."""
 
 _ERRORS, _CONFUSIONS, _DRAWN, _WAYS = 12, 10, 2, 4
+
+
+def check(job: Job) -> list[InputError]:
+    """The lines that are no names."""
+    wrong: list[InputError] = []
+    unreadable = wrong_files(read_pairs, [(path, wrong) for path in job.kit.paths("names")])
+    return wrong + unreadable
 
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
@@ -105,5 +113,6 @@ def _difference(found: str, wanted: str) -> tuple[str, str]:
 
 TRANSLITERATOR = Step(
     name="names", title="Transliterator of names", version=1, needs=("names",), writes=(FILE,), run=run,
-    report=chapter.report, settings=SETTINGS, learned="a transliterator of names", kernels="corpuscle.transliterate",
+    report=chapter.report, check=check, settings=SETTINGS, learned="a transliterator of names",
+    kernels="corpuscle.transliterate",
 )  # fmt: skip

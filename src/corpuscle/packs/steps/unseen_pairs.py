@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.align import Aligner
+from corpuscle.align.kernels.cooccurrence import Pairs, directed
 from corpuscle.random import Random
 from corpuscle.text import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
@@ -23,6 +24,8 @@ from corpuscle.text.vocab import UNKNOWN, Vocab
 __all__ = ["Halves", "measure_unseen", "score_by_halves"]
 
 _CHOICES, _ASKED = 10, 200
+_TUNED_ON = 500
+_WEIGHTS = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99], np.float32)
 
 
 def measure_unseen(model: Aligner, held_out: Bitext, seed: int) -> dict[str, Any]:
@@ -59,6 +62,34 @@ def _by_frequency(corpus: Corpus) -> float:
     return float(np.log(frequencies).sum())
 
 
+def _log_likelihood(model: Aligner, bitext: Bitext, weights: np.ndarray) -> np.ndarray:
+    """The log probability of the target and of the source given the other side, float64 (n, 2), by ``weights`` float32
+    (n, 2): with this one a word is translated as the model does it, else it is drawn by frequency alone."""
+    return np.array([*model.map(bitext, _mixed, weights), np.zeros(weights.shape)]).sum(axis=0)
+
+
+def _mixed(model: Any, pairs: Pairs, weights: np.ndarray) -> np.ndarray:
+    """``_log_likelihood`` of a chunk."""
+    pair = np.repeat(np.arange(len(pairs.cell_starts) - 1), np.diff(pairs.cell_starts))
+    row, column = np.divmod(np.arange(len(pair)) - pairs.cell_starts[pair], np.diff(pairs.target_starts)[pair])
+    outputs = pairs.target[pairs.target_starts[pair] + column], pairs.source[pairs.source_starts[pair] + row]
+    result = np.zeros(weights.shape)
+    for d, vocab in enumerate((model.target_vocab_, model.source_vocab_)):
+        (table, null), frequency = model.tables_[d], (vocab.counts / vocab.counts.sum()).astype(np.float32)
+        for i, weight in enumerate(weights[:, d]):
+            links = weight * table[pairs.cells] + (1 - weight) * frequency[outputs[d]]
+            from_null = weight * null + (1 - weight) * frequency
+            result[i, d] = model.law.expect(directed(pairs, d), links, from_null).likelihood
+    return result
+
+
+def _best_weights(model: Aligner, bitext: Bitext) -> np.ndarray:
+    """The weights of ``_log_likelihood`` that suit some pairs which the model has not seen, float32 (1, 2)."""
+    some = bitext.select(np.linspace(0, len(bitext), min(len(bitext), _TUNED_ON), endpoint=False).astype(np.int64))
+    likelihoods = _log_likelihood(model, some, np.repeat(_WEIGHTS[:, None], 2, axis=1))
+    return _WEIGHTS[likelihoods.argmax(axis=0)][None]
+
+
 def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
     """For some sentences: is the right one of several different translations the one of highest confidence?
 
@@ -87,7 +118,7 @@ class Halves(NamedTuple):
     - ``confidence``: how sure of each pair, float64 (n_pairs,);
     - ``by_chance``: how sure of sentences matched by chance: a given share of those is no surer than this;
     - ``bits_with``, ``bits_without``: bits a word of source and target that the model knows, given the sentence on the
-      other side, or by frequency alone.
+      other side, mixed with its frequency, or by frequency alone.
     """
 
     confidence: np.ndarray
@@ -101,10 +132,13 @@ def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], s
     model whose method says how probable sentences are. Each side of each pair has words.
 
     Pairs without a known word on one side say nothing about what the other sentence is worth, and are not in the bits.
+    How much the frequency of a word counts beside its translation is tuned on the half that the model has learned from,
+    as the other model sees it.
     """
     order = np.array(Random(seed, "packs/halves").shuffled(range(len(bitext))))
     confidence, by_chance = np.zeros(len(bitext)), []
     given, alone, sizes = np.zeros(2), np.zeros(2), np.zeros(2)
+    sides: list[tuple[Aligner, Bitext]] = []
     for half in (0, 1):
         other = bitext.select(np.sort(order[1 - half :: 2]))
         model = learned(Bitext(other.source.counted(), other.target.counted()), half)
@@ -115,9 +149,11 @@ def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], s
         by_chance.append(model.confidence(matched))
         known = Bitext(_known(unseen.source, model.source_vocab_), _known(unseen.target, model.target_vocab_))
         known = known.select((known.source.lengths > 0) & (known.target.lengths > 0))
-        given += model.log_likelihood(known)[::-1]  # the source's first
+        sides.append((model, known))
         alone += [_by_frequency(known.source), _by_frequency(known.target)]
         sizes += [known.source.n_tokens, known.target.n_tokens]
+    for side, other_side in (sides, sides[::-1]):
+        given += _log_likelihood(*side, _best_weights(*other_side))[0, ::-1]  # the source's first
     bits = np.maximum(1, sizes) * math.log(2)
     threshold = float(np.quantile(np.concatenate(by_chance), share))
     return Halves(confidence, threshold, (-given / bits).tolist(), (-alone / bits).tolist())

@@ -65,5 +65,5 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
 WORD_CLASSES = Step(
     name="classes", title="Word classes", version=2, needs=("text",), writes=(FILE,), run=run, report=chapter.report,
-    settings=SETTINGS, after=("segment",), kernels="corpuscle.words",
+    check=Job.check_text, settings=SETTINGS, after=("segment",), kernels="corpuscle.words",
 )  # fmt: skip
