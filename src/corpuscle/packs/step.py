@@ -108,7 +108,7 @@ class Step:
     - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;
     - ``kernels``: the package whose kernels it uses, so that they can be compiled ahead.
 
-    ``check`` and ``run`` may raise ``LeftOut``. A step that fails costs its own chapter, and those of the steps after it.
+    ``check`` and ``run`` may raise ``LeftOut``. A step that fails costs its own chapter, and those of steps after it.
     """
 
     name: str
