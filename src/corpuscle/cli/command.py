@@ -213,7 +213,8 @@ def _run(function: Function, /, **parameters: Any) -> None:
     result = function(**parameters)
     if result is not None:
         _show(result, as_json)
-        context.exit(result.code)
+        if result.code:
+            context.exit(result.code)
 
 
 def work_of(context: click.Context | None = None) -> dict[str, Any]:

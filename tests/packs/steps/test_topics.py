@@ -79,10 +79,10 @@ def test_documents_are_called_by_file_and_by_line_where_a_file_has_several(learn
     assert f"above all in {' '.join(found['topics_shown'][0]['documents'])}" in " ".join(text.replace(",", "").split())
 
     (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "a.txt").write_text("\nka mi\nka\n \nmi tor\n")
+    (tmp_path / "text" / "a.txt").write_text("\ufeff\nka mi\nka\n \v\r\nmi tor\n" + "ka\n" * 20, encoding="utf-8")
     (tmp_path / "text" / "b\tc.txt").write_text("\n\nka\n")
     job = Job(find_kit(tmp_path, tmp_path / "pack"), tmp_path / "pack", 1, 1)
-    assert job.document_names() == ["a.txt:2", "a.txt:5", r"b\tc.txt"]
+    assert len(job.raw.document_starts) == 4 and job.document_names() == ["a.txt:2", "a.txt:5", r"b\tc.txt"]
 
 
 def test_perplexity_is_that_of_documents_that_were_held_out(learned):
