@@ -129,6 +129,8 @@ def learn(
                 failed[step.name] = [str(error) or "out of memory"]
                 complain(error)
             except Exception as error:
+                if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps some
+                    raise KeyboardInterrupt from error
                 failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
                 bugs.append(error)
     except (KeyboardInterrupt, Interrupted):
