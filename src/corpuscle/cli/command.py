@@ -250,13 +250,19 @@ def _make(
 
 
 def command(
-    group: click.Group, name: str = "", *, work: bool = False, seed: bool = False, figures: bool = True
+    group: click.Group,
+    name: str = "",
+    *,
+    settings: Iterable[Setting] = (),
+    work: bool = False,
+    seed: bool = False,
+    figures: bool = True,
 ) -> Function:
-    """Make a function a command: ``work``: it shares its work (``--workers``, ``--cluster``); ``seed``: it makes random
-    choices; ``figures``: it returns figures (``--json``)."""
+    """Make a function a command: ``settings``: it takes these of a learner; ``work``: it shares its work
+    (``--workers``, ``--cluster``); ``seed``: it makes random choices; ``figures``: it returns figures (``--json``)."""
 
     def decorate(function: Function) -> Function:
-        shared = [*(Seeded.SETTINGS.values() if seed else ()), *(Parallel.SETTINGS.values() if work else ())]
+        shared = [*settings, *(Seeded.SETTINGS.values() if seed else ()), *(Parallel.SETTINGS.values() if work else ())]
 
         @click.pass_context
         def callback(context: click.Context, /, **parameters: Any) -> None:

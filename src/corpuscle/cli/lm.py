@@ -20,6 +20,7 @@ from corpuscle.cli.command import (
 )  # fmt: skip
 from corpuscle.cli.common import load, naming, read_input, refuse_markup, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.lm.settings import NgramSettings
 from corpuscle.progress import one_line, say
 
 if TYPE_CHECKING:
@@ -130,7 +131,6 @@ def _count_model(
     if arpa is not None:
         _export(model, output, arpa)
     inner = model if isinstance(model, NgramModel) else model.ngram
-    rows = inner.ngrams_.levels if inner.ngrams_ is not None else inner.tables_.levels
     tuned = sorted(inner.chosen_)
     figures = {
         "method": inner.method,
@@ -138,7 +138,7 @@ def _count_model(
         "sentences": len(corpus),
         "words": corpus.n_tokens,
         "types": len(model.vocab_) - 3,
-        "ngrams": [int(n) for n in rows[1:] - rows[:-1]],
+        "ngrams": inner.sizes_,
         "discounts": [[round(d, 6) for d in row[1:]] for row in inner.discounts_.tolist()],
         "tuned": tuned,
     }
@@ -311,6 +311,18 @@ def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
         {"weights": weights, "perplexity": perplexities[-1], "perplexities": perplexities[:-1]},
         table_text(("weight", "perplexity", "model"), rows),
     )
+
+
+@command(group, settings=[NgramSettings.SETTINGS[name] for name in ("prune", "entropy")])
+@argument("model")
+@output()
+def prune(model: str, output: str, prune: tuple[int, ...], entropy: float) -> Figures:
+    """Leave n-grams out of a model: rare ones, if it has counts, and those that change little."""
+    loaded = load(model, "lm", ("lm.ngram",))
+    pruned = loaded.pruned(prune, entropy)
+    pruned.save(output)
+    figures = {"order": pruned.order_, "ngrams": pruned.sizes_, "ngrams_before": loaded.sizes_}
+    return Figures(figures, f"{output}: {sum(pruned.sizes_):,} of {sum(loaded.sizes_):,} n-grams are left")
 
 
 @command(group, work=True, figures=False)

@@ -3,7 +3,8 @@
 Text in three layers: a header with the number of n-grams of each order, a section for each order with lines
 ``log10 P <tab> n-gram [<tab> log10 back-off weight]``, and an end mark. The reserved symbols are written ``<unk>``,
 ``<s>``, ``</s>``; a *word* that looks like one of them gets a backslash before it (``\\<unk>``), so that every
-vocabulary survives the journey. Numbers have ten decimals: a round trip is exact to 1e-9. Reading and writing lines is
+vocabulary survives the journey. Numbers have ten decimals: a round trip is exact to 1e-9 (and to seven digits
+where a model file, which keeps such numbers as float32, stands between). Reading and writing lines is
 compiled.
 """
 
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.trie import frozen_tables
+from corpuscle.engine.ngrams.trie import linked_tables
 from corpuscle.errors import InputError
 from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, place, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
@@ -213,7 +214,6 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
     backoff[first_ids] = _natural(sections[0].weights)
     levels, words = [0, n_types], [np.arange(n_types, dtype=np.int32)]
     children: list[np.ndarray] = []
-    suffix = [np.full(n_types, -1, np.int32)]
     probabilities, weights = [log_probability], [backoff]
     for m in range(2, order + 1):
         section = sections[m - 1]
@@ -224,8 +224,8 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         grams = first_ids[grams - FIRST]
         all_words = frozen(np.concatenate(words), np.int32)
         first_child = frozen(np.concatenate([*children, [levels[-1]]]), np.int32)
-        contexts, suffixes = np.empty(len(grams), np.int64), np.empty(len(grams), np.int64)
-        place(all_words, first_child, grams, contexts, suffixes)
+        contexts = np.empty(len(grams), np.int64)
+        place(all_words, first_child, grams, contexts)
         if (contexts < 0).any():
             number = int(np.flatnonzero(contexts < 0)[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} begins with an n-gram that is not listed", section.line)
@@ -239,12 +239,11 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         words.append(grams[sorting, -1].astype(np.int32))
         probabilities.append(_natural(section.numbers[sorting]))
         weights.append(_natural(section.weights[sorting]))
-        suffix.append(suffixes[sorting].astype(np.int32))
         levels.append(levels[-1] + len(grams))
     all_words, log_probability = np.concatenate(words), np.concatenate(probabilities)
     log_probability[all_words == START] = -np.inf  # never predicted, although some tools write log 1 there
     first_child = np.concatenate([*children, [levels[-1] if order > 1 else 0]])
     backoff = np.concatenate([*weights[:-1], []])
-    tables = frozen_tables(np.array(levels), all_words, first_child, np.concatenate(suffix), log_probability, backoff)
+    tables = linked_tables(np.array(levels), all_words, first_child, log_probability, backoff)
     unk_token = "literal" if MARKUP[UNKNOWN] in vocab else "unknown"
     return NgramModel.from_tables(tables, vocab, method=IMPORTED, min_count=1, unk_token=unk_token)

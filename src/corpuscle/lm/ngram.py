@@ -1,13 +1,14 @@
 """N-gram language models of the Kneser-Ney family, and back-off models from elsewhere.
 
 The model keeps the raw counts of all orders; probabilities follow from them, the method and the discounts when they are
-first needed. A pruned or imported model has probabilities and back-off weights instead, as an ARPA file does.
+first needed. A pruned or imported model has probabilities and back-off weights instead, as an ARPA file does; its file
+keeps them as float32, to seven digits, and no suffixes, which are found again when it is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -79,10 +80,11 @@ class NgramModel(NgramSettings, LanguageModel):
             **container.VOCAB,
             **container.ITEMS,
             **ROWS,
+            "suffix": replace(ROWS["suffix"], optional=True),
             "discounts": container.Array("float64", ("orders", 4), finite=True),
             "counts": container.Array("int32", ("rows",), low=0, optional=True),
-            "log_probability": container.Array("float64", ("rows",), optional=True),
-            "backoff": container.Array("float64", ("contexts",), optional=True),
+            "log_probability": container.Array("float32", ("rows",), optional=True),
+            "backoff": container.Array("float32", ("contexts",), optional=True),
         },
         check=lambda loaded: _check_loaded(loaded),
     )
@@ -122,7 +124,7 @@ class NgramModel(NgramSettings, LanguageModel):
         self.order_ = ngrams.order
         self._set_counts(ngrams, dev)
         if self.prune or self.entropy:
-            self._prune()
+            self._prune(self.tables_, ngrams.counts, self.prune, self.entropy)
         return self
 
     def _forget(self) -> None:
@@ -146,10 +148,32 @@ class NgramModel(NgramSettings, LanguageModel):
         """The model of a lower order with the same words, from the same counts, with discounts of its own."""
         if self.ngrams_ is None or not 1 <= order <= self.order_:
             raise SettingError(f"a model with counts has orders from 1 to {self.order_}, not {order}")
-        other = self.replace(order=order)
-        other.vocab_, other.order_, other.provenance_ = self.vocab_, order, self.provenance_
-        other.items_, other.tuning_items_ = self.items_, self.tuning_items_
+        other = self._passed_on(self.replace(order=order))
+        other.order_ = order
         other._set_counts(trie.truncate(self.ngrams_, order), None)
+        return other
+
+    def pruned(self, prune: Sequence[int] = (), entropy: float = 0.0) -> NgramModel:
+        """The model without n-grams that are rare (``prune``) or change little (``entropy``), see these settings; one
+        that has no counts, because it was pruned before or imported, can only be pruned by entropy."""
+        wanted = NgramSettings(prune=prune, entropy=entropy)
+        if not wanted.prune and not wanted.entropy:
+            raise SettingError("nothing says what to leave out: give prune, entropy or both")
+        if wanted.prune and self.ngrams_ is None:
+            raise SettingError("a pruned or imported model has no counts to prune by; give entropy alone")
+        total = {"prune": wanted.prune or self.prune, "entropy": max(wanted.entropy, self.entropy)}
+        changes = {name: (value, "given") for name, value in total.items() if value}
+        other = self._passed_on(NgramModel.restored(self.described() | changes))
+        counts = np.empty(0, np.int32) if self.ngrams_ is None else self.ngrams_.counts
+        other._prune(self.tables_, counts, wanted.prune, wanted.entropy)
+        return other
+
+    def _passed_on(self, other: NgramModel) -> NgramModel:
+        """Another model, with our words and what we know of our training text."""
+        other.vocab_, other.provenance_, other.workers, other.cluster = (
+            self.vocab_, self.provenance_, self.workers, self.cluster,
+        )  # fmt: skip
+        other.items_, other.tuning_items_ = self.items_, self.tuning_items_
         return other
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
@@ -227,19 +251,18 @@ class NgramModel(NgramSettings, LanguageModel):
         self.discounts_ = tune(self.discounts_, method.modified, objective)
         self.chosen_["discounts"] = self.discounts_[:, 1 : 4 if method.modified else 2].tolist()
 
-    def _prune(self) -> None:
-        assert self.ngrams_ is not None
-        tables, counts = self.tables_, self.ngrams_.counts
-        if self.prune:
+    def _prune(self, tables: BackoffTables, counts: np.ndarray, prune: tuple[int, ...], entropy: float) -> None:
+        """Become what is left of a model; ``counts`` (rows,) are needed for ``prune`` alone."""
+        if prune:
             keep = np.ones(len(counts), bool)
             levels = tables.levels.tolist()
-            for m in range(2, self.order_ + 1):
-                threshold = self.prune[min(m, len(self.prune)) - 1]
+            for m in range(2, tables.order + 1):
+                threshold = prune[min(m, len(prune)) - 1]
                 keep[levels[m - 1] : levels[m]] = counts[levels[m - 1] : levels[m]] > threshold
             tables = smoothing.prune_rows(tables, keep)
-        if self.entropy:
+        if entropy:
             divergence = smoothing.relative_entropy(tables, START, END)
-            tables = smoothing.prune_rows(tables, np.expm1(divergence) >= self.entropy)
+            tables = smoothing.prune_rows(tables, np.expm1(divergence) >= entropy)
         self.ngrams_ = None
         self._set_tables(tables)
 
@@ -247,6 +270,12 @@ class NgramModel(NgramSettings, LanguageModel):
         self.order_ = tables.order
         self.discounts_ = np.zeros((0, 4)) if self.ngrams_ is None else self.discounts_
         self._tables = tables
+
+    @property
+    def sizes_(self) -> list[int]:
+        """How many n-grams of each order the model has."""
+        core = self.ngrams_ if self.ngrams_ is not None else self.tables_
+        return np.diff(core.levels).tolist()
 
     @classmethod
     def from_tables(cls, tables: BackoffTables, vocab: Vocab, **settings: Any) -> NgramModel:
@@ -349,8 +378,11 @@ class NgramModel(NgramSettings, LanguageModel):
         return ranked[ranked != UNKNOWN]
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        core = self.ngrams_ if self.ngrams_ is not None else self.tables_
-        return {**self.vocab_.arrays(), **core._asdict(), "discounts": self.discounts_}
+        core = (self.ngrams_ if self.ngrams_ is not None else self.tables_)._asdict()
+        if self.ngrams_ is None:
+            del core["suffix"]
+            core |= {name: core[name].astype(np.float32) for name in ("log_probability", "backoff")}
+        return {**self.vocab_.arrays(), **core, "discounts": self.discounts_}
 
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
@@ -359,7 +391,8 @@ class NgramModel(NgramSettings, LanguageModel):
         if "counts" in arrays:
             self.ngrams_ = trie.frozen_ngrams(*(arrays[name] for name in Ngrams._fields))
         else:
-            self._set_tables(trie.frozen_tables(*(arrays[name] for name in BackoffTables._fields)))
+            names = [name for name in BackoffTables._fields if name != "suffix"]
+            self._set_tables(trie.linked_tables(*(arrays[name] for name in names)))
 
 
 def _check_loaded(loaded: container.Container) -> None:
@@ -368,6 +401,8 @@ def _check_loaded(loaded: container.Container) -> None:
     has_tables = "log_probability" in loaded.arrays and "backoff" in loaded.arrays
     if has_counts == has_tables:
         raise ValueError("an n-gram model has either counts or probabilities with back-off weights")
+    if has_counts != ("suffix" in loaded.arrays):
+        raise ValueError("an n-gram model has suffixes if it has counts, and else none")
     check_rows(loaded)
     NgramModel.restored(loaded.described)
     order = len(loaded.arrays["levels"]) - 1

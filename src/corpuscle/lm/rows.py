@@ -22,7 +22,7 @@ ROWS = {
 def check_rows(loaded: Container) -> None:
     """Raise ``ValueError`` unless levels, children, suffixes and words make a trie."""
     arrays = loaded.arrays
-    levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays["suffix"]
+    levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays.get("suffix")
     order = len(levels) - 1
     if order < 1 or levels[0] != 0 or np.any(np.diff(levels) < 0) or levels[1] != len(arrays["vocab/counts"]):
         raise ValueError("the levels of the n-gram trie do not fit")
@@ -31,13 +31,13 @@ def check_rows(loaded: Container) -> None:
     words = arrays["words"]
     if not np.array_equal(words[: levels[1]], np.arange(levels[1])):
         raise ValueError("unigram rows must be the symbols themselves")
-    if np.any(suffix[: levels[1]] != -1):
+    if suffix is not None and np.any(suffix[: levels[1]] != -1):
         raise ValueError("a unigram has no suffix")
     for m in range(1, order):
         if first_child[levels[m - 1]] != levels[m]:
             raise ValueError("the rows of an order must follow the contexts of the order below")
         begin, end = int(levels[m]), int(levels[m + 1])
-        if end > begin and (suffix[begin:end].min() < 0 or suffix[begin:end].max() >= begin):
+        if suffix is not None and end > begin and (suffix[begin:end].min() < 0 or suffix[begin:end].max() >= begin):
             raise ValueError("a suffix must be a shorter n-gram")
     if order > 1 and first_child[-1] != levels[-1]:
         raise ValueError("the last context must end with the last row")

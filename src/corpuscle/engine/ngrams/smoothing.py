@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, automaton, find, frozen_tables, log_tables, step
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, automaton, find, linked_tables, log_tables, step
 
 
 class Discounts(NamedTuple):
@@ -314,7 +314,8 @@ def _keep_ancestors(first_child, keep, levels):
 
 @kernel
 def _renormalise(model, first, last):
-    """Back-off weights that make the contexts ``first`` to ``last`` sum to one again, given the rows that are left."""
+    """Back-off weights that make the contexts ``first`` to ``last`` sum to one again, given the rows that are left;
+    where rounding leaves nothing to share, the weight stays as it is."""
     for context in range(first, last):
         seen, lower, n_children = 0.0, 0.0, 0
         below = np.int64(model.contexts[context].suffix)
@@ -322,10 +323,10 @@ def _renormalise(model, first, last):
             seen += np.exp(model.rows[row].log_probability)
             lower += np.exp(step(model, below, model.words[row])[1])
             n_children += 1
-        weight = 0.0
-        if n_children > 0:
-            weight = np.log(1.0 - seen) - np.log(1.0 - lower) if seen < 1.0 and lower < 1.0 else -np.inf
-        model.contexts[context].backoff = weight
+        if n_children == 0:
+            model.contexts[context].backoff = 0.0
+        elif seen < 1.0 and lower < 1.0:
+            model.contexts[context].backoff = np.log(1.0 - seen) - np.log(1.0 - lower)
 
 
 def prune_rows(tables: BackoffTables, keep: np.ndarray) -> BackoffTables:
@@ -337,26 +338,17 @@ def prune_rows(tables: BackoffTables, keep: np.ndarray) -> BackoffTables:
     keep = np.array(keep, bool)
     keep[: levels[1]] = True
     _keep_ancestors(tables.first_child, keep, tables.levels)
-    new_row = np.cumsum(keep, dtype=np.int64) - 1
     order = max(m for m in range(1, tables.order + 1) if keep[levels[m - 1] : levels[m]].any())
     new_levels = np.array([0, *(int(keep[:level].sum()) for level in levels[1 : order + 1])])
     kept = np.flatnonzero(keep)
-    suffix = np.array(tables.suffix[kept], np.int64)
-    while True:  # a pruned suffix is replaced by its own suffix
-        gone = (suffix >= 0) & ~keep[suffix]
-        if not gone.any():
-            break
-        suffix[gone] = tables.suffix[suffix[gone]]
     contexts = kept[kept < levels[order - 1]]
     rows_before = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
     # The rows below kept contexts follow one another without gaps: a kept row's context is always kept.
     first_child = (
         np.append(rows_before[tables.first_child[contexts]], new_levels[-1]) if order > 1 else np.zeros(1, np.int64)
     )
-    pruned = frozen_tables(
-        new_levels, tables.words[kept], first_child, np.where(suffix < 0, -1, new_row[suffix]),
-        tables.log_probability[kept], np.zeros(len(first_child) - 1),
-    )  # fmt: skip
+    probability, backoff = tables.log_probability[kept], tables.backoff[contexts]
+    pruned = linked_tables(new_levels, tables.words[kept], first_child, probability, backoff)
     model = automaton(pruned)
     for m in range(1, order):
         _renormalise(model, int(new_levels[m - 1]), int(new_levels[m]))

@@ -106,6 +106,16 @@ def frozen_tables(*arrays: np.ndarray) -> BackoffTables:
     return BackoffTables(*map(frozen, arrays, types))
 
 
+def linked_tables(
+    levels: np.ndarray, words: np.ndarray, first_child: np.ndarray, log_probability: np.ndarray, backoff: np.ndarray
+) -> BackoffTables:
+    """A back-off model of these arrays, which finds the suffixes itself."""
+    words, first_child = frozen(words, np.int32), frozen(first_child, np.int32)
+    suffix = np.full(len(words), ROOT, np.int32)
+    _find_suffixes(words, first_child, suffix)
+    return frozen_tables(levels, words, first_child, suffix, log_probability, backoff)
+
+
 def truncate(ngrams: Ngrams, order: int) -> Ngrams:
     """The same counts up to a lower order (views)."""
     rows, contexts = int(ngrams.levels[order]), int(ngrams.levels[order - 1])
@@ -133,6 +143,18 @@ def find(words, low, high, word):
         else:
             high = middle
     return low if low < end and words[low] == word else np.int64(-1)
+
+
+@kernel
+def _find_suffixes(words, first_child, suffix):
+    """Fill in the longest proper suffix of every row but unigrams: an ending of its context, followed by its word."""
+    for context in range(len(first_child) - 1):
+        for row in range(first_child[context], first_child[context + 1]):
+            ending, found = suffix[context], np.int64(-1)
+            while ending >= 0 and found < 0:
+                found = find(words, first_child[ending], first_child[ending + 1], words[row])
+                ending = suffix[ending]
+            suffix[row] = found if found >= 0 else words[row]
 
 
 @kernel

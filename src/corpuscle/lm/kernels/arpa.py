@@ -188,12 +188,7 @@ def get_lines(data, position, m, first, last, numbers, weights, text, ends, used
 
 
 @kernel
-def place(words, first_child, grams, contexts, suffixes):
-    """For each n-gram the row of its context, -1 if that is not listed, and of its longest proper suffix that is."""
-    m = grams.shape[1]
+def place(words, first_child, grams, contexts):
+    """For each n-gram the row of its context, -1 if that is not listed."""
     for i in range(len(grams)):
-        contexts[i] = find_ngram(words, first_child, grams[i, : m - 1])
-        for begin in range(1, m):
-            suffixes[i] = find_ngram(words, first_child, grams[i, begin:])
-            if suffixes[i] >= 0:
-                break
+        contexts[i] = find_ngram(words, first_child, grams[i, :-1])
