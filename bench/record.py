@@ -214,7 +214,9 @@ def main() -> int:
         print(f"{label}: is gone")
         changes += not given.write
     if given.write and not changes:
-        RECORD.write_text(json.dumps(kept | now, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        known = kept | now
+        ordered = {label: known[label] for labels in groups.values() for label in labels if label in known}
+        RECORD.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return int(changes > 0)
 
 

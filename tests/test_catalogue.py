@@ -83,6 +83,14 @@ def test_the_readme_has_a_row_for_every_task_and_command():
     assert len(rows) == len(TASKS) + len(COMMANDS)
 
 
+def test_commands_that_a_summary_lists_exist():
+    listed = {name: re.search(r": (train(?:, [\w-]+)+)", each.summary) for name, each in TASKS.items()}
+    found = {name: set(match[1].split(", ")) for name, match in listed.items() if match}
+    assert {"lm", "topics"} <= found.keys() and "prune" in found["lm"]
+    for name, commands in found.items():
+        assert commands <= find(f"{TASKS[name].commands}:group").commands.keys()
+
+
 def test_the_navigation_of_the_documentation_has_every_page():
     menu = re.findall(r":\s+([\w/-]+\.md)\s*$", (ROOT / "mkdocs.yml").read_text(), re.M)
     assert {each.page for each in (TASKS | COMMANDS).values()} <= set(menu)

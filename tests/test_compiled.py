@@ -40,6 +40,12 @@ def test_a_cold_cache_fills_within_ten_seconds_a_file_and_serves_the_next_proces
     assert warm["misses"] == {} and warm["seconds"] == {}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("task", PACKAGES)
+def test_after_warming_no_command_of_the_task_compiles_anything(task, tmp_path):
+    assert json.loads(run("-m", "tests.warm_report", task, CORPUSCLE_CACHE=str(tmp_path))) == {}
+
+
 def test_the_cache_is_named_by_the_sources_and_the_bounds_checking_flag(tmp_path):
     plain = run("-c", WHERE, CORPUSCLE_CACHE=str(tmp_path))
     assert run("-c", WHERE, CORPUSCLE_CACHE=str(tmp_path)) == plain

@@ -41,10 +41,18 @@ def warm_defaults() -> None:
 
 
 def _warm(methods: tuple[str, ...]) -> None:
+    from corpuscle.align.nbest import n_best
+    from corpuscle.measure.links import alignment_error
     from corpuscle.text.corpus import Corpus
+    from corpuscle.text.plain import warm as warm_text
 
+    warm_text()
     bitext = Bitext(Corpus.from_sentences([["a", "b"], ["b"]]), Corpus.from_sentences([["x", "y"], ["y"]]))
-    for method in methods:
-        model = learner(method, passes=2, workers=1).fit(bitext)
-        model.align(bitext)
+    models = {method: learner(method, passes=2, workers=1).fit(bitext) for method in methods}
+    for model in models.values():
+        links = model.align(bitext)
         model.matrix(bitext)
+    alignment_error(links, links, draws=2)
+    hmm = models["hmm"]
+    hmm.replace().fit(bitext, base=hmm)
+    list(n_best(hmm, bitext, 2, 0))

@@ -403,13 +403,10 @@ def evaluate(
 
 
 def _read_links(path: str, sentences: int | None = None) -> Alignments:
-    """Links in either format: a line of three or more numbers is that of the NAACL shared task."""
-    from corpuscle.text.alignments import read_naacl, read_pharaoh
-    from corpuscle.text.files import read_lines
+    """Links in either format, of one sentence pair at least."""
+    from corpuscle.text.alignments import read_links
 
-    first = next((line.split() for _, line in read_lines(path) if line.split()), []) if path != "-" else []
-    naacl = len(first) >= 3 and first[0].isdigit()
-    links = read_naacl(path, sentences) if naacl else read_pharaoh(path)
+    links = read_links(path, sentences)
     if not len(links):
         raise InputError(path, None, "there are no sentence pairs")
     return links

@@ -34,9 +34,13 @@ group = task_group("lm")
 
 def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False) -> Corpus:
     """A text as a model's training text was read, in its own vocabulary."""
-    corpus = read_input(paths, raw, **model.reading)
+    return _filled(read_input(paths, raw, **model.reading), paths[0], model)
+
+
+def _filled(corpus: Corpus, path: str, model: LanguageModel) -> Corpus:
+    """The text itself, unless it is empty, which is an error."""
     if not len(corpus) or (model.boundary == "none" and not corpus.n_tokens):
-        raise InputError(paths[0], None, "the text is empty")
+        raise InputError(path, None, "the text is empty")
     return corpus
 
 
@@ -364,11 +368,12 @@ def compare(model_a: str, model_b: str, text: str, seed: int) -> Figures:
     import numpy as np
 
     from corpuscle.lm import compare_events
+    from corpuscle.text import read_strings
+    from corpuscle.text.files import expand, read_lines
 
-    if text == "-":
-        raise SettingError("compare reads its text twice; give a file")
     loaded: list[LanguageModel] = [load(model_a, "lm"), load(model_b, "lm")]
-    texts = [_read([text], model) for model in loaded]
+    lines = [line for file in expand([text]) for _, line in read_lines(file)]
+    texts = [_filled(read_strings(lines, **model.reading), text, model) for model in loaded]
     a, b = (model.events(corpus) for model, corpus in zip(loaded, texts, strict=True))
     comparison = compare_events(a, b, seed=seed)
     shares = {

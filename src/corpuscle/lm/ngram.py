@@ -156,7 +156,7 @@ class NgramModel(NgramSettings, LanguageModel):
     def pruned(self, prune: Sequence[int] = (), entropy: float = 0.0) -> NgramModel:
         """The model without n-grams that are rare (``prune``) or change little (``entropy``), see these settings; one
         that has no counts, because it was pruned before or imported, can only be pruned by entropy."""
-        wanted = NgramSettings(prune=prune, entropy=entropy)
+        wanted = NgramSettings(prune=tuple(prune), entropy=entropy)
         if not wanted.prune and not wanted.entropy:
             raise SettingError("nothing says what to leave out: give prune, entropy or both")
         if wanted.prune and self.ngrams_ is None:

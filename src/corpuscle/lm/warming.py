@@ -16,12 +16,14 @@ from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.model import read
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.plain import warm as warm_text
 
 __all__ = ["warm"]
 
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few words."""
+    warm_text()
     corpus = Corpus.from_sentences([["a", "b", "a"], ["b", "c"], ["a"]])
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", CorpuscleWarning)

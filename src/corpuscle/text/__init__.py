@@ -8,7 +8,7 @@
 - ``Treebank``: ``read_conllu``; ``Columns``: ``read_columns``, and ``spans_of_tags`` and its kin for their tags; both
   have a ``Layer`` for each annotation;
 - ``Trees``: ``read_brackets``, ``parse_brackets``; ``binarise``, ``collapse_unaries`` and their inverses;
-- ``Bitext``: ``read_bitext``; ``Alignments``: ``read_pharaoh``, ``read_naacl``; ``AlignmentMatrix``;
+- ``Bitext``: ``read_bitext``; ``Alignments``: ``read_links``, ``read_pharaoh``, ``read_naacl``; ``AlignmentMatrix``;
 - ``Standoff`` with its ``Mention``, ``Relation``, ``Attribute``: ``read_brat``, ``read_pubtator``, ``read_pipe``,
   ``read_standoff_json``;
 - ``read_vectors``, ``read_pairs``, ``read_news``: word vectors; names and how else they are written;
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from corpuscle.text.alignments import (
         AlignmentMatrix,
         Alignments,
+        read_links,
         read_naacl,
         read_pharaoh,
         write_naacl,

@@ -20,7 +20,7 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 
-__all__ = ["AlignmentMatrix", "Alignments", "read_naacl", "read_pharaoh", "write_naacl", "write_pharaoh"]
+__all__ = ["AlignmentMatrix", "Alignments", "read_links", "read_naacl", "read_pharaoh", "write_naacl", "write_pharaoh"]
 
 _WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
@@ -167,13 +167,25 @@ def _weights(read: Sequence[float | None], path: AnyPath) -> np.ndarray | None:
     return values
 
 
+def read_links(path: AnyPath, sentences: int | None = None) -> Alignments:
+    """Read links in either format: a first line of three or more numbers is that of the NAACL shared task, for which
+    see ``sentences`` in ``read_naacl``."""
+    lines = list(read_lines(path))
+    first: list[str] = next((fields for _, line in lines if (fields := line.split())), [])
+    return _naacl(lines, path, sentences) if len(first) >= 3 and first[0].isdigit() else _pharaoh(lines, path)
+
+
 def read_pharaoh(path: AnyPath) -> Alignments:
     """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links."""
+    return _pharaoh(read_lines(path), path)
+
+
+def _pharaoh(lines: Iterable[tuple[int, str]], path: AnyPath) -> Alignments:
     rows: list[tuple[int, int, int]] = []
     sure: list[bool] = []
     weights: list[float | None] = []
     number = 0
-    for number, line in read_lines(path):
+    for number, line in lines:
         before = len(rows)
         for token in line.split():
             match = _LINK.fullmatch(token)
@@ -214,8 +226,12 @@ def read_naacl(path: AnyPath, sentences: int | None = None) -> Alignments:
     A link given as sure and as possible is sure. ``sentences`` is the number of sentence pairs; without it, it is the
     highest number in the file, since pairs without links do not occur there.
     """
+    return _naacl(read_lines(path), path, sentences)
+
+
+def _naacl(lines: Iterable[tuple[int, str]], path: AnyPath, sentences: int | None) -> Alignments:
     found: dict[tuple[int, int, int], tuple[bool, float | None]] = {}
-    for number, line in read_lines(path):
+    for number, line in lines:
         fields = line.split()
         if not 3 <= len(fields) <= 5 or not all(map(_NUMBER.fullmatch, fields[:3])):
             raise InputError(path, number, "expected: sentence source target [S|P] [weight]")

@@ -308,9 +308,11 @@ def _joined(units: list[str]) -> str:
 
 def warm() -> None:
     """Compile and cache the kernels of this floor by running each once."""
+    from corpuscle.hashing import string_hashes
     from corpuscle.text.scan import Index, Scanner
 
     scanner = Scanner()
     scanner.feed(b"a b", None)
     vocab = scanner.finish()[2]
+    string_hashes(vocab.bytes, vocab.offsets)
     Index.of(vocab.bytes, vocab.offsets).look_up(vocab.bytes, vocab.offsets)

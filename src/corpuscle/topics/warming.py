@@ -8,6 +8,7 @@ import tempfile
 import numpy as np
 
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.plain import warm as warm_text
 from corpuscle.topics.ngram import NgramTopicModel
 from corpuscle.topics.products import mark
 from corpuscle.topics.reading import DocumentReader
@@ -30,6 +31,7 @@ def warm() -> None:
 
 def warm_defaults() -> None:
     """Compile what the default method needs."""
+    warm_text()
     corpus = _tiny()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")

@@ -41,7 +41,7 @@ from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from
 from corpuscle.transliterate.kernels.windows import Windows, learn, windows
 from corpuscle.transliterate.links import align_letters, repair
 from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
-from corpuscle.transliterate.settings import PhraseSettings
+from corpuscle.transliterate.settings import ALIGNERS, PhraseSettings
 from corpuscle.transliterate.table import Learned, PhraseTable, build_table
 from corpuscle.transliterate.tuning import Round, Tuner
 
@@ -354,7 +354,7 @@ def _summed(ranked: list[Candidate]) -> list[Candidate]:
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few made-up names."""
-    _warm(("bleu", "fscore", "likelihood"))
+    _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
 
 
 def warm_defaults() -> None:
@@ -362,7 +362,7 @@ def warm_defaults() -> None:
     _warm(("likelihood",))
 
 
-def _warm(metrics: tuple[str, ...]) -> None:
+def _warm(metrics: tuple[str, ...], aligners: tuple[str, ...] = ()) -> None:
     """Learn from a few made-up names, save, load, apply and measure."""
     from corpuscle.measure import news_measures
 
@@ -373,6 +373,8 @@ def _warm(metrics: tuple[str, ...]) -> None:
         path = os.path.join(folder, "model")
         for metric in metrics:
             model = PhraseTransliterator(metric=metric, restarts=0, rounds=1, tuning_nbest=3).fit(pairs)
+        for aligner in aligners:
+            align_letters(model.bitext_, aligner, passes=2)
         crossed = Alignments.from_pairs([[(0, 0)] for _ in range(len(model.bitext_))])
         repair(crossed, model.bitext_)
         model.save(path)

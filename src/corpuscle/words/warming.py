@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.plain import warm as warm_text
 from corpuscle.words.exchange import ExchangeClasses
 from corpuscle.words.kernels import exchange
 
@@ -13,6 +14,7 @@ __all__ = ["warm"]
 
 def warm() -> None:
     """Compile the kernels of this task by running them on a tiny text."""
+    warm_text()
     corpus = Corpus.from_sentences([["a", "b", "a"], ["c", "b"]])
     for start in "best", "random":
         ExchangeClasses(classes=2, passes=1, start=start, workers=1).fit(corpus)
