@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.record import commands, make_inputs, run
 
-SAMPLE = "samples write sample --seed 1 --sentences 700 --pairs 60 --names 60 --notes 10 --messages 10"
+SAMPLE = "samples write sample --seed 1 --sentences 1200 --pairs 60 --names 60 --notes 10 --messages 10"
 
 
 def kernels_in(cache: Path) -> set[str]:

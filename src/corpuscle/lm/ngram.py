@@ -24,6 +24,7 @@ from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
+from corpuscle.settings import Parallel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
@@ -169,11 +170,9 @@ class NgramModel(NgramSettings, LanguageModel):
         return other
 
     def _passed_on(self, other: NgramModel) -> NgramModel:
-        """Another model, with our words and what we know of our training text."""
-        other.vocab_, other.provenance_, other.workers, other.cluster = (
-            self.vocab_, self.provenance_, self.workers, self.cluster,
-        )  # fmt: skip
-        other.items_, other.tuning_items_ = self.items_, self.tuning_items_
+        """Another model, with our words, what we know of our training text, and our way to share work."""
+        for name in ("vocab_", "provenance_", "items_", "tuning_items_", *Parallel.SETTINGS):
+            setattr(other, name, getattr(self, name))
         return other
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:

@@ -25,8 +25,10 @@ def warm() -> None:
     """Compile every kernel of this task by running it on a few words."""
     warm_defaults()
     corpus = _tiny()
-    rescaled = RescalingModel(topics=2, order=2, sweeps=2, word_sweeps=2, samples=1, min_count=1).fit(corpus)
+    rescaled = RescalingModel(topics=2, order=3, sweeps=2, word_sweeps=2, samples=1, min_count=1).fit(corpus)
     rescaled.perplexity(corpus, draws=10)
+    with tempfile.TemporaryDirectory() as folder:
+        rescaled.save(os.path.join(folder, "model"))
 
 
 def warm_defaults() -> None:
