@@ -367,7 +367,7 @@ def _warm(metrics: tuple[str, ...], aligners: tuple[str, ...] = ()) -> None:
     from corpuscle.measure import news_measures
 
     names = ["".join(Random(1, "warm", 0, i).choice("abc") for _ in range(3 + i % 3)) for i in range(60)]
-    pairs = [Pair(name, (name.replace("c", "ks"),)) for name in names]
+    pairs = [Pair(name, (name.replace("c", "ks"),)) for name in (*names, "dab")]  # d: letters that meet once
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", CorpuscleWarning)
         path = os.path.join(folder, "model")
