@@ -100,3 +100,12 @@ def test_a_place_where_nothing_can_be_written_is_refused_before_any_work(tmp_pat
 def test_a_model_does_not_go_to_stdout():
     with pytest.raises(SettingError, match="stdout"):
         check_place("-", "model")
+
+
+def test_a_word_that_an_option_knows_is_no_file(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("a b c\nb c a\n" * 20)
+    for name, options in {"best": ["--start", "best"], "exchange": ["--method", "exchange"]}.items():
+        for _ in range(2):  # the second run replaces the model of the first
+            code, _, message = run("classes", "train", "text", "-o", name, "--classes", "2", *options)
+            assert code == 0, message

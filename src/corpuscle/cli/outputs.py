@@ -57,6 +57,12 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
+def _words(param: click.Parameter) -> Iterable[str]:
+    """The words that a parameter knows: they name no file."""
+    setting = getattr(param, "setting", None)
+    return map(str, (*setting.choices, *setting.words)) if setting else getattr(param.type, "choices", ())
+
+
 def _identity(path: str) -> tuple[int, int] | None:
     """What makes a file the same file under any of its names; None if it is no file."""
     if path == STDIO or "\0" in path or not os.path.isfile(path):
@@ -82,7 +88,9 @@ def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> 
     if not outputs:
         return
     known: dict[tuple[int, int], str] = {}
-    for path in _files(text for name, value in values.items() if name not in written for text in _texts(value)):
+    read = (text for param in params if param.name not in written for text in _texts(values.get(param.name or "")))
+    words = {word for param in params for word in _words(param)}
+    for path in _files(text for text in read if text not in words):
         if (identity := _identity(path)) is not None:
             known[identity] = path
     targets: set[str] = set()
@@ -92,7 +100,7 @@ def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> 
         if target in targets and not is_special(target):
             raise SettingError(f"two outputs cannot be one file: {path}")
         targets.add(target)
-        for identity, read in known.items():
-            beginning = written[name] == "prefix" and os.path.realpath(read).startswith(target + ".")
+        for identity, other in known.items():
+            beginning = written[name] == "prefix" and os.path.realpath(other).startswith(target + ".")
             if beginning or _identity(path) == identity:
-                raise InputError(path, None, f"cannot write: it would replace {read}, which is read")
+                raise InputError(path, None, f"cannot write: it would replace {other}, which is read")
