@@ -44,12 +44,12 @@ import click
 
 from bench import harness, record
 from corpuscle.catalogue import TASKS
-from corpuscle.cli.common import one_line
 from corpuscle.cli.main import _root
 from corpuscle.cli.main import main as corpuscle
 from corpuscle.errors import CorpuscleError, CorpuscleWarning
 from corpuscle.learning import SUFFIX, Checkpoint
 from corpuscle.model import read_header
+from corpuscle.progress import one_line
 from tests import hostile, mutation, tiny_models
 
 SAMPLE = "samples write sample --seed 1 --sentences 1000 --pairs 80 --names 80 --notes 8 --messages 8"

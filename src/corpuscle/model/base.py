@@ -61,8 +61,8 @@ class Model(Parallel):
         begin = list(islice(stream, 2))
         if len(begin) > 1:
             self._prepare()
-        with workers(self.workers, self.cluster) if len(begin) > 1 else workers(1) as pool:
-            yield from pool.map(function, chain(begin, stream), self)
+        with workers(self.workers, self.cluster) as pool, workers(1) as here:
+            yield from (pool if len(begin) > 1 else here).map(function, chain(begin, stream), self)
 
     def spread_groups(
         self, function: Callable[[Any, Any], Any], groups: Iterable[tuple[T, Iterable[Any]]]
