@@ -335,3 +335,21 @@ if child == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 """
     assert process(code, timeout=60).returncode == 0
+
+
+def test_an_interrupt_in_a_finaliser_is_not_lost():
+    code = """
+import time
+from corpuscle.cli import main
+class Last:
+    def __del__(self):
+        raise KeyboardInterrupt
+def work(args):
+    last = Last()
+    del last
+    time.sleep(60)
+main._execute = work
+main.run()
+"""
+    done = process(code, timeout=30)
+    assert done.returncode == 130 and done.stderr == b"interrupted\n"

@@ -7,10 +7,12 @@ extra; 1 for our bugs; 130 for interrupts.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import errno
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -155,6 +157,17 @@ def main(args: list[str] | None = None) -> int:
             return 1
 
 
+def _hear(unraisable: sys.UnraisableHookArgs) -> None:
+    """Python drops a Ctrl-C that comes while it calls a finaliser or the like: it comes again in a moment."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+    elif hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    else:
+        _thread.interrupt_main()
+
+
 def _leave(code: int) -> NoReturn:
     """End the process at once: a kernel that still runs in a thread is not waited for."""
     with contextlib.suppress(Exception):
@@ -175,7 +188,9 @@ def run() -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
     # The cores are for our own threads: small products on BLAS's threads, too, took up to 18 times as long.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.unraisablehook = _hear
     code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is done
     if code == 130:
         _leave(code)
     sys.exit(code)
