@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import platform
 import re
 import shutil
 import stat
@@ -18,7 +17,7 @@ from corpuscle.errors import InputError
 __all__ = ["is_special", "lies_within", "replacing"]
 
 _counter = itertools.count()
-_HOST = re.sub(r"\W", "_", platform.node())
+_HOST = re.sub(r"\W", "_", os.uname().nodename) if hasattr(os, "uname") else "here"
 
 
 def _name_beside(target: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Bar", "Stop", "bar", "complain", "complaint", "one_line", "quiet", "say", "stopping"]
+__all__ = ["Bar", "Stop", "bar", "complain", "complaint", "is_interrupt", "one_line", "quiet", "say", "stopping"]
 
 _quiet = False
 
@@ -47,6 +47,11 @@ def complaint(message: object) -> str:
 def complain(message: object) -> None:
     """One line on stderr about an error, however quiet."""
     print(f"error: {complaint(message)}", file=sys.stderr, flush=True)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is a Ctrl-C; Python 3.11 wraps one that comes while a class is made."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
 
 
 class Bar:

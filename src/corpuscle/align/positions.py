@@ -11,6 +11,7 @@ and moments, which add up over a text, from ``no_moments`` on; ``learned`` is th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -37,15 +38,15 @@ _WEAKEST, _STRONGEST = 0.1, 14.0
 
 
 @dataclass(frozen=True)
-class Law:
+class Law(ABC):
     """A law of positions. ``parameter``: the name of the array that is learned, none where nothing is."""
 
     parameter: ClassVar[str] = ""
 
+    @abstractmethod
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities, in the place of the translation probabilities ``links`` float32 (n_cells,), and moments;
         ``null`` float32 (output types,) is what the null word generates."""
-        raise NotImplementedError
 
     def no_moments(self) -> np.ndarray:
         """What the moments of a text are added to, float64 (2, n_moments)."""

@@ -25,7 +25,7 @@ from corpuscle import __version__
 from corpuscle.catalogue import COMMANDS, TASKS, find
 from corpuscle.cli.command import CONTEXT
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
-from corpuscle.progress import complain, complaint
+from corpuscle.progress import complain, complaint, is_interrupt
 
 __all__ = ["main", "run"]
 
@@ -149,7 +149,7 @@ def main(args: list[str] | None = None) -> int:
             complain(_reason(error))
             return 2
         except Exception as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made
+            if is_interrupt(error):
                 print("interrupted", file=sys.stderr)
                 return 130
             traceback.print_exc()

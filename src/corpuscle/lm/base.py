@@ -139,11 +139,15 @@ class LanguageModel(Model, ABC):
         """The probability of every token and sentence end of a text in the words of the model."""
 
     @abstractmethod
+    def _distribution(self, context: list[str]) -> np.ndarray:
+        """P(next word | context) for every id of ``vocab_``: float64 (n_types,)."""
+
     def distribution(self, context: str | Sequence[str]) -> np.ndarray:
         """P(next word | context) for every id of ``vocab_``: float64 (n_types,).
 
         The context, words or a string to be split, may begin with ``"<s>"``, the beginning of a sentence.
         """
+        return self._distribution(self.words_of(context))
 
     def _symbols(self, corpus: Corpus) -> np.ndarray:
         """A text as one stream with its boundary symbols, int32."""

@@ -8,7 +8,7 @@ sequence is modelled by any method of the Kneser-Ney family. Brown et al. (1992)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,9 +99,7 @@ class ClassModel(LanguageModel):
         log_probability[where] += self.log_emission_[corpus.tokens]
         return events._replace(log_probability=log_probability)
 
-    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
-        """P(next word | context), float64 (n_types,)."""
-        context = self.words_of(context)
+    def _distribution(self, context: list[str]) -> np.ndarray:
         begins = self._begins(context)
         ids = self.vocab_.encode(context[1:] if begins else context)
         classes = self.ngram.vocab_.decode(self.class_of_[ids])

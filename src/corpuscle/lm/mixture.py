@@ -122,9 +122,7 @@ class Mixture(LanguageModel):
         with np.errstate(divide="ignore"):
             return events._replace(log_probability=np.log(probability))
 
-    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
-        """P(next word | context), float64 (n_types,)."""
-        context = self.words_of(context)
+    def _distribution(self, context: list[str]) -> np.ndarray:
         total = np.zeros(len(self.vocab_))
         parts = zip(self.weights_, self.models, self._ids, self._foreign, self._share, strict=True)
         for weight, model, ids, foreign, share in parts:

@@ -19,12 +19,12 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.engine.ngrams.walking import score_few
-from corpuscle.errors import InputError, NotLearned, SettingError, warn
+from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
-from corpuscle.settings import Parallel
+from corpuscle.settings import Parallel, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
@@ -90,10 +90,11 @@ class NgramModel(NgramSettings, LanguageModel):
         check=lambda loaded: _check_loaded(loaded),
     )
 
+    ngrams_: Ngrams | None = learned()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.order_ = self.order if isinstance(self.order, int) else 0
-        self.ngrams_: Ngrams | None = None
         self._tables: BackoffTables | None = None
         self._walked = 0
 
@@ -262,13 +263,11 @@ class NgramModel(NgramSettings, LanguageModel):
         if entropy:
             divergence = smoothing.relative_entropy(tables, START, END)
             tables = smoothing.prune_rows(tables, np.expm1(divergence) >= entropy)
-        self.ngrams_ = None
         self._set_tables(tables)
 
     def _set_tables(self, tables: BackoffTables) -> None:
-        self.order_ = tables.order
-        self.discounts_ = np.zeros((0, 4)) if self.ngrams_ is None else self.discounts_
-        self._tables = tables
+        self.ngrams_, self._tables = None, tables
+        self.order_, self.discounts_ = tables.order, np.zeros((0, 4))
 
     @property
     def sizes_(self) -> list[int]:
@@ -289,8 +288,7 @@ class NgramModel(NgramSettings, LanguageModel):
         """Probabilities and back-off weights of all n-grams; computed anew where the model keeps counts."""
         if self._tables is not None:
             return self._tables
-        if self.ngrams_ is None:
-            raise NotLearned(f"{type(self).__name__} has learned nothing yet: call fit, or load a model")
+        assert self.ngrams_ is not None
         tables = self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
         if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
             raise InputError(None, None, _CONTRADICTORY)
@@ -350,12 +348,10 @@ class NgramModel(NgramSettings, LanguageModel):
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
         return Events(scores, events_of(corpus, corpus.tokens == UNKNOWN), starts)
 
-    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
-        """P(next word | context), float64 (n_types,); ``"<s>"`` as first word is the beginning of a sentence."""
+    def _distribution(self, context: list[str]) -> np.ndarray:
         return trie.distribution(self.automaton_, self._state_after(context), len(self.vocab_))
 
-    def _state_after(self, context: str | Sequence[str]) -> int:
-        context = self.words_of(context)
+    def _state_after(self, context: list[str]) -> int:
         ids = self.vocab_.encode(context)
         if self._begins(context):
             left = 1 if self.boundary == "single" else max(1, self.order_ - 1)
@@ -364,7 +360,8 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def next_words(self, context: str | Sequence[str], k: int = 10) -> list[tuple[str, float]]:
         """The k most likely next words with their probabilities, without a look at the whole vocabulary."""
-        words, scores = trie.top_continuations(self.automaton_, self._state_after(context), self._ranked, k + 1)
+        state = self._state_after(self.words_of(context))
+        words, scores = trie.top_continuations(self.automaton_, state, self._ranked, k + 1)
         good = (words != UNKNOWN) & (scores > -np.inf)
         best = zip(words[good][:k].tolist(), np.exp(scores[good][:k]).tolist(), strict=True)
         return [(self.vocab_.word(word), probability) for word, probability in best]

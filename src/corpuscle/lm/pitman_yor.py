@@ -10,7 +10,6 @@ with a number the model is that of Teh (2006), and one sample of it is a back-of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar
@@ -179,11 +178,9 @@ class HpyModel(HpySettings, LanguageModel):
             starts = starts + np.arange(len(corpus) + 1)
         return Events(log_probability, symbols[predicted] == UNKNOWN, starts)
 
-    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
-        """P(next word | context), float64 (n_types,), averaged over the samples."""
+    def _distribution(self, context: list[str]) -> np.ndarray:
         if not self.infinite:
             return np.mean([model.distribution(context) for model in self._ngram_models], axis=0)
-        context = self.words_of(context)
         ids = self.vocab_.encode(context)
         if self._begins(context):
             ids[0] = START

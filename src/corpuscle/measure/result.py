@@ -8,6 +8,7 @@ not finite becomes null, since JSON has no other word for it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -91,14 +92,14 @@ class Row(NamedTuple):
         return f"{self.label} {self.value}" + (f" (95 % {self.interval})" if self.interval else "")
 
 
-class Printed:
+class Printed(ABC):
     """What prints itself: as one line that can be cited, and as a table in notebooks."""
 
     signature: str
 
+    @abstractmethod
     def rows(self) -> Iterator[Row]:
         """What people see of it, the most important first."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return " | ".join([*map(str, self.rows()), f"signature {self.signature}"])

@@ -29,7 +29,7 @@ from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import render
 from corpuscle.packs.step import Chapter, LeftOut, Step
-from corpuscle.progress import complain, say
+from corpuscle.progress import complain, is_interrupt, say
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 
@@ -104,14 +104,33 @@ def learn(
         target.forget(name, target.state["steps"][name]["files"])
 
     job = Job(found, target.folder, seed, workers)
+    failed = _check(possible, job, target)
+    sound = [step for step in possible if step.name not in failed]
+    kept, left_out, bugs = _do_all(sound, job, target, failed)
+    learned = [step for step in sound if step.name not in left_out and step.name not in failed]
+    chapters = {step.name: step.report(target.state["steps"][step.name]["findings"], step) for step in learned}
+    omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
+    missing = [(step, failed[step.name]) for step in possible if step.name in failed]
+    report = _write_report(found, target, learned, chapters, omitted, missing)
+    if bugs:
+        raise bugs[0]
+    if not learned and not failed:
+        raise next(iter(left_out.values()))
+    reasons = {step.name: reason for step, reason in omitted}
+    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, time.perf_counter() - began)
+
+
+def _do_all(
+    steps: Sequence[Step], job: Job, target: Pack, failed: dict[str, list[str]]
+) -> tuple[list[str], dict[str, LeftOut], list[Exception]]:
+    """Do every step that is not done yet. Returns the names of those that were done before, why others were left out,
+    and the errors that are bugs; ``failed`` receives all errors, also for steps that come after a failed one."""
     kept: list[str] = []
     left_out: dict[str, LeftOut] = {}
-    failed = _check(possible, job, target)
     bugs: list[Exception] = []
-    sound = [step for step in possible if step.name not in failed]
-    precompiler = Precompiler(_cold(sound, job, target))
+    precompiler = Precompiler(_cold(steps, job, target))
     try:
-        for step in sound:
+        for step in steps:
             if before := [name for name in step.after if name in failed]:
                 failed[step.name] = failed[before[0]]
                 continue
@@ -129,28 +148,18 @@ def learn(
                 failed[step.name] = [str(error) or "out of memory"]
                 complain(error)
             except Exception as error:
-                if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps some
+                if is_interrupt(error):
                     raise KeyboardInterrupt from error
                 failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
                 bugs.append(error)
     except (KeyboardInterrupt, Interrupted):
-        done = [s.title.lower() for s in sound if target.is_done(s.name, _fingerprint(s, job, target))]
+        done = [s.title.lower() for s in steps if target.is_done(s.name, _fingerprint(s, job, target))]
         finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
         message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
         raise Interrupted(message) from None
     finally:
         precompiler.close()
-    learned = [step for step in sound if step.name not in left_out and step.name not in failed]
-    chapters = {step.name: step.report(target.state["steps"][step.name]["findings"], step) for step in learned}
-    omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
-    missing = [(step, failed[step.name]) for step in possible if step.name in failed]
-    report = _write_report(found, target, learned, chapters, omitted, missing)
-    if bugs:
-        raise bugs[0]
-    if not learned and not failed:
-        raise next(iter(left_out.values()))
-    reasons = {step.name: reason for step, reason in omitted}
-    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, time.perf_counter() - began)
+    return kept, left_out, bugs
 
 
 def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]]:

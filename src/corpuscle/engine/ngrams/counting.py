@@ -193,7 +193,7 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
             first_child[first] = levels[-1]
             np.cumsum(first_child[first : levels[-1] + 1], out=first_child[first : levels[-1] + 1])
             if depth + 1 < order:
-                del runs, extend, starts
+                del runs, extend, starts  # their memory, before more is asked for
                 starts, positions = np.zeros(rows - levels[-1] + 1, np.int32), positions[:kept]
                 np.cumsum(counts[levels[-1] : rows], out=starts[1:])
 
