@@ -126,7 +126,7 @@ def judge(text: str, classes: dict[str, Any], kept: set[str] | None) -> dict[str
     import numpy as np
 
     from corpuscle.text import FIRST, START, UNKNOWN, read_text
-    from corpuscle.words.exchange import previous_tokens
+    from corpuscle.words import Forest
     from corpuscle.words.kernels import exchange
 
     corpus = read_text(text)
@@ -135,9 +135,9 @@ def judge(text: str, classes: dict[str, Any], kept: set[str] | None) -> dict[str
     rank = np.array([types.get(word, 0) for word in strings])
     rank[START] = len(types)
     assert not (corpus.tokens == UNKNOWN).any()
-    near = exchange.neighbours(rank[previous_tokens(corpus)], rank[corpus.tokens], len(types))
+    near = exchange.neighbours(rank[Forest.chain(corpus).parent_words], rank[corpus.tokens], len(types))
     names = {name: number for number, name in enumerate(dict.fromkeys(classes.values()))}
-    table = exchange.tables(near, np.array([names[classes[word]] for word in types]), len(names))
+    table = exchange.class_counts(near, np.array([names[classes[word]] for word in types]), len(names))
     total, counts = corpus.n_tokens, near.degrees[exchange.UP, :-1]
     information = exchange.objective(table) / total + np.log(total)
     entropy = np.log(total) - (counts * np.log(counts)).sum() / total

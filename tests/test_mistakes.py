@@ -31,7 +31,7 @@ LEARNERS = {
     for name, method in each.methods.items()
     if hasattr(find(method.learner), "fit")  # a rule needs no learning
 }
-MAKING = {"fit", "fit_pairs", "checkpoint", "replace", "restored", "restored_from", "from_container", "from_tables"}
+MAKING = {"fit", "checkpoint", "replace", "restored", "restored_from", "from_container", "from_tables"}
 """What an unfitted learner is for."""
 
 

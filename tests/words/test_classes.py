@@ -15,9 +15,8 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import read
 from corpuscle.random import Random
-from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Vocab
-from corpuscle.words import ExchangeClasses
-from corpuscle.words.exchange import previous_tokens
+from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
+from corpuscle.words import ExchangeClasses, Forest
 from corpuscle.words.kernels import exchange
 from corpuscle.words.search import PARTIAL
 from corpuscle.words.settings import STARTS
@@ -69,7 +68,7 @@ def planted(seed: int, words: int = 160, classes: int = 8, tokens: int = 20_000)
 def information(corpus: Corpus, classes: np.ndarray) -> float:
     """I of given classes of the types of a corpus."""
     words, n = len(corpus.vocab) - FIRST, corpus.n_tokens
-    parents, children = previous_tokens(corpus) - FIRST, corpus.tokens - FIRST
+    parents, children = Forest.chain(corpus).parent_words - FIRST, corpus.tokens - FIRST
     parents = np.where(parents < 0, words, parents)
     return objective_by_hand(parents, children, classes) / n + np.log(n)
 
@@ -198,7 +197,8 @@ def test_the_history_rises_from_the_cyclic_start() -> None:
 def test_the_log_likelihood_is_that_of_the_class_bigram_model() -> None:
     corpus = text()
     model = ExchangeClasses(classes=6).fit(corpus)
-    parents = np.where(previous_tokens(corpus) == START, -1, model.classes_[previous_tokens(corpus)])
+    before = Forest.chain(corpus).parent_words
+    parents = np.where(before == START, -1, model.classes_[before])
     children = model.classes_[corpus.tokens]
     pairs = Counter(zip(parents.tolist(), children.tolist(), strict=True))
     left, right = Counter(parents.tolist()), Counter(children.tolist())
@@ -260,18 +260,14 @@ def test_a_random_start_depends_on_the_seed_and_on_nothing_else() -> None:
     assert (first != other).any()
 
 
-def test_pairs_of_a_chain_give_what_the_text_gives() -> None:
+def test_trees_whose_heads_are_left_neighbours_give_what_the_text_gives() -> None:
     corpus = text()
     from_text = ExchangeClasses(classes=5).fit(corpus)
-    from_pairs = ExchangeClasses(classes=5).fit_pairs(previous_tokens(corpus), corpus.tokens, corpus.vocab)
-    np.testing.assert_array_equal(from_text.classes_, from_pairs.classes_)
-    with pytest.raises(SettingError, match="cannot be paired"):
-        ExchangeClasses(classes=5).fit_pairs(corpus.tokens[1:], corpus.tokens, corpus.vocab)
-
-
-def test_left_neighbours_know_sentence_boundaries_and_empty_sentences() -> None:
-    corpus = Corpus.from_sentences([[], ["a", "b"], [], [], ["c"], []])
-    assert previous_tokens(corpus).tolist() == [START, FIRST, START]
+    bank = Treebank.from_sentences(list(corpus), heads=[range(n) for n in corpus.lengths])
+    from_trees = ExchangeClasses(classes=5, structure="tree").fit(Forest.tree(bank))
+    assert from_text.as_dict() == from_trees.as_dict()
+    with pytest.raises(SettingError, match="trees are needed"):
+        ExchangeClasses(classes=5, structure="tree").fit(corpus)
 
 
 def test_rare_words_share_one_type_with_a_class_of_its_own() -> None:

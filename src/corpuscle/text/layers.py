@@ -33,7 +33,8 @@ class Numbering:
     """Numbers strings in the order in which they come, a batch at a time.
 
     >>> numbering = Numbering(missing="_")
-    >>> numbering.add(["a", "_", "b"]); numbering.add(["b"])
+    >>> numbering.add(["a", "_", "b"]).tolist(), numbering.add(["b"]).tolist()
+    ([3, 0, 4], [4])
     >>> numbering.layer().ids.tolist()
     [3, 0, 4, 4]
     """
@@ -45,9 +46,10 @@ class Numbering:
             self.ids[missing] = UNKNOWN
         self._batches: list[np.ndarray] = []
 
-    def add(self, strings: Iterable[str]) -> None:
-        """Number some more strings."""
+    def add(self, strings: Iterable[str]) -> np.ndarray:
+        """Number some more strings; their ids, int32."""
         self._batches.append(np.fromiter(map(self.ids.__getitem__, strings), np.int32))
+        return self._batches[-1]
 
     @property
     def types(self) -> list[str]:

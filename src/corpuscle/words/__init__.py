@@ -1,6 +1,7 @@
 """Word classes: which words behave alike, learned from raw text.
 
 - ``ExchangeClasses``: one class for each word, by the exchange algorithm;
+- ``Forest``: sentences whose words have parents, their left neighbours or their heads; ``read_forest``;
 - ``WordClasses``: what every method can do: its classes can be shown, exported and applied to text.
 """
 
@@ -11,6 +12,7 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.words.classes import Pass, WordClasses
     from corpuscle.words.exchange import ExchangeClasses
+    from corpuscle.words.forests import Forest, read_forest, words_of
     from corpuscle.words.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -11,7 +11,6 @@ both starts are tried for three passes, and the better one goes on.
 
 from __future__ import annotations
 
-import hashlib
 from functools import partial
 from os import PathLike
 from typing import ClassVar, Self
@@ -25,25 +24,17 @@ from corpuscle.scale import workers
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
 from corpuscle.words.classes import CLASSES, Pass, WordClasses, check_classes
+from corpuscle.words.forests import Forest
 from corpuscle.words.kernels import exchange
 from corpuscle.words.search import PARTIAL, Search, first_classes
 from corpuscle.words.settings import ExchangeSettings
 
-__all__ = ["ExchangeClasses", "previous_tokens"]
+__all__ = ["ExchangeClasses"]
 
 PAIRS = 1 << 20
 """So many pairs of words are counted at a time."""
 TRIAL = 3
 """For how many passes the two starts are tried before one of them is chosen."""
-
-
-def previous_tokens(corpus: Corpus) -> np.ndarray:
-    """The left neighbour of every token, ``START`` for the first of a sentence; int32 (n_tokens,)."""
-    before = np.empty_like(corpus.tokens)
-    before[1:] = corpus.tokens[:-1]
-    firsts = corpus.sentence_starts[:-1]
-    before[firsts[firsts < corpus.sentence_starts[1:]]] = START
-    return before
 
 
 class ExchangeClasses(ExchangeSettings, WordClasses):
@@ -57,43 +48,14 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
 
     KIND: ClassVar[Kind] = Kind("words.exchange", 1, CLASSES, check=check_classes)
 
-    def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
-        """Learn from running text, where the parent of a token is its left neighbour; ``checkpoint`` keeps unfinished
-        work."""
-        signature = Corpus.checked(corpus).signature() if checkpoint is None else checkpoint.signature
-        parents = previous_tokens(corpus)
-        return self._fit(parents, corpus.tokens, corpus.vocab, len(corpus), signature, checkpoint)
-
-    def fit_pairs(
-        self, parents: np.ndarray, children: np.ndarray, vocab: Vocab, *, checkpoint: Checkpoint | None = None
-    ) -> Self:
-        """Learn from any pairs of parent and child, such as heads and dependents: two arrays of ids of equal length,
-        in which every token is a child once and the parent may be ``START``, the root."""
-        if len(parents) != len(children):
-            raise SettingError(f"{len(parents)} parents cannot be paired with {len(children)} children")
-        signature = hashlib.blake2b(digest_size=16)
-        for ids in parents, children, vocab.bytes, vocab.offsets:
-            signature.update(np.ascontiguousarray(ids).tobytes())
-        roots = int((parents == START).sum())
-        return self._fit(parents, children, vocab, roots, signature.hexdigest(), checkpoint)
-
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
-
-    def _fit(
-        self,
-        parents: np.ndarray,
-        children: np.ndarray,
-        vocab: Vocab,
-        sentences: int,
-        signature: str,
-        checkpoint: Checkpoint | None,
-    ) -> Self:
-        if len(children) == 0:
+    def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
+        """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
+        forest = Forest.of(text, self.structure)
+        corpus, signature = forest.corpus, text.signature() if checkpoint is None else checkpoint.signature
+        if corpus.n_tokens == 0:
             raise SettingError("there are no words to learn classes from")
-        seen = np.bincount(children, minlength=len(vocab)).astype(np.int64)
-        vocab, mapping = Vocab(vocab.bytes, vocab.offsets, seen).cut(self.min_count, self.max_types)
+        seen = np.bincount(corpus.tokens, minlength=len(corpus.vocab)).astype(np.int64)
+        vocab, mapping = Vocab(corpus.vocab.bytes, corpus.vocab.offsets, seen).cut(self.min_count, self.max_types)
         ids = np.flatnonzero(vocab.counts)
         ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
         if self.classes > len(ids):
@@ -101,18 +63,22 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         rank = np.full(len(vocab), -1, np.int32)
         rank[ids] = np.arange(len(ids))
         rank[START] = len(ids)
-        near = self._neighbours(rank[mapping[np.stack([parents, children])]], len(ids))
+        near = self._neighbours(rank[mapping[np.stack([forest.parent_words, corpus.tokens])]], len(ids))
         self.stays_here("where a word goes depends on the words before it")
         with workers(self.workers) as pool:
             classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint or Checkpoint())
         self._number(vocab, ids, classes, self.classes)
         self.provenance_ = {
-            "sentences": sentences,
-            "words": len(children),
+            "sentences": len(corpus),
+            "words": corpus.n_tokens,
             "types": len(ids) - bool(vocab.counts[UNKNOWN]),
             "signature": signature,
         }
         return self
+
+    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
+        return Checkpoint(path, PARTIAL, self.settings, text.signature(), resume=resume)
 
     def _neighbours(self, pairs: np.ndarray, words: int) -> exchange.Neighbours:
         """What each word occurs with; pairs of parents and children int32 (2, n_tokens)."""

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from corpuscle.settings import Parallel, Seeded, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["STARTS", "ExchangeSettings"]
+if TYPE_CHECKING:
+    from corpuscle.text.corpus import Corpus
+    from corpuscle.words.forests import Forest
+
+__all__ = ["LAYERS", "STARTS", "STRUCTURES", "ExchangeSettings", "StructureSettings"]
+
+STRUCTURES = ("chain", "tree")
+LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
 
 STARTS = ("best", "frequent", "cyclic", "random")
 
 
-class ExchangeSettings(TextSettings, Seeded, Parallel):
+class StructureSettings(TextSettings):
+    """A learner that reads running text, where the parent of a word is its left neighbour, or treebanks."""
+
+    structure: str = setting(
+        "The parent of a word: its left neighbour, or its head in a CoNLL-U file.", default="chain", choices=STRUCTURES
+    )
+    layer: str = setting("What a word of a CoNLL-U file is.", default="form", choices=LAYERS)
+
+    def read(self, *paths: Any) -> Corpus | Forest:  # type: ignore[override]
+        """Files as a text of this learner: plain text as a Corpus, treebanks as a Forest."""
+        from corpuscle.words.forests import read_forest
+
+        return read_forest(paths, self.structure, self.layer, self.preprocessing)
+
+
+class ExchangeSettings(StructureSettings, Seeded, Parallel):
     """Settings of the exchange algorithm."""
 
     classes: int = setting("How many classes.", default=100, low=1)

@@ -1,0 +1,201 @@
+"""Forest: sentences in which every token has a parent, its left neighbour (a chain) or its head (a tree).
+
+Classes, hidden Markov models and what is made of them ask only which token each token hangs on, so one record serves
+running text and treebanks. What a *word* is in a treebank is a choice: its form, its lemma, or one of them with its
+part of speech (``head/NOUN``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError, expect
+from corpuscle.text.conllu import read_conllu
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import AnyPath, expand
+from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.plain import read_text
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
+
+__all__ = ["Forest", "is_treebank", "read_forest", "words_of"]
+
+_ROOT = -1
+
+
+def words_of(treebank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Corpus:
+    """The words of a treebank as a text: its forms or lemmas, alone or with tags (``form/tag``).
+
+    A token without a lemma is its form. White space inside a word becomes ``_``; preprocessing may not split words.
+    """
+    preprocessing = preprocessing or Preprocessing()
+    if preprocessing.tokenise != "none":
+        raise SettingError("tokenise means nothing for a treebank, which has its words already")
+    name, _, tag = layer.partition("/")
+    forms = treebank.corpus.vocab.strings
+    chosen = [("_".join(preprocessing.spell(forms[id]).split()) or "_") for id in range(len(forms))]
+    words = np.arange(len(forms))[treebank.corpus.tokens]
+    spellings: list[str] = chosen
+    if name == "lemma":
+        lemmas = treebank.lemmas.vocab.strings
+        spellings = chosen + ["_".join(preprocessing.spell(lemma).split()) or "_" for lemma in lemmas]
+        given = treebank.lemmas.ids != UNKNOWN
+        words = np.where(given, len(forms) + treebank.lemmas.ids, words)
+    tags = np.zeros(len(words), np.int64)
+    endings = [""]
+    if tag:
+        tags = treebank.tags.ids.astype(np.int64)
+        endings = ["/_", *("/" + each for each in treebank.tags.vocab.strings[1:])]
+    pairs, tokens = np.unique(words.astype(np.int64) * len(endings) + tags, return_inverse=True)
+    numbering = Numbering()
+    numbering.add(spellings[pair // len(endings)] + endings[pair % len(endings)] for pair in pairs.tolist())
+    ids, vocab = numbering.finish()
+    tokens = ids[tokens]
+    vocab.counts[:] = np.bincount(tokens, minlength=len(vocab))
+    return dataclasses.replace(treebank.corpus, tokens=tokens, vocab=vocab)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Sentences whose tokens have parents.
+
+    - ``corpus``: the words;
+    - ``parents``: int32 (n_tokens,), the position of each token's parent among all tokens, -1 where it is the root;
+    - ``relations``: the name of the link from each token to its parent, or None.
+
+    >>> Forest.chain(Corpus.from_sentences([["a", "b"], ["c"]])).parents.tolist()
+    [-1, 0, -1]
+    """
+
+    corpus: Corpus
+    parents: np.ndarray
+    relations: Layer | None = None
+
+    @classmethod
+    def chain(cls, corpus: Corpus) -> Forest:
+        """Every token hangs on its left neighbour."""
+        parents = np.arange(-1, len(corpus.tokens) - 1, dtype=np.int32)
+        firsts = corpus.sentence_starts[:-1]
+        parents[firsts[firsts < corpus.sentence_starts[1:]]] = _ROOT
+        return cls(corpus, parents)
+
+    @classmethod
+    def tree(cls, treebank: Treebank, words: Corpus | None = None, path: AnyPath | None = None) -> Forest:
+        """Every token hangs on its head. ``words``: what stands for the tokens, see ``words_of``, if not their forms.
+
+        A word without a head, or heads that run in a circle, are an ``InputError``."""
+        treebank.check_trees(path)
+        starts = treebank.corpus.sentence_starts
+        heads = np.repeat(starts[:-1], np.diff(starts)) + treebank.heads - 1
+        parents = np.where(treebank.heads > 0, heads, _ROOT).astype(np.int32)
+        return cls(words or words_of(treebank), parents, treebank.relations)
+
+    @classmethod
+    def of(cls, text: Corpus | Forest, structure: str) -> Forest:
+        """A text as a forest of the given structure, ``chain`` or ``tree``; trees cannot be made of running text."""
+        if isinstance(text, Corpus | Treebank) and structure == "tree":
+            raise SettingError("trees are needed: Forest.tree(read_conllu(path)) has them, running text has none")
+        if isinstance(text, Forest):
+            return text if structure == "tree" else cls.chain(text.corpus)
+        return cls.chain(Corpus.checked(text))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Forest]) -> Forest:
+        """Several texts one after the other; without documents. Relations stay if all have them."""
+        if len(parts) == 1:
+            return parts[0]
+        numbering, relations = Numbering(), Numbering("_")
+        tokens, starts, parents, before = [], [np.zeros(1, np.int64)], [], 0
+        with_relations = all(part.relations is not None for part in parts)
+        for part in parts:
+            corpus = part.corpus
+            mapping = np.concatenate([np.arange(FIRST), numbering.add(corpus.vocab.strings[FIRST:])]).astype(np.int32)
+            tokens.append(mapping[corpus.tokens])
+            starts.append(corpus.sentence_starts[1:] + before)
+            parents.append(np.where(part.parents >= 0, part.parents + before, _ROOT).astype(np.int32))
+            if with_relations:
+                assert part.relations is not None
+                relations.add(part.relations.strings())
+            before += len(corpus.tokens)
+        _, vocab = numbering.finish()
+        joined = np.concatenate(tokens)
+        vocab.counts[:] = np.bincount(joined, minlength=len(vocab))
+        corpus = Corpus(joined, np.concatenate(starts), vocab)
+        return cls(corpus, np.concatenate(parents), relations.layer() if with_relations else None)
+
+    @classmethod
+    def checked(cls, value: object) -> Forest:
+        """The value, if it is a Forest, or an error that says how to make one."""
+        return expect(value, cls, "Forest.chain(corpus) or Forest.tree(read_conllu(path)) makes one")
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.corpus)
+
+    def __getitem__(self, sentences: slice) -> Forest:
+        """Some consecutive sentences."""
+        first, last, _ = sentences.indices(len(self))
+        begin, end = self.corpus.sentence_starts[first], self.corpus.sentence_starts[max(first, last)]
+        parents = self.parents[begin:end]
+        return Forest(
+            self.corpus[sentences],
+            np.where(parents >= 0, parents - begin, _ROOT).astype(np.int32),
+            None if self.relations is None else self.relations[begin:end],
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+        return self.corpus.n_tokens
+
+    @property
+    def parent_words(self) -> np.ndarray:
+        """The word that each token hangs on, ``START`` for the root; int32 (n_tokens,)."""
+        return np.where(self.parents >= 0, self.corpus.tokens[self.parents], START).astype(np.int32)
+
+    def recode(self, vocab: Vocab) -> Forest:
+        """The same trees in the ids of another vocabulary; words that it lacks become ``UNKNOWN``."""
+        return dataclasses.replace(self, corpus=self.corpus.recode(vocab))
+
+    def signature(self) -> str:
+        """A short hash of the words, their parents and relations."""
+        digest = hashlib.blake2b(self.corpus.signature().encode(), digest_size=16)
+        digest.update(np.ascontiguousarray(self.parents).tobytes())
+        if self.relations is not None:
+            digest.update("\t".join(self.relations.strings()).encode())
+        return digest.hexdigest()
+
+
+def is_treebank(path: AnyPath) -> bool:
+    """Whether a file is CoNLL-U, by its name: ``.conllu``, packed or not."""
+    return os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".conllu")
+
+
+def read_forest(
+    paths: Sequence[AnyPath], structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
+) -> Corpus | Forest:
+    """Files as a text of the given structure; a Corpus where all of them are plain text, which has chains only.
+
+    Treebanks are known by their names (``.conllu``); where trees are needed, stdin is one."""
+    files = expand(list(paths))
+    banks = [is_treebank(file) or (structure == "tree" and os.fspath(file) == "-") for file in files]
+    if not any(banks) and structure == "chain":
+        return read_text(*paths, preprocessing=preprocessing)
+    parts = []
+    for file, is_bank in zip(files, banks, strict=True):
+        if is_bank:
+            bank = read_conllu(file)
+            words = words_of(bank, layer, preprocessing)
+            parts.append(Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, file))
+        elif structure == "tree":
+            raise InputError(file, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
+        else:
+            parts.append(Forest.chain(read_text(file, preprocessing=preprocessing)))
+    return Forest.joined(parts)
