@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get
 
 from corpuscle.errors import SettingError
 
-__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting"]
+__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting", "size_of"]
 
 ORIGINS = ("given", "default", "tuned")
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -38,6 +39,18 @@ def option_of(name: str) -> str:
     '--max-word'
     """
     return "--" + name.replace("_", "-")
+
+
+def size_of(text: str) -> int:
+    """A size such as 3000, 500M or 2G in bytes.
+
+    >>> size_of("2k")
+    2048
+    """
+    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
+    if match is None or int(match[1]) == 0:
+        raise SettingError(f"a size is a number of bytes such as 500M or 2G, not {text[:40]!r}")
+    return int(match[1]) << 10 * " KMGT".index(match[2] or " ")
 
 
 @dataclass(frozen=True)

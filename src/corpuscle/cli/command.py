@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +31,7 @@ from corpuscle import progress
 from corpuscle.catalogue import TASKS, Method, find
 from corpuscle.cli.outputs import Output, check_outputs
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, Setting, option_of
+from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
 
 __all__ = [
@@ -79,14 +78,6 @@ def _show(figures: Figures, as_json: bool) -> None:
 
 
 # ---- parameters
-
-
-def size_of(text: str) -> int:
-    """A size such as 3000, 500M or 2G in bytes."""
-    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
-    if match is None or int(match[1]) == 0:
-        raise SettingError(f"a size is a number of bytes such as 500M or 2G, not {text[:40]!r}")
-    return int(match[1]) << 10 * " KMGT".index(match[2] or " ")
 
 
 def argument(name: str, *, many: bool = False, required: bool = True, default: str | None = None) -> Function:

@@ -76,18 +76,25 @@ def train(
     ):
         if given and here:
             raise SettingError(f"{name} means nothing with --method {'hpy' if sampled else model.method}")
+    if not sampled and model.memory is not None and (class_model or arpa):
+        raise SettingError("--memory limits counting alone: not with --class-model or --arpa")
     if class_model is not None:
         model = _over_classes(model, class_model)
     if arpa is not None:
         _check_arpa(model)
+    if sampled:
+        return _sample_model(model, _training(model, text), output, arpa, resume)
+    return _count_model(model, text, output, arpa, dev)
+
+
+def _training(model: Any, text: Sequence[str]) -> Corpus:
+    """The text that a model is to be learned from."""
     corpus = read_input(text, **model.reading)
     if corpus.n_tokens == 0:
         raise InputError(text[0], None, "the training text is empty")
-    if not (model if class_model is None else model.ngram).allow_markup:
+    if not getattr(model, "ngram", model).allow_markup:
         refuse_markup(corpus, text)
-    if sampled:
-        return _sample_model(model, corpus, output, arpa, resume)
-    return _count_model(model, corpus, text, output, arpa, dev)
+    return corpus
 
 
 def _over_classes(ngram: NgramModel, path: str) -> ClassModel:
@@ -116,21 +123,20 @@ def _check_arpa(model: Any) -> None:
 
 
 def _count_model(
-    model: NgramModel | ClassModel,
-    corpus: Corpus,
-    text: Sequence[str],
-    output: str,
-    arpa: str | None,
-    dev: str | None,
+    model: NgramModel | ClassModel, text: Sequence[str], output: str, arpa: str | None, dev: str | None
 ) -> Figures:
     """Learn a model from counts, and say what came of it."""
+    import os
+
     from corpuscle.lm import NgramModel
 
-    development = None if dev is None else read_input([dev], **model.reading)
+    corpus, development = _training(model, text), None if dev is None else read_input([dev], **model.reading)
     if development is not None and not development.n_tokens:
         raise InputError(dev, None, "the development text is empty")
+    given = [corpus]
+    del corpus  # the model can let go of it
     with naming(text[0]):
-        model.fit(corpus, development)
+        model.fit(given.pop(), development, os.path.dirname(os.path.realpath(output)))
     model.save(output)
     if arpa is not None:
         _export(model, output, arpa)
@@ -139,8 +145,8 @@ def _count_model(
     figures = {
         "method": inner.method,
         "order": model.order_,
-        "sentences": len(corpus),
-        "words": corpus.n_tokens,
+        "sentences": model.provenance_["sentences"],
+        "words": model.provenance_["words"],
         "types": len(model.vocab_) - 3,
         "ngrams": inner.sizes_,
         "discounts": [[round(d, 6) for d in row[1:]] for row in inner.discounts_.tolist()],
@@ -148,7 +154,7 @@ def _count_model(
     }
     if tuned:
         say(f"chosen on {dev}: {', '.join(tuned)}" + (f" (order {model.order_})" if inner.order == "auto" else ""))
-    known = f"{corpus.n_tokens:,} words, {figures['types']:,} of them known"
+    known = f"{figures['words']:,} words, {figures['types']:,} of them known"
     return Figures(figures, f"{output}: {inner.method}, order {model.order_}, {known}")
 
 

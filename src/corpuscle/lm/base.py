@@ -7,7 +7,7 @@ A model gives the log probability of every event of a text (``events``) and the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -156,18 +156,26 @@ class LanguageModel(Model, ABC):
         left = 1 if self.boundary == "single" else self.order_ - 1
         return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
 
-    def _count(self, corpus: Corpus) -> Ngrams:
-        """The n-grams of a text in the words of the model."""
+    @property
+    def _count(self) -> Callable[..., Ngrams]:
+        """Counts the n-grams of a stream of symbols, on one thread or ``workers``; those of a cluster can have it."""
         end = END if self.boundary != "none" else -1
-        if self.cluster is None or end < 0:
-            if end < 0:
+        return partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
+
+    def _counting(self, corpus: Corpus) -> Callable[[], Ngrams]:
+        """What counts the n-grams of a text in the words of the model; it holds the symbols, and the text can go."""
+        if self.cluster is None or self.boundary == "none":
+            if self.boundary == "none":
                 self.stays_here(_ONE_STREAM)
-            return count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, end, self.threads)
+            return partial(self._count, self._symbols(corpus), workers=self.threads)
         bounds = chunks_of(corpus.lengths + 1, _COUNTED).tolist()
         pieces = [self._symbols(corpus[first:last]) for first, last in pairwise(bounds)]
-        with workers(cluster=self.cluster) as pool:
-            count = partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
-            return pool.scatter(pieces).map_reduce(count, merge_ngrams)
+
+        def count() -> Ngrams:
+            with workers(cluster=self.cluster) as pool:
+                return pool.scatter(pieces).map_reduce(self._count, merge_ngrams)
+
+        return count
 
     @property
     def _predictable(self) -> np.ndarray:

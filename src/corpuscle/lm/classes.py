@@ -61,8 +61,9 @@ class ClassModel(LanguageModel):
         """How its texts are read."""
         return self.ngram.reading
 
-    def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
-        """Learn from a text; a development text chooses order and discounts of the class sequence."""
+    def fit(self, corpus: Corpus, dev: Corpus | None = None, folder: str | None = None) -> ClassModel:
+        """Learn from a text; a development text chooses order and discounts of the class sequence, whose n-grams go to
+        temporary files in a ``folder`` if there is a limit to their memory."""
         if Corpus.checked(corpus).n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
@@ -86,7 +87,7 @@ class ClassModel(LanguageModel):
         if dev is not None:
             self.tuning_items_ = item_hashes(dev)
             dev = dev.recode(self.vocab_).map_tokens(self.class_of_, class_vocab)
-        self.ngram.fit(sequences, dev)
+        self.ngram.fit(sequences, dev, folder)
         self.order_, self.provenance_ = self.ngram.order_, self.ngram.provenance_
         return self
 

@@ -21,9 +21,11 @@ from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.engine.ngrams.walking import score_few
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel, events_of
+from corpuscle.lm.limits import counting_within
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
+from corpuscle.memory import trim
 from corpuscle.settings import Parallel, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -98,8 +100,12 @@ class NgramModel(NgramSettings, LanguageModel):
         self._tables: BackoffTables | None = None
         self._walked = 0
 
-    def fit(self, corpus: Corpus, dev: Corpus | None = None) -> NgramModel:
-        """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it."""
+    def fit(self, corpus: Corpus, dev: Corpus | None = None, folder: str | None = None) -> NgramModel:
+        """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it.
+
+        ``folder``: where temporary files go if there is a limit to the ``memory`` (default: where the system has them).
+        The text is let go of before its n-grams are counted, which is of use if nobody else holds it.
+        """
         if self.method == IMPORTED:
             raise SettingError("an imported model cannot learn; choose one of " + ", ".join(FAMILY))
         if Corpus.checked(corpus).n_tokens == 0:
@@ -108,6 +114,8 @@ class NgramModel(NgramSettings, LanguageModel):
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
         if self.order == "auto" and dev is None:
             raise SettingError("order auto needs a development text to choose on")
+        if self.memory is not None and (dev is not None or self.prune or self.entropy or self.cluster is not None):
+            raise SettingError("memory limits counting alone: not with a development text, prune, entropy or a cluster")
         self._forget()
         corpus = corpus.counted()
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
@@ -117,7 +125,13 @@ class NgramModel(NgramSettings, LanguageModel):
             self.vocab_, mapping = corpus.vocab.cut(self.min_count)
             corpus = corpus.map_tokens(mapping, self.vocab_)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
-        ngrams = self._count(corpus)
+        count = self._counting(corpus) if self.memory is None else counting_within(self, corpus, self.memory, folder)
+        del corpus
+        self.vocab_.forget_index()
+        trim()
+        ngrams = count()
+        del count
+        trim()
         if dev is not None:
             dev = self._development(dev)
         if self.order == "auto":
@@ -176,10 +190,16 @@ class NgramModel(NgramSettings, LanguageModel):
             setattr(other, name, getattr(self, name))
         return other
 
+    @property
+    def _adjusting(self) -> dict[str, Any]:
+        """How counts are adjusted, see ``smoothing.adjusted_counts``."""
+        return {"start": START, "keep_start": self.boundary == "single", "raw": FAMILY[self.method].raw}
+
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
-        return smoothing.adjusted_counts(
-            ngrams, START, keep_start=self.boundary == "single", raw=FAMILY[self.method].raw
-        )
+        return smoothing.adjusted_counts(ngrams, **self._adjusting)
+
+    def _count_of_counts(self, ngrams: Ngrams) -> np.ndarray:
+        return smoothing.count_of_counts(ngrams, **self._adjusting)
 
     def _estimate(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray) -> BackoffTables:
         return smoothing.estimate(
@@ -201,8 +221,7 @@ class NgramModel(NgramSettings, LanguageModel):
             if self.discounts is not None:
                 discounts = self._given_discounts(order)
             else:
-                counts = smoothing.count_of_counts(shorter, adjusted)
-                discounts = smoothing.good_turing_discounts(counts, modified).values
+                discounts = smoothing.good_turing_discounts(self._count_of_counts(shorter), modified).values
             likelihoods.append(self._likelihood(shorter, adjusted, discounts, dev))
         self.chosen_["order"] = int(np.argmax(likelihoods)) + 1
         return self.chosen_["order"]
@@ -222,15 +241,14 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
         self.ngrams_ = ngrams
-        adjusted = self._adjusted(ngrams)
         modified = FAMILY[self.method].modified
         if self.discounts is not None:
             self.discounts_ = self._given_discounts(self.order_)
             return
-        estimated = smoothing.good_turing_discounts(smoothing.count_of_counts(ngrams, adjusted), modified)
+        estimated = smoothing.good_turing_discounts(self._count_of_counts(ngrams), modified)
         self.discounts_ = estimated.values
         if dev is not None:
-            self._tune_discounts(ngrams, adjusted, dev)
+            self._tune_discounts(ngrams, self._adjusted(ngrams), dev)
         elif estimated.fallback:
             orders = ", ".join(map(str, estimated.fallback))
             fallback = "0.5, 1, 1.5" if modified else "0.5"

@@ -107,7 +107,7 @@ class HpyModel(HpySettings, LanguageModel):
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
             return sampling.VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
-        self.ngrams_ = self._count(corpus)
+        self.ngrams_ = self._counting(corpus)()
         return sampling.FixedSampler(self.ngrams_, base, self.seed)
 
     def _run(self, sampler: sampling.Sampler, checkpoint: Checkpoint) -> None:

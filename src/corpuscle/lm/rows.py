@@ -6,6 +6,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.trie import children_rise
+from corpuscle.memory import pieces, release
 from corpuscle.model import Array, Container
 
 __all__ = ["ROWS", "check_rows"]
@@ -37,9 +38,12 @@ def check_rows(loaded: Container) -> None:
         if first_child[levels[m - 1]] != levels[m]:
             raise ValueError("the rows of an order must follow the contexts of the order below")
         begin, end = int(levels[m]), int(levels[m + 1])
-        if suffix is not None and end > begin and (suffix[begin:end].min() < 0 or suffix[begin:end].max() >= begin):
-            raise ValueError("a suffix must be a shorter n-gram")
+        for piece in pieces(suffix[begin:end] if suffix is not None else np.empty(0)):
+            if piece.min() < 0 or piece.max() >= begin:
+                raise ValueError("a suffix must be a shorter n-gram")
     if order > 1 and first_child[-1] != levels[-1]:
         raise ValueError("the last context must end with the last row")
-    if not children_rise(frozen(words, np.int32), frozen(first_child, np.int32)):
-        raise ValueError("the words after a context must rise")
+    for ends in pieces(frozen(first_child, np.int32), overlap=1):
+        if not children_rise(frozen(words, np.int32), ends):
+            raise ValueError("the words after a context must rise")
+        release(words)

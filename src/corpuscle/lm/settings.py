@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
 __all__ = ["BOUNDARIES", "IMPORTED", "INFINITE", "METHODS", "HpySettings", "NgramSettings"]
@@ -59,6 +59,10 @@ class NgramSettings(WordSettings):
         low=0,
     )
     entropy: float = setting("Leave out n-grams that change perplexity by less than this share.", default=0.0, low=0.0)
+    memory: int | None = setting(
+        "Count within this much memory (such as 512M or 2G), beside it on disk.",
+        default=None, low=1, high=2**60, metavar="SIZE", parse=size_of, runtime=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

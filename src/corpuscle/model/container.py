@@ -22,6 +22,7 @@ import numpy as np
 
 from corpuscle.atomic import replacing
 from corpuscle.errors import InputError
+from corpuscle.memory import pieces
 from corpuscle.scale import beside
 
 __all__ = ["Place", "parse_json", "read_arrays", "read_layout", "write"]
@@ -201,19 +202,21 @@ def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mappin
     if len(raw) > MAX_HEADER:
         raise ValueError(f"the header of {os.fspath(path)} would be too large; large values belong in arrays")
     head = len(raw).to_bytes(8, "little") + raw
-    buffers = [array.reshape(-1).view(np.uint8).data for array in ordered.values() if array.size]
+    flat = [array.reshape(-1).view(np.uint8) for array in ordered.values()]
     digest = hashlib.sha256(head)
 
     def sealed() -> bytes:
-        for buffer in buffers:
-            digest.update(buffer)
+        for array in flat:
+            for piece in pieces(array):
+                digest.update(piece.data)
         return head.replace(UNSEALED.encode(), digest.hexdigest().encode(), 1)
 
     with replacing(path) as file, beside() as other:
         hashing = other.submit(sealed)
         file.write(head if file.seekable() else hashing.result())
-        for buffer in buffers:
-            file.write(buffer)
+        for array in flat:
+            for piece in pieces(array):
+                file.write(piece.data)
         if file.seekable():
             file.seek(0)
             file.write(hashing.result())

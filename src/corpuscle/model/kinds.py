@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpuscle.memory import pieces
 from corpuscle.model.container import CODES
 
 if TYPE_CHECKING:
@@ -167,12 +168,17 @@ def _check_strings(name: str, text: np.ndarray, offsets: np.ndarray) -> None:
             raise Invalid(f"array {name!r} has a string twice")
 
 
+def _rises(array: np.ndarray) -> bool:
+    """Whether no value is smaller than the one before it."""
+    return all(bool((piece[1:] >= piece[:-1]).all()) for piece in pieces(array, overlap=1))
+
+
 def _check_values(name: str, declared: Array, array: np.ndarray, sizes: Mapping[str, int]) -> None:
     if declared.offsets_into is not None:
         end = _value(declared.offsets_into, sizes)
-        if array.size == 0 or array[0] != 0 or array[-1] != end or (array[1:] < array[:-1]).any():
+        if array.size == 0 or array[0] != 0 or array[-1] != end or not _rises(array):
             raise Invalid(f"array {name!r} is not a list of offsets up to {end}")
-    if declared.rising and not (array[1:] >= array[:-1]).all():
+    if declared.rising and not _rises(array):
         raise Invalid(f"array {name!r} falls somewhere, where it should rise")
     if array.size == 0:
         return
@@ -180,7 +186,8 @@ def _check_values(name: str, declared: Array, array: np.ndarray, sizes: Mapping[
         raise Invalid(f"array {name!r} has values that are neither true nor false")
     if declared.low is None and declared.high is None and not declared.finite:
         return
-    smallest, largest = array.min().item(), array.max().item()  # both are NaN if there is one anywhere
+    extremes = np.array([(piece.min(), piece.max()) for piece in pieces(array)], array.dtype)
+    smallest, largest = extremes.min().item(), extremes.max().item()  # both are NaN if there is one anywhere
     if declared.finite and not (math.isfinite(smallest) and math.isfinite(largest)):
         raise Invalid(f"array {name!r} has values that are not finite")
     if declared.low is not None and not smallest >= _value(declared.low, sizes):

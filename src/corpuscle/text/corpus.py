@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import SettingError, expect
+from corpuscle.memory import pieces
 from corpuscle.text.vocab import Vocab
 
 __all__ = ["Corpus", "items_of", "renumbered", "starts_of"]
@@ -163,7 +164,9 @@ class Corpus:
 
         A vocabulary that counts this very text stays as it is: words that it lists without having seen them are meant.
         """
-        counts = np.bincount(self.tokens, minlength=len(self.vocab))
+        counts = np.zeros(len(self.vocab), np.int64)
+        for piece in pieces(self.tokens):  # NumPy would make a copy of all tokens twice their size
+            counts += np.bincount(piece, minlength=len(counts))
         if np.array_equal(counts, self.vocab.counts):
             return self
         vocab, mapping = Vocab(self.vocab.bytes, self.vocab.offsets, counts).cut()

@@ -16,7 +16,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus, renumbered, starts_of
-from corpuscle.text.files import STDIO, AnyPath, expand, open_bytes, open_stream, write_atomically
+from corpuscle.text.files import STDIO, AnyPath, expand, open_stream, write_atomically
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
@@ -72,7 +72,9 @@ def read_text(
     for path in paths:
         in_folder = os.fspath(path) != STDIO and os.path.isdir(path)
         for file in expand([path]):
-            scanner.feed(open_bytes(file), file)
+            first = scanner.n_lines
+            for data in _blocks_of_lines(file, _MOST_LINES, BLOCK << 3):
+                scanner.feed(data, file, 1 + scanner.n_lines - first)
             files.append((file, scanner.n_lines, in_folder))
     tokens, starts, found = scanner.finish()
     corpus = _finish(Corpus(tokens, starts, found), vocab, units, unk_token, preprocessing or Preprocessing())
@@ -255,13 +257,13 @@ def iter_text(
         yield _finish(Corpus(tokens, starts, found), vocab, units, unk_token, preprocessing or Preprocessing())
 
 
-def _blocks_of_lines(path: AnyPath, lines: int) -> Iterator[bytes]:
-    """The bytes of a file in chunks of exactly so many lines, or fewer where the lines are long, and at the end."""
+def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[bytes]:
+    """The bytes of a file in chunks of exactly so many lines, or fewer from ``most`` bytes on, and at the end."""
     with open_stream(path) as stream:
         parts: list[bytes] = []
         missing, size = lines, 0
         while block := stream.read(BLOCK):
-            while (count := block.count(b"\n")) >= missing or (count and size > _LONG):
+            while (count := block.count(b"\n")) >= missing or (count and size > most):
                 whole = count <= missing and block.endswith(b"\n")
                 cut = len(block) if whole else _after_line(block, min(count, missing))
                 parts.append(block[:cut])

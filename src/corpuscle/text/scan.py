@@ -103,20 +103,20 @@ class Scanner:
                 line = first_line + int(state[LINES]) - lines_before
                 raise InputError(path, line, "invalid UTF-8" if code == BAD_UTF8 else "NUL byte in text")
             if code != DONE:
-                self._grow(code, len(text))
+                self._grow(code)
         if len(text) > begin and text[-1] != 10:
             if state[LINES] == len(self._line_ends):
-                self._grow(ROOM_FOR_LINES, 0)
+                self._grow(ROOM_FOR_LINES)
             self._line_ends[state[LINES]] = state[TOKENS]
             state[LINES] += 1
 
-    def _grow(self, code: int, text_length: int) -> None:
-        """More room in the array that is full; ``resize`` moves pages instead of copying them where it can."""
+    def _grow(self, code: int) -> None:
+        """More room in the array that is full; ``resize`` moves pages instead of copying them where it can, and writes
+        zeros to the new ones: a long array grows by little."""
         state = self._state
         if code in (ROOM_FOR_TOKENS, ROOM_FOR_LINES):
             array = self._tokens if code == ROOM_FOR_TOKENS else self._line_ends
-            done = max(0.05, state[POSITION] / max(1, text_length))
-            array.resize(int(len(array) * max(1.5, min(20.0, 1.1 / done))), refcheck=False)
+            array.resize(len(array) * 5 // 4 if len(array) > 1 << 20 else len(array) * 4, refcheck=False)
         elif code == ROOM_FOR_BYTES:
             array = self._table.bytes
             array.resize(2 * len(array) + int(state[NEEDED]), refcheck=False)

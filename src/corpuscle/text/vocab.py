@@ -94,6 +94,10 @@ class Vocab:
 
         return Index.of(self.bytes, self.offsets)
 
+    def forget_index(self) -> None:
+        """Drop the index, which takes more memory than the strings do; it is made again when it is needed."""
+        self.__dict__.pop("index", None)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocab, (self.bytes, self.offsets, self.counts)  # without what can be made again
 

@@ -10,6 +10,7 @@ from large text data of Japanese", 1994, sort pointers into the text as this doe
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,8 +18,9 @@ import numpy as np
 
 from corpuscle import scale
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams.trie import ROOT, Ngrams, chunk_bounds, frozen_ngrams
+from corpuscle.engine.ngrams.trie import ROOT, Ngrams, frozen_ngrams
 from corpuscle.errors import SettingError
+from corpuscle.memory import trim
 
 _INSERTION = 40
 _CHUNK = 1 << 15
@@ -89,51 +91,81 @@ def _sort_keys(keys, spare, first, last, passes):
 
 
 class _Runs(NamedTuple):
-    """The n-grams of one order, ``depth``: ``words`` int32 (rows,), their last symbols; ``positions`` int32, where each
-    begins in the text, those of row r from ``starts[r]`` to ``starts[r + 1]`` (int32); ``row_of`` int32 (n_symbols,),
-    the row of the n-gram that begins at each position."""
+    """The n-grams of one order, ``depth``: ``words`` int32 (rows,), their last symbols; ``counts`` int32 (rows,);
+    ``positions`` int32, where each begins in the text, those of one row after those of the row before; ``row_of`` int32
+    (n_symbols,), the row of the n-gram that begins at each position."""
 
     depth: int
     words: np.ndarray
-    starts: np.ndarray
+    counts: np.ndarray
     positions: np.ndarray
     row_of: np.ndarray
 
 
+class _Chunk(NamedTuple):
+    """The rows ``first`` to ``last``, whose positions are those from ``begin`` to ``end``."""
+
+    first: int
+    last: int
+    begin: int
+    end: int
+
+
 @kernel
-def _extend(symbols, n_types, end, runs, first, last, children):
-    """Split the runs of rows ``first`` to ``last`` by their next symbol: ``children[row]`` becomes how many n-grams
-    extend each. Returns word, count and suffix row of these, int32 (3, n), and their positions.
+def _cut(counts, size, bounds):
+    """Cut rows into chunks of about ``size`` positions: row i of ``bounds`` becomes the first row and the first
+    position of chunk i, or, behind the last chunk, the ends of both; returns how many chunks there are."""
+    chunks = begin = at = 0
+    bounds[0] = 0
+    for row in range(len(counts)):
+        at += counts[row]
+        if at - begin >= size or row == len(counts) - 1:
+            chunks += 1
+            bounds[chunks, 0], bounds[chunks, 1] = row + 1, at
+            begin = at
+    return chunks
+
+
+def _chunks_of(runs: _Runs) -> list[_Chunk]:
+    bounds = np.empty((len(runs.positions) // _CHUNK + 2, 2), np.int64)
+    ends = bounds[: _cut(runs.counts, _CHUNK, bounds) + 1].tolist()
+    return [_Chunk(first, last, begin, end) for (first, begin), (last, end) in pairwise(ends)]
+
+
+@kernel
+def _extend(symbols, n_types, end, runs, children, chunk):
+    """Split the runs of a chunk of rows by their next symbol: ``children[row]`` becomes how many n-grams extend each.
+    Returns word, count and suffix row of these, int32 (3, n), and their positions.
 
     The gathers from the text are loops of their own, so that their cache misses overlap.
     """
-    starts, positions = runs.starts, runs.positions
-    begin, n = np.int64(starts[first]), np.int64(starts[last]) - starts[first]
+    counts, positions, n = runs.counts, runs.positions, chunk.end - chunk.begin
     keys = np.empty(n, np.int64)
     for i in range(n):
-        after = np.int64(positions[begin + i]) + runs.depth
+        after = np.int64(positions[chunk.begin + i]) + runs.depth
         symbol = symbols[after] if after < len(symbols) else n_types
-        keys[i] = (np.int64(symbol) << 32) | positions[begin + i]
+        keys[i] = (np.int64(symbol) << 32) | positions[chunk.begin + i]
     longest = 0
-    for row in range(first, last):
-        longest = max(longest, starts[row + 1] - starts[row])
+    for row in range(chunk.first, chunk.last):
+        longest = max(longest, counts[row])
     spare = np.empty(longest, np.int64)
     passes = 1
     while n_types >> (8 * passes):
         passes += 1
     found, kept_positions = np.empty((3, n), np.int32), np.empty(n, np.int32)
-    rows = kept = 0
-    for row in range(first, last):
-        low, high = starts[row] - begin, starts[row + 1] - begin
+    rows = kept = high = 0
+    for row in range(chunk.first, chunk.last):
+        low, high = high, high + counts[row]
+        last = high
         children[row] = 0
         if low == high or runs.words[row] == end:
             continue
         if high - low > 1:
             _sort_keys(keys, spare, low, high, passes)
         if keys[high - 1] >> 32 == n_types:  # the text ends here
-            high -= 1
+            last -= 1
         before, word = rows, np.int64(-1)
-        for i in range(low, high):
+        for i in range(low, last):
             kept_positions[kept] = keys[i] & 0xFFFFFFFF
             if keys[i] >> 32 != word:
                 word = keys[i] >> 32
@@ -150,11 +182,13 @@ def _extend(symbols, n_types, end, runs, first, last, children):
 
 
 @kernel
-def _number_positions(positions, starts, first, last, base, row_of):
-    """Note for every position the row of the n-gram that begins there."""
-    for row in range(first, last):
-        for i in range(starts[row], starts[row + 1]):
-            row_of[positions[i]] = base + row
+def _number_positions(runs, base, row_of, chunk):
+    """Note for every position of a chunk the row, from ``base`` on, of the n-gram that begins there."""
+    at = chunk.begin
+    for row in range(chunk.first, chunk.last):
+        for i in range(at, at + runs.counts[row]):
+            row_of[runs.positions[i]] = base + row
+        at += runs.counts[row]
 
 
 def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, workers: int = 1) -> Ngrams:
@@ -173,37 +207,33 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
     _sort_by_symbol(symbols, n_types, positions, starts)
     words[:n_types], counts[:n_types], suffix[:n_types] = np.arange(n_types), np.diff(starts), ROOT
     levels, row_of = [0, n_types], symbols
-    numbers = np.empty(len(symbols), np.int32)
+    numbers = np.empty(len(symbols) if order > 2 else 0, np.int32)
     with scale.workers(workers) as pool:
         for depth in range(1, order):
-            first, rows, kept = levels[-2], levels[-1], 0
-            runs = _Runs(depth, words[first:rows], starts, positions, row_of)
-            children = first_child[first + 1 : rows + 1]
-
-            def extend(chunk, runs=runs, children=children):
-                return _extend(symbols, n_types, end, runs, chunk[0], chunk[1], children)
-
-            for found, more in pool.map(extend, pairwise(chunk_bounds(starts, _CHUNK).tolist())):
+            first, rows, kept, is_last = levels[-2], levels[-1], 0, depth + 1 == order
+            if is_last:  # positions give way to suffixes: a row is not written before its first position has been read
+                suffix[rows : rows + len(positions)] = positions
+                positions = suffix[rows : rows + len(positions)]
+                trim()
+            runs = _Runs(depth, words[first:rows], counts[first:rows], positions, row_of)
+            extend = partial(_extend, symbols, n_types, end, runs, first_child[first + 1 : rows + 1])
+            for found, more in pool.map(extend, _chunks_of(runs)):
                 here = slice(rows, rows + found.shape[1])
                 words[here], counts[here], suffix[here] = found
-                positions[kept : kept + len(more)] = more  # never beyond what has been read
+                if not is_last:
+                    positions[kept : kept + len(more)] = more  # never beyond what has been read
                 rows, kept = here.stop, kept + len(more)
             if rows >= 2**31:
                 raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
             first_child[first] = levels[-1]
             np.cumsum(first_child[first : levels[-1] + 1], out=first_child[first : levels[-1] + 1])
-            if depth + 1 < order:
-                del runs, extend, starts  # their memory, before more is asked for
-                starts, positions = np.zeros(rows - levels[-1] + 1, np.int32), positions[:kept]
-                np.cumsum(counts[levels[-1] : rows], out=starts[1:])
-
-                def number(chunk, positions=positions, starts=starts, first=levels[-1]):
-                    _number_positions(positions, starts, chunk[0], chunk[1], first, numbers)
-
-                for _ in pool.map(number, pairwise(chunk_bounds(starts, _CHUNK).tolist())):
+            if not is_last:
+                positions = positions[:kept]
+                runs = _Runs(depth + 1, words[levels[-1] : rows], counts[levels[-1] : rows], positions, symbols)
+                for _ in pool.map(partial(_number_positions, runs, levels[-1], numbers), _chunks_of(runs)):
                     pass
                 row_of = frozen(numbers, np.int32)
-                del number
+                del runs, extend  # with what they hold of this order
             levels.append(rows)
     if order == 1:
         first_child[0] = 0

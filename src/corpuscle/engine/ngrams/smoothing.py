@@ -13,13 +13,13 @@ smoothing techniques for language modeling", 1999, for the modified discounts an
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, automaton, find, linked_tables, log_tables, step
+from corpuscle.memory import pieces
 
 
 class Discounts(NamedTuple):
@@ -59,10 +59,41 @@ def adjusted_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = Fa
     return adjusted
 
 
-def count_of_counts(ngrams: Ngrams, adjusted: np.ndarray) -> np.ndarray:
-    """How many n-grams of each order have an adjusted count of exactly 1, 2, 3 and 4: int64 (order, 4)."""
-    orders = pairwise(ngrams.levels.tolist())
-    return np.array([[np.count_nonzero(adjusted[a:b] == count) for count in (1, 2, 3, 4)] for a, b in orders])
+@kernel
+def _count_few_extensions(words, suffix, start, below, few):
+    """``few[g - below]`` := the number of rows whose suffix is g, at most 5."""
+    for row in range(len(words)):
+        if words[row] != start and few[suffix[row] - below] < 5:
+            few[suffix[row] - below] += 1
+
+
+@kernel
+def _tally(words, counts, start, tally):
+    for row in range(len(words)):
+        if words[row] != start and 0 < counts[row] <= 4:
+            tally[counts[row] - 1] += 1
+
+
+def count_of_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = False) -> np.ndarray:
+    """How many n-grams of each order have an adjusted count, see ``adjusted_counts``, of exactly 1, 2, 3 and 4: int64
+    (order, 4). Beside the n-grams, which may be mapped, this takes a byte for each of those of one order."""
+    tallies = np.zeros((ngrams.order, 4), np.int64)
+    levels, first, last = ngrams.levels.tolist(), start, start + 1
+    for m, tally in enumerate(tallies, 1):
+        rows = slice(levels[m - 1], levels[m])
+        if raw or m == ngrams.order:
+            for words, counts in zip(pieces(ngrams.words[rows]), pieces(ngrams.counts[rows]), strict=True):
+                _tally(words, counts, start, tally)
+            continue
+        few, above = np.zeros(rows.stop - rows.start, np.uint8), slice(levels[m], levels[m + 1])
+        for words, suffix in zip(pieces(ngrams.words[above]), pieces(ngrams.suffix[above]), strict=True):
+            _count_few_extensions(words, suffix, start, rows.start, few)
+        if keep_start and m > 1:
+            first, last = int(ngrams.first_child[first]), int(ngrams.first_child[last])
+            few[first - rows.start : last - rows.start] = np.minimum(ngrams.counts[first:last], 5)
+        for words, counts in zip(pieces(ngrams.words[rows]), pieces(few), strict=True):
+            _tally(words, frozen(counts, np.int32), start, tally)
+    return tallies
 
 
 def good_turing_discounts(counts: np.ndarray, modified: bool) -> Discounts:

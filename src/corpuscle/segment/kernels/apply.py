@@ -70,7 +70,7 @@ def _draw(nested, lattice, chunk, cuts, draws, counts, stream):
         if n == 0:
             continue
         fill(nested, lattice, chunk.text, begin, n, chunk.gaps)
-        possible = math.isfinite(forward(nested.words, lattice, n, SUM))
+        possible = math.isfinite(forward(nested.words, lattice, n, np.int64(SUM)))
         for _ in range(draws):
             if possible:
                 draw(nested.words, lattice, n, cuts, begin, stream)

@@ -53,7 +53,7 @@ def _resample(nested, lattice, sentences, first, n, old_cuts, notes, stream):
     notes[0] = 0
     old = remove_noted(nested, first, n, cuts, ends, numbers, stream, notes)
     fill(nested, lattice, nested.text, first, n, sentences.gaps)
-    total = forward(nested.words, lattice, n, SUM)
+    total = forward(nested.words, lattice, n, np.int64(SUM))
     old -= _log_proposal(nested.words, lattice, n, cuts, first, ends)
     for i in range(n):
         old_cuts[i] = cuts[first + i]

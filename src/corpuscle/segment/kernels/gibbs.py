@@ -93,7 +93,7 @@ def resample(nested, lattice, sentences, sentence, first, n, stream):
         remove_sentence(nested, first, n, cuts, ends, sentences.numbers, stream)
     if not sentences.fixed[sentence]:
         fill(nested, lattice, nested.text, first, n, sentences.gaps)
-        sentences.sums[0] += forward(nested.words, lattice, n, SUM)
+        sentences.sums[0] += forward(nested.words, lattice, n, np.int64(SUM))
         draw(nested.words, lattice, n, cuts, first, stream)
     add_sentence(nested, first, n, cuts, ends, stream)
     sentences.seated[sentence] = 1

@@ -132,13 +132,13 @@ def _spell(nested, lattice, text, first, n, gaps):
 def fill(nested, lattice, text, first, n, gaps):
     """Look up all words that a sentence may contain."""
     _spell(nested, lattice, text, first, n, gaps)
-    words = nested.words
+    words, root = nested.words, np.int64(0)
     longest = lattice.word.shape[1] - 1
-    passed = passed_on(words, 0)
-    own = own_share(words, 0, find_entry(words, 0, BOUNDARY))
+    passed = passed_on(words, root)
+    own = own_share(words, root, find_entry(words, root, BOUNDARY))
     lattice.word[0, 0], lattice.unigram[0, 0] = BOUNDARY, own + passed * nested.bases[model.BOUNDARY_BASE]
-    lattice.node[0, 0] = find_child(words, 0, BOUNDARY)
-    lattice.passed[0, 0] = passed_on(words, lattice.node[0, 0]) if lattice.node[0, 0] >= 0 else 1.0
+    node = find_child(words, root, BOUNDARY)
+    lattice.node[0, 0], lattice.passed[0, 0] = node, passed_on(words, node) if node >= 0 else 1.0
     for t in range(1, n + 1):
         for k in range(1, min(t, longest) + 1):
             lattice.unigram[t, k] = 0.0
@@ -156,8 +156,8 @@ def fill(nested, lattice, text, first, n, gaps):
                 word = find_word(nested, text, first + begin, k, hash)
                 node, own = np.int64(NONE), 0.0
                 if word >= 0:
-                    own = own_share(words, 0, find_entry(words, 0, word))
-                    node = find_child(words, 0, word)
+                    own = own_share(words, root, find_entry(words, root, word))
+                    node = find_child(words, root, word)
                 lattice.word[t, k], lattice.node[t, k] = word, node
                 lattice.passed[t, k] = passed_on(words, node) if node >= 0 else 1.0
                 lattice.unigram[t, k] = (

@@ -45,8 +45,8 @@ from corpuscle.engine.restaurants.pool import (
 )
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable, variable_probability
 
-BOUNDARY = 0
-"""The number of the word ``$``."""
+BOUNDARY = np.int64(0)
+"""The number of the word ``$``; of the type of all words, or kernels would be compiled once more for it alone."""
 
 START, END = 1, 2
 """The letters that begin and end a word, as in ``corpuscle.text.vocab``."""

@@ -34,6 +34,9 @@ from corpuscle.segment.kernels.model import (
     spell_word,
 )
 
+_GONE, _NEW = np.int64(0), np.int64(1)
+"""Sizes of a table that is no more, and of one that has just been opened."""
+
 
 def new_notes(letters: int) -> np.ndarray:
     """Room for the notes on a sentence of at most so many letters."""
@@ -70,7 +73,7 @@ def _seat(pool, entry, base, stream, notes):
                 _note(notes, opened)
                 _note(notes, size)
                 return False
-        resize_table(pool, entry, 0, 1)
+        resize_table(pool, entry, _GONE, _NEW)
         opened += 1
         entry = np.int64(pool.entries[entry, col.UP])
     _note(notes, opened)
@@ -107,7 +110,7 @@ def _take_back(pool, entry, notes):
     for level in range(opened + (size > 0)):
         up = np.int64(pool.entries[entry, col.UP])
         if level < opened:
-            resize_table(pool, entry, 1, 0)
+            resize_table(pool, entry, _NEW, _GONE)
         else:
             resize_table(pool, entry, size + 1, size)
         if pool.entries[entry, col.CUSTOMERS] == 0:
@@ -122,7 +125,7 @@ def _put_back(pool, entry, notes):
     closed = _noted(notes)
     for level in range(closed + (size > 0)):
         if level < closed:
-            resize_table(pool, entry, 0, 1)
+            resize_table(pool, entry, _GONE, _NEW)
         else:
             resize_table(pool, entry, size - 1, size)
         entry = np.int64(pool.entries[entry, col.UP])
