@@ -151,6 +151,8 @@ class Setting:
             if self.items:
                 return tuple(self.type(item) for item in text.split(",")) if text else ()
             return text if self.type is Any else self.type(text)
+        except SettingError as error:
+            raise SettingError(f"{self.name}: {error}") from None
         except ValueError:
             raise SettingError(f"{self.name} is {self.expected()}; not {text!r}") from None
 

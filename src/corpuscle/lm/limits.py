@@ -50,8 +50,8 @@ def counting_within(
     shortest = max(LEAST_SYMBOLS, -(-n_symbols // MOST_CHUNKS))
     least = here + max(besides + each * (shortest + longest), besides_merged + each_merged * n_symbols)
     if least > limit:
-        megabytes = -(-least // (1 << 20))
-        raise SettingError(f"{limit / (1 << 20):.0f}M of memory are too little to count this text; {megabytes}M would do")
+        given, enough = limit / (1 << 20), -(-least // (1 << 20))
+        raise SettingError(f"{given:.0f}M of memory are too little to count this text; {enough}M would do")
     streams = _streams(model, corpus, (limit - here - besides) // each - longest)
     return partial(count_spilled, streams, partial(model._count, workers=model.threads), folder)
 

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from corpuscle.engine.ngrams.merging import merge_ngrams
+from corpuscle.engine.ngrams.spilling import Spilled, merge_spilled
 from corpuscle.engine.ngrams.trie import look_up
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.lm.arpa import read_arpa, write_arpa
@@ -32,6 +33,7 @@ def warm() -> None:
             model = NgramModel(order=3, min_count=1, **settings).fit(corpus)
             if model.ngrams_ is not None:
                 merge_ngrams(model.ngrams_, model.ngrams_)
+                merge_spilled([Spilled(model.ngrams_, 1, folder)] * 2, folder)
                 look_up(model.ngrams_, np.array([[3, 4]]))
             model.save(path)
             loaded = NgramModel.from_container(read(path))
