@@ -96,7 +96,9 @@ def test_too_little_memory_is_one_line_that_says_what_would_do(text, tmp_path, c
 @pytest.mark.parametrize("bad", ["0", "2X", "-1", "much"])
 def test_a_size_that_is_none_is_refused(text, tmp_path, capsys, bad):
     assert main(["lm", "train", str(text), "-o", str(tmp_path / "m"), "--memory", bad]) == 2
-    assert "error: --memory: a size is a number of bytes such as 500M or 2G, not" in capsys.readouterr().err and os.listdir(tmp_path) == []
+    error = capsys.readouterr().err
+    assert error.startswith("error: --memory: a size is a number of bytes such as 500M or 2G, not")
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("options", [["--dev"], ["--prune", "0,1"], ["--entropy", "1e-6"], ["--arpa"]])
