@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text import prepare, read_text, restore
+from corpuscle.text import running as running_text
 from corpuscle.text.running import read_gaps, restore_file, write_gaps
 from corpuscle.text.tokens import character_classes, split_words
 from tests.mutation import survives
@@ -50,16 +51,21 @@ def test_the_files_alone_give_the_text_back(tmp_path_factory, text):
     assert np.array_equal(offsets, prepared.offsets) and gaps == prepared.gaps()
 
 
-@given(running)
-def test_a_prepared_file_reads_as_the_prepared_corpus(tmp_path_factory, text):
+@given(running, st.sampled_from([1, 3, 1 << 14]))
+def test_a_prepared_file_reads_as_the_prepared_corpus_however_few_tokens_are_written_at_a_time(
+    tmp_path_factory, text, several
+):
     path = tmp_path_factory.getbasetemp() / "text"
     prepared = prepare(text)
-    prepared.write(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running_text, "_SEVERAL", several)
+        prepared.write(path)
     corpus = prepared.corpus()
     if prepared.tokens[:1] and prepared.tokens[0].startswith("\ufeff"):
         raise AssertionError("a BOM is a gap")
     read = read_text(path, blank="document", unk_token="literal")
-    assert len(read) == len(corpus) and np.array_equal(read.document_starts, corpus.document_starts)
+    assert list(map(len, read)) == list(map(len, corpus))
+    assert np.array_equal(read.document_starts, corpus.document_starts)
     assert np.array_equal(corpus.offsets, prepared.offsets)
     assert [text[begin:end] for begin, end in corpus.offsets] == prepared.tokens
 

@@ -57,6 +57,7 @@ class NgramSettings(WordSettings):
         "Leave out n-grams of order m that occur at most so often; the last number serves all higher orders.",
         default=(),
         low=0,
+        high=2**31 - 1,
     )
     entropy: float = setting("Leave out n-grams that change perplexity by less than this share.", default=0.0, low=0.0)
     memory: int | None = setting(

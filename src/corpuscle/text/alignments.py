@@ -132,10 +132,12 @@ class Alignments:
         if len(self) != len(other):
             raise ValueError(f"{len(self)} sentence pairs, but the other alignments have {len(other)}")
         rows = np.concatenate([np.column_stack([each.pairs, each.links]) for each in (self, other)])
-        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-        inverse = inverse.reshape(-1)  # its shape differs between versions of NumPy
-        sure = np.bincount(inverse, weights=np.concatenate([self.sure, other.sure]), minlength=len(distinct))
-        return distinct, sure, np.bincount(inverse, minlength=len(distinct))
+        order = np.lexsort(rows.T[::-1])  # column by column: np.unique compares whole rows, which takes far longer
+        rows, sure = rows[order], np.concatenate([self.sure, other.sure])[order]
+        is_new = np.ones(len(rows), bool)
+        is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        number = np.cumsum(is_new) - 1
+        return rows[is_new], np.bincount(number, weights=sure), np.bincount(number)
 
     def check_range(self, bitext: Bitext, path: AnyPath | None = None) -> None:
         """Raise an ``InputError`` that names the line unless all links are between words of the bitext."""
