@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -137,3 +140,33 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(text, tmp_path, counted, cap
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "cannot write temporary files: file too large" in capsys.readouterr().err and os.listdir(tmp_path) == []
+
+
+TRAIN = "import sys; from corpuscle.cli.main import main; sys.exit(main())"
+
+
+def peak_of(*arguments):
+    """Exit code, standard error and peak memory in bytes of a command in a process of its own."""
+    command = [sys.executable, "-c", TRAIN, "lm", "train", *map(str, arguments), "--order", "5", "--quiet"]
+    with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stderr=errors, stdout=errors) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        return process.returncode, errors.read().decode(), usage.ru_maxrss * 1024
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory otherwise")
+def test_the_whole_command_stays_within_the_limit_and_within_a_hundred_bytes_a_token(tmp_path):
+    text, random = tmp_path / "t.txt", np.random.default_rng(1)
+    draws = (random.pareto(0.9, 5_000_000) * 30).astype(np.int64).clip(max=100_000).reshape(-1, 20)
+    text.write_text("".join(" ".join(map(str, sentence)) + "\n" for sentence in draws.tolist()))
+    assert peak_of(text, "-o", tmp_path / "plain")[0] == 0  # compiles, if need be
+    code, _, peak = peak_of(text, "-o", tmp_path / "plain")
+    assert code == 0 and peak <= 100 * draws.size
+    code, error, _ = peak_of(text, "-o", tmp_path / "limited", "--memory", "100M")
+    assert code == 2 and "too little" in error
+    enough = error.split()[-3]
+    code, _, peak = peak_of(text, "-o", tmp_path / "limited", "--memory", enough)
+    assert code == 0 and peak <= int(enough[:-1]) << 20
+    assert (tmp_path / "limited").read_bytes() == (tmp_path / "plain").read_bytes()

@@ -24,6 +24,8 @@ from corpuscle.memory import trim
 
 _INSERTION = 40
 _CHUNK = 1 << 15
+_LONG = 1 << 20
+"""From so many positions on freed memory is given back at once, where that matters."""
 
 
 @kernel
@@ -214,7 +216,8 @@ def count_ngrams(symbols: np.ndarray, n_types: int, order: int, end: int = -1, w
             if is_last:  # positions give way to suffixes: a row is not written before its first position has been read
                 suffix[rows : rows + len(positions)] = positions
                 positions = suffix[rows : rows + len(positions)]
-                trim()
+                if len(positions) > _LONG:
+                    trim()
             runs = _Runs(depth, words[first:rows], counts[first:rows], positions, row_of)
             extend = partial(_extend, symbols, n_types, end, runs, first_child[first + 1 : rows + 1])
             for found, more in pool.map(extend, _chunks_of(runs)):
