@@ -18,7 +18,7 @@ from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
 from corpuscle.words.kernels import exchange
-from corpuscle.words.search import PARTIAL
+from corpuscle.words.exchange import PARTIAL
 from corpuscle.words.settings import STARTS
 
 
