@@ -133,9 +133,10 @@ def apply(model: str, input: str, output: str, raw: bool) -> None:
     from corpuscle.words import is_treebank
 
     loaded = load(model, "classes")
-    if is_treebank(input) or (input == "-" and loaded.structure == "tree"):
+    if is_treebank(input) or (input == "-" and loaded.settings.get("structure") == "tree"):
         if raw:
             raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
-        write_conllu(loaded.annotate(read_conllu(input), loaded.layer, loaded.preprocessing), output)
+        layer = loaded.settings.get("layer", "form")
+        write_conllu(loaded.annotate(read_conllu(input), layer, loaded.preprocessing), output)
     else:
         write_text(loaded.apply(read_input([input], raw, vocab=loaded.vocab_, **loaded.reading)), output)
