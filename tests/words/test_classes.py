@@ -17,8 +17,8 @@ from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
-from corpuscle.words.kernels import exchange
 from corpuscle.words.exchange import PARTIAL
+from corpuscle.words.kernels import exchange
 from corpuscle.words.settings import STARTS
 
 

@@ -27,7 +27,7 @@ def tops(merges: np.ndarray, leaves: int) -> np.ndarray:
     """The node above each leaf that is part of no other, int64 (leaves,), after all mergers; ``ValueError`` if they are
     impossible: every node is merged once, and after it was made.
 
-    >>> tops(np.array([[1, 2], [3, 0]]), 4).tolist()
+    >>> tops(np.array([[1, 2], [4, 0]]), 4).tolist()
     [5, 5, 5, 3]
     """
     made = leaves + np.arange(len(merges))
