@@ -81,11 +81,11 @@ def test_every_loss_is_the_recomputed_drop_after_every_insertion_and_merger(
 
     def merge() -> None:
         expected = check()
-        brown.fold(window, log, 1)
+        brown.merge(near, window, log, 0, 0, 1)
         assert abs(log.losses[log.n_merges[0] - 1] - min(expected.values())) / total < 1e-12
 
     for word in range(WORDS):
-        brown.grow(near, window, log, word, word + 1)
+        brown.merge(near, window, log, word, word + 1, 0)
         if window.active.sum() > n_classes:
             merge()
     while window.active.sum() > 1:
@@ -100,7 +100,7 @@ def test_a_window_that_is_built_anew_is_the_same_to_the_last_bit(tree: bool) -> 
     near = exchange.neighbours(parents, children, WORDS)
     window, log = brown.empty_window(near, 6, len(children)), brown.empty_log(WORDS, 6)
     for word in range(WORDS):
-        brown.grow(near, window, log, word, word + 1)
+        brown.merge(near, window, log, word, word + 1, 0)
         again = brown.filled_window(near, brown.places(window), 6)
         np.testing.assert_array_equal(brown.places(again), brown.places(window))
         for name in ("active", "cells", "margins", "inside", "shared", "spent"):
@@ -122,7 +122,7 @@ def test_the_whole_clustering_is_that_of_the_textbook() -> None:
         parents, children = ranked_pairs(seed, tree)
         near = exchange.neighbours(parents, children, WORDS)
         window, log = brown.empty_window(near, 5, len(children)), brown.empty_log(WORDS, 5)
-        brown.grow(near, window, log, 0, WORDS)
+        brown.merge(near, window, log, 0, WORDS, 0)
         hand = ByHand(parents, children, WORDS)
         for word in range(WORDS):
             hand.places[word] = word

@@ -63,11 +63,12 @@ class Merging(learning.Learner):
 
     def step(self, sweep: int, number: int) -> None:
         """Some words, or some mergers."""
+        first, last, mergers = 0, 0, 0
         if sweep == 0:
-            brown.grow(self.near, self.window, self.log, self.bounds[number], self.bounds[number + 1])
+            first, last = self.bounds[number : number + 2]
         else:
-            done = number * self.at_once
-            brown.fold(self.window, self.log, min(self.at_once, self.n_classes - 1 - done))
+            mergers = min(self.at_once, self.n_classes - 1 - number * self.at_once)
+        brown.merge(self.near, self.window, self.log, first, last, mergers)
 
     def finish(self, sweep: int) -> float:
         """The mutual information that all mergers so far have lost."""

@@ -79,9 +79,9 @@ class Window(NamedTuple):
 class Outsider(NamedTuple):
     """A word or a class outside of the window, and the classes that it meets in there.
 
-    - ``totals`` int32 (2, slots + 1): how often it has each class as its child, and as its parent;
-    - ``seen`` int32 (2, slots + 1), ``n_seen`` int64 (2,): the classes where that is not zero;
-    - ``own`` float64 (3,): how often it is its own parent, and its l and r.
+    - ``totals`` int64 (2, slots + 1): how often it has each class as its child, and as its parent;
+    - ``seen`` int64 (2, slots + 1), ``n_seen`` int64 (2,): the classes where that is not zero;
+    - ``own`` int64 (3,): how often it is its own parent, and its l and r.
     """
 
     totals: np.ndarray
@@ -125,7 +125,8 @@ def empty_window(near: Neighbours, slots: int, total: int) -> Window:
         np.zeros(slots),
         np.full((slots, slots), -np.inf),
         np.full(slots, np.inf),
-        np.array([max(1e-9, 1e-14 * most)]),
+        # Every class x adds at most six values to S(i, j), each off by half a step of the grid.
+        np.array([8 * (slots + 1) * grid]),
         np.round(counts * np.log(np.maximum(counts, 1)) / grid) * grid,
         np.array([grid]),
     )
@@ -171,18 +172,40 @@ def empty_log(words: int, slots: int) -> Log:
 
 
 @kernel
-def _value(window, x):
+def _value(f, grid, x):
     """f(x) = x log x for an integer, on the grid."""
-    if x < len(window.xlogx):
-        return window.xlogx[x]
-    return math.floor(x * math.log(x) / window.grid[0] + 0.5) * window.grid[0]
+    if x < len(f):
+        return f[x]
+    return math.floor(x * math.log(x) / grid + 0.5) * grid
 
 
 @kernel
 def _nobody(slots):
     return Outsider(
-        np.zeros((2, slots + 1), np.int32), np.empty((2, slots + 1), np.int32), np.zeros(2, np.int64), np.zeros(3)
+        np.zeros((2, slots + 1), np.int64),
+        np.empty((2, slots + 1), np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
     )
+
+
+@kernel
+def _free(active):
+    """The first free slot, or -1."""
+    for slot in range(len(active)):
+        if not active[slot]:
+            return slot
+    return -1
+
+
+@kernel
+def _lowest(values):
+    """Where the first of the smallest values is."""
+    lowest = 0
+    for i in range(1, len(values)):
+        if values[i] < values[lowest]:
+            lowest = i
+    return lowest
 
 
 @kernel
@@ -219,7 +242,7 @@ def _outside(near, window, word, outsider):
     _clear(outsider)
     for side in range(2):
         for i in range(near.starts[side, word], near.starts[side, word + 1]):
-            k = _slot_of(window.homes, near.others[i])
+            k = _slot_of(window.homes, np.int64(near.others[i]))
             if k >= 0:
                 _meet(outsider, side, k, near.counts[i])
         outsider.own[1 + side] = near.degrees[side, word]
@@ -230,6 +253,7 @@ def _outside(near, window, word, outsider):
 def _take_out(window, slot, outsider):
     """Take a class out of the window; it becomes the outsider."""
     cells, shared, slots = window.cells, window.shared, len(window.active)
+    f, grid = window.xlogx, window.grid[0]
     _clear(outsider)
     for side in range(2):
         across = cells[1 - side, slot]
@@ -247,38 +271,43 @@ def _take_out(window, slot, outsider):
             window.inside[1 - side, k] -= totals[k]
             cells[side, k, slot] = 0
             if k < slots:
-                value = _value(window, totals[k])
+                value = _value(f, grid, totals[k])
                 for j in range(outsider.n_seen[side]):
                     other = seen[j]
                     if other < slots:
-                        both = _value(window, totals[k] + totals[other]) - value - _value(window, totals[other])
+                        both = _value(f, grid, totals[k] + totals[other]) - value - _value(f, grid, totals[other])
                         shared[k, other] -= both
     for side in range(2):
-        cells[side, slot, :] = 0
         window.margins[side, slot] = 0.0
         window.inside[side, slot] = 0.0
-    shared[slot, :] = -np.inf
-    shared[:, slot] = -np.inf
+        for k in range(slots):
+            cells[side, slot, k] = 0
+    for k in range(slots):
+        shared[slot, k] = -np.inf
+        shared[k, slot] = -np.inf
     window.active[slot] = False
     window.bounds[slot] = np.inf
     window.spent[slot] = 0.0
 
 
 @kernel
-def _square(window, i, j, in_i, in_j):
-    """What S(i, j) has of the four cells that i and j have among themselves; ``in_i``, ``in_j``: n(i, i), n(j, j)."""
-    there, back = window.cells[UP, i, j], window.cells[DOWN, i, j]
+def _square(window, i, j):
+    """What S(i, j) has of the four cells that i and j have among themselves."""
+    f, grid, cells = window.xlogx, window.grid[0], window.cells
+    in_i, in_j = np.int64(cells[UP, i, i]), np.int64(cells[UP, j, j])
+    there, back = np.int64(cells[UP, i, j]), np.int64(cells[DOWN, i, j])
     if there == 0 and back == 0 and (in_i == 0 or in_j == 0):
         return 0.0
-    before = _value(window, in_i) + _value(window, in_j) + _value(window, there) + _value(window, back)
-    return _value(window, in_i + in_j + there + back) - before
+    before = _value(f, grid, in_i) + _value(f, grid, in_j) + _value(f, grid, there) + _value(f, grid, back)
+    return _value(f, grid, in_i + in_j + there + back) - before
 
 
 @kernel
 def _share(window, slot, outsider):
     """Let S of the pairs of other classes know that the outsider comes to the slot."""
     cells, shared, slots = window.cells, window.shared, len(window.active)
-    met = np.empty(slots, np.int32)
+    f, grid = window.xlogx, window.grid[0]
+    met = np.empty(slots, np.int64)
     for side in range(2):
         before, more = cells[1 - side, slot], outsider.totals[side]
         n = 0
@@ -290,25 +319,25 @@ def _share(window, slot, outsider):
             i = outsider.seen[side, s]
             if i in (slot, slots):
                 continue
-            old, new = before[i], before[i] + more[i]
-            change = _value(window, new) - _value(window, old)
+            old, new = np.int64(before[i]), before[i] + more[i]
+            change = _value(f, grid, new) - _value(f, grid, old)
             row = shared[i]
             for m in range(n):
                 j = met[m]
-                a, b = before[j], before[j] + more[j]
-                added = _value(window, new + b) - _value(window, old + a) - change
+                a, b = np.int64(before[j]), before[j] + more[j]
+                added = _value(f, grid, new + b) - _value(f, grid, old + a) - change
                 if a == b:
                     row[j] += added
                     shared[j, i] += added
                 else:
-                    row[j] += added - (_value(window, b) - _value(window, a))
+                    row[j] += added - (_value(f, grid, b) - _value(f, grid, a))
 
 
 @kernel
 def _share_own(window, slot, outsider):
     """Let S of the slot's own pairs know what it gains; the cells that it has with itself and the other are left to
     ``_square``."""
-    slots, f = len(window.active), window.xlogx
+    slots, f, grid = len(window.active), window.xlogx, window.grid[0]
     row = window.shared[slot]
     for side in range(2):
         for s in range(outsider.n_seen[side]):
@@ -316,9 +345,9 @@ def _share_own(window, slot, outsider):
             if k == slot:
                 continue
             others = window.cells[side, k]
-            old = others[slot]
+            old = np.int64(others[slot])
             new = old + outsider.totals[side, k]
-            change = _value(window, new) - _value(window, old)
+            change = _value(f, grid, new) - _value(f, grid, old)
             kept = row[k] if k < slots else 0.0
             if 2 * window.margins[1 - side, k] + 1 < len(f):
                 # No class has more with k than k has with all of them; twice, where the slot meets itself.
@@ -326,7 +355,7 @@ def _share_own(window, slot, outsider):
                     row[j] += (f[others[j] + new] - f[others[j] + old]) - change
             else:
                 for j in range(slots):
-                    row[j] += (_value(window, others[j] + new) - _value(window, others[j] + old)) - change
+                    row[j] += (_value(f, grid, others[j] + new) - _value(f, grid, others[j] + old)) - change
             if k < slots:
                 row[k] = kept
 
@@ -335,14 +364,14 @@ def _share_own(window, slot, outsider):
 def _put(window, slot, outsider):
     """Put the outsider into a slot, which may be free."""
     cells, shared, slots = window.cells, window.shared, len(window.active)
-    row, within = shared[slot], cells[UP, slot, slot]
+    row = shared[slot]
     for j in range(slots):
         if not window.active[slot] and window.active[j]:
             row[j] = 0.0
-        row[j] -= _square(window, slot, j, within, cells[UP, j, j])
+        row[j] -= _square(window, slot, j)
     _share(window, slot, outsider)
     _share_own(window, slot, outsider)
-    both = int(outsider.own[0])
+    both = outsider.own[0]
     for side in range(2):
         window.margins[side, slot] += outsider.own[1 + side]
         window.inside[side, slot] += outsider.own[0]
@@ -357,13 +386,12 @@ def _put(window, slot, outsider):
             cells[side, k, slot] += count
             if k < slots:
                 cells[1 - side, slot, k] += count
-    within += both
-    cells[DOWN, slot, slot] = within
-    cells[UP, slot, slot] = within
+    for side in range(2):
+        cells[side, slot, slot] += both
     window.active[slot] = True
     row[slot] = -np.inf
     for j in range(slots):
-        row[j] += _square(window, slot, j, within, cells[UP, j, j])
+        row[j] += _square(window, slot, j)
         shared[j, slot] = row[j]
         for side in range(2):
             together = math.log(max(window.margins[side, slot] + window.margins[side, j], 1.0))
@@ -410,25 +438,25 @@ def _bound(window, i, loss):
 @kernel
 def closest(window, loss):
     """The pair of classes with the smallest loss, by the lowest slots if there are several, and that loss."""
-    best, first, slots = np.inf, -1, len(window.active)
     while True:
-        lowest = np.argmin(window.bounds)
+        lowest = _lowest(window.bounds)
         bound = window.bounds[lowest]
-        best = losses(window, lowest, loss)
-        window.bounds[lowest] = best
-        if best <= bound:
+        window.bounds[lowest] = losses(window, lowest, loss)
+        if window.bounds[lowest] <= bound:
             break
-    for i in range(slots):
-        if window.bounds[i] <= best + window.tolerance[0]:
+    limit = window.bounds[lowest] + window.tolerance[0]
+    first, best = lowest, np.inf
+    for i in range(len(loss)):
+        if window.bounds[i] <= limit:
             window.bounds[i] = losses(window, i, loss)
-            if window.bounds[i] < best or first < 0:
-                best, first = window.bounds[i], i
+            if window.bounds[i] < best:
+                first, best = i, window.bounds[i]
     losses(window, first, loss)
-    return first, np.argmin(loss), best
+    return first, _lowest(loss), best
 
 
 @kernel
-def _merge(window, log, outsider, loss):
+def _merge_closest(window, log, outsider, loss):
     """Merge the closest pair of classes."""
     a, b, lost = closest(window, loss)
     slots, up = len(window.active), window.margins[UP]
@@ -463,16 +491,19 @@ def _come(near, window, word, slot, outsider, loss):
 
 
 @kernel
-def grow(near, window, log, first, last):
-    """Let the words first..last-1 come into the window; whenever it is full, the closest pair is merged."""
+def merge(near, window, log, first, last, mergers):
+    """Let the words first..last-1 come into the window; whenever it is full, the closest pair is merged. Then so many
+    ``mergers`` more."""
     slots = len(window.active)
     outsider, loss = _nobody(slots), np.empty(slots)
     for word in range(first, last):
-        slot = np.argmin(window.active)
+        slot = _free(window.active)
         log.nodes[slot] = word
         _come(near, window, word, slot, outsider, loss)
-        if window.active.all():
-            _merge(window, log, outsider, loss)
+        if _free(window.active) < 0:
+            _merge_closest(window, log, outsider, loss)
+    for _ in range(mergers):
+        _merge_closest(window, log, outsider, loss)
 
 
 @kernel
@@ -482,15 +513,6 @@ def refill(near, window, used):
     outsider, loss = _nobody(slots), np.empty(slots)
     for slot in used:
         _come(near, window, slot, slot, outsider, loss)
-
-
-@kernel
-def fold(window, log, mergers):
-    """So many mergers of the closest pairs."""
-    slots = len(window.active)
-    outsider, loss = _nobody(slots), np.empty(slots)
-    for _ in range(mergers):
-        _merge(window, log, outsider, loss)
 
 
 @kernel
