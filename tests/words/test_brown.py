@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -13,9 +14,11 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, Treebank, read_conllu, write_conllu
-from corpuscle.words import BrownClasses, ExchangeClasses, Forest
+from corpuscle.words import BrownClasses, ExchangeClasses, Forest, draw_tree
 from corpuscle.words.brown import PARTIAL
 from corpuscle.words.kernels import brown, exchange
+from tests.hostile import survives_hostile_edits
+from tests.schemas import last_line_conforms
 from tests.words.test_classes import StopAt, information, planted, random_pairs, text
 
 WORDS = 14
@@ -349,6 +352,42 @@ def test_a_model_file_with_an_impossible_tree_is_refused(tmp_path, edit, reason)
         model.save(tmp_path / "m")
 
 
+def test_damaged_model_files_are_errors_and_nothing_worse(tmp_path) -> None:
+    corpus = text(sentences=40)
+    for number, learner in enumerate((BrownClasses(classes=5), ExchangeClasses(classes=5))):
+        path = tmp_path / f"m{number}"
+        learner.fit(corpus).save(path)
+
+        def use(damaged):
+            model = corpuscle.load(damaged)
+            list(model.rows("paths"))
+            model.coarsened(1).apply(corpus)
+            draw_tree(model)
+            if isinstance(model, BrownClasses):
+                list(model.rows("paths", full_paths=True))
+
+        assert survives_hostile_edits(path, use, edits=150) > 30
+
+
+def test_damaged_unfinished_work_is_an_error_and_nothing_worse(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("corpuscle.words.merging.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
+    corpus, path = text(3, 200), tmp_path / "m"
+    learner = BrownClasses(classes=8)
+    for stop_at in 40, 98:
+        with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
+            checkpoint.stop_at = stop_at
+            learner.fit(corpus, checkpoint=checkpoint)
+        shutil.copy(f"{path}.partial", tmp_path / "copy")
+
+        def use(damaged):
+            shutil.copy(damaged, f"{path}.partial")
+            with learner.checkpoint(corpus, path, resume=True) as checkpoint:
+                learner.fit(corpus, checkpoint=checkpoint).save(path)
+
+        survives_hostile_edits(tmp_path / "copy", use, edits=60)
+
+
 def test_an_old_file_without_a_tree_says_so() -> None:
     model = ExchangeClasses(classes=3).fit(text())
     model.tree_ = None
@@ -400,6 +439,27 @@ def test_show_has_the_paths(trained, capsys) -> None:
     assert main(["classes", "show", str(model), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["method"] == "brown" and [row["path"] for row in shown["classes"]] == learned.tree_.paths
+
+
+def test_what_the_commands_print_as_json_has_its_schema(trained, tmp_path, capsys) -> None:
+    source, model = trained
+    learned = {"mutual_information": float, "log_likelihood": float}
+    trained_schema = {
+        "method": str, "classes": int, "words": int, "types": int, "passes": int, **learned,
+        "log_likelihood_per_word": float, "seconds": float, "model": str,
+    }  # fmt: skip
+    shown = {"class": int, "path": str | None, "count": int, "words": [{"word": str, "count": int}]}
+    command = ["classes", "train", str(source), "-o", str(tmp_path / "m"), "--method", "brown", "--classes", "4"]
+    for arguments, schema in (
+        ([*command, "--quiet"], trained_schema),
+        (["classes", "show", str(model)], {"method": str, "mutual_information": float, "classes": [shown]}),
+        (
+            ["classes", "coarsen", str(model), "-o", str(tmp_path / "c"), "--classes", "3"],
+            {"classes": int, **learned, "model": str},
+        ),
+    ):
+        assert main([*arguments, "--json"]) == 0
+        last_line_conforms(capsys.readouterr().out, schema)
 
 
 def test_coarsen_writes_a_model_with_fewer_classes(trained, tmp_path, capsys) -> None:

@@ -75,7 +75,7 @@ class BrownClasses(BrownSettings, WordClasses):
             search = Search(near, self.classes, pool)
             classes, self.history_ = search.passes(merging.classes, self.passes, checkpoint, facts)
         names = np.append(ids, len(vocab) + np.arange(len(merging.merges))).astype(np.int32)
-        self.merges_ = None if sum(step.moved for step in self.history_) else names[merging.merges]
+        self.merges_ = names[merging.merges] if np.array_equal(classes, merging.classes) else None
         self._number(vocab, ids, classes, self.classes)
         self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
         self.provenance_ = {**sizes, "signature": signature}
