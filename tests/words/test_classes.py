@@ -341,12 +341,15 @@ class StopAt(Checkpoint):
         super().after(*args, **named)
 
 
-@pytest.mark.parametrize("stop_at", [1, 40, 200, 300, 450])
-def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, stop_at: int) -> None:
+@pytest.mark.parametrize(
+    "start, stop_at",
+    [("best", 1), ("best", 40), ("best", 200), ("best", 300), ("best", 450), ("best", 912), ("cyclic", 457)],
+)
+def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, start: str, stop_at: int) -> None:
     small_batches(monkeypatch)
     monkeypatch.setattr("corpuscle.words.exchange.Checkpoint", StopAt)
     corpus = text(3, 1000)
-    learner = ExchangeClasses(classes=8)
+    learner = ExchangeClasses(classes=8, start=start)
     learner.fit(corpus).save(tmp_path / "whole")
     path = tmp_path / "m"
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
@@ -356,11 +359,12 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     assert [f"stage/{stage}/classes" in state.arrays for stage in (0, 1)] == [state.extra["stage"] > n for n in (0, 1)]
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)
+    assert ("places" in state.arrays) == (stop_at in (912, 457))  # where the tree is made
     with pytest.raises(InputError, match="passes was 15"):
-        ExchangeClasses(classes=8, passes=3).checkpoint(corpus, path, resume=True)
+        ExchangeClasses(classes=8, start=start, passes=3).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="lowercase was False"):
-        ExchangeClasses(classes=8, lowercase=True).checkpoint(corpus, path, resume=True)
-    again = ExchangeClasses(classes=8, workers=3)
+        ExchangeClasses(classes=8, start=start, lowercase=True).checkpoint(corpus, path, resume=True)
+    again = ExchangeClasses(classes=8, start=start, workers=3)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
