@@ -65,9 +65,8 @@ class BrownClasses(BrownSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        signature = text.signature() if checkpoint is None else checkpoint.signature
-        checkpoint, facts = checkpoint or Checkpoint(), {"n_classes": self.classes}
         vocab, ids, near, sizes = count_words(text, self)
+        checkpoint, facts = checkpoint or Checkpoint(signature=text.signature()), {"n_classes": self.classes}
         self.stays_here("which classes are merged depends on the mergers before")
         merging = Merging(near, self.classes)
         checkpoint.run(merging, 1, facts=facts, lasting=True, title="merging", note="")
@@ -78,7 +77,7 @@ class BrownClasses(BrownSettings, WordClasses):
         self.merges_ = names[merging.merges] if np.array_equal(classes, merging.classes) else None
         self._number(vocab, ids, classes, self.classes)
         self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
-        self.provenance_ = {**sizes, "signature": signature}
+        self.provenance_ = {**sizes, "signature": checkpoint.signature}
         return self
 
     def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:

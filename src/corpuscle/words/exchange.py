@@ -58,16 +58,15 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        signature = text.signature() if checkpoint is None else checkpoint.signature
-        checkpoint = checkpoint or Checkpoint()
-        facts = {"n_classes": self.classes, "fold": 3 if self.start == "best" else 1}
         vocab, ids, near, sizes = count_words(text, self)
+        checkpoint = checkpoint or Checkpoint(signature=text.signature())
+        facts = {"n_classes": self.classes, "fold": 3 if self.start == "best" else 1}
         self.stays_here("where a word goes depends on the words before it")
         with workers(self.workers) as pool:
             classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint, facts)
         self._number(vocab, ids, classes, self.classes)
         self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
-        self.provenance_ = {**sizes, "signature": signature}
+        self.provenance_ = {**sizes, "signature": checkpoint.signature}
         return self
 
     def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
