@@ -127,8 +127,9 @@ class WordClasses(Model):
     def class_counts_(self) -> np.ndarray:
         """How many training tokens each class has, int64 (n_classes,)."""
         inside = self.classes_ >= 0
-        sums = np.bincount(self.classes_[inside], self.vocab_.counts[inside], self.n_classes_)
-        return sums.astype(np.int64)
+        sums = np.zeros(self.n_classes_, np.int64)
+        np.add.at(sums, self.classes_[inside], self.vocab_.counts[inside])
+        return sums
 
     def class_of(self, word: str) -> int:
         """The class of a word; an unknown word has one too."""

@@ -20,9 +20,10 @@ meets k classes changes S in k rows and in its own: O(k C) for putting it into t
 merging, which is taking the class with fewer tokens out and putting it into the other. (Textbook bookkeeping, which
 keeps Loss itself, changes all C^2 of them.)
 
-Finding the pair. By the log-sum inequality no term of Loss is negative, so a new word never makes a loss smaller; a
-merger of a and b can, but only for pairs of which one meets the class that was taken out. Hence each row has a lower
-bound of its losses that costs O(k C) to keep, and only rows whose bound is below the best loss are looked at again.
+Finding the pair. A pair is looked for in the row of the class that changed last. By the log-sum inequality no term of
+Loss is negative, so a new word never makes a loss smaller; a merger can, but only for pairs of which one meets the
+class that was taken out. Hence each row has a lower bound of its losses that costs O(k C) to keep, and only rows whose
+bound is below the best loss are looked at again.
 
 Rounding. The values of f are rounded to multiples of a power of two so coarse that sums of them are exact in float64,
 and so fine that they do not matter. S is then a function of the classes alone, whatever the order of additions: it does
@@ -57,7 +58,9 @@ class Window(NamedTuple):
     - ``logs`` float64 (2, slots, slots): log(l(i) + l(j)) and log(r(i) + r(j)), and log l(i), log r(i) where i = j;
       ``spent`` float64 (slots,): l'(i) log l(i) + r'(i) log r(i);
     - ``shared`` float64 (slots, slots): S; minus infinity where a slot is free, and of a class with itself;
-    - ``bounds`` float64 (slots,): no loss of a class is below its bound by more than ``tolerance`` float64 (1,);
+    - ``clock`` int64 (1,): how often a class has changed; ``born`` int64 (slots,): the clock when each last did;
+    - ``bounds`` float64 (slots,): no loss of a class with one born before it is below its bound by more than
+      ``tolerance`` float64 (1,);
     - ``xlogx`` float64: f(0), f(1), ..., rounded to multiples of ``grid`` float64 (1,).
     """
 
@@ -70,6 +73,8 @@ class Window(NamedTuple):
     logs: np.ndarray
     spent: np.ndarray
     shared: np.ndarray
+    clock: np.ndarray
+    born: np.ndarray
     bounds: np.ndarray
     tolerance: np.ndarray
     xlogx: np.ndarray
@@ -124,6 +129,8 @@ def empty_window(near: Neighbours, slots: int, total: int) -> Window:
         np.zeros((2, slots, slots)),
         np.zeros(slots),
         np.full((slots, slots), -np.inf),
+        np.zeros(1, np.int64),
+        np.zeros(slots, np.int64),
         np.full(slots, np.inf),
         # Every class x adds at most six values to S(i, j), each off by half a step of the grid.
         np.array([8 * (slots + 1) * grid]),
@@ -389,6 +396,8 @@ def _put(window, slot, outsider):
     for side in range(2):
         cells[side, slot, slot] += both
     window.active[slot] = True
+    window.clock[0] += 1
+    window.born[slot] = window.clock[0]
     row[slot] = -np.inf
     for j in range(slots):
         row[j] += _square(window, slot, j)
@@ -415,44 +424,56 @@ def _spend(window, i):
 @kernel
 def losses(window, i, loss):
     """Fill ``loss``, float64 (slots,): N times the information lost by merging class i with each other; infinite for a
-    free slot and for i itself. Returns the smallest."""
+    free slot and for i itself."""
     down, up, spent = window.inside[0], window.inside[1], window.spent
     logs_down, logs_up, shared = window.logs[0, i], window.logs[1, i], window.shared[i]
     for j in range(len(loss)):
         margins = (down[i] + down[j]) * logs_down[j] + (up[i] + up[j]) * logs_up[j]
         loss[j] = (margins - (spent[i] + spent[j])) - shared[j]
-    smallest = np.inf
+
+
+@kernel
+def _nearest(window, i, loss):
+    """Of the classes born before class i, the one with the smallest loss, the lowest slot if there are several; renews
+    the bound of i, and fills ``loss``."""
+    losses(window, i, loss)
+    born, nearest, smallest = window.born, i, np.inf
     for j in range(len(loss)):
-        smallest = min(smallest, loss[j])
-    return smallest
+        if loss[j] < smallest and born[j] < born[i]:
+            nearest, smallest = j, loss[j]
+    window.bounds[i] = smallest
+    return nearest
 
 
 @kernel
 def _bound(window, i, loss):
-    """Renew the bound of class i, and those of the others, whose losses with i may be smaller now."""
-    window.bounds[i] = losses(window, i, loss)
+    """Renew the bound of class i, and those of classes born after it, whose losses with i may be smaller now."""
+    _nearest(window, i, loss)
+    born, bounds = window.born, window.bounds
     for j in range(len(loss)):
-        window.bounds[j] = min(window.bounds[j], loss[j])
+        if loss[j] < bounds[j] and born[j] > born[i]:
+            bounds[j] = loss[j]
 
 
 @kernel
 def closest(window, loss):
     """The pair of classes with the smallest loss, by the lowest slots if there are several, and that loss."""
+    bounds = window.bounds
     while True:
-        lowest = _lowest(window.bounds)
-        bound = window.bounds[lowest]
-        window.bounds[lowest] = losses(window, lowest, loss)
-        if window.bounds[lowest] <= bound:
+        lowest = _lowest(bounds)
+        bound = bounds[lowest]
+        _nearest(window, lowest, loss)
+        if bounds[lowest] <= bound:
             break
-    limit = window.bounds[lowest] + window.tolerance[0]
-    first, best = lowest, np.inf
+    limit, best = bounds[lowest] + window.tolerance[0], np.inf
+    first, second = lowest, lowest
     for i in range(len(loss)):
-        if window.bounds[i] <= limit:
-            window.bounds[i] = losses(window, i, loss)
-            if window.bounds[i] < best:
-                first, best = i, window.bounds[i]
-    losses(window, first, loss)
-    return first, _lowest(loss), best
+        if bounds[i] <= limit:
+            j = _nearest(window, i, loss)
+            low, high = min(i, j), max(i, j)
+            if bounds[i] < best or (bounds[i] == best and (low < first or (low == first and high < second))):
+                first, second, best = low, high, bounds[i]
+    return first, second, best
 
 
 @kernel
