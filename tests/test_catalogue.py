@@ -154,7 +154,7 @@ def test_a_method_that_is_added_to_the_catalogue_is_in_help_trains_saves_and_loa
 
     assert main(["classes", "train", "--help"]) == 0
     help = " ".join(capsys.readouterr().out.split())
-    assert "initials: by first letters" in help and "--method exchange|initials" in help
+    assert "initials: by first letters" in help and "--method exchange|brown|initials" in help
     assert "Only with --method initials: --letters N How many letters decide. [default: 1]" in help
 
     (tmp_path / "text").write_text("an apple and bread\nbe brave\n")
@@ -162,7 +162,7 @@ def test_a_method_that_is_added_to_the_catalogue_is_in_help_trains_saves_and_loa
     assert main([*train, "--letters", "2", "--json"]) == 0
     assert '"method": "initials", "classes": 4' in capsys.readouterr().out
     assert main([*train, "--passes", "3"]) == 2
-    assert "--passes means nothing with --method initials; it is for exchange" in capsys.readouterr().err
+    assert "--passes means nothing with --method initials; it is for exchange, brown" in capsys.readouterr().err
     header, *_ = read_header(tmp_path / "m")
     assert header["kind"] == "words.initials" and header["settings"]["letters"] == [2, "given"]
 

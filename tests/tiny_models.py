@@ -27,6 +27,7 @@ TARGET = "the house is small\nthe book\na house\na small book\nthat is a book\n"
 
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
+    "words.brown": "classes train text -o {0} --method brown --classes 3",
     "lm.ngram": "lm train text -o {0} --min-count 1 --order 2",
     "lm.class": "lm train text -o {0} --class-model words.exchange --order 2",
     "lm.hpy": "lm train text -o {0} --method hpy --order 2 --sweeps 4 --samples 2 --min-count 1",

@@ -135,7 +135,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "classes",
         "Word classes: which words behave alike.",
-        "word classes by exchange",
+        "word classes by exchange and by merging (Brown clusters), with bit strings and their tree",
         package="words",
         methods={
             "exchange": (
@@ -143,8 +143,9 @@ TASKS: dict[str, Task] = dict([
                 "ExchangeClasses",
                 "move words between classes while the class bigram model gets better",
             ),
+            "brown": ("BrownSettings", "BrownClasses", "merge the classes whose merger loses least (Brown clusters)"),
         },
-        kinds={"words.exchange": "ExchangeClasses"},
+        kinds={"words.exchange": "ExchangeClasses", "words.brown": "BrownClasses"},
         step="word_classes:WORD_CLASSES",
     ),
     _task(

@@ -36,7 +36,8 @@ def line(words, command, output, source, target):
         elif param is output:
             words = (*words, param.opts[-1], target)
         elif param.required:
-            words = (*words, param.opts[-1], str(source) + ".other" if isinstance(param, Output) else source)
+            other = "1" if isinstance(param.type, click.IntRange) else source
+            words = (*words, param.opts[-1], str(source) + ".other" if isinstance(param, Output) else other)
     return words
 
 

@@ -17,8 +17,8 @@ from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
+from corpuscle.words.exchange import PARTIAL
 from corpuscle.words.kernels import exchange
-from corpuscle.words.search import PARTIAL
 from corpuscle.words.settings import STARTS
 
 
@@ -341,12 +341,15 @@ class StopAt(Checkpoint):
         super().after(*args, **named)
 
 
-@pytest.mark.parametrize("stop_at", [1, 40, 200, 300, 450])
-def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, stop_at: int) -> None:
+@pytest.mark.parametrize(
+    "start, stop_at",
+    [("best", 1), ("best", 40), ("best", 200), ("best", 300), ("best", 450), ("best", 912), ("cyclic", 457)],
+)
+def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, start: str, stop_at: int) -> None:
     small_batches(monkeypatch)
     monkeypatch.setattr("corpuscle.words.exchange.Checkpoint", StopAt)
     corpus = text(3, 1000)
-    learner = ExchangeClasses(classes=8)
+    learner = ExchangeClasses(classes=8, start=start)
     learner.fit(corpus).save(tmp_path / "whole")
     path = tmp_path / "m"
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
@@ -356,11 +359,12 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     assert [f"stage/{stage}/classes" in state.arrays for stage in (0, 1)] == [state.extra["stage"] > n for n in (0, 1)]
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)
+    assert ("places" in state.arrays) == (stop_at in (912, 457))  # where the tree is made
     with pytest.raises(InputError, match="passes was 15"):
-        ExchangeClasses(classes=8, passes=3).checkpoint(corpus, path, resume=True)
+        ExchangeClasses(classes=8, start=start, passes=3).checkpoint(corpus, path, resume=True)
     with pytest.raises(InputError, match="lowercase was False"):
-        ExchangeClasses(classes=8, lowercase=True).checkpoint(corpus, path, resume=True)
-    again = ExchangeClasses(classes=8, workers=3)
+        ExchangeClasses(classes=8, start=start, lowercase=True).checkpoint(corpus, path, resume=True)
+    again = ExchangeClasses(classes=8, start=start, workers=3)
     with again.checkpoint(corpus, path, resume=True) as checkpoint:
         again.fit(corpus, checkpoint=checkpoint).save(path)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
@@ -431,7 +435,7 @@ def test_show_prints_the_most_frequent_words_of_each_class(trained, capsys) -> N
     learned = corpuscle.load(model)
     assert main(["classes", "show", str(model), "-k", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[0].split()[2:] == [word for word, _ in learned.words_of(0, 3)]
+    assert len(lines) == 5 and lines[0].split()[3:] == [word for word, _ in learned.words_of(0, 3)]
     assert main(["classes", "show", str(model), "--class", "2", "--class", "4", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["classes"]
     assert [row["class"] for row in rows] == [2, 4]
@@ -451,8 +455,9 @@ def test_export_writes_every_word_once(trained, tmp_path, capsys) -> None:
     assert sum(int(count) for _, _, count in rows) == learned.n_tokens_
     paths = tmp_path / "paths"
     assert main(["classes", "export", str(model), "-o", str(paths), "--format", "paths"]) == 0
-    swapped = [line.split("\t") for line in paths.read_text().splitlines()]
-    assert [[word, number, count] for number, word, count in swapped] == rows
+    by_path = [line.split("\t") for line in paths.read_text().splitlines()]
+    number = {path: str(number) for number, path in enumerate(learned.tree_.paths)}
+    assert sorted([word, number[path], count] for path, word, count in by_path) == sorted(rows)
     assert main(["classes", "export", str(model), "--format", "xml"]) == 2
 
 
@@ -484,7 +489,7 @@ def test_lower_casing_is_kept_in_the_model_and_applied_again(tmp_path, capsys) -
         ("a b\n", ["--classes", "3"], "3 classes are too many for 2 different words"),
         ("", ["--classes", "1"], "an empty text"),
         ("\n \n", ["--classes", "1"], "an empty text"),
-        ("a b\n", ["--method", "magic"], "'magic' is not 'exchange'"),
+        ("a b\n", ["--method", "magic"], "'magic' is not one of 'exchange', 'brown'"),
         ("a b\n", ["--classes", "1", "--resume"], "nothing to resume"),
     ],
 )

@@ -1,4 +1,4 @@
-"""``corpuscle classes``: learn word classes from text, look at them, export them, apply them."""
+"""``corpuscle classes``: learn word classes from text or trees, look at them, export them, apply them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import click
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, read_input
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
-    from corpuscle.words import ExchangeClasses
+    from corpuscle.words import BrownClasses, ExchangeClasses
 
 __all__ = ["group"]
 
@@ -22,8 +22,8 @@ group = task_group("classes")
 @argument("text", many=True)
 @output()
 @resume
-def train(model: ExchangeClasses, text: tuple[str, ...], output: str, resume: bool) -> Figures:
-    """Learn word classes from text, a sentence a line."""
+def train(model: ExchangeClasses | BrownClasses, text: tuple[str, ...], output: str, resume: bool) -> Figures:
+    """Learn word classes from text, a sentence a line, or from treebanks (CoNLL-U)."""
     import time
 
     begin = time.perf_counter()
@@ -52,20 +52,24 @@ def train(model: ExchangeClasses, text: tuple[str, ...], output: str, resume: bo
 @option("numbers", "Only class number N; may be repeated.", "--class", metavar="N", type=int, multiple=True)
 @option("k", "How many words of each class.", "-k", metavar="N", type=COUNT, default=10)
 def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
-    """Show the most frequent words of each class."""
+    """Show the most frequent words of each class, and its path in the class tree."""
     loaded = load(model, "classes")
     counts = loaded.class_counts_
+    paths = [None] * loaded.n_classes_ if loaded.tree_ is None else loaded.tree_.paths
     members = {number: loaded.words_of(number, k) for number in numbers or range(loaded.n_classes_)}
     rows = [
         {
             "class": number,
+            "path": paths[number],
             "count": int(counts[number]),
             "words": [{"word": word, "count": count} for word, count in words],
         }
         for number, words in members.items()
     ]
+    wide = max(len(paths[number] or "") for number in members)
     lines = [
-        f"{number:>4} {counts[number]:>9,}  {' '.join(word for word, _ in words)}" for number, words in members.items()
+        f"{number:>4} {paths[number] or '':<{wide}} {counts[number]:>9,}  {' '.join(word for word, _ in words)}"
+        for number, words in members.items()
     ]
     figures = {
         "method": loaded.KIND.name.rpartition(".")[2],
@@ -80,13 +84,41 @@ def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
 @output("-")
 @option(
     "format",
-    "tsv (word, class, count) or paths (class, word, count).",
+    "tsv (word, class, count) or paths (bit string, word, count).",
     type=click.Choice(("tsv", "paths")),
-    default="tsv",
+    show_default="paths for Brown clusters, else tsv",
 )
-def export(model: str, output: str, format: str) -> None:
+@option("full_paths", "A path of its own for each word: what was merged below the classes.", is_flag=True)
+def export(model: str, output: str, format: str | None, full_paths: bool) -> None:
     """Write all words with their classes and counts."""
-    load(model, "classes").export(output, format)
+    load(model, "classes").export(output, format, full_paths)
+
+
+@command(group)
+@argument("model")
+@output()
+@option("classes", "How many classes are left.", metavar="N", type=COUNT, required=True)
+def coarsen(model: str, output: str, classes: int) -> Figures:
+    """Make a model with fewer classes: cut the class tree where so many are left."""
+    coarse = load(model, "classes").coarsened(classes)
+    coarse.save(output)
+    figures = {"mutual_information": coarse.mutual_information_, "log_likelihood": coarse.likelihood_}
+    return Figures({"classes": classes, **figures, "model": output})
+
+
+@command(group, figures=False)
+@argument("model")
+@output(form="svg")
+@option("classes", "Cut the tree where so many classes are left.", metavar="N", type=COUNT, default=60)
+@option("k", "How many words of each class.", "-k", metavar="N", type=COUNT, default=10)
+def draw(model: str, output: str, classes: int, k: int) -> None:
+    """Draw the class tree with the most frequent words of each class (SVG)."""
+    from corpuscle.text.files import write_atomically
+    from corpuscle.words import draw_tree
+
+    loaded = load(model, "classes")
+    with write_atomically(output, "w") as file:
+        file.write(draw_tree(loaded.coarsened(min(classes, loaded.n_classes_)), k) + "\n")
 
 
 @command(group, work=True, figures=False)
@@ -95,8 +127,16 @@ def export(model: str, output: str, format: str) -> None:
 @output("-")
 @raw
 def apply(model: str, input: str, output: str, raw: bool) -> None:
-    """Replace every word of a text by the number of its class; lines stay lines."""
-    from corpuscle.text import write_text
+    """Replace every word of a text by the number of its class, lines stay lines; or write a CoNLL-U file back with
+    Class=NUMBER in its MISC column."""
+    from corpuscle.text import read_conllu, write_conllu, write_text
+    from corpuscle.words import is_treebank
 
     loaded = load(model, "classes")
-    write_text(loaded.apply(read_input([input], raw, vocab=loaded.vocab_, **loaded.reading)), output)
+    if is_treebank(input) or (input == "-" and loaded.settings.get("structure") == "tree"):
+        if raw:
+            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
+        layer = loaded.settings.get("layer", "form")
+        write_conllu(loaded.annotate(read_conllu(input), layer, loaded.preprocessing), output)
+    else:
+        write_text(loaded.apply(read_input([input], raw, vocab=loaded.vocab_, **loaded.reading)), output)

@@ -9,8 +9,9 @@ from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.plots import Series, bar_plot, line_plot
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
+from corpuscle.figures.trees import LeafShown, merge_tree
 
 __all__ = [
-    "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "phrase_lattice", "shaded_text",
-    "topic_list",
+    "LeafShown", "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "merge_tree", "phrase_lattice",
+    "shaded_text", "topic_list",
 ]  # fmt: skip

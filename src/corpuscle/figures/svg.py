@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from corpuscle.text.characters import clusters
 from corpuscle.text.html import escape
 from corpuscle.text.scripts import based, direction
 
-__all__ = ["COLOURS", "Sheet", "number", "shorten", "text_width"]
+__all__ = ["COLOURS", "Sheet", "fitting", "number", "shorten", "text_width"]
 
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
@@ -71,6 +72,17 @@ def shorten(text: str, width: float, size: float = 13.0) -> str:
     while len(letters) > 1 and text_width("".join(letters), size) > width:
         del letters[-2]
     return "".join(letters)
+
+
+def fitting(items: Sequence[str], width: float, between: str) -> str:
+    """As many of the items as fit, at least one of them, shortened if need be."""
+    shown = shorten(items[0], width) if items else ""
+    for item in items[1:]:
+        longer = shown + between + item
+        if text_width(longer) > width:
+            break
+        shown = longer
+    return shown
 
 
 class Sheet:

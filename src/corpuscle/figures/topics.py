@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from corpuscle.figures.svg import COLOURS, Sheet, shorten, text_width
+from corpuscle.figures.svg import COLOURS, Sheet, fitting, shorten, text_width
 from corpuscle.text.scripts import direction, isolated
 
 __all__ = ["TopicShown", "shaded_text", "topic_list"]
@@ -23,17 +23,6 @@ class TopicShown(NamedTuple):
     phrases: Sequence[str] = ()
 
 
-def _joined(items: Sequence[str], width: float, between: str) -> str:
-    """As many of the items as fit, at least one of them, shortened if need be."""
-    shown = shorten(items[0], width) if items else ""
-    for item in items[1:]:
-        longer = shown + between + item
-        if text_width(longer) > width:
-            break
-        shown = longer
-    return shown
-
-
 def topic_list(topics: Sequence[TopicShown], title: str = "Topics", width: float = 760.0) -> str:
     """One block a topic: a bar for its share, a line of its words, a line of its phrases."""
     left = _MARGIN + _BAR + 60
@@ -49,9 +38,9 @@ def topic_list(topics: Sequence[TopicShown], title: str = "Topics", width: float
         tip = f"topic {topic.number}: {100 * topic.share:.1f} % of the topical words"
         colour = f"f{topic.number % COLOURS}"
         sheet.add("rect", x=_MARGIN + 32, y=y + 4, width=max(1.0, length), height=12, rx=2, class_=colour, tip=tip)
-        sheet.text(left, y + 14, _joined(topic.words, room, " "))
+        sheet.text(left, y + 14, fitting(topic.words, room, " "))
         if topic.phrases:
-            sheet.text(left, y + _LINE + 14, _joined(topic.phrases, room, " · "), "mu")
+            sheet.text(left, y + _LINE + 14, fitting(topic.phrases, room, " · "), "mu")
         y += lines * _LINE + 10
     return sheet.finish(title, "; ".join(f"topic {t.number}: {' '.join(t.words[:5])}" for t in topics))
 

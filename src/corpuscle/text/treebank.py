@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -163,6 +164,22 @@ class Treebank:
             if len(layer) != len(self.corpus.tokens):
                 raise ValueError(f"{name} has {len(layer)} values for {len(self.corpus.tokens)} tokens")
         return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
+
+    def with_misc(self, name: str, values: Sequence[str]) -> Treebank:
+        """The same sentences with ``name=value`` in the MISC of every token; what it had by that name goes.
+
+        >>> bank = Treebank.from_sentences([["a", "b"]], misc=[["SpaceAfter=No|Class=2", "_"]])
+        >>> bank.with_misc("Class", ["7", "1"]).misc.strings()
+        ['SpaceAfter=No|Class=7', 'Class=1']
+        """
+
+        @cache
+        def noted(before: str, value: str) -> str:
+            kept = [note for note in before.split("|") if note != "_" and note.partition("=")[0] != name]
+            return "|".join([*kept, f"{name}={value}"])
+
+        pairs = zip(self.misc.strings(), values, strict=True)
+        return self.replace(misc=Layer.from_strings(noted(before, value) for before, value in pairs))
 
     def sentence_heads(self, index: int) -> np.ndarray:
         """The heads of one sentence (a view)."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from copy import copy
 from os import PathLike
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -20,8 +21,12 @@ from corpuscle.errors import SettingError
 from corpuscle.model import VOCAB, Array, Container, Model
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import write_table
+from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
+from corpuscle.words.forests import words_of
+from corpuscle.words.trees import TREE, ClassTree
 
 __all__ = ["CLASSES", "Pass", "WordClasses", "check_classes"]
 
@@ -62,11 +67,12 @@ def check_classes(loaded: Container) -> None:
         raise ValueError("it does not say how many classes there are")
     if len(loaded.arrays["history/moved"]) == 0:
         raise ValueError("it has no history")
+    ClassTree.check(loaded.arrays, loaded.extra["classes"])
 
 
 PIECE = 1 << 20
 """So many words get their classes at a time."""
-CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY}
+CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY, **TREE}
 """The arrays of a model."""
 
 
@@ -83,13 +89,18 @@ class WordClasses(Model):
     - ``classes_`` int32 (len(vocab_),): the class of each id, -1 for the boundaries of sentences. Where the training
       text had unknown words their class was learned; else they get the class that has most of the rarest words;
     - ``n_classes_``, ``mutual_information_`` (nats), ``likelihood_`` (log-likelihood of the training text, nats), and
-      ``history_``, a list of ``Pass``.
+      ``history_``, a list of ``Pass``;
+    - ``tree_``: how the classes would merge into one, see ``ClassTree``; None in old files.
     """
+
+    FORMAT: ClassVar[str] = "tsv"
+    """How ``export`` writes unless it is told."""
 
     vocab_: Vocab = learned()
     classes_: np.ndarray = learned()
     n_classes_: int = learned()
     history_: list[Pass] = learned()
+    tree_: ClassTree | None = learned()
 
     @property
     def mutual_information_(self) -> float:
@@ -116,8 +127,9 @@ class WordClasses(Model):
     def class_counts_(self) -> np.ndarray:
         """How many training tokens each class has, int64 (n_classes,)."""
         inside = self.classes_ >= 0
-        sums = np.bincount(self.classes_[inside], self.vocab_.counts[inside], self.n_classes_)
-        return sums.astype(np.int64)
+        sums = np.zeros(self.n_classes_, np.int64)
+        np.add.at(sums, self.classes_[inside], self.vocab_.counts[inside])
+        return sums
 
     def class_of(self, word: str) -> int:
         """The class of a word; an unknown word has one too."""
@@ -146,24 +158,64 @@ class WordClasses(Model):
         classes = [np.empty(0, np.int32), *self.spread(_classes_of, pieces)]
         return dataclasses.replace(corpus, tokens=np.concatenate(classes), vocab=vocab)
 
-    def rows(self, format: str = "tsv") -> Iterator[tuple[object, object, int]]:
+    def annotate(self, bank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Treebank:
+        """A treebank with the class of every word in its MISC, ``Class=17``; its words are those of ``words_of``."""
+        words = words_of(bank, layer, preprocessing).recode(self.vocab_).tokens
+        return bank.with_misc("Class", list(map(str, self.classes_[words].tolist())))
+
+    def class_tree(self) -> ClassTree:
+        """The tree of the classes; an error if the model has none."""
+        if self.tree_ is None:
+            raise SettingError("this model has no class tree, which older versions did not learn: learn it anew")
+        return self.tree_
+
+    def coarsened(self, classes: int) -> Self:
+        """A model of the same words with fewer classes: the tree is cut where so many are left."""
+        tree, counts = self.class_tree(), self.class_counts_
+        group = np.unique(tree.groups(classes), return_inverse=True)[1]
+        number = np.empty(classes, np.int32)
+        number[np.argsort(-np.bincount(group, counts, classes), kind="stable")] = np.arange(classes)
+        coarse = copy(self)
+        coarse.classes_ = np.where(self.classes_ >= 0, number[group][self.classes_], -1).astype(np.int32)
+        coarse.n_classes_, coarse.tree_ = classes, tree.cut(number[group])
+        lost = float(tree.losses[: self.n_classes_ - classes].sum())
+        coarse.history_ = [Pass(self.mutual_information_ - lost, 0)]
+        return coarse
+
+    def rows(self, format: str | None = None, full_paths: bool = False) -> Iterator[tuple[object, object, int]]:
         """The words class by class, each class by falling count.
 
-        ``tsv`` rows are word, class, count; ``paths`` rows are class, word, count, as tools for Brown clusters read
-        them (there the class is a bit string).
+        ``tsv`` rows are word, class, count; ``paths`` rows are path, word, count, as tools for Brown clusters read
+        them, by rising paths. ``full_paths``: each word has a path of its own, that of its class and what was merged
+        below it; only Brown clustering knows that. The default is ``FORMAT``.
         """
+        format = format or self.FORMAT
         if format not in ("tsv", "paths"):
             raise SettingError(f"the format is tsv or paths, not {format!r}")
-        for number in range(self.n_classes_):
-            for word, count in self.words_of(number):
-                yield (number, word, count) if format == "paths" else (word, number, count)
+        if full_paths:
+            if format != "paths":
+                raise SettingError("full_paths means nothing without the format paths")
+            yield from self._full_paths()
+        elif format == "tsv":
+            for number in range(self.n_classes_):
+                for word, count in self.words_of(number):
+                    yield word, number, count
+        else:
+            for path, number in sorted((path, number) for number, path in enumerate(self.class_tree().paths)):
+                for word, count in self.words_of(number):
+                    yield path, word, count
 
-    def export(self, path: str | PathLike[str], format: str = "tsv") -> None:
+    def _full_paths(self) -> Iterator[tuple[str, str, int]]:
+        """The words with paths of their own."""
+        raise SettingError("full paths are those of Brown clustering; these classes were not made by merging")
+
+    def export(self, path: str | PathLike[str], format: str | None = None, full_paths: bool = False) -> None:
         """Write ``rows`` to a file (``-``: stdout)."""
-        write_table(path, (), self.rows(format))
+        write_table(path, (), self.rows(format, full_paths))
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_)}
+        tree = {} if self.tree_ is None else self.tree_.arrays()
+        return {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_), **tree}
 
     def _extra(self) -> dict[str, int]:
         return {"classes": self.n_classes_}
@@ -171,6 +223,7 @@ class WordClasses(Model):
     def _restore(self, loaded: Container) -> None:
         self.vocab_, self.classes_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["classes"]
         self.n_classes_, self.history_ = loaded.extra["classes"], history_from(loaded.arrays)
+        self.tree_ = ClassTree.from_arrays(loaded.arrays)
 
     def _number(self, vocab: Vocab, ids: np.ndarray, classes: np.ndarray, n_classes: int) -> None:
         """Take over a learned assignment of the words ``ids``: number the classes, give the rest of the ids theirs."""
@@ -185,4 +238,4 @@ class WordClasses(Model):
         if vocab.counts[UNKNOWN] == 0:
             rarest = self.classes_[ids[counts == counts.min()]]
             self.classes_[UNKNOWN] = np.bincount(rarest, minlength=n_classes).argmax()
-        self.vocab_, self.n_classes_ = vocab, n_classes
+        self.vocab_, self.n_classes_, self.tree_ = vocab, n_classes, None

@@ -11,30 +11,38 @@ both starts are tried for three passes, and the better one goes on.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from os import PathLike
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.errors import SettingError
+from corpuscle import learning
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Kind
+from corpuscle.model import Array, Kind
 from corpuscle.scale import workers
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import START, UNKNOWN, Vocab
 from corpuscle.words.classes import CLASSES, Pass, WordClasses, check_classes
+from corpuscle.words.counting import count_words
 from corpuscle.words.forests import Forest
-from corpuscle.words.kernels import exchange
-from corpuscle.words.search import PARTIAL, Search, first_classes
+from corpuscle.words.merging import class_tree, merging_state
+from corpuscle.words.search import STATE, Search, first_classes
 from corpuscle.words.settings import ExchangeSettings
 
 __all__ = ["ExchangeClasses"]
 
-PAIRS = 1 << 20
-"""So many pairs of words are counted at a time."""
 TRIAL = 3
 """For how many passes the two starts are tried before one of them is chosen."""
+
+
+def _state(extra: Mapping[str, Any], stage: int) -> dict[str, Array]:
+    """The arrays of a stage: words are exchanged until the stage ``fold``, where classes are merged."""
+    return merging_state("n_classes") if extra["fold"] == stage else STATE
+
+
+PARTIAL = learning.partial("words.exchange", *(partial(_state, stage=stage) for stage in range(4)))
+"""An unfinished run: two starts and the better one of them, or one start; then the class tree."""
 
 
 class ExchangeClasses(ExchangeSettings, WordClasses):
@@ -50,62 +58,30 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        forest = Forest.of(text, self.structure)
-        corpus, signature = forest.corpus, text.signature() if checkpoint is None else checkpoint.signature
-        if corpus.n_tokens == 0:
-            raise SettingError("there are no words to learn classes from")
-        seen = np.bincount(corpus.tokens, minlength=len(corpus.vocab)).astype(np.int64)
-        vocab, mapping = Vocab(corpus.vocab.bytes, corpus.vocab.offsets, seen).cut(self.min_count, self.max_types)
-        ids = np.flatnonzero(vocab.counts)
-        ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
-        if self.classes > len(ids):
-            raise SettingError(f"{self.classes} classes are too many for {len(ids)} different words")
-        rank = np.full(len(vocab), -1, np.int32)
-        rank[ids] = np.arange(len(ids))
-        rank[START] = len(ids)
-        near = self._neighbours(rank[mapping[np.stack([forest.parent_words, corpus.tokens])]], len(ids))
+        vocab, ids, near, sizes = count_words(text, self)
+        checkpoint = checkpoint or Checkpoint(signature=text.signature())
+        facts = {"n_classes": self.classes, "fold": 3 if self.start == "best" else 1}
         self.stays_here("where a word goes depends on the words before it")
         with workers(self.workers) as pool:
-            classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint or Checkpoint())
+            classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint, facts)
         self._number(vocab, ids, classes, self.classes)
-        self.provenance_ = {
-            "sentences": len(corpus),
-            "words": corpus.n_tokens,
-            "types": len(ids) - bool(vocab.counts[UNKNOWN]),
-            "signature": signature,
-        }
+        self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
+        self.provenance_ = {**sizes, "signature": checkpoint.signature}
         return self
 
     def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
         return Checkpoint(path, PARTIAL, self.settings, text.signature(), resume=resume)
 
-    def _neighbours(self, pairs: np.ndarray, words: int) -> exchange.Neighbours:
-        """What each word occurs with; pairs of parents and children int32 (2, n_tokens)."""
-        chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
-        with workers(self.workers, self.cluster) as pool:
-            count = partial(exchange.count_pairs, words=words)
-            return exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), words)
-
-    def _climb(self, search: Search, checkpoint: Checkpoint) -> tuple[np.ndarray, list[Pass]]:
+    def _climb(self, search: Search, checkpoint: Checkpoint, facts: Mapping[str, int]) -> tuple[np.ndarray, list[Pass]]:
         """The class of each word, int32 (words,), and the history, after all passes from the start of choice."""
 
-        def passes(classes: np.ndarray, most: int, before: list[Pass]) -> tuple[np.ndarray, list[Pass]]:
-            search.begin(classes)
-            before = before or [Pass(search.information, 0)]
-            history, _ = checkpoint.run(
-                search, most, columns=2, facts={"n_classes": self.classes}, converged=lambda: search.converged,
-                lasting=True, title="exchange", note="I {:.4f}",
-            )  # fmt: skip
-            rows = [Pass(information, int(moved)) for information, moved in history.tolist()]
-            return search.classes.copy(), before + rows
-
-        def start(name: str) -> np.ndarray:
-            return first_classes(name, search.words, self.classes, self.seed)
+        def start(name: str, most: int) -> tuple[np.ndarray, list[Pass]]:
+            return search.passes(first_classes(name, search.words, self.classes, self.seed), most, checkpoint, facts)
 
         if self.start != "best":
-            return passes(start(self.start), self.passes, [])
+            return start(self.start, self.passes)
         trial = min(TRIAL, self.passes)
-        tried = [passes(start(name), trial, []) for name in ("frequent", "cyclic")]
+        tried = [start(name, trial) for name in ("frequent", "cyclic")]
         classes, history = max(tried, key=lambda result: result[1][-1].mutual_information)
-        return passes(classes, self.passes - trial if history[-1].moved else 0, history)
+        return search.passes(classes, self.passes - trial if history[-1].moved else 0, checkpoint, facts, history)

@@ -7,30 +7,31 @@ whose words all threads make proposals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from corpuscle import learning
+from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.scale import Workers
+from corpuscle.words.classes import Pass
 from corpuscle.words.kernels import exchange
 
-__all__ = ["PARTIAL", "Search", "first_classes"]
+__all__ = ["STATE", "Search", "first_classes"]
 
 PARALLEL = 1_000_000
 """A batch that adds up this many numbers (about a millisecond) is worth handing to threads."""
 LONGEST = 100_000_000
 """No call of a kernel adds up many more numbers than this, so that Ctrl-C is heard."""
 
-_STATE = {
+STATE = {
     "classes": Array("int32", ("words",), low=0, high="n_classes"),
     "moved": Array("int64", (1,), low=0),
 }
-PARTIAL = learning.partial("words.exchange", _STATE, _STATE, _STATE)
-"""An unfinished run: two starts, and the better one of them."""
+"""The arrays of unfinished work."""
 
 
 def first_classes(start: str, words: int, n_classes: int, seed: int) -> np.ndarray:
@@ -74,6 +75,24 @@ class Search(learning.Learner):
         """Start from given classes, int (words,)."""
         self.table = exchange.class_counts(self.near, classes, self.n_classes)
         self.moved, self.converged = 0, False
+
+    def passes(
+        self,
+        classes: np.ndarray,
+        most: int,
+        checkpoint: Checkpoint,
+        facts: Mapping[str, int],
+        before: Sequence[Pass] = (),
+    ) -> tuple[np.ndarray, list[Pass]]:
+        """Passes from given classes until nothing moves, at most so many: the class of each word, int32 (words,), and
+        the history, which goes on from the passes ``before``."""
+        self.begin(classes)
+        start = [*before] or [Pass(self.information, 0)]
+        history, _ = checkpoint.run(
+            self, most, columns=2, facts=facts, converged=lambda: self.converged, lasting=True, title="exchange",
+            note="I {:.4f}",
+        )  # fmt: skip
+        return self.classes.copy(), start + [Pass(known, int(moved)) for known, moved in history.tolist()]
 
     @property
     def classes(self) -> np.ndarray:

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
     from corpuscle.words.forests import Forest
 
-__all__ = ["LAYERS", "STARTS", "STRUCTURES", "ExchangeSettings", "StructureSettings"]
+__all__ = [
+    "LAYERS", "STARTS", "STRUCTURES", "BrownSettings", "ClassSettings", "ExchangeSettings", "StructureSettings",
+]  # fmt: skip
 
 STRUCTURES = ("chain", "tree")
 LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
@@ -34,11 +36,22 @@ class StructureSettings(TextSettings):
         return read_forest(paths, self.structure, self.layer, self.preprocessing)
 
 
-class ExchangeSettings(StructureSettings, Seeded, Parallel):
-    """Settings of the exchange algorithm."""
+class ClassSettings(StructureSettings, Parallel):
+    """Settings of learners that give every word one class."""
 
     classes: int = setting("How many classes.", default=100, low=1)
-    passes: int = setting("At most so many passes over the words.", default=15, low=0)
     min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1)
     max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1)
+
+
+class ExchangeSettings(ClassSettings, Seeded):
+    """Settings of the exchange algorithm."""
+
+    passes: int = setting("At most so many passes over the words.", default=15, low=0)
     start: str = setting("Where words are at first; best tries frequent and cyclic.", default="best", choices=STARTS)
+
+
+class BrownSettings(ClassSettings):
+    """Settings of Brown clustering."""
+
+    passes: int = setting("Then exchange words between the classes, in at most so many passes.", default=0, low=0)

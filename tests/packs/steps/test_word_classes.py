@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+import json
+from types import SimpleNamespace
 
-from corpuscle.packs.steps.word_classes import number_of_classes
+import numpy as np
+import pytest
+
+from corpuscle.packs.steps.word_classes import WORD_CLASSES, number_of_classes, run
+from corpuscle.text import Corpus
+from tests.words.test_classes import text
 
 
 def test_the_number_of_classes_follows_the_rule():
@@ -12,3 +18,27 @@ def test_the_number_of_classes_follows_the_rule():
     assert number_of_classes(np.array([1, 1, 1])) == 2
     assert number_of_classes(np.array([5])) == 1
     assert number_of_classes(np.full(4_000_000, 2)) == 1000
+
+
+def learned(corpus):
+    """What the step finds in a text."""
+    fit = lambda model, text, name, save: model.fit(text)  # noqa: E731
+    return run(SimpleNamespace(text=corpus.counted(), seed=1, workers=1, fit=fit), {})
+
+
+@pytest.mark.parametrize("leaves", [4, 40])
+def test_the_report_shows_the_class_tree_cut_where_it_still_fits(leaves, monkeypatch):
+    monkeypatch.setattr("corpuscle.packs.steps.word_classes._LEAVES", leaves)
+    findings = json.loads(json.dumps(learned(text())))
+    classes = len(findings["classes"])
+    assert len(findings["tree"]["leaves"]) == min(leaves, classes) == len(findings["tree"]["merges"]) + 1
+    assert findings["tree"]["values"][-1] == pytest.approx(0, abs=1e-9)
+    body = "".join(map(str, WORD_CLASSES.report(findings, WORD_CLASSES).body))
+    assert body.count("How the classes come together") == 2  # the picture's title, for eyes and for screen readers
+    assert (f"cut where {leaves} are left" in body) == (leaves < classes)
+
+
+def test_a_text_of_one_word_has_one_class_and_a_tree_of_one_leaf():
+    findings = learned(Corpus.from_sentences([["a", "a"], ["a"]]))
+    assert len(findings["classes"]) == 1 and findings["tree"]["merges"] == []
+    assert "How the classes come together" in "".join(map(str, WORD_CLASSES.report(findings, WORD_CLASSES).body))

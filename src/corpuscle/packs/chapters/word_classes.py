@@ -1,10 +1,11 @@
-"""The chapter about word classes: all of them with their most frequent words, and how much of the text each covers."""
+"""The chapter about word classes: their tree, all of them with their most frequent words, and how much of the text each
+covers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.figures import bar_plot
+from corpuscle.figures import LeafShown, bar_plot, merge_tree
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Step, pick
 from corpuscle.text.html import element, h3, p
@@ -32,6 +33,10 @@ def report(findings: Findings, step: Step) -> Chapter:
         [round(100 * c["share"], 1) for c in classes[:_BARS]], title="The largest classes",
         value_label="% of the text; named by the two most frequent words",
     )  # fmt: skip
+    shown = findings["tree"]
+    leaves = [LeafShown(*leaf) for leaf in shown["leaves"]]
+    tree = merge_tree(leaves, shown["merges"], shown["values"])
+    cut = f" The tree is cut where {len(leaves)} are left." if len(leaves) < len(classes) else ""
     if len(cards) > _SHOWN:
         folded = element("summary", f"{len(cards) - _SHOWN} smaller classes"), page.grid(cards[_SHOWN:])
         cards[_SHOWN:] = [element("details", *folded)]
@@ -53,12 +58,21 @@ def report(findings: Findings, step: Step) -> Chapter:
                 "them."
             ),
             page.plots([page.figure(plot, f"{half} of {grouped} cover half of the text.")]),
+            h3("The class tree"),
+            p(
+                "Classes that are used alike come together first: those two are merged, again and again, whose merger "
+                f"loses the least of what a class tells about the next.{cut} The string of zeros and ones is the way "
+                "from the left to a class; its beginnings are coarser classes, for taggers and parsers that want "
+                "features of several grains."
+            ),
+            page.plots([page.figure(tree, natural=True)]),
             h3("All classes, the largest first"),
             page.grid(cards),
         ],
         commands=[
             ("corpuscle classes show {model}", "the classes with their words"),
             ("corpuscle classes export {model}", "a list of words with their classes"),
+            ("corpuscle classes export {model} --format paths", "a list of words with the paths of their classes"),
             ("corpuscle classes train TEXT -o classes.model --classes 50", "classes of another grain"),
         ],
     )
