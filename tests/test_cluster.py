@@ -13,13 +13,13 @@ from corpuscle.lm import ClassModel, HpyModel, Mixture, NgramModel
 from corpuscle.segment import NestedSegmenter
 from corpuscle.text import Corpus
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_topics, mark
-from corpuscle.words import ExchangeClasses
+from corpuscle.words import BrownClasses, ExchangeClasses
 
 SMALL = {
     "corpuscle.lm.base._EVENTS": 300,
     "corpuscle.lm.base._CHARACTERS": 1500,
     "corpuscle.lm.base._COUNTED": 500,
-    "corpuscle.words.exchange.PAIRS": 400,
+    "corpuscle.words.counting.PAIRS": 400,
     "corpuscle.words.classes.PIECE": 400,
     "corpuscle.segment.kernels.apply._CHUNK": 100,
     "corpuscle.segment.kernels.apply._DRAWN": 3000,
@@ -81,8 +81,9 @@ def working(model, **where):
         lambda **where: HpyModel(order=3, sweeps=3, samples=1, **where),
         lambda **where: ClassModel({f"w{i}": i % 5 for i in range(50)}, NgramModel(order=3, min_count=1, **where)),
         lambda **where: ExchangeClasses(classes=6, **where),
+        lambda **where: BrownClasses(classes=6, **where),
     ],
-    ids=["ngram", "one stream", "hpy", "class ngram", "classes"],
+    ids=["ngram", "one stream", "hpy", "class ngram", "exchange", "brown"],
 )
 def test_a_learner_gives_the_same_bytes(cluster, tmp_path, learner):
     assert is_same_everywhere(cluster, lambda **where: saved(tmp_path, learner(**where), TEXT))
