@@ -1,0 +1,181 @@
+"""Sparse matrices whose products with dense blocks are compiled and shared out by rows.
+
+A matrix is kept in rows (``starts``, ``columns``, ``values``: the compressed sparse rows of every textbook) and, as it
+is applied from both sides, in columns too. Row i of A X is the sum of a_ij X[j] over the entries of the row: for each
+entry one pass over a contiguous row of X, which vectorises. A thread has rows of the result to itself and adds up in
+the order of the entries, so the number of threads changes no bit.
+
+Saad, "Iterative methods for sparse linear systems", 2003, section 3.4. A is m x n, X is n x l.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from corpuscle.compiled import kernel
+from corpuscle.scale import chunks_of, each
+
+__all__ = ["Rows", "SparseOperator", "added", "scaled", "transposed"]
+
+WORK = 1 << 23
+"""So many multiplications, about, are one piece of work."""
+
+
+class Rows(NamedTuple):
+    """A sparse matrix in rows.
+
+    - ``starts`` int64 (m + 1,): where the entries of each row begin, and the end of the last;
+    - ``columns`` int32 (entries,): rising within a row; ``values`` float64 (entries,);
+    - ``width``: n, the number of columns.
+    """
+
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+        return len(self.starts) - 1, self.width
+
+    def row_sums(self) -> np.ndarray:
+        """The sum of each row, float64 (m,)."""
+        return np.bincount(self.row_numbers(), self.values, len(self.starts) - 1)
+
+    def column_sums(self) -> np.ndarray:
+        """The sum of each column, float64 (n,)."""
+        return np.bincount(self.columns, self.values, self.width)
+
+    def row_numbers(self) -> np.ndarray:
+        """The row of each entry, int32 (entries,)."""
+        return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
+
+    def dense(self) -> np.ndarray:
+        """The matrix as an array (m, n); for small ones."""
+        whole = np.zeros(self.shape)
+        whole[self.row_numbers(), self.columns] = self.values
+        return whole
+
+    @classmethod
+    def of(cls, dense: np.ndarray) -> Rows:
+        """The entries of an array (m, n) that are not zero."""
+        rows, columns = np.nonzero(dense)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))]).astype(np.int64)
+        return cls(starts, columns.astype(np.int32), np.asarray(dense, np.float64)[rows, columns], dense.shape[1])
+
+
+@kernel
+def multiply(starts, columns, values, block, first, result):
+    """Fill ``result`` (rows, l) with the rows of A X from row ``first`` on; ``block`` is X (n, l)."""
+    width = block.shape[1]
+    for i in range(len(result)):
+        row = result[i]
+        row[:] = 0.0
+        for entry in range(starts[first + i], starts[first + i + 1]):
+            value = values[entry]
+            other = block[columns[entry]]
+            for c in range(width):
+                row[c] += value * other[c]
+
+
+@kernel
+def transpose(starts, columns, values, starts_out, rows_out, values_out):
+    """Put the entries into columns; ``starts_out`` (n + 1,) is where each column begins, and is left as it was."""
+    free = starts_out[:-1].copy()
+    for i in range(len(starts) - 1):
+        for entry in range(starts[i], starts[i + 1]):
+            column = columns[entry]
+            place = free[column]
+            free[column] = place + 1
+            rows_out[place] = i
+            values_out[place] = values[entry]
+
+
+@kernel
+def add_rows(a_starts, a_columns, a_values, b_starts, b_columns, b_values, columns, values):
+    """Merge two matrices of the same shape row by row into ``columns`` and ``values``; returns where each row begins,
+    int64 (m + 1,)."""
+    starts = np.zeros(len(a_starts), np.int64)
+    place = 0
+    for i in range(len(a_starts) - 1):
+        a, b = a_starts[i], b_starts[i]
+        while a < a_starts[i + 1] or b < b_starts[i + 1]:
+            left = a_columns[a] if a < a_starts[i + 1] else np.int32(2147483647)
+            right = b_columns[b] if b < b_starts[i + 1] else np.int32(2147483647)
+            columns[place] = min(left, right)
+            values[place] = 0.0
+            if left <= right:
+                values[place] += a_values[a]
+                a += 1
+            if right <= left:
+                values[place] += b_values[b]
+                b += 1
+            place += 1
+        starts[i + 1] = place
+    return starts
+
+
+def transposed(matrix: Rows) -> Rows:
+    """A', in rows."""
+    starts = np.zeros(matrix.width + 1, np.int64)
+    np.cumsum(np.bincount(matrix.columns, minlength=matrix.width), out=starts[1:])
+    rows, values = np.empty(len(matrix.columns), np.int32), np.empty(len(matrix.columns))
+    transpose(matrix.starts, matrix.columns, matrix.values, starts, rows, values)
+    return Rows(starts, rows, values, len(matrix.starts) - 1)
+
+
+def added(a: Rows, b: Rows) -> Rows:
+    """A + B, of the same shape."""
+    if a.shape != b.shape:
+        raise ValueError(f"matrices of the shapes {a.shape} and {b.shape} cannot be added")
+    size = len(a.columns) + len(b.columns)
+    columns, values = np.empty(size, np.int32), np.empty(size)
+    starts = add_rows(*a[:3], *b[:3], columns, values)
+    return Rows(starts, columns[: starts[-1]].copy(), values[: starts[-1]].copy(), a.width)
+
+
+def scaled(matrix: Rows, left: np.ndarray, right: np.ndarray) -> Rows:
+    """diag(left) A diag(right), left (m,) and right (n,)."""
+    values = matrix.values * np.repeat(left, np.diff(matrix.starts)) * right[matrix.columns]
+    return matrix._replace(values=values)
+
+
+def _product(piece: tuple[int, int], matrix: Rows, block: np.ndarray, result: np.ndarray) -> None:
+    first, last = piece
+    multiply(matrix.starts, matrix.columns, matrix.values, block, first, result[first:last])
+
+
+class SparseOperator(LinearOperator):
+    """A sparse matrix as an operator: ``matmat`` (A X) and ``rmatmat`` (A' Y) on ``workers`` threads.
+
+    SciPy's operators can be added, multiplied and transposed, so products and centred matrices are never formed.
+    """
+
+    def __init__(self, matrix: Rows, workers: int | None = None):
+        super().__init__(np.float64, matrix.shape)
+        self.matrix, self.other, self.workers = matrix, transposed(matrix), workers
+
+    def _multiply(self, matrix: Rows, block: Any) -> np.ndarray:
+        block = np.ascontiguousarray(block, np.float64)
+        result = np.empty((len(matrix.starts) - 1, block.shape[1]))
+        edges = chunks_of(np.diff(matrix.starts) + 1, max(1, WORK // max(1, block.shape[1])))
+        pieces = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        each(partial(_product, matrix=matrix, block=block, result=result), pieces, self.workers)
+        return result
+
+    def _matmat(self, X: Any) -> np.ndarray:
+        return self._multiply(self.matrix, X)
+
+    def _rmatmat(self, X: Any) -> np.ndarray:
+        return self._multiply(self.other, X)
+
+    def _matvec(self, x: Any) -> np.ndarray:
+        return self._multiply(self.matrix, np.reshape(x, (-1, 1)))[:, 0]
+
+    def _rmatvec(self, x: Any) -> np.ndarray:
+        return self._multiply(self.other, np.reshape(x, (-1, 1)))[:, 0]
