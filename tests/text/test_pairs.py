@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.errors import InputError
-from corpuscle.text.pairs import Pair, read_news, read_pairs, write_pairs
+from corpuscle.text.pairs import Pair, ScoredPair, read_news, read_pairs, read_scored_pairs, write_pairs
 from corpuscle.text.xml import read_xml
 
 SAMPLE = "melu\tмелу\tмелю\nvo sadi\tво сади\n"
@@ -99,3 +99,37 @@ def test_dangerous_and_broken_xml_is_refused(tmp_path, text, line, reason):
 def test_xml_has_a_largest_size(tmp_path):
     with pytest.raises(InputError, match="at most 10"):
         read_xml(put(tmp_path, "<a>     </a>"), largest=10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat\tdog\t7.5\nold\tnew\t1e0\n",
+        "word1\tword2\tscore\ncat\tdog\t7.5\nold\tnew\t1.0\n",
+        "Word 1,Word 2,Human (mean)\ncat,dog,7.5\nold,new,1\n",
+        "cat;dog;7.50\nold;new;1\n",
+        "cat dog 7.5\r\nold  new  1.\r\n",
+    ],
+)
+def test_scored_pairs_come_with_any_separator_and_with_or_without_a_heading(tmp_path, text):
+    assert read_scored_pairs(put(tmp_path, text)) == [ScoredPair("cat", "dog", 7.5), ScoredPair("old", "new", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("a\tb\t1\na\tb\tx\n", 2, "'x' is not a score"),
+        ("a\tb\t1\na\tb\tnan\n", 2, "'nan' is not a score"),
+        ("a\tb\t1\na\tb\t1e999\n", 2, "is not a score"),
+        ("a\tb\t1\na b 2\n", 2, "1 fields, where two words and a score are expected"),
+        ("a\tb\n", 1, "2 fields"),
+        ("a\t\t1\n", 1, "field 2 is empty"),
+        ("a\tb\t1\n\n", 2, "1 fields"),
+        ("a\tb\tscore\n", None, "no pairs"),
+        ("", None, "no pairs"),
+    ],
+)
+def test_scored_pairs_that_are_none_are_refused_with_their_line(tmp_path, text, line, reason):
+    with pytest.raises(InputError, match=reason) as caught:
+        read_scored_pairs(put(tmp_path, text))
+    assert caught.value.line == line

@@ -6,6 +6,7 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings
+from corpuscle.measure.correlation import rank_correlation, spearman
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
@@ -17,6 +18,6 @@ __all__ = [
     "Comparison", "Interval", "OtherText", "Result", "Shown", "accuracy", "alignment_error",
     "approximate_randomisation", "bootstrap", "bootstrap_ratio", "compare", "compare_alignments", "compare_clusterings",
     "compare_f1", "compare_perplexity", "compare_segmentations", "letter_perplexity", "news_measures",
-    "news_statistics", "paired_bootstrap", "perplexity", "precision_recall", "segmentation_counts",
-    "segmentation_scores", "signature", "singleton_fertility",
+    "news_statistics", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation", "segmentation_counts",
+    "segmentation_scores", "signature", "singleton_fertility", "spearman",
 ]  # fmt: skip

@@ -13,18 +13,18 @@ comes out more honest. A thousand draws then take a fraction of a second for any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.kernels.resampling import resample, swap
+from corpuscle.measure.kernels.resampling import draw_items, resample, swap
 from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature, with_interval
 from corpuscle.random import purpose_id
 
 __all__ = [
     "MAX_ITEMS", "approximate_randomisation", "bootstrap", "bootstrap_all", "bootstrap_ratio", "compare",
-    "paired_bootstrap",
+    "interval_of", "item_draws", "paired_bootstrap",
 ]  # fmt: skip
 
 MAX_ITEMS = 20_000
@@ -66,7 +66,7 @@ def _rows(statistics: Any) -> np.ndarray:
     return np.ascontiguousarray(table)
 
 
-def _summary(values: np.ndarray) -> Interval:
+def interval_of(values: np.ndarray) -> Interval:
     """The interval of the drawn figures; draws for which there is no figure (0/0) are left out."""
     values = np.sort(values[~np.isnan(values)])
     if len(values) == 0:
@@ -78,11 +78,20 @@ def _summary(values: np.ndarray) -> Interval:
     return Interval(float(values.mean()), float(low), float(high), deviation)
 
 
+def item_draws(items: int, draws: int, seed: int) -> Iterator[np.ndarray]:
+    """For figures that are not functions of sums: the numbers of the items of each draw, int64 (items,), the very items
+    that ``bootstrap`` would draw."""
+    for draw in range(draws):
+        drawn = np.empty(items, np.int64)
+        draw_items(draw, seed, _BOOTSTRAP, drawn)
+        yield drawn
+
+
 def bootstrap(statistics: Any, figure: Figure, *, draws: int = 1000, seed: int = 1) -> Interval:
     """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to (...)."""
     sums = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
-        return _summary(figure(sums))
+        return interval_of(figure(sums))
 
 
 def bootstrap_all(
@@ -92,7 +101,7 @@ def bootstrap_all(
     sums, values = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP), dict[str, float | int]()
     for name, figure in figures.items():
         with np.errstate(all="ignore"):
-            interval = _summary(figure(sums))
+            interval = interval_of(figure(sums))
         values |= with_interval(name, figure(statistics.sum(axis=0)), interval)
     return values, interval
 
@@ -149,7 +158,7 @@ def compare(
     with np.errstate(all="ignore"):
         difference = float(figure(a.sum(axis=0)) - figure(b.sum(axis=0)))
         drawn = figure(sums[:, :width]) - figure(sums[:, width:])
-        interval = _summary(drawn)
+        interval = interval_of(drawn)
     drawn = drawn[~np.isnan(drawn)]
     rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
     p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan

@@ -11,7 +11,8 @@
 - ``Bitext``: ``read_bitext``; ``Alignments``: ``read_links``, ``read_pharaoh``, ``read_naacl``; ``AlignmentMatrix``;
 - ``Standoff`` with its ``Mention``, ``Relation``, ``Attribute``: ``read_brat``, ``read_pubtator``, ``read_pipe``,
   ``read_standoff_json``;
-- ``read_vectors``, ``read_pairs``, ``read_news``: word vectors; names and how else they are written;
+- ``read_vectors``, ``read_pairs``, ``read_news``, ``read_scored_pairs``: word vectors; names and how else they are
+  written; words and how alike they are;
 - for every ``read_...`` that has one, a ``write_...``;
 - ``files``: reading and writing bytes, packed or not, atomically, with errors that name file and line.
 """
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from corpuscle.text.conllu import read_conllu, write_conllu
     from corpuscle.text.corpus import Corpus
     from corpuscle.text.layers import Layer
-    from corpuscle.text.pairs import Pair, read_news, read_pairs, write_pairs
+    from corpuscle.text.pairs import Pair, ScoredPair, read_news, read_pairs, read_scored_pairs, write_pairs
     from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
     from corpuscle.text.preprocessing import Preprocessing
     from corpuscle.text.pubtator import read_pubtator, write_pubtator

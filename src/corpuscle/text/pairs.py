@@ -1,20 +1,22 @@
-"""Pairs of strings: names and their transliterations, forms and their normalisations.
+"""Pairs of strings: names and their transliterations, forms and their normalisations, words and how alike they are.
 
-Files: a source and one or more accepted targets on a line, separated by tabs, the preferred target first; and the XML
-of the NEWS shared tasks on transliteration.
+Files: a source and one or more accepted targets on a line, separated by tabs, the preferred target first; the XML of
+the NEWS shared tasks on transliteration; and two words with a score on a line, as sets of word similarities have them.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.files import AnyPath
+from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.xml import read_xml
 
-__all__ = ["Pair", "checked_pairs", "read_news", "read_pairs", "write_pairs"]
+__all__ = ["Pair", "ScoredPair", "checked_pairs", "read_news", "read_pairs", "read_scored_pairs", "write_pairs"]
 
 
 class Pair(NamedTuple):
@@ -22,6 +24,14 @@ class Pair(NamedTuple):
 
     source: str
     targets: tuple[str, ...]
+
+
+class ScoredPair(NamedTuple):
+    """Two words and how alike people find them; the scale is that of the set."""
+
+    first: str
+    second: str
+    score: float
 
 
 def checked_pairs(pairs: Iterable[Any]) -> list[Pair]:
@@ -80,4 +90,29 @@ def read_news(path: AnyPath, results: bool = False) -> list[Pair]:
         if not results and not (targets and all(targets)):
             raise InputError(path, None, f"name {number} (ID {name.get('ID')}) needs a TargetName with text")
         pairs.append(Pair(sources[0], tuple(targets)))
+    return pairs
+
+
+_SCORE = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+
+
+def read_scored_pairs(path: AnyPath) -> list[ScoredPair]:
+    """Read pairs of words with a score: three fields on every line, separated by tabs, or by commas, semicolons or
+    spaces where the first line has no tab. A first line whose last field is no number is a heading."""
+    pairs: list[ScoredPair] = []
+    separator = ""
+    for number, line in read_lines(path):
+        if number == 1:
+            separator = next((mark for mark in "\t,; " if mark in line), "\t")
+        fields = [field.strip() for field in line.split(separator)] if separator != " " else line.split()
+        if len(fields) != 3:
+            raise InputError(path, number, f"{len(fields)} fields, where two words and a score are expected")
+        if not all(fields):
+            raise InputError(path, number, f"field {fields.index('') + 1} is empty")
+        if _SCORE.fullmatch(fields[2]) and math.isfinite(score := float(fields[2])):
+            pairs.append(ScoredPair(fields[0], fields[1], score))
+        elif number > 1:
+            raise InputError(path, number, f"{fields[2][:40]!r} is not a score")
+    if not pairs:
+        raise InputError(path, None, "there are no pairs in it")
     return pairs

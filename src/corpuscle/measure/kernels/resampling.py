@@ -12,7 +12,7 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.random import below, bits, stream
 
-__all__ = ["resample", "swap"]
+__all__ = ["draw_items", "resample", "swap"]
 
 
 @kernel
@@ -46,3 +46,11 @@ def swap(differences, first, seed, purpose, moved):
                 for column in range(width):
                     moved[draw, column] += differences[item, column]
             coins = coins >> np.uint64(1)
+
+
+@kernel
+def draw_items(draw, seed, purpose, items):
+    """Fill ``items`` (n,) with the numbers of the items that are drawn with replacement in draw number ``draw``."""
+    source = stream(seed, purpose, draw, 0)
+    for i in range(len(items)):
+        items[i] = below(source, len(items))
