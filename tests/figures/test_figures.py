@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.figures import Series, bar_plot, line_plot
+from corpuscle.figures import Place, Series, bar_plot, line_plot, place_map
 from corpuscle.figures.axes import axis, label
+from corpuscle.figures.svg import text_width
 from corpuscle.text.html import escape
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -122,3 +125,26 @@ def test_parts_of_different_length_are_refused():
         Series("s", [1, 2], [1])
     with pytest.raises(ValueError, match="names for"):
         bar_plot(["a"], [1, 2], title="t")
+
+
+def test_names_on_a_map_cover_neither_points_nor_each_other():
+    chance = np.random.default_rng(1)
+    places = [Place(f"word{i}", *chance.normal(size=2).tolist(), i % 3, strong=i == 7) for i in range(80)]
+    picture = place_map(places, title="Words")
+    assert picture == place_map(places, title="Words") and picture.count("<circle") == 80
+    names = re.findall(r'<text x="([\d.-]+)" y="([\d.-]+)"( class="ti")?( text-anchor="\w+")?>(word\d+)<', picture)
+    assert 30 < len(names) <= 80 and "word7" in {name for *_, name in names}
+    boxes = []
+    for x, y, _, anchor, name in names:
+        width, shift = text_width(name), {' text-anchor="end"': 1.0, ' text-anchor="middle"': 0.5}.get(anchor, 0.0)
+        boxes.append((float(x) - shift * width, float(y) - 10, float(x) + (1 - shift) * width, float(y) + 1))
+    for i, (a, b, c, d) in enumerate(boxes):
+        assert 0 <= a and c <= 640 and 0 <= b and d <= 480
+        assert not any(a < g and e < c and b < h and f < d for e, f, g, h in boxes[:i])
+    with pytest.raises(ValueError, match="nothing to draw"):
+        place_map([], title="")
+
+
+def test_a_map_of_one_place_and_of_words_that_run_from_right_to_left():
+    assert place_map([Place("a", 0.0, 0.0)], title="One").count("<circle") == 1
+    assert 'direction="rtl"' in place_map([Place("שלום", 0.0, 0.0), Place("b", 1.0, 1.0)], title="Two")

@@ -7,11 +7,12 @@ see it, shows the numbers when a pointer rests on a mark, and is the same bytes 
 
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
+from corpuscle.figures.maps import Place, place_map
 from corpuscle.figures.plots import Series, bar_plot, line_plot
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 from corpuscle.figures.trees import LeafShown, merge_tree
 
 __all__ = [
-    "LeafShown", "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "merge_tree", "phrase_lattice",
-    "shaded_text", "topic_list",
+    "LeafShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "merge_tree",
+    "phrase_lattice", "place_map", "shaded_text", "topic_list",
 ]  # fmt: skip
