@@ -13,7 +13,7 @@ from corpuscle.lm import ClassModel, HpyModel, Mixture, NgramModel
 from corpuscle.segment import NestedSegmenter
 from corpuscle.text import Corpus
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_topics, mark
-from corpuscle.words import BrownClasses, ExchangeClasses
+from corpuscle.words import BrownClasses, ExchangeClasses, LrmvlVectors, PpmiVectors, TsccaVectors
 
 SMALL = {
     "corpuscle.lm.base._EVENTS": 300,
@@ -21,6 +21,7 @@ SMALL = {
     "corpuscle.lm.base._COUNTED": 500,
     "corpuscle.words.counting.PAIRS": 400,
     "corpuscle.words.classes.PIECE": 400,
+    "corpuscle.words.cooccurrence.CHUNK": 300,
     "corpuscle.segment.kernels.apply._CHUNK": 100,
     "corpuscle.segment.kernels.apply._DRAWN": 3000,
     "corpuscle.topics.base._WORDS": 20,
@@ -82,8 +83,11 @@ def working(model, **where):
         lambda **where: ClassModel({f"w{i}": i % 5 for i in range(50)}, NgramModel(order=3, min_count=1, **where)),
         lambda **where: ExchangeClasses(classes=6, **where),
         lambda **where: BrownClasses(classes=6, **where),
+        lambda **where: PpmiVectors(dimensions=5, **where),
+        lambda **where: TsccaVectors(dimensions=5, **where),
+        lambda **where: LrmvlVectors(dimensions=5, passes=2, **where),
     ],
-    ids=["ngram", "one stream", "hpy", "class ngram", "exchange", "brown"],
+    ids=["ngram", "one stream", "hpy", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl"],
 )
 def test_a_learner_gives_the_same_bytes(cluster, tmp_path, learner):
     assert is_same_everywhere(cluster, lambda **where: saved(tmp_path, learner(**where), TEXT))

@@ -28,6 +28,11 @@ TARGET = "the house is small\nthe book\na house\na small book\nthat is a book\n"
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
     "words.brown": "classes train text -o {0} --method brown --classes 3",
+    "words.ppmi": "vectors train text -o {0} --dimensions 2 --min-count 1 --subsample 0 --negative 1",
+    "words.svd": "vectors train text -o {0} --method svd --dimensions 2 --min-count 1",
+    "words.oscca": "vectors train text -o {0} --method oscca --dimensions 2 --min-count 1 --window 1",
+    "words.tscca": "vectors train text -o {0} --method tscca --dimensions 2 --min-count 1 --window 1",
+    "words.lrmvl": "vectors train text -o {0} --method lrmvl --dimensions 2 --min-count 1 --passes 2",
     "lm.ngram": "lm train text -o {0} --min-count 1 --order 2",
     "lm.class": "lm train text -o {0} --class-model words.exchange --order 2",
     "lm.hpy": "lm train text -o {0} --method hpy --order 2 --sweeps 4 --samples 2 --min-count 1",

@@ -149,6 +149,26 @@ TASKS: dict[str, Task] = dict([
         step="word_classes:WORD_CLASSES",
     ),
     _task(
+        "vectors",
+        "Word vectors: which words mean alike, as numbers.",
+        "word vectors from counts: train, nearest, analogy, similarity, map, apply, export",
+        package="words",
+        methods={
+            "ppmi": ("PpmiSettings", "PpmiVectors", "what stands near a word more often than by chance"),
+            "svd": ("SvdSettings", "SvdVectors", "what stands near a word, plain counts"),
+            "oscca": ("OsccaSettings", "OsccaVectors", "canonical correlation of words with their contexts"),
+            "tscca": ("TsccaSettings", "TsccaVectors", "canonical correlation in two steps, left with right first"),
+            "lrmvl": ("LrmvlSettings", "LrmvlVectors", "canonical correlation of contexts of all lengths"),
+        },
+        kinds={
+            "words.ppmi": "PpmiVectors",
+            "words.svd": "SvdVectors",
+            "words.oscca": "OsccaVectors",
+            "words.tscca": "TsccaVectors",
+            "words.lrmvl": "LrmvlVectors",
+        },
+    ),
+    _task(
         "topics",
         "Topics: language models that adapt to the document at hand.",
         "topics of documents inside language models: train, show, apply, mark, perplexity",

@@ -1,11 +1,14 @@
-"""Word classes: which words behave alike, learned from raw text.
+"""Words: which of them behave alike, and a vector for each, learned from raw text.
 
 - ``BrownClasses``: one class for each word, by merging;
 - ``ExchangeClasses``: one class for each word, by the exchange algorithm;
 - ``Forest``: sentences whose words have parents, their left neighbours or their heads; ``read_forest``;
 - ``WordClasses``: what every method can do: its classes can be shown, exported and applied to text;
 - ``ClassTree``: how the classes would merge into one, which gives them bit strings;
-  ``draw_tree``, ``tree_shown``: its picture.
+  ``draw_tree``, ``tree_shown``: its picture;
+- ``PpmiVectors``, ``SvdVectors``: vectors from what stands near a word;
+- ``OsccaVectors``, ``TsccaVectors``, ``LrmvlVectors``: vectors by canonical correlation;
+- ``WordVectors``: what every method can do: neighbours, analogies, similarities, maps, vectors of unknown words.
 """
 
 from typing import TYPE_CHECKING
@@ -14,11 +17,15 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.words.brown import BrownClasses
+    from corpuscle.words.canonical import OsccaVectors, TsccaVectors
     from corpuscle.words.classes import Pass, WordClasses
     from corpuscle.words.drawing import draw_tree, tree_shown
     from corpuscle.words.exchange import ExchangeClasses
     from corpuscle.words.forests import Forest, is_treebank, read_forest, words_of
+    from corpuscle.words.lrmvl import LrmvlVectors
+    from corpuscle.words.near import PpmiVectors, SvdVectors
     from corpuscle.words.trees import ClassTree
+    from corpuscle.words.vectors import WordVectors
     from corpuscle.words.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

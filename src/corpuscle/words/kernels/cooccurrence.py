@@ -1,0 +1,204 @@
+"""Which words stand near which: counts of pairs in a window, row by row of a matrix.
+
+The positions of a text are sorted by the symbol that decides the row (a counting sort), then all positions of one row
+are visited together, and what stands around them is added to one row of numbers that fits the cache. No pair is ever
+stored, sorted or hashed. Counts of several texts add up. Two kinds of window:
+
+- ``count_slots``: fixed offsets, each of which may have columns of its own (``block`` b begins at b * types). The text
+  is laid out with boundary symbols around each sentence, so something stands at every offset.
+- ``count_near``: everything up to a distance, weighted by it. Occurrences of a frequent word count in part: word w is
+  kept with the probability k(w), and what is counted is what would be counted on average if each occurrence were kept
+  or dropped at random and dropped ones closed up. The distance of two kept words is 1 plus the sum of k between them,
+  so a window reaches further where the words between say little. With k = 1 it is a plain window.
+
+Levy, Goldberg and Dagan, "Improving distributional similarity with lessons learned from word embeddings", 2015, for
+windows, weights and subsampling; Mikolov, Sutskever, Chen, Corrado and Dean, "Distributed representations of words and
+phrases and their compositionality", 2013, eq. 5, for k(w).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+
+__all__ = ["FLAT", "HARMONIC", "LINEAR", "Near", "Slots", "Sorted", "count_near", "count_slots", "lay_out", "sort_by"]
+
+FLAT, LINEAR, HARMONIC = 0, 1, 2
+"""How much a word at distance d counts in a window that reaches to h: 1, (h + 1 - d) / h, or 1 / d."""
+_STRIDE = 64
+_ROUNDING = 1e-6
+
+
+class Sorted(NamedTuple):
+    """A text by the symbols of its rows.
+
+    - ``text`` int32 (n,): a symbol at every place;
+    - ``order`` int64: places, sorted by the row that they belong to; ``starts`` int64 (types + 1,): where each row
+      begins.
+    """
+
+    text: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+
+
+class Slots(NamedTuple):
+    """Fixed offsets: ``offsets`` int64 (n,), relative places; ``blocks`` int64 (n,), the block of columns of each."""
+
+    offsets: np.ndarray
+    blocks: np.ndarray
+
+
+class Near(NamedTuple):
+    """A weighted window: ``keeps`` float64 (types,), k of each symbol; ``sums`` float64 (n,), the sum of k before each
+    place, with a gap wider than the window between sentences; ``reach`` h; ``weighting``, one of the three."""
+
+    keeps: np.ndarray
+    sums: np.ndarray
+    reach: float
+    weighting: int
+
+
+class Room(NamedTuple):
+    """Where rows go: ``columns`` int32 and ``values`` float64 (size,); and what they are added up in: ``totals``
+    float64 (columns of the matrix,) and ``marks`` uint8, one for 64 of them, both zeros between two rows."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    totals: np.ndarray
+    marks: np.ndarray
+
+
+def room_for(width: int, size: int) -> Room:
+    """Room for ``size`` entries, or at least one full row, of a matrix with ``width`` columns."""
+    size = max(size, width)
+    marks = np.zeros((width + _STRIDE - 1) // _STRIDE, np.uint8)
+    return Room(np.empty(size, np.int32), np.empty(size), np.zeros(width), marks)
+
+
+@kernel
+def lay_out(tokens, sentence_starts, edges, margin, text, places):
+    """Copy sentences into ``text`` with ``margin`` times the symbol edges[0] before and edges[1] after each; ``places``
+    becomes where each token went."""
+    place = 0
+    for sentence in range(len(sentence_starts) - 1):
+        for _ in range(margin):
+            text[place] = edges[0]
+            place += 1
+        for token in range(sentence_starts[sentence], sentence_starts[sentence + 1]):
+            text[place] = tokens[token]
+            places[token] = place
+            place += 1
+        for _ in range(margin):
+            text[place] = edges[1]
+            place += 1
+
+
+@kernel
+def sort_by(text, places, offset, types):
+    """The places in the order of the symbols at ``offset`` from them, int64 (n,), and where each symbol's begin,
+    int64 (types + 1,)."""
+    starts = np.zeros(types + 1, np.int64)
+    for place in places:
+        starts[text[place + offset] + 1] += 1
+    for symbol in range(types):
+        starts[symbol + 1] += starts[symbol]
+    free = starts[:-1].copy()
+    order = np.empty(len(places), np.int64)
+    for place in places:
+        symbol = text[place + offset]
+        order[free[symbol]] = place
+        free[symbol] += 1
+    return order, starts
+
+
+@kernel
+def _emit(room, place, factor):
+    """Write the totals of a row, times ``factor``, from ``place`` on and clear them; returns where the next row
+    begins."""
+    columns, values, totals, marks = room
+    for stride in range(len(marks)):
+        if marks[stride]:
+            marks[stride] = 0
+            for column in range(stride * _STRIDE, min((stride + 1) * _STRIDE, len(totals))):
+                if totals[column] > 0.0:
+                    columns[place] = column
+                    values[place] = totals[column] * factor
+                    totals[column] = 0.0
+                    place += 1
+    return place
+
+
+@kernel
+def count_slots(given, slots, first, room):
+    """Count what stands at the offsets from the places of each row from ``first`` on, as long as there is room; returns
+    where each finished row ends, int64 (rows + 1,), beginning with 0."""
+    text, order, starts = given
+    types = len(starts) - 1
+    ends = np.zeros(types - first + 1, np.int64)
+    for row in range(first, types):
+        begin = ends[row - first]
+        if begin + min((starts[row + 1] - starts[row]) * len(slots.offsets), len(room.totals)) > len(room.columns):
+            return ends[: row - first + 1]
+        for at in range(starts[row], starts[row + 1]):
+            for i in range(len(slots.offsets)):
+                column = slots.blocks[i] * types + text[order[at] + slots.offsets[i]]
+                room.totals[column] += 1.0
+                room.marks[column // _STRIDE] = 1
+        ends[row - first + 1] = _emit(room, begin, 1.0) if starts[row + 1] > starts[row] else begin
+    return ends
+
+
+@kernel
+def _weight(distance, reach, weighting):
+    if weighting == LINEAR:
+        return (reach + 1.0 - distance) / reach
+    return 1.0 / distance if weighting == HARMONIC else 1.0
+
+
+@kernel
+def _add_near(given, near, place, room):
+    """Add what stands around a place to the totals."""
+    text, keeps, sums, reach = given.text, near.keeps, near.sums, near.reach
+    base = sums[place] + keeps[text[place]] - 1.0
+    for other in range(place + 1, len(text)):
+        distance = sums[other] - base
+        if distance > reach + _ROUNDING:
+            break
+        keep = keeps[text[other]]
+        if keep > 0.0:
+            room.totals[text[other]] += keep * _weight(distance, reach, near.weighting)
+            room.marks[text[other] // _STRIDE] = 1
+    for back in range(place):
+        other = place - 1 - back
+        keep = keeps[text[other]]
+        distance = sums[place] - sums[other] - keep + 1.0
+        if distance > reach + _ROUNDING:
+            break
+        if keep > 0.0:
+            room.totals[text[other]] += keep * _weight(distance, reach, near.weighting)
+            room.marks[text[other] // _STRIDE] = 1
+
+
+@kernel
+def count_near(given, near, first, room):
+    """Count what stands near the places of each row from ``first`` on, as long as there is room for a full row; returns
+    where each finished row ends, int64 (rows + 1,), beginning with 0."""
+    starts = given.starts
+    types = len(starts) - 1
+    ends = np.zeros(types - first + 1, np.int64)
+    for row in range(first, types):
+        begin = ends[row - first]
+        if begin + len(room.totals) > len(room.columns):
+            return ends[: row - first + 1]
+        factor = near.keeps[row]
+        if factor > 0.0 and starts[row + 1] > starts[row]:
+            for at in range(starts[row], starts[row + 1]):
+                _add_near(given, near, given.order[at], room)
+            ends[row - first + 1] = _emit(room, begin, factor)
+        else:
+            ends[row - first + 1] = begin
+    return ends

@@ -1,0 +1,311 @@
+"""WordVectors: a vector for every word, and what can be done with vectors; the model that each method ends in.
+
+A method finds directions in what stands around words: a *projection* (a row for each word), singular values that say
+how much each direction holds, and *contexts*, the other side of the same factorisation, through which whatever stands
+around an unknown word gives that word a row too. From the projection come the vectors that people use:
+
+1. each direction is scaled by a power of its singular value, each row made a unit vector;
+2. what the spelling of the words says about these rows (see ``spelling``) is added;
+3. the mean of all words and a few directions that all words share are removed, and rows made unit vectors again.
+
+The second and third step are what is known to help where text is small: Bojanowski et al. 2017 for pieces of words, Mu
+and Viswanath 2018 ("all-but-the-top") for common directions. The projection is kept as it is found.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from typing import Self
+
+import numpy as np
+
+from corpuscle.errors import SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.measure.correlation import spearman
+from corpuscle.measure.result import Result
+from corpuscle.model import VOCAB, Array, Container, Model, vocab_arrays
+from corpuscle.settings import learned
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.pairs import ScoredPair
+from corpuscle.text.vectors import write_vectors
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.words.settings import VectorSettings
+from corpuscle.words.signatures import signature_of, vocabulary_of
+from corpuscle.words.spelling import Spelling, learn_spelling
+
+__all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "unit_rows"]
+
+VECTORS = {
+    **VOCAB,
+    "vectors": Array("float32", ("types+3", "dimensions"), finite=True),
+    "projection": Array("float32", ("types+3", "dimensions"), finite=True),
+    "singular_values": Array("float64", ("dimensions",), low=0, finite=True),
+    "common/mean": Array("float64", ("dimensions",), finite=True),
+    "common/directions": Array("float64", ("common", "dimensions"), finite=True),
+    **vocab_arrays("pieces/", "pieces"),
+    "pieces/vectors": Array("float32", ("pieces+3", "dimensions"), finite=True),
+}
+"""The arrays of every method; each adds those of its contexts."""
+
+Neighbour = tuple[str, float]
+"""A word and its cosine."""
+
+
+def check_vectors(loaded: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    if loaded.arrays["vectors"].shape[1] == 0:
+        raise ValueError("its vectors have no dimensions")
+    if (np.diff(loaded.arrays["singular_values"]) > 0).any():
+        raise ValueError("its singular values rise somewhere")
+
+
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows of length one, float64; a row of zeros stays."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros(rows.shape), where=lengths > 0)
+
+
+class WordVectors(VectorSettings, Model):
+    """A vector for each word.
+
+    - ``vocab_``: the words by falling count, with their counts in the training text: the unigram weights;
+    - ``vectors_`` float32 (len(vocab_), dimensions): unit rows, zeros where a word has no vector;
+    - ``projection_`` float32 (len(vocab_), dimensions): what was found, unscaled; ``singular_values_`` float64
+      (dimensions,), falling;
+    - ``spelling_``: what pieces of words say; ``mean_`` float64 (dimensions,) and ``directions_`` float64 (directions,
+      dimensions): what all words share.
+    """
+
+    vocab_: Vocab = learned()
+    vectors_: np.ndarray = learned()
+    projection_: np.ndarray = learned()
+    singular_values_: np.ndarray = learned()
+    spelling_: Spelling = learned()
+    mean_: np.ndarray = learned()
+    directions_: np.ndarray = learned()
+
+    # ---- learning
+
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work; there is none where a method goes over its counts once."""
+        return Checkpoint(path, None, self.settings, corpus.signature(), resume=resume)
+
+    def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
+        """Learn from running text; ``checkpoint`` keeps unfinished work."""
+        corpus = Corpus.checked(corpus)
+        if corpus.n_tokens == 0:
+            raise SettingError("there are no words to learn vectors from")
+        signature = corpus.signature() if checkpoint is None else checkpoint.signature
+        corpus = corpus.counted()
+        vocab, mapping = vocabulary_of(corpus.vocab, self.min_count, self.max_types, self.rare)
+        if len(vocab) == FIRST:
+            raise SettingError(f"no word occurs {self.min_count} times: there is nothing to learn vectors of")
+        corpus = corpus.map_tokens(mapping, vocab)
+        self.vocab_ = vocab
+        self._learn(corpus, checkpoint or Checkpoint())
+        self._finish()
+        self.provenance_ = {
+            "sentences": len(corpus),
+            "words": corpus.n_tokens,
+            "types": len(vocab) - FIRST,
+            "signature": signature,
+        }
+        return self
+
+    @abstractmethod
+    def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
+        """Find projection, singular values and contexts from a text in the ids of ``vocab_``."""
+
+    @abstractmethod
+    def _scaled(self) -> np.ndarray:
+        """The rows that vectors are made of: the projection, scaled, float64 (len(vocab_), dimensions)."""
+
+    @abstractmethod
+    def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
+        """Rows like those of ``_scaled`` for the last ``new`` ids of a text whose other ids are those of ``vocab_``,
+        from what stands around them, float64 (new, dimensions)."""
+
+    def _wanted(self, most: int, dropped: int = 0) -> int:
+        """How many directions must be found, of at most so many that there can be, if the first ones are dropped."""
+        wanted = self.dimensions + dropped
+        if wanted > most:
+            reason = f"{self.dimensions} dimensions" + (f" after {dropped}" if dropped else "")
+            raise SettingError(
+                f"{reason} are too many for {len(self.vocab_) - FIRST} words: at most {most} can be found"
+            )
+        return wanted
+
+    def _keep(self, projection: np.ndarray, values: np.ndarray, dropped: int = 0) -> None:
+        """Take over what was found, without the first directions; too few of them are an error."""
+        floor = 1e-9 * values[0]
+        if values[-1] <= floor:
+            rank, few = int((values > floor).sum()), ", ".join(f"{value:.3g}" for value in values[:8])
+            raise SettingError(
+                f"{self.dimensions} dimensions are too many: the counts have rank {rank} (singular values {few}, ...)"
+            )
+        self.projection_ = projection[:, dropped:].astype(np.float32)
+        self.singular_values_ = values[dropped:]
+
+    def _finish(self) -> None:
+        """The vectors of all words."""
+        rows = unit_rows(self._scaled())
+        counts, dimensions = self.vocab_.counts, rows.shape[1]
+        self.spelling_ = Spelling(Vocab.from_words([]), np.zeros((FIRST, dimensions), np.float32))
+        if self.spelling > 0:
+            words = self.vocab_.strings[FIRST:]
+            self.spelling_, said = learn_spelling(words, counts[FIRST:], rows[FIRST:], self.workers)
+            rows[FIRST:] += self.spelling * said
+        self.mean_, self.directions_ = np.zeros(dimensions), np.zeros((self.directions, dimensions))
+        if self.directions:
+            self.mean_ = rows[FIRST:].mean(axis=0)
+            centred = rows[FIRST:] - self.mean_
+            _, vectors = np.linalg.eigh(centred.T @ centred)
+            self.directions_ = np.ascontiguousarray(vectors[:, : -1 - self.directions : -1].T)
+        self.vectors_ = self._without_common(rows).astype(np.float32)
+
+    def _without_common(self, rows: np.ndarray) -> np.ndarray:
+        """Unit rows without what all words share; rows of zeros stay."""
+        centred = rows - self.mean_
+        centred -= (centred @ self.directions_.T) @ self.directions_
+        centred[~rows.any(axis=1)] = 0.0
+        return unit_rows(centred)
+
+    # ---- vectors of words
+
+    def spelled(self, word: str) -> str:
+        """A word as the training text had it: lower-cased, for instance, if that was."""
+        return self.preprocessing.spell(word)
+
+    def __contains__(self, word: str) -> bool:
+        """Whether a word has a vector of its own."""
+        return self.spelled(word) in self.vocab_
+
+    def vectors_of(self, words: Sequence[str]) -> np.ndarray:
+        """The vectors of words, float32 (words, dimensions).
+
+        A word that the training text had too rarely, or never, has that of its spelling; without known pieces, that of
+        its signature, if such classes were learned, or of the unknown word, if it has one; else zeros.
+        """
+        spelled = [self.spelled(word) for word in words]
+        ids = self.vocab_.encode(spelled)
+        found = self.vectors_[ids]
+        new = np.flatnonzero(ids == UNKNOWN)
+        if len(new):
+            found[new] = self._unseen([spelled[int(i)] for i in new], np.zeros((len(new), found.shape[1])))
+        return found
+
+    def _unseen(self, words: Sequence[str], rows: np.ndarray) -> np.ndarray:
+        """Vectors of unknown words from unit rows of their contexts, zeros where there are none, and their spelling."""
+        rows = rows + self.spelling * self.spelling_.vectors_of(words)
+        vectors = self._without_common(rows).astype(np.float32)
+        for i in np.flatnonzero(~rows.any(axis=1)):
+            vectors[i] = self.vectors_[self.vocab_.id(signature_of(words[int(i)]))]
+        return vectors
+
+    def vector(self, word: str) -> np.ndarray:
+        """The vector of a word, see ``vectors_of``; ``SettingError`` if nothing is known of it."""
+        vector = self.vectors_of([word])[0]
+        if not vector.any():
+            raise SettingError(f"nothing is known of the word {word!r}")
+        return vector
+
+    def apply(self, corpus: Corpus) -> tuple[Vocab, np.ndarray]:
+        """The words of a text, which has been prepared as the settings say, with their vectors (len(vocab),
+        dimensions).
+
+        Unknown words get theirs from what stands around them in this text, and from their spelling.
+        """
+        corpus = corpus.counted()
+        ids = self.vocab_.mapping_from(corpus.vocab)
+        new = np.flatnonzero(ids[FIRST:] == UNKNOWN) + FIRST
+        vectors = self.vectors_[ids]
+        if len(new):
+            ids[new] = len(self.vocab_) + np.arange(len(new))
+            joined = Vocab.from_words([*self.vocab_.strings[FIRST:], *(corpus.vocab.word(int(i)) for i in new)])
+            rows = unit_rows(self._from_contexts(corpus.map_tokens(ids, joined), len(new)))
+            vectors[new] = self._unseen([corpus.vocab.word(int(i)) for i in new], rows)
+        return corpus.vocab, vectors
+
+    # ---- what can be asked
+
+    def _ranked(self, query: np.ndarray, k: int, without: Iterable[str]) -> list[Neighbour]:
+        """The ``k`` words whose vectors have the largest cosines with a query."""
+        cosines = self.vectors_[FIRST:] @ (query / max(np.linalg.norm(query), np.finfo(np.float32).tiny))
+        cosines[~self.vectors_[FIRST:].any(axis=1)] = -np.inf
+        for word in without:
+            if (id := self.vocab_.id(self.spelled(word))) >= FIRST:
+                cosines[id - FIRST] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[:k]
+        return [(self.vocab_.word(FIRST + int(i)), float(cosines[i])) for i in best if np.isfinite(cosines[i])]
+
+    def nearest(self, word: str, k: int = 10) -> list[Neighbour]:
+        """The ``k`` words nearest to a word, with their cosines."""
+        return self._ranked(self.vector(word), k, [word])
+
+    def analogy(self, a: str, b: str, c: str, k: int = 10) -> list[Neighbour]:
+        """The ``k`` words that are to ``c`` what ``b`` is to ``a``: nearest to b - a + c, none of the three."""
+        return self._ranked(self.vector(b) - self.vector(a) + self.vector(c), k, [a, b, c])
+
+    def similarity(self, pairs: Sequence[ScoredPair], *, draws: int = 1000, seed: int = 1) -> Result:
+        """Spearman's correlation of cosines with the scores of pairs of words, of those that have vectors both."""
+        if not pairs:
+            raise SettingError("there are no pairs to compare with")
+        first, second = (
+            self.vocab_.encode(map(self.spelled, side)) for side in zip(*[p[:2] for p in pairs], strict=True)
+        )
+        known = (first != UNKNOWN) & (second != UNKNOWN)
+        if known.sum() < 2:
+            raise SettingError(
+                f"{known.sum()} of {len(pairs)} pairs have vectors of both words; at least two are needed"
+            )
+        cosines = np.einsum("ij,ij->i", self.vectors_[first[known]], self.vectors_[second[known]])
+        scores = np.array([pair.score for pair in pairs])[known]
+        return spearman(cosines, scores, pairs=len(pairs), draws=draws, seed=seed)
+
+    def analogies(self, questions: Sequence[tuple[str, str, str, str]]) -> tuple[np.ndarray, np.ndarray]:
+        """Of every question a : b = c : d whether all of its words have vectors, and whether d is found first, both
+        bool (questions,)."""
+        known = np.array([all(word in self for word in question) for question in questions], bool)
+        found = [
+            covered and self.analogy(*question[:3], k=1)[0][0] == self.spelled(question[3])
+            for question, covered in zip(questions, known, strict=True)
+        ]
+        return known, np.array(found, bool)
+
+    def coordinates(self, words: Sequence[str]) -> np.ndarray:
+        """Where words stand on a map: the two main directions of their vectors, float64 (words, 2)."""
+        rows = self.vectors_of(words).astype(np.float64)
+        rows -= rows.mean(axis=0)
+        left, values, _ = np.linalg.svd(rows, full_matrices=False)
+        places = np.zeros((len(rows), 2))
+        places[:, : min(2, len(values))] = (left * values)[:, :2]
+        signs = np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+        return places * signs
+
+    # ---- files
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write all vectors as word2vec text (``-``: stdout)."""
+        write_vectors(self.vocab_, self.vectors_, path)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {
+            **self.vocab_.arrays(),
+            "vectors": self.vectors_,
+            "projection": self.projection_,
+            "singular_values": self.singular_values_,
+            "common/mean": self.mean_,
+            "common/directions": self.directions_,
+            **self.spelling_.pieces.arrays("pieces/"),
+            "pieces/vectors": self.spelling_.vectors,
+        }
+
+    def _restore(self, loaded: Container) -> None:
+        arrays = loaded.arrays
+        self.vocab_ = Vocab.from_arrays(arrays)
+        self.vectors_, self.projection_ = arrays["vectors"], arrays["projection"]
+        self.singular_values_ = arrays["singular_values"]
+        self.mean_, self.directions_ = arrays["common/mean"], arrays["common/directions"]
+        self.spelling_ = Spelling(Vocab.from_arrays(arrays, "pieces/"), arrays["pieces/vectors"])
