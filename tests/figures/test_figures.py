@@ -139,7 +139,7 @@ def test_names_on_a_map_cover_neither_points_nor_each_other():
         width, shift = text_width(name), {' text-anchor="end"': 1.0, ' text-anchor="middle"': 0.5}.get(anchor, 0.0)
         boxes.append((float(x) - shift * width, float(y) - 10, float(x) + (1 - shift) * width, float(y) + 1))
     for i, (a, b, c, d) in enumerate(boxes):
-        assert 0 <= a and c <= 640 and 0 <= b and d <= 480
+        assert a >= 0 and c <= 640 and b >= 0 and d <= 480
         assert not any(a < g and e < c and b < h and f < d for e, f, g, h in boxes[:i])
     with pytest.raises(ValueError, match="nothing to draw"):
         place_map([], title="")

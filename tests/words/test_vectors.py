@@ -23,6 +23,7 @@ from corpuscle.words.near import pointwise_information
 from corpuscle.words.signatures import signature_of, vocabulary_of
 from corpuscle.words.spelling import learn_spelling
 from corpuscle.words.vectors import unit_rows
+from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 
 PLAIN = {"common": 0, "spelling": 0.0, "min_count": 1}
@@ -319,6 +320,21 @@ def test_an_interrupted_run_of_lrmvl_resumes_to_the_identical_bytes(tmp_path, mo
         LrmvlVectors(**settings).fit(corpus, checkpoint=checkpoint).save(path)
     whole, resumed = read(tmp_path / "whole").arrays, read(path).arrays
     assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", METHODS)
+def test_damaged_models_are_refused_or_harmless(method, tmp_path):
+    method(dimensions=3, min_count=1).fit(text()).save(tmp_path / "model")
+    other = Corpus.from_sentences([["bana", "xyz", "basol"], ["kina"]])
+
+    def use(path):
+        with np.errstate(all="ignore"):
+            model = corpuscle.load(path)
+            model.nearest("bana", 3)
+            model.apply(other)
+
+    assert survives_hostile_edits(tmp_path / "model", use, edits=100) > 20
 
 
 # ---- bad input

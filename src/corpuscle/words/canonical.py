@@ -44,6 +44,11 @@ class _CanonicalVectors(TsccaSettings, WordVectors):
     contexts_: np.ndarray = learned()
 
     @property
+    def _context_power(self) -> float:
+        """Which power of counts the contexts were learned for."""
+        return 1.0
+
+    @property
     def _left(self) -> tuple[int, ...]:
         return tuple(range(-self.window, 0))
 
@@ -76,7 +81,7 @@ class _CanonicalVectors(TsccaSettings, WordVectors):
         parts = (counts.values[begin:], columns, counts.starts[known:] - begin)
         whole = csr_array(parts, shape=(new, slots * known))
         whole.sum_duplicates()
-        whole.data **= self.power if isinstance(self, OsccaVectors) else 1.0
+        whole.data **= self._context_power
         rows = whole @ self.contexts_.reshape(slots * known, -1).astype(np.float64)
         return rows / self.singular_values_ * self.singular_values_**self.exponent
 
@@ -100,6 +105,11 @@ class OsccaVectors(OsccaSettings, _CanonicalVectors):
     """Vectors by canonical correlation of words with their contexts."""
 
     KIND: ClassVar[Kind] = Kind("words.oscca", 1, CANONICAL, check=check_slots)
+
+    @property
+    def _context_power(self) -> float:
+        """Which power of counts the contexts were learned for."""
+        return self.power
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         types = len(self.vocab_)

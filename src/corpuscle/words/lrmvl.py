@@ -158,6 +158,22 @@ class _Dictionary(learning.Learner):
         self.angle = float(arrays["history"][-1, 0]) if sweep else np.inf
 
 
+def check_sides(loaded: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    check_vectors(loaded)
+    left, right, rates = loaded.arrays["left"], loaded.arrays["right"], loaded.settings.get("rates")
+    dimensions = len(loaded.arrays["singular_values"])
+    if (
+        not isinstance(rates, list)
+        or len(left) != len(rates) * dimensions
+        or left.shape[1] + right.shape[1] != dimensions
+    ):
+        raise ValueError("its sides do not fit its rates and dimensions")
+    angles = loaded.extra.get("angles")
+    if not isinstance(angles, list) or not all(isinstance(angle, float) for angle in angles):
+        raise ValueError("it does not say by how much its dictionary turned")
+
+
 class LrmvlVectors(LrmvlSettings, WordVectors):
     """Vectors by LR-MVL.
 
@@ -167,7 +183,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
     - ``angles_``: by how much the dictionary turned in each pass.
     """
 
-    KIND: ClassVar[Kind] = Kind("words.lrmvl", 1, LRMVL, check=check_vectors)
+    KIND: ClassVar[Kind] = Kind("words.lrmvl", 1, LRMVL, check=check_sides)
 
     dictionary_: np.ndarray = learned()
     left_: np.ndarray = learned()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.figures.maps import Place, place_map
-from corpuscle.text.vocab import FIRST
+from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.words.vectors import WordVectors
 
 __all__ = ["draw_map"]
@@ -18,23 +18,19 @@ FREQUENT, NEIGHBOURS = 100, 12
 def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
     """An SVG of the ``k`` most frequent words (default: 100), or of given words and the ``k`` nearest of each (default:
     12), which share the colour of theirs; ``SettingError`` for a word of which nothing is known."""
-    if not words:
-        shown = [word for word in model.vocab_.strings[FIRST:] if model.vectors_of([word]).any()][: k or FREQUENT]
-        groups = [0] * len(shown)
-    else:
-        found: dict[str, int] = dict.fromkeys((word for word in words), 0)
-        for group, word in enumerate(found):
-            found[word] = group
-        for group, word in enumerate(list(found)):
-            for near, _ in model.nearest(word, k or NEIGHBOURS):
-                found.setdefault(near, group)
-        shown, groups = list(found), list(found.values())
-    places = model.coordinates(shown)
-    size = max(1, int(model.vocab_.counts.max()))
-    counts = model.vocab_.counts[model.vocab_.encode(map(model.spelled, shown))]
-    given = set(words)
+    given = list(dict.fromkeys(words))
+    found = {word: group for group, word in enumerate(given)}
+    for group, word in enumerate(given):
+        for near, _ in model.nearest(word, k or NEIGHBOURS):
+            found.setdefault(near, group)
+    if not given:
+        ids = np.flatnonzero(model.vectors_.any(axis=1))
+        found = dict.fromkeys(model.vocab_.decode(ids[ids >= FIRST][: k or FREQUENT]), 0)
+    shown = list(found)
+    ids = model.vocab_.encode(map(model.spelled, shown))
+    counts = np.where(ids == UNKNOWN, 0, model.vocab_.counts[ids])
     points = [
         Place(word, float(x), float(y), group, f"{word}: {count:,} times in the text", word in given)
-        for word, (x, y), group, count in zip(shown, places, groups, np.minimum(counts, size).tolist(), strict=True)
+        for (word, group), (x, y), count in zip(found.items(), model.coordinates(shown), counts, strict=True)
     ]
     return place_map(points, title=title or "Words by their vectors")

@@ -14,6 +14,7 @@ A word that the training text lacks is a new row m of M: its row of U is m V / S
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -64,9 +65,9 @@ class _NearVectors(NearSettings, WordVectors):
     contexts_: np.ndarray = learned()
     context_counts_: np.ndarray = learned()
 
+    @abstractmethod
     def _entries(self, counts: Rows) -> Rows:
         """The matrix M of counts, or some rows of it."""
-        raise NotImplementedError
 
     def _count(self, corpus: Corpus, new: int = 0) -> Rows:
         """Counts of words near words; unknown words and boundaries do not count. The last ``new`` ids are new words."""

@@ -55,8 +55,8 @@ Neighbour = tuple[str, float]
 
 def check_vectors(loaded: Container) -> None:
     """What the declarations of the arrays cannot say."""
-    if loaded.arrays["vectors"].shape[1] == 0:
-        raise ValueError("its vectors have no dimensions")
+    if loaded.arrays["vectors"].shape[1] != loaded.settings.get("dimensions") or not loaded.arrays["vectors"].size:
+        raise ValueError("its vectors do not have the dimensions that it names")
     if (np.diff(loaded.arrays["singular_values"]) > 0).any():
         raise ValueError("its singular values rise somewhere")
 
