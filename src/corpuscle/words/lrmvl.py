@@ -127,15 +127,15 @@ class _Dictionary(learning.Learner):
             raise SettingError(f"{k} dimensions are too many: the two sides agree on {len(found.correlations)} each")
         return Projections(found.left[:, :half], found.right[:, : k - half], found.correlations[:half])
 
-    def means(self, moments: Moments, project: Projections) -> np.ndarray:
-        """The mean state of each word, columns scaled to unit deviation (over tokens), float64 (types, k)."""
+    def means(self, moments: Moments, project: Projections) -> tuple[np.ndarray, np.ndarray]:
+        """The mean state of each word, float64 (types, k), and its deviation over tokens, float64 (k,)."""
         sums = np.hstack([moments.left_words @ project.left, moments.right_words @ project.right])
         means = sums / np.maximum(1, self.counts)[:, None]
         weights = self.counts / self.n_tokens
         deviation = np.sqrt(weights @ means**2 - (weights @ means) ** 2)
         if not (deviation > 0).all():
             raise SettingError("a direction says nothing: fewer dimensions are needed for this text")
-        return means / deviation
+        return means, deviation
 
     def centred(self, vectors: np.ndarray) -> np.ndarray:
         """Vectors (types, k) whose mean over tokens is zero, so that the zeros before and after a sentence are an
@@ -144,7 +144,8 @@ class _Dictionary(learning.Learner):
 
     def finish(self, sweep: int) -> float:
         moments = self.moments()
-        before, self.dictionary = self.dictionary, self.centred(self.means(moments, self.project(moments)))
+        means, deviation = self.means(moments, self.project(moments))
+        before, self.dictionary = self.dictionary, self.centred(means / deviation)
         self.angle = angle_between(before, self.dictionary)
         return self.angle
 
@@ -216,15 +217,11 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
         project = learner.project(moments)
         self.left_, self.right_ = project.left, project.right
         if self.last == "mean":
-            means = learner.means(moments, project)
-            sums = np.hstack([moments.left_words @ project.left, moments.right_words @ project.right])
-            # Columns of both sides by falling correlation, and the scale that makes sums means.
+            means, deviation = learner.means(moments, project)
             both = np.concatenate([project.correlations, project.correlations[: self.right_.shape[1]]])
-            order = np.argsort(-both, kind="stable")
-            heaviest = int(counts.argmax())
-            scale = means[heaviest] / (sums[heaviest] / counts[heaviest])
-            self.state_ = np.diag(scale)[:, order]
-            self._keep(means[:, order], np.minimum(both[order], 1.0))
+            order = np.argsort(-both, kind="stable")  # of both sides, by falling correlation
+            self.state_ = np.diag(1 / deviation)[:, order]
+            self._keep((means / deviation)[:, order], np.minimum(both[order], 1.0))
             return
         ll, lr, rr = (each / corpus.n_tokens for each in moments[:3])
         moment = np.block(
@@ -243,7 +240,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
 
     def _states(self, corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The tokens of a text in the ids of ``vocab_`` and their projected left and right sides, by blocks."""
-        given = Given(self.dictionary_, np.array(self.rates))
+        given = Given(np.array(self.dictionary_), np.array(self.rates))  # writable, as when learning
         whole = Chunk(corpus.tokens, corpus.sentence_starts - corpus.sentence_starts[0])
         for tokens, left, right in _blocks(whole, given):
             yield tokens, left @ self.left_, right @ self.right_
