@@ -24,6 +24,7 @@ SPELLED = [
 NAMES = "".join(f"{name}\t{name.translate(LETTERS)}\n" for name in SPELLED)
 SOURCE = "das haus ist klein\ndas buch\nein haus\nein kleines buch\ndas ist ein buch\n" * 3
 TARGET = "the house is small\nthe book\na house\na small book\nthat is a book\n" * 3
+ITEMS = "".join(f"{i // 3}\t{line}\n" for i, line in enumerate(TEXT.replace("\n\n", "\n").splitlines()))
 
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
@@ -48,6 +49,7 @@ COMMANDS = {
     "align.fertility": "align train source target -o {0} --method fertility",
     "align.loglinear": "align train source target -o {0} --method loglinear --passes 2",
     "align.matrix": "align matrix align.hmm source target -o {0}",
+    "metric.model": "metric train items.tsv -o {0} --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
 }
 """Kind -> how its file is made, in this order."""
@@ -59,6 +61,7 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("text").write_text(TEXT, "utf-8")
         Path("unspaced").write_text(TEXT.replace(" ", ""), "utf-8")
         Path("names.tsv").write_text(NAMES, "utf-8")
+        Path("items.tsv").write_text(ITEMS, "utf-8")
         Path("source").write_text(SOURCE, "utf-8")
         Path("target").write_text(TARGET, "utf-8")
         for kind, command in COMMANDS.items():

@@ -87,6 +87,7 @@ def _task(
 _NGRAM = ("NgramSettings", "NgramModel")
 _DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
 _TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
+_METRIC = ("MetricSettings", "MetricModel")
 _TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
 TASKS: dict[str, Task] = dict([
@@ -167,6 +168,17 @@ TASKS: dict[str, Task] = dict([
             "words.tscca": "TsccaVectors",
             "words.lrmvl": "LrmvlVectors",
         },
+    ),
+    _task(
+        "metric",
+        "Metrics: a distance that fits the data.",
+        "a distance for texts or vectors, learned from groups of items: retrieval, clustering",
+        methods={
+            "discriminant": (*_METRIC, "weight the directions in which groups differ more than their items do"),
+            "distortion": (*_METRIC, "bring the items of each group as close together as possible"),
+            "diagonal": (*_METRIC, "the same with weights of single features only"),
+        },
+        kinds={"metric.model": "MetricModel"},
     ),
     _task(
         "topics",

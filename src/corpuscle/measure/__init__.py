@@ -5,19 +5,21 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 """
 
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
-from corpuscle.measure.clusterings import compare_clusterings
+from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import rank_correlation, spearman
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.names import news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
+from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
 
 __all__ = [
-    "Comparison", "Interval", "OtherText", "Result", "Shown", "accuracy", "alignment_error",
+    "ELEVEN_POINT", "Comparison", "Interval", "OtherText", "Ranked", "Result", "Shown", "accuracy", "alignment_error",
     "approximate_randomisation", "bootstrap", "bootstrap_ratio", "compare", "compare_alignments", "compare_clusterings",
     "compare_f1", "compare_perplexity", "compare_segmentations", "letter_perplexity", "news_measures",
-    "news_statistics", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation", "segmentation_counts",
-    "segmentation_scores", "signature", "singleton_fertility", "spearman",
+    "news_statistics", "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
+    "rank_items", "retrieval", "segmentation_counts", "segmentation_scores", "signature", "singleton_fertility",
+    "spearman",
 ]  # fmt: skip

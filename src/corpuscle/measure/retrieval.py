@@ -1,0 +1,79 @@
+"""How well do neighbours belong together? Every item is a query; the others are ranked by distance.
+
+Relevant are the other items of its group; a query without any is left out and counted. The headline is the precision at
+eleven levels of recall, 0, 0.1, ..., 1, each the best at any rank with that recall or more, averaged over levels and
+queries; beside it R-precision (the share of relevant items among the first R, where R is how many there are) and mean
+average precision. Of equally distant items that with the smaller number comes first.
+
+Manning, Raghavan and Schuetze, "Introduction to information retrieval", 2008, section 8.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.measure.bootstrap import bootstrap_ratio
+from corpuscle.measure.kernels.retrieval import rank_block
+from corpuscle.measure.result import Result, Shown, resampled, signature
+
+__all__ = ["ELEVEN_POINT", "Ranked", "rank_items", "retrieval"]
+
+_BLOCK = 1 << 23
+ELEVEN_POINT = Shown("eleven_point", "11-point average precision", ".4f")
+RETRIEVAL = (
+    ELEVEN_POINT, Shown("r_precision", "R-precision", ".4f"), Shown("map", "mean average precision", ".4f"),
+    Shown("queries", "queries", ","),
+)  # fmt: skip
+
+
+class Ranked(NamedTuple):
+    """What came of each query that has relevant items.
+
+    - ``levels`` float64 (queries, 11): precision at each level of recall; ``r_precision``, ``average`` (queries,);
+    - ``skipped``: queries without relevant items.
+    """
+
+    levels: np.ndarray
+    r_precision: np.ndarray
+    average: np.ndarray
+    skipped: int
+
+
+def rank_items(items: np.ndarray, labels: Any) -> Ranked:
+    """Rank all items (m, n) by Euclidean distance to each of them; items of one label belong together."""
+    items = np.asarray(items, np.float64)
+    _, number = np.unique(np.asarray(labels), return_inverse=True)
+    if items.ndim != 2 or len(items) != len(number) or len(items) < 2:
+        raise ValueError(f"at least two items with a label each are needed: {items.shape}, {len(number)} labels")
+    number = frozen(number.ravel(), np.int64)
+    squares = np.einsum("ij,ij->i", items, items)
+    levels, r_precision, average = np.empty((len(items), 11)), np.empty(len(items)), np.empty(len(items))
+    step = max(1, _BLOCK // len(items))
+    for first in range(0, len(items), step):
+        here = slice(first, first + step)
+        away = squares[here, None] + squares - 2 * items[here] @ items.T
+        rank_block(away, number, first, levels[here], r_precision[here], average[here])
+    kept = ~np.isnan(average)
+    return Ranked(levels[kept], r_precision[kept], average[kept], int((~kept).sum()))
+
+
+def retrieval(ranked: Ranked, *, draws: int = 1000, seed: int = 1) -> Result:
+    """The figures of a ranking: ``eleven_point`` with its interval, ``r_precision``, ``map``, ``queries``, ``skipped``,
+    and ``precision_at_0`` to ``precision_at_100``, the precision at each per cent of recall."""
+    if len(ranked.average) == 0:
+        raise ValueError("no query has a relevant item: every group has one member")
+    by_query = ranked.levels.mean(axis=1)
+    figures: dict[str, float | int] = {
+        "eleven_point": float(by_query.mean()),
+        "r_precision": float(ranked.r_precision.mean()),
+        "map": float(ranked.average.mean()),
+        "queries": len(by_query),
+        "skipped": ranked.skipped,
+    }
+    figures |= {f"precision_at_{10 * i}": float(value) for i, value in enumerate(ranked.levels.mean(axis=0))}
+    interval = bootstrap_ratio(by_query, np.ones(len(by_query)), draws=draws, seed=seed)
+    how = signature("retrieval", queries="all items", interval=resampled("queries", draws, seed))
+    return Result(figures, interval, how, RETRIEVAL)

@@ -1,0 +1,253 @@
+"""MetricModel: a metric for texts or vectors, learned from items that are known to belong together.
+
+Texts become counts weighted by idf; these are reduced by a truncated SVD without centring (latent semantic indexing);
+there the metric is solved. Everything that training has learned is applied to new items in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from corpuscle.engine.linalg.lowrank import right_vectors
+from corpuscle.engine.linalg.sparse import Rows, SparseOperator
+from corpuscle.errors import SettingError, warn
+from corpuscle.metric.features import Features, counted, find_features, occurrences, resampled, with_idf
+from corpuscle.metric.settings import MetricSettings
+from corpuscle.metric.solution import Solution, grouped, solve
+from corpuscle.model import VOCAB, Array, Container, Kind, Model
+from corpuscle.random import Random, shuffle
+from corpuscle.settings import learned
+from corpuscle.text.plain import read_strings
+from corpuscle.text.vocab import Vocab
+
+__all__ = ["MetricModel", "nearest", "unit_rows"]
+
+TEXT_DIMENSIONS = 500
+ROUNDS = 2
+"""Power iterations of the reduction: it is a smoothing, and needs no exact singular vectors."""
+_BLOCK = 1 << 24
+"""So many distances are computed at a time."""
+
+
+def unit_rows(items: np.ndarray) -> np.ndarray:
+    """Rows of length one, but for those of length zero."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", items, items))
+    return items / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def nearest(queries: np.ndarray, items: np.ndarray, k: int, same: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` nearest of ``items`` (m, n) to each query, int64 (queries, k), and their distances, nearest first; of
+    equally near ones that of the smaller number. ``same``: the queries are the items, and none is its own neighbour."""
+    k = min(k, len(items) - same)
+    squares = np.einsum("ij,ij->i", items, items)
+    found, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+    step = max(1, _BLOCK // max(1, len(items)))
+    for first in range(0, len(queries), step):
+        block = queries[first : first + step]
+        away = np.einsum("ij,ij->i", block, block)[:, None] + squares - 2 * block @ items.T
+        if same:
+            away[np.arange(len(block)), first + np.arange(len(block))] = np.inf
+        order = np.argsort(away, axis=1, kind="stable")[:, :k]
+        found[first : first + step] = order
+        distances[first : first + step] = np.sqrt(np.maximum(np.take_along_axis(away, order, 1), 0.0))
+    return found, distances
+
+
+class MetricModel(MetricSettings, Model):
+    """Learns from items, a list of texts or a matrix (items, n), and the label of each.
+
+    Learned: ``features_`` (None for vectors), ``basis_`` float64 (features, k) or None, ``solution_``, ``n_features_``.
+    """
+
+    KIND: ClassVar[Kind] = Kind(
+        "metric.model",
+        1,
+        lambda extra: {
+            "map": Array("float64", ("directions", "inner"), finite=True),
+            "values": Array("float64", ("directions",), finite=True),
+            **({"basis": Array("float64", ("n_features", "inner"), finite=True)} if extra.get("reduced") else {}),
+            **(
+                {
+                    **VOCAB,
+                    "pairs": Array("int64", ("pairs",), low=0, rising=True),
+                    "idf": Array("float64", ("n_features",), finite=True),
+                }
+                if extra.get("text")
+                else {}
+            ),
+        },
+        check=lambda loaded: _check(loaded),
+    )
+
+    features_: Features | None = learned()
+    basis_: np.ndarray | None = learned()
+    solution_: Solution = learned()
+    n_features_: int = learned()
+
+    @property
+    def distance_(self) -> str:
+        """How mapped items are compared."""
+        return self.distance or ("euclidean" if self.features_ is None else "cosine")
+
+    def fit(self, items: Any, labels: Sequence[Any], weights: np.ndarray | None = None) -> Self:
+        """Learn; items of one label belong together. ``weights``: of each group, in the order of sorted labels."""
+        if len(labels) != _length(items):
+            raise SettingError(f"{_length(items)} items cannot have {len(labels)} labels")
+        chosen = self._choose(np.asarray(labels))
+        groups = grouped(np.asarray(labels)[chosen])
+        alone = int((groups.sizes == 1).sum())
+        if alone:
+            warn(f"{alone} of {len(groups.sizes)} groups have one item and say nothing about the metric")
+        matrix = self._learn_features(items, chosen)
+        self.n_features_ = matrix.shape[1]
+        reduce = self.dimensions != 0 if self.features_ is not None else bool(self.dimensions)
+        self.basis_ = self._reduction(matrix) if reduce else None
+        reduced = self._reduced(matrix)
+        if len(reduced) - len(groups.sizes) < reduced.shape[1]:
+            warn(f"{len(reduced)} items of {len(groups.sizes)} groups do not fill {reduced.shape[1]} dimensions")
+        self.solution_ = solve(reduced, groups, self, weights)
+        self.provenance_ = {"items": len(chosen), "groups": len(groups.sizes), "features": self.n_features_}
+        return self
+
+    def _choose(self, labels: np.ndarray) -> np.ndarray:
+        """The items to learn from: at most ``max_items`` of each label, in their order."""
+        _, number, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        if sizes.max(initial=0) <= self.max_items:
+            return np.arange(len(labels))
+        order = np.arange(len(labels))
+        shuffle(Random(self.seed, "metric.items").array(), order)
+        by_group = order[np.argsort(number.ravel()[order], kind="stable")]
+        rank = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.sort(by_group[rank < self.max_items])
+
+    def _learn_features(self, items: Any, chosen: np.ndarray) -> Any:
+        """What the chosen items are, as a matrix; for texts, the features are found first."""
+        self.features_ = None
+        if not isinstance(items, list):
+            return _matrix(items)[chosen]
+        corpus = read_strings([items[i] for i in chosen], preprocessing=self.preprocessing)
+        features = find_features(corpus, self.min_count, self.function_words)
+        if len(features.idf) == 0:
+            raise SettingError("the texts have no words that occur often enough")
+        found, starts = occurrences(corpus, features)
+        if self.idf:
+            features = with_idf(features, counted(found, starts, features))
+        if self.length is not None:
+            found, starts = resampled(found, starts, self.length, self.seed)
+        self.features_ = features
+        return counted(found, starts, features)
+
+    def _reduction(self, matrix: Any) -> np.ndarray:
+        """The first right singular vectors of the training items, (features, dimensions): as many as were asked for, or
+        by default as many as there are up to a limit."""
+        wanted = self.dimensions or min(TEXT_DIMENSIONS, *matrix.shape)
+        if wanted > min(matrix.shape):
+            raise SettingError(f"{matrix.shape[0]} items with {matrix.shape[1]} features have no {wanted} dimensions")
+        operator: Any = matrix
+        if issparse(matrix):
+            rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, matrix.shape[1])
+            operator = SparseOperator(rows, self.threads)
+        values, vectors = right_vectors(operator, wanted, rounds=ROUNDS, seed=self.seed)
+        rank = max(1, int((values > 1e-7 * values[0]).sum()))
+        if self.dimensions is not None and rank < wanted:
+            raise SettingError(f"the items span {rank} dimensions, not {wanted}")
+        return np.ascontiguousarray(vectors[:, :rank])
+
+    def _reduced(self, matrix: Any) -> np.ndarray:
+        """Items in the space where the metric is solved, float64 (items, inner)."""
+        if self.basis_ is None:
+            return matrix.toarray() if issparse(matrix) else matrix
+        return np.asarray(matrix @ self.basis_)
+
+    def vectors(self, items: Any) -> Any:
+        """Items as training saw them, before the metric: a matrix, sparse for texts, (items, features)."""
+        if isinstance(items, list):
+            if self.features_ is None:
+                raise SettingError("this metric is one of vectors, and these are texts")
+            corpus = read_strings(items, preprocessing=self.preprocessing)
+            return counted(*occurrences(corpus, self.features_), self.features_)
+        matrix = _matrix(items)
+        if self.features_ is not None:
+            raise SettingError("this metric is one of texts, and these are vectors")
+        if matrix.shape[1] != self.n_features_:
+            raise SettingError(f"items of {matrix.shape[1]} numbers, where the metric is one of {self.n_features_}")
+        return matrix
+
+    def transform(self, items: Any) -> np.ndarray:
+        """Map items: Euclidean distances after it are the metric, float64 (items, directions).
+
+        Compared by cosine, mapped items have length one; an empty text is mapped to zero.
+        """
+        mapped = self._reduced(self.vectors(items)) @ self.solution_.map.T
+        return unit_rows(mapped) if self.distance_ == "cosine" else mapped
+
+    def neighbours(self, items: Any, k: int = 10, among: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The ``k`` nearest of the items ``among`` (default: the items themselves), see ``nearest``."""
+        mapped = self.transform(items)
+        return nearest(mapped, mapped if among is None else self.transform(among), k, among is None)
+
+    def top_features(self, direction: int, k: int = 10) -> list[tuple[str, float]]:
+        """The features with the largest weights in a direction of the map, and these weights."""
+        if not 0 <= direction < len(self.solution_.map):
+            raise SettingError(f"there is no direction {direction}; they are 0 to {len(self.solution_.map) - 1}")
+        row = self.solution_.map[direction]
+        weights = row if self.basis_ is None else self.basis_ @ row
+        names = list(map(str, range(len(weights)))) if self.features_ is None else self.features_.names()
+        return [(names[i], float(weights[i])) for i in np.argsort(-np.abs(weights), kind="stable")[:k]]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        arrays = {"map": self.solution_.map, "values": self.solution_.values}
+        if self.basis_ is not None:
+            arrays["basis"] = self.basis_
+        if self.features_ is not None:
+            arrays |= {**self.features_.vocab.arrays(), "pairs": self.features_.pairs, "idf": self.features_.idf}
+        return arrays
+
+    def _extra(self) -> dict[str, Any]:
+        return {
+            "n_features": self.n_features_,
+            "text": self.features_ is not None,
+            "reduced": self.basis_ is not None,
+            "scale": self.solution_.scale,
+        }
+
+    def _restore(self, loaded: Container) -> None:
+        arrays, extra = loaded.arrays, loaded.extra
+        self.n_features_, self.basis_ = extra["n_features"], arrays.get("basis")
+        self.solution_ = Solution(arrays["map"], float(extra["scale"]), arrays["values"])
+        self.features_ = None
+        if extra["text"]:
+            self.features_ = Features(Vocab.from_arrays(arrays), arrays["pairs"], arrays["idf"])
+
+
+def _length(items: Any) -> int:
+    return items.shape[0] if hasattr(items, "shape") else len(items)
+
+
+def _matrix(items: Any) -> Any:
+    """Vectors as float64 (items, n), dense or sparse; ``SettingError`` if they are none."""
+    matrix = csr_array(items, dtype=np.float64) if issparse(items) else np.asarray(items, np.float64)
+    if matrix.ndim != 2:
+        raise SettingError(f"vectors are a matrix (items, numbers), not an array of shape {matrix.shape}")
+    if not np.isfinite(matrix.data if issparse(matrix) else matrix).all():
+        raise SettingError("vectors must be finite: there is a number that is not")
+    return matrix
+
+
+def _check(loaded: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    arrays, extra = loaded.arrays, loaded.extra
+    n, scale = extra.get("n_features"), extra.get("scale")
+    if type(n) is not int or type(scale) is not float or not (np.isfinite(scale) and scale > 0):
+        raise ValueError("it does not say how many features there are, or its scale")
+    if "basis" not in arrays and arrays["map"].shape[1] != n:
+        raise ValueError("the map does not fit the features")
+    if extra.get("text"):
+        types = len(arrays["vocab/offsets"]) - 1
+        size = types + 3
+        if types + len(arrays["pairs"]) != n or (len(arrays["pairs"]) and arrays["pairs"][-1] >= size * size):
+            raise ValueError("the features do not fit the vocabulary")

@@ -1,0 +1,72 @@
+"""The settings of metrics."""
+
+from __future__ import annotations
+
+from corpuscle.errors import SettingError
+from corpuscle.settings import Parallel, Seeded, Settings, setting
+from corpuscle.text.settings import TextSettings
+
+__all__ = ["DISTANCES", "METHODS", "SINGULAR", "WEIGHTS", "MetricSettings", "SolutionSettings"]
+
+METHODS = ("discriminant", "distortion", "diagonal")
+SINGULAR = ("ridge", "pinv", "shrink", "range")
+WEIGHTS = ("equal", "size")
+DISTANCES = ("euclidean", "cosine")
+
+
+class SolutionSettings(Settings):
+    """What decides how groups of vectors become a metric."""
+
+    method: str = setting("How to learn.", default="discriminant", choices=METHODS)
+    singular: str = setting(
+        "Directions without scatter inside groups: add a ridge, leave them out, shrink towards a multiple of the "
+        "identity, or leave out those without any data and add a ridge.",
+        default="ridge",
+        choices=SINGULAR,
+    )
+    ridge: float = setting("The ridge, as a share of the mean scatter of a direction.", default=0.1, above=0.0)
+    weights: str = setting(
+        "What a group counts: equal, the sum over its items; size, their mean.", default="equal", choices=WEIGHTS
+    )
+    directions: int | None = setting(
+        "Keep only so many directions, those that tell groups apart best.", default=None, low=1, high=100_000
+    )
+
+
+class MetricSettings(SolutionSettings, TextSettings, Seeded, Parallel):
+    """Settings of a metric for texts or vectors."""
+
+    dimensions: int | None = setting(
+        "First reduce the features to so many dimensions (0: do not); by default, texts to 500.",
+        default=None,
+        low=0,
+        high=100_000,
+    )
+    distance: str | None = setting(
+        "How mapped items are compared; by default, texts by cosine, vectors by euclidean.",
+        default=None,
+        choices=DISTANCES,
+    )
+    max_items: int = setting(
+        "Learn from at most so many items of a group, chosen at random.", default=100, low=2, high=10**9
+    )
+    min_count: int = setting("Leave out words that occur less often.", default=2, low=1, high=10**9)
+    function_words: int = setting(
+        "Pairs of neighbours among so many most frequent words are features, too.", default=0, low=0, high=10_000
+    )
+    idf: bool = setting("Weight features by the logarithm of how rare they are.", default=True)
+    length: int | str | None = setting(
+        "Draw so many words from each training text, again and again from short ones; median: as many as half of "
+        "them have.",
+        default=None,
+        low=1,
+        high=10**9,
+        words=("median",),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.directions is not None and self.method == "diagonal":
+            raise SettingError("directions means nothing with the method diagonal, which weights features only")
+        if self.dimensions and self.directions and self.directions > self.dimensions:
+            raise SettingError(f"{self.dimensions} dimensions have no {self.directions} directions")

@@ -1,0 +1,165 @@
+"""From groups of vectors to a metric: three solutions in closed form.
+
+Items s in R^n belong to groups X_i with centroids c_i and weights xi_i. The scatter inside groups is
+
+    A = sum_i xi_i sum_{s in X_i} (s - c_i) (s - c_i)'.
+
+**distortion**: the positive definite M of determinant 1 that brings the items of all groups as close to their centroids
+as possible minimises tr(M A). By the arithmetic and geometric means of the eigenvalues of M^1/2 A M^1/2,
+tr(M A) >= n det(A)^(1/n), with equality where M A is a multiple of the identity: M = det(A)^(1/n) A^-1. With A = U
+diag(l) U' and g, the geometric mean of l, items are mapped by W = sqrt(g) diag(l)^-1/2 U', for which W'W = M:
+Euclidean distances after the map are the metric. Determinants are never formed.
+
+**diagonal**: the best M among diagonal matrices, by the same argument: g diag(1 / A_kk).
+
+**discriminant**: A alone does not know which directions tell groups apart; one in which all items hardly vary gets
+a large weight. Let S be the covariance inside groups and T that of all items; in the coordinates that make S the
+identity and T diagonal with the entries 1 + p_k, p_k is how much groups vary for each unit of variation inside them.
+If centroids and items around them are normal, the expected centroid of a single item shrinks coordinate k by
+p_k / (1 + p_k); here the squared distance is, too. Directions in which groups differ no more than chance get weight
+zero, and the first ``directions`` are those that tell groups apart best: metric and reduction in one step.
+
+Mochihashi, Kikui and Kita, "Learning nonstructural distance metric by minimum cluster distortions", 2004, section 3
+(which does not say that M must be positive definite); Ioffe, "Probabilistic linear discriminant analysis", 2006,
+eq. 4-6 (his psi is p); Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", 2004,
+section 3.3, for ``shrink``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from corpuscle.errors import SettingError, warn
+from corpuscle.metric.settings import SolutionSettings
+
+__all__ = ["Groups", "Solution", "grouped", "shrinkage", "solve"]
+
+_CONDITION = 1e12
+
+
+class Groups(NamedTuple):
+    """Which items belong together: ``number`` int64 (items,), from 0 on; ``sizes`` int64 (groups,)."""
+
+    number: np.ndarray
+    sizes: np.ndarray
+
+
+class Solution(NamedTuple):
+    """A metric.
+
+    - ``map`` float64 (R, n): distances between mapped items are those of the metric;
+    - ``scale``: g; ``values`` float64 (R,): the eigenvalues of the (regularised) scatter, or p, by direction.
+    """
+
+    map: np.ndarray
+    scale: float
+    values: np.ndarray
+
+
+def grouped(labels: np.ndarray) -> Groups:
+    """Groups from any labels; at least one must have two items."""
+    _, number, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(sizes) == 0 or sizes.max() < 2:
+        raise SettingError("no group has two items: there is nothing to learn from")
+    return Groups(number.ravel(), sizes)
+
+
+def _centred(items: np.ndarray, groups: Groups, weights: np.ndarray) -> np.ndarray:
+    """The rows sqrt(xi) (s - c), whose second moment is A, (items, n)."""
+    members = csr_array((np.ones(len(items)), (groups.number, np.arange(len(items)))))
+    centred = items - (members @ items / groups.sizes[:, None])[groups.number]
+    return centred * np.sqrt(weights[groups.number])[:, None]
+
+
+def group_weights(weights: str | np.ndarray, groups: Groups) -> np.ndarray:
+    """xi of each group: all equal, one over its size, or the given ones, float64 (groups,)."""
+    if isinstance(weights, str):
+        return np.ones(len(groups.sizes)) if weights == "equal" else 1.0 / groups.sizes
+    weights = np.asarray(weights, np.float64)
+    if weights.shape != groups.sizes.shape or not np.isfinite(weights).all() or (weights < 0).any():
+        raise SettingError(f"weights are {len(groups.sizes)} numbers from 0 on, one for each group in sorted order")
+    return weights
+
+
+def shrinkage(centred: np.ndarray) -> float:
+    """How far the second moment of rows (m, n) is moved to a multiple of the identity for the least expected error."""
+    m, n = centred.shape
+    moment = centred.T @ centred / m
+    mean = np.trace(moment) / n
+    away = ((moment - mean * np.eye(n)) ** 2).sum() / n
+    squares = np.einsum("ij,ij->i", centred, centred)
+    noise = ((squares**2).sum() / m - (moment**2).sum()) / (m * n)
+    return float(min(1.0, max(0.0, noise / away))) if away > 0 else 0.0
+
+
+def _spectrum(scatter: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvalues above ``tolerance`` times the largest, falling, and their vectors in columns."""
+    values, vectors = np.linalg.eigh(scatter)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > tolerance * values[0]
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return values[kept], (vectors * signs)[:, kept]
+
+
+def solve(items: np.ndarray, groups: Groups, settings: SolutionSettings, weights: np.ndarray | None = None) -> Solution:
+    """The metric of items (m, n) in groups; ``weights``: xi of each group, instead of what the settings say."""
+    n = items.shape[1]
+    centred = _centred(items, groups, group_weights(settings.weights if weights is None else weights, groups))
+    scatter = centred.T @ centred
+    mean = np.trace(scatter) / n
+    if not mean > 0:
+        raise SettingError("no group has any scatter: all of its items are the same")
+    tolerance = max(items.shape) * np.finfo(np.float64).eps
+    if settings.method == "diagonal":
+        return _diagonal(np.diag(scatter).copy(), settings, tolerance)
+    basis = np.eye(n)
+    if settings.singular == "range":
+        around = items - items.mean(axis=0)
+        basis = _spectrum(around.T @ around, tolerance)[1]
+        scatter = basis.T @ scatter @ basis
+    if settings.singular == "shrink":
+        share = shrinkage(centred)
+        scatter = (1 - share) * scatter + share * mean * np.eye(n)
+    elif settings.singular in ("ridge", "range"):
+        scatter = scatter + settings.ridge * mean * np.eye(len(scatter))
+    values, vectors = _spectrum(scatter, tolerance)
+    if values[0] > _CONDITION * values[-1]:
+        warn(f"the scatter is nearly singular (condition {values[0] / values[-1]:.1e}); a ridge would help")
+    vectors = basis @ vectors
+    if settings.method == "discriminant":
+        degrees = float((groups.sizes - 1).sum())
+        return _discriminant(items, vectors / np.sqrt(values / degrees), settings)
+    if settings.directions is not None and settings.directions > len(values):
+        raise SettingError(f"the scatter has {len(values)} directions, not {settings.directions}")
+    scale = float(np.exp(np.log(values).mean()))
+    chosen = slice(None) if settings.directions is None else slice(len(values) - settings.directions, None)
+    return Solution(np.ascontiguousarray((np.sqrt(scale / values) * vectors).T[chosen]), scale, values[chosen])
+
+
+def _diagonal(scatter: np.ndarray, settings: SolutionSettings, tolerance: float) -> Solution:
+    """Weights of single features; those without scatter get a ridge, or (pinv) no weight."""
+    if settings.singular != "pinv":
+        scatter += settings.ridge * scatter.mean()
+    kept = scatter > tolerance * scatter.max()
+    scale = float(np.exp(np.log(scatter[kept]).mean()))
+    return Solution(np.eye(len(scatter))[kept] * np.sqrt(scale / scatter[kept])[:, None], scale, scatter[kept])
+
+
+def _discriminant(items: np.ndarray, whitening: np.ndarray, settings: SolutionSettings) -> Solution:
+    """The coordinates in which groups vary more than items inside them; ``whitening`` (n, R) makes the latter one."""
+    around = (items - items.mean(axis=0)) @ whitening
+    values, vectors = _spectrum(around.T @ around / len(items), 0.0)
+    between = np.maximum(values - 1.0, 0.0)
+    kept = int((between > 0).sum())
+    if kept == 0:
+        raise SettingError("groups do not differ more than the items inside them: there is no such metric")
+    if settings.directions is not None:
+        if settings.directions > kept:
+            raise SettingError(f"groups differ in {kept} directions, not in {settings.directions}")
+        kept = settings.directions
+    between, vectors = between[:kept], vectors[:, :kept]
+    weighted = np.sqrt(between / (1 + between)) * (whitening @ vectors)
+    return Solution(np.ascontiguousarray(weighted.T), 1.0, between)
