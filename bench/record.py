@@ -63,6 +63,26 @@ def commands() -> dict[str, dict[str, list[str]]]:
     return groups
 
 
+def _items(documents: list[str], most: int) -> str:
+    """Sentences labelled by their documents, at most so many of each."""
+    return "".join(
+        f"{number}\t{line}\n"
+        for number, document in enumerate(documents)
+        for line in document.splitlines()[:most]
+        if line
+    )
+
+
+def _vectors(documents: list[str]) -> str:
+    """How many letters, spaces and full stops the sentences have, labelled by their documents."""
+    return "".join(
+        f"{number},{len(line)},{line.count(' ')},{line.count('.')}.5\n"
+        for number, document in enumerate(documents)
+        for line in document.splitlines()[:12]
+        if line
+    )
+
+
 def make_inputs(command: str = SAMPLE) -> None:
     """Write the sample, and texts made of it, to the current folder."""
     run(shlex.split(command))
@@ -80,6 +100,8 @@ def make_inputs(command: str = SAMPLE) -> None:
         "new-documents/one.txt": "".join(held_out[:20]),
         "new-documents/two.txt": "".join(held_out[20:40]),
         "words.txt": words,
+        "items.tsv": _items(documents, 12),
+        "vectors.csv": _vectors(documents),
         "unspaced.txt": words.replace(" ", ""),
         "kana.txt": "".join(c if c == "\n" else chr(0x3042 + ord(c) % 80) for c in words.replace(" ", "")),
         "notes.txt": "\n\n".join(path.read_text("utf-8") for path in sorted(sample.glob("entities/*.txt"))),

@@ -49,7 +49,7 @@ COMMANDS = {
     "align.fertility": "align train source target -o {0} --method fertility",
     "align.loglinear": "align train source target -o {0} --method loglinear --passes 2",
     "align.matrix": "align matrix align.hmm source target -o {0}",
-    "metric.model": "metric train items.tsv -o {0} --dimensions 3 --min-count 1 --function-words 3",
+    "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
 }
 """Kind -> how its file is made, in this order."""
