@@ -48,7 +48,7 @@ def train(model: MetricModel, items: str, output: str, groups: str, documents: s
     begin = time.perf_counter()
     read = _read(items, groups, documents)
     with naming(items):
-        model.fit(read.content, read.labels).save(output)
+        model.fit(read).save(output)
     return Figures(
         {
             **model.provenance_,

@@ -16,6 +16,7 @@ from corpuscle.engine.linalg.lowrank import right_vectors
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError, warn
 from corpuscle.metric.features import Features, counted, find_features, occurrences, resampled, with_idf
+from corpuscle.metric.items import Items
 from corpuscle.metric.settings import MetricSettings
 from corpuscle.metric.solution import Solution, grouped, solve
 from corpuscle.model import VOCAB, Array, Container, Kind, Model
@@ -93,8 +94,13 @@ class MetricModel(MetricSettings, Model):
         """How mapped items are compared."""
         return self.distance or ("euclidean" if self.features_ is None else "cosine")
 
-    def fit(self, items: Any, labels: Sequence[Any], weights: np.ndarray | None = None) -> Self:
-        """Learn; items of one label belong together. ``weights``: of each group, in the order of sorted labels."""
+    def fit(self, items: Any, labels: Sequence[Any] | None = None, weights: np.ndarray | None = None) -> Self:
+        """Learn from items and their labels, or from ``Items``, which have both; those of one label belong together.
+        ``weights``: of each group, in the order of sorted labels."""
+        if isinstance(items, Items):
+            items, labels = items
+        if labels is None or isinstance(items, str):
+            raise SettingError("a list of texts or a matrix, and labels, are needed: read_items(path) makes one")
         if len(labels) != _length(items):
             raise SettingError(f"{_length(items)} items cannot have {len(labels)} labels")
         chosen = self._choose(np.asarray(labels))
@@ -170,6 +176,8 @@ class MetricModel(MetricSettings, Model):
                 raise SettingError("this metric is one of vectors, and these are texts")
             corpus = read_strings(items, preprocessing=self.preprocessing)
             return counted(*occurrences(corpus, self.features_), self.features_)
+        if isinstance(items, str):
+            raise SettingError("a list of texts is needed, not a single one: [text]")
         matrix = _matrix(items)
         if self.features_ is not None:
             raise SettingError("this metric is one of texts, and these are vectors")
