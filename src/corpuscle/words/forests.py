@@ -169,7 +169,7 @@ class Forest:
         digest = hashlib.blake2b(self.corpus.signature().encode(), digest_size=16)
         digest.update(np.ascontiguousarray(self.parents).tobytes())
         if self.relations is not None:
-            digest.update("\t".join(self.relations.strings()).encode())
+            digest.update("\n".join(self.relations.strings()).encode())
         return digest.hexdigest()
 
 

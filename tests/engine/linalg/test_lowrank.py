@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import random_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from corpuscle.engine.linalg.lowrank import gaussian, krylov_svd, lanczos_svd, randomised_svd
+from corpuscle.engine.linalg.lowrank import gaussian, krylov_svd, lanczos_svd, randomised_svd, right_vectors
 from corpuscle.engine.linalg.ridge import ridge
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added, scaled, transposed
 
@@ -130,3 +130,15 @@ def test_ridge_regression_solves_the_normal_equations():
     moment = features.T @ (weights[:, None] * features) + 0.7 * np.eye(12)
     assert found == pytest.approx(np.linalg.solve(moment, features.T @ (weights[:, None] * targets)), abs=1e-9)
     assert not ridge(SparseOperator(Rows.of(features)), np.zeros((60, 2)), weights).any()
+
+
+def test_right_vectors_of_a_tall_matrix_are_those_of_dense_algebra():
+    random = np.random.default_rng(5)
+    matrix = random.normal(size=(300, 6)) @ np.diag([9.0, 7, 5, 3, 2, 1]) @ random.normal(size=(6, 25))
+    matrix += 1e-4 * random.normal(size=matrix.shape)
+    values, vectors = right_vectors(matrix, 4)
+    _, expected, right = np.linalg.svd(matrix, full_matrices=False)
+    np.testing.assert_allclose(values, expected[:4], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(vectors.T @ right[:4].T), np.eye(4), atol=1e-5)
+    with pytest.raises(ValueError, match="no 26 singular values"):
+        right_vectors(matrix, 26)

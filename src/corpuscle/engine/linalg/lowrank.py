@@ -32,7 +32,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from corpuscle.compiled import kernel
 from corpuscle.random import normal, purpose_id, stream
 
-__all__ = ["LowRank", "gaussian", "krylov_svd", "lanczos_svd", "randomised_svd"]
+__all__ = ["LowRank", "gaussian", "krylov_svd", "lanczos_svd", "randomised_svd", "right_vectors"]
 
 _PURPOSE = purpose_id("linalg.gaussian")
 
@@ -95,6 +95,21 @@ def randomised_svd(operator: Any, k: int, *, oversampling: int = 10, rounds: int
         basis = _basis(operator.matmat(_basis(operator.rmatmat(basis))))
     small, values, right = np.linalg.svd(operator.rmatmat(basis).T, full_matrices=False)
     return definite(basis @ small[:, :k], values[:k], right[:k].T)
+
+
+def right_vectors(operator: Any, k: int, *, rounds: int = 4, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """The first ``k`` singular values, (k,), and right singular vectors, (n, k), of a matrix with many more rows than
+    columns: power iteration on A'A, whose bases are only as long as there are columns. Values below 1e-8 of the first
+    drown."""
+    operator = _checked(operator, k)
+    basis = _basis(gaussian(operator.shape[1], min(k + 10, *operator.shape), seed))
+    for _ in range(rounds + 1):
+        basis = _basis(operator.rmatmat(operator.matmat(basis)))
+    image = operator.matmat(basis)
+    squares, vectors = np.linalg.eigh(image.T @ image)
+    values = np.sqrt(np.maximum(squares[::-1][:k], 0.0))
+    vectors = basis @ vectors[:, ::-1][:, :k]
+    return values, definite(vectors, values, vectors).left
 
 
 def _orthogonal(block: np.ndarray, basis: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
