@@ -2,9 +2,9 @@
 
 The text is the Brown corpus and WikiText-2, lower-cased, 3 million tokens; vectors have 100 dimensions; words below 5
 occurrences have none, and pairs with such words are left out, for all tools alike. Settings were chosen on MEN's
-development part (two lines of three), and on nothing else. gensim takes part when the environment variable
-GENSIM_PYTHON names a Python in which it is installed; its time is learning on one thread, as ours is with
-OPENBLAS_NUM_THREADS=1, reading the text included on both sides.
+development part (two lines of three); the other sets were seen meanwhile. gensim takes part when the environment
+variable GENSIM_PYTHON names a Python in which it is installed; it learns on one thread, as we do, and both sides read
+the text themselves.
 """
 
 from __future__ import annotations
