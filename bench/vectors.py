@@ -129,8 +129,24 @@ def _side(result: dict[str, Any]) -> str:
 
 
 def tables(results: dict[str, Any]) -> list[str]:
-    """Methods and peer in one table, growth in another."""
+    """Methods and peer in one table, growth in another; and the picture of growth."""
+    _draw_growth(results)
     return [table(result) for result in joined(results)]
+
+
+def _draw_growth(results: dict[str, Any]) -> None:
+    """Quality against tokens, for the page of the task."""
+    from corpuscle.figures import Series, line_plot
+
+    grown = [results.get(f"growth-{millions}", results.get("method-ppmi")) for millions in GROWTH]
+    if len(grown) == len([result for result in grown if result]) and "growth-0.25" in results:
+        lines = [
+            Series(name, GROWTH, [typical(result, _side(result), name) for result in grown if result])
+            for name in SETS.values()
+        ]
+        title = "Spearman's correlation by size of the text"
+        picture = line_plot(lines, title=title, x_label="million tokens", y_label="correlation", log_x=True, zero=True)
+        (HERE.parent / "docs" / "images" / "vectors-growth.svg").write_text(picture)
 
 
 def notes(results: dict[str, Any]) -> str:
