@@ -90,7 +90,7 @@ def working(model, **where):
         lambda **where: HmmClasses(classes=4, passes=3, k_best=2, **where),
         lambda **where: HmmClasses(classes=4, passes=1, estimator="online", batch_tokens=400, init="random", **where),
     ],
-    ids=["ngram", "one stream", "hpy", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl", "hmm", "online hmm"],
+    ids=["ngram", "stream", "hpy", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl", "hmm", "online hmm"],
 )
 def test_a_learner_gives_the_same_bytes(cluster, tmp_path, learner):
     assert is_same_everywhere(cluster, lambda **where: saved(tmp_path, learner(**where), TEXT))

@@ -116,9 +116,9 @@ def test_one_class_is_the_unigram_model():
 def test_counts_of_hard_classes_without_smoothing_give_the_class_bigram_model(structure):
     forest = Forest.tree(bank(2))
     hard = ExchangeClasses(classes=6, structure=structure).fit(forest)
-    model = HmmClasses(classes=6, structure=structure, smoothing=0.0, prior=0.0, passes=1).fit(forest)
+    model = HmmClasses(classes=6, structure=structure, floor=0.0, prior=0.0, passes=1).fit(forest)
     assert model.history_[0].log_likelihood * forest.n_tokens == pytest.approx(hard.likelihood_, rel=1e-12)
-    none = HmmClasses(classes=6, structure=structure, smoothing=0.0, passes=0).fit(forest)
+    none = HmmClasses(classes=6, structure=structure, floor=0.0, passes=0).fit(forest)
     assert none.likelihood_ == pytest.approx(hard.likelihood_, rel=1e-6)  # single precision
     np.testing.assert_array_equal(none.classes_, hard.classes_)
     assert none.mutual_information_ == pytest.approx(hard.mutual_information_, rel=1e-6)
@@ -373,7 +373,7 @@ def test_a_word_that_was_never_seen_is_no_evidence():
 
 def test_sentences_without_probability_are_said_to_be_so():
     corpus = Corpus.from_sentences([["a", "b"]] * 4)
-    model = HmmClasses(classes=2, smoothing=0.0, prior=0.0, passes=0).fit(corpus)
+    model = HmmClasses(classes=2, floor=0.0, prior=0.0, passes=0).fit(corpus)
     impossible = Corpus.from_sentences([["b", "b"]])
     assert model.log_likelihood(impossible) == -math.inf
     with pytest.warns(CorpuscleWarning, match="2 tokens of sentences without any probability"):

@@ -202,7 +202,7 @@ class HmmClasses(HmmSettings, WordClasses):
             roots = int((forest.parents < 0).sum())
             start = from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
         else:
-            start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.smoothing)
+            start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.floor)
         rates = Rates(k, self.epsilon, batch, self.decay, self.delay, self.prior, self.tolerance, self.noise, self.seed)
         return Em(batches_of(forest, links, tokens, size), start, doublings, rates, pool, self._now("passes"))
 

@@ -71,11 +71,9 @@ def from_nothing(words: np.ndarray, tokens: int, roots: int, links: int, n_class
     return Table(*(each * (mass / each.sum()) for each, mass in zip((first, steps, emission), masses, strict=True)))
 
 
-def from_classes(
-    forest: Forest, links: np.ndarray, shape: tuple[int, int], classes: np.ndarray, smoothing: float
-) -> Table:
+def from_classes(forest: Forest, links: np.ndarray, shape: tuple[int, int], classes: np.ndarray, floor: float) -> Table:
     """The counts of a text whose words have one class each, int (types,); ``shape``: how many links and classes there
-    are; ``smoothing``: zeros become this part of the largest count of their row, so that they can grow."""
+    are; ``floor``: zeros become this part of the largest count of their row, so that they can grow."""
     (n_links, n_classes), tokens = shape, forest.corpus.tokens
     of_words, is_root = classes[tokens].astype(np.int64), forest.parents < 0
     above = of_words[forest.parents[~is_root]]
@@ -87,7 +85,7 @@ def from_classes(
     emission[known, classes[known]] = np.bincount(tokens, minlength=len(classes))[known]
 
     def smoothed(counts: np.ndarray) -> np.ndarray:
-        return np.where(counts == 0, smoothing * counts.max(axis=-1, keepdims=True), counts)
+        return np.where(counts == 0, floor * counts.max(axis=-1, keepdims=True), counts)
 
     return Table(smoothed(first), smoothed(steps.astype(np.float64)), smoothed(emission))
 

@@ -161,6 +161,8 @@ class LrmvlSettings(VectorSettings):
         default="mean",
         choices=("mean", "cca"),
     )
+
+
 class HmmSettings(StructureSettings, Seeded, Parallel):
     """Settings of hidden Markov models."""
 
@@ -194,7 +196,7 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
     decay: float = setting("Batch t of online learning counts 1 / (delay + t)^decay.", default=0.6, low=0.5, high=1.0)
     delay: float = setting("See --decay.", default=4.0, low=0.0, high=1e6)
     batch_tokens: int = setting("How many tokens a batch of online learning has.", default=10_000, low=1)
-    smoothing: float = setting(
+    floor: float = setting(
         "What zeros of given classes become, as a part of the largest count.", default=1e-5, low=0.0, below=1.0
     )
     prior: float = setting(
