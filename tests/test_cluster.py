@@ -13,7 +13,7 @@ from corpuscle.lm import ClassModel, HpyModel, Mixture, NgramModel
 from corpuscle.segment import NestedSegmenter
 from corpuscle.text import Corpus
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_topics, mark
-from corpuscle.words import BrownClasses, ExchangeClasses, LrmvlVectors, PpmiVectors, TsccaVectors
+from corpuscle.words import BrownClasses, ExchangeClasses, HmmClasses, LrmvlVectors, PpmiVectors, TsccaVectors
 
 SMALL = {
     "corpuscle.lm.base._EVENTS": 300,
@@ -22,6 +22,7 @@ SMALL = {
     "corpuscle.words.counting.PAIRS": 400,
     "corpuscle.words.classes.PIECE": 400,
     "corpuscle.words.cooccurrence.CHUNK": 300,
+    "corpuscle.words.hmm_text.MOST": 160,
     "corpuscle.segment.kernels.apply._CHUNK": 100,
     "corpuscle.segment.kernels.apply._DRAWN": 3000,
     "corpuscle.topics.base._WORDS": 20,
@@ -86,8 +87,10 @@ def working(model, **where):
         lambda **where: PpmiVectors(dimensions=5, **where),
         lambda **where: TsccaVectors(dimensions=5, **where),
         lambda **where: LrmvlVectors(dimensions=5, passes=2, **where),
+        lambda **where: HmmClasses(classes=4, passes=3, k_best=2, **where),
+        lambda **where: HmmClasses(classes=4, passes=1, estimator="online", batch_tokens=400, init="random", **where),
     ],
-    ids=["ngram", "one stream", "hpy", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl"],
+    ids=["ngram", "stream", "hpy", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl", "hmm", "online hmm"],
 )
 def test_a_learner_gives_the_same_bytes(cluster, tmp_path, learner):
     assert is_same_everywhere(cluster, lambda **where: saved(tmp_path, learner(**where), TEXT))
@@ -119,6 +122,16 @@ def test_language_models_score_with_the_same_bytes(cluster):
 def test_classes_are_applied_with_the_same_bytes(cluster):
     model = ExchangeClasses(classes=6).fit(TEXT)
     assert is_same_everywhere(cluster, lambda **where: working(model, **where).apply(OTHER).tokens)
+
+
+def test_hidden_markov_classes_are_applied_with_the_same_bytes(cluster):
+    model = HmmClasses(classes=4, passes=2, init="random").fit(TEXT)
+    for verb in (
+        lambda model: model.apply(OTHER).tokens,
+        lambda model: list(model.posteriors(OTHER)),
+        lambda model: model.evaluate(OTHER).to_json(),
+    ):
+        assert is_same_everywhere(cluster, lambda verb=verb, **where: verb(working(model, **where)))
 
 
 def test_segmenters_are_applied_with_the_same_bytes(cluster):

@@ -151,3 +151,11 @@ def test_streams_are_the_same_in_every_version():
     assert sample(BELOW, 8).tolist() == GOLDEN[BELOW]
     for which in NORMAL, GAMMA_SMALL, GAMMA, BETA:
         assert sample(which, 3).tolist() == pytest.approx(GOLDEN[which], rel=1e-12)
+
+
+def test_many_numbers_at_once_are_those_that_come_one_by_one():
+    at_once, one_by_one = Random(3, "test", 1, 2), Random(3, "test", 1, 2)
+    for shape in (5,), (2, 3), (0,):
+        expected = [one_by_one.uniform() for _ in range(math.prod(shape))]
+        np.testing.assert_array_equal(at_once.uniforms(*shape), np.reshape(expected, shape))
+    assert at_once.uniform() == one_by_one.uniform()

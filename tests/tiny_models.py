@@ -34,6 +34,7 @@ COMMANDS = {
     "words.oscca": "vectors train text -o {0} --method oscca --dimensions 2 --min-count 1 --window 1",
     "words.tscca": "vectors train text -o {0} --method tscca --dimensions 2 --min-count 1 --window 1",
     "words.lrmvl": "vectors train text -o {0} --method lrmvl --dimensions 2 --min-count 1 --passes 2",
+    "words.hmm": "classes train text -o {0} --method hmm --classes 3 --passes 4",
     "lm.ngram": "lm train text -o {0} --min-count 1 --order 2",
     "lm.class": "lm train text -o {0} --class-model words.exchange --order 2",
     "lm.hpy": "lm train text -o {0} --method hpy --order 2 --sweeps 4 --samples 2 --min-count 1",

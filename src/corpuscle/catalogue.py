@@ -136,7 +136,8 @@ TASKS: dict[str, Task] = dict([
     _task(
         "classes",
         "Word classes: which words behave alike.",
-        "word classes by exchange and by merging (Brown clusters), with bit strings and their tree",
+        "word classes by exchange and by merging (Brown clusters, bit strings, their tree), or of tokens in context by "
+        "hidden Markov models",
         package="words",
         methods={
             "exchange": (
@@ -145,8 +146,9 @@ TASKS: dict[str, Task] = dict([
                 "move words between classes while the class bigram model gets better",
             ),
             "brown": ("BrownSettings", "BrownClasses", "merge the classes whose merger loses least (Brown clusters)"),
+            "hmm": ("HmmSettings", "HmmClasses", "classes that depend on the context, by a hidden Markov model"),
         },
-        kinds={"words.exchange": "ExchangeClasses", "words.brown": "BrownClasses"},
+        kinds={"words.exchange": "ExchangeClasses", "words.brown": "BrownClasses", "words.hmm": "HmmClasses"},
         step="word_classes:WORD_CLASSES",
     ),
     _task(

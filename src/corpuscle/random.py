@@ -186,6 +186,19 @@ class Random:
             result[i], result[j] = result[j], result[i]
         return result
 
+    def uniforms(self, *shape: int) -> np.ndarray:
+        """As many numbers in [0, 1) as an array of this shape has, float64; those that ``uniform`` would give in turn.
+
+        >>> Random(1, "example").uniforms(2, 3).shape
+        (2, 3)
+        """
+        count = math.prod(shape)
+        x = np.arange(self.drawn + 1, self.drawn + count + 1, dtype=np.uint64) * _STEP + np.uint64(self.key)
+        self.drawn += count
+        for shift, factor in (30, _MIX_1), (27, _MIX_2):
+            x = (x ^ (x >> np.uint64(shift))) * factor
+        return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).reshape(shape) * _TO_UNIT
+
     def array(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """This stream for use inside kernels, at its present position."""
         return np.array([self.key, self.drawn], np.uint64)

@@ -117,7 +117,7 @@ def test_a_model_of_another_task_is_one_line(run, tmp_path):
     run("toy", "train", "text", "-o", tmp_path / "m")
     code, out, err = run("classes", "show", tmp_path / "m")
     assert (code, out) == (2, "") and err == (
-        f"error: {tmp_path / 'm'}: a model of kind toy.plain, where words.exchange or words.brown is needed\n"
+        f"error: {tmp_path / 'm'}: a model of kind toy.plain, where {' or '.join(TASKS['classes'].kinds)} is needed\n"
     )
 
 

@@ -34,7 +34,6 @@ def counted(monkeypatch):
     """Texts of some thousand words count as long, and the process as having no memory; the chunks that are counted."""
     monkeypatch.setattr(limits, "resident", lambda: 0)
     monkeypatch.setattr(limits, "MARGIN", 0)
-    monkeypatch.setattr(limits, "A_THREAD", 0)
     monkeypatch.setattr(limits, "LEAST_SYMBOLS", 100)
     monkeypatch.setattr(spilling, "_ROWS", 256)
     chunks = []

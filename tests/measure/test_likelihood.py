@@ -52,3 +52,14 @@ def test_comparing_perplexities_equals_their_difference():
     difference = measure.perplexity(a, tokens)["perplexity"] - measure.perplexity(b, tokens)["perplexity"]
     assert comparison.difference == pytest.approx(difference)
     assert comparison.low < comparison.difference < comparison.high
+
+
+def test_likelihood_a_token_is_the_logarithm_of_perplexity():
+    logs, tokens = np.array([-4.0, -9.0, -2.5]), np.array([2, 3, 1])
+    result = measure.token_likelihood(logs, tokens, {"support": 2.0})
+    other = measure.perplexity(logs, tokens)
+    assert result["log_likelihood"] == pytest.approx(-15.5 / 6) and result["tokens"] == 6 and result["support"] == 2.0
+    assert result["perplexity"] == pytest.approx(other["perplexity"])
+    assert result["low"] == pytest.approx(-np.log(other["high"])) and "nats" in result.signature
+    with pytest.raises(ValueError, match="at least one token"):
+        measure.token_likelihood([], [], {})

@@ -52,6 +52,14 @@ def test_parents_are_positions_in_the_whole_text() -> None:
     assert forest.signature() != Forest.chain(forest.corpus).signature()
 
 
+def test_chosen_sentences_keep_their_trees() -> None:
+    forest = Forest.tree(bank())
+    chosen = forest.select(np.array([1, 0]))
+    assert chosen.parents.tolist() == [1, 2, -1, 2, 5, -1] and list(chosen.corpus) == list(forest.corpus)[::-1]
+    assert chosen.relations is not None and chosen.relations.strings()[-2:] == ["nsubj", "root"]
+    assert forest.select(np.array([False, True])).parents.tolist() == forest[1:].parents.tolist()
+
+
 def test_joined_texts_are_their_sentences_one_after_the_other() -> None:
     one, other = Forest.tree(bank()), Forest.tree(bank().select(np.array([1])))
     both = Forest.joined([one, other])

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import load, read_input
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    argument,
+    command,
+    option,
+    output,
+    raw,
+    resume,
+    task_group,
+    trainer,
+    written,
+)
+from corpuscle.cli.common import load, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.words.settings import WAYS
 
 if TYPE_CHECKING:
-    from corpuscle.words import BrownClasses, ExchangeClasses
+    from corpuscle.words import BrownClasses, ExchangeClasses, HmmClasses, WordClasses
 
 __all__ = ["group"]
 
@@ -22,7 +35,9 @@ group = task_group("classes")
 @argument("text", many=True)
 @output()
 @resume
-def train(model: ExchangeClasses | BrownClasses, text: tuple[str, ...], output: str, resume: bool) -> Figures:
+def train(
+    model: ExchangeClasses | BrownClasses | HmmClasses, text: tuple[str, ...], output: str, resume: bool
+) -> Figures:
     """Learn word classes from text, a sentence a line, or from treebanks (CoNLL-U)."""
     import time
 
@@ -51,24 +66,28 @@ def train(model: ExchangeClasses | BrownClasses, text: tuple[str, ...], output: 
 @argument("model")
 @option("numbers", "Only class number N; may be repeated.", "--class", metavar="N", type=int, multiple=True)
 @option("k", "How many words of each class.", "-k", metavar="N", type=COUNT, default=10)
-def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
+@option("word", "Only the classes of this word, with their shares of its tokens.", metavar="WORD")
+@option("by", "What words of a class are chosen by; count in all but hmm.", type=click.Choice(WAYS), default=WAYS[0])
+def show(model: str, numbers: tuple[int, ...], k: int, word: str | None, by: str) -> Figures:
     """Show the most frequent words of each class, and its path in the class tree."""
     loaded = load(model, "classes")
+    if word is not None:
+        return _show_word(loaded, word, k, by)
     counts = loaded.class_counts_
     paths = [None] * loaded.n_classes_ if loaded.tree_ is None else loaded.tree_.paths
-    members = {number: loaded.words_of(number, k) for number in numbers or range(loaded.n_classes_)}
+    members = {number: loaded.words_of(number, k, by) for number in numbers or range(loaded.n_classes_)}
     rows = [
         {
             "class": number,
             "path": paths[number],
             "count": int(counts[number]),
-            "words": [{"word": word, "count": count} for word, count in words],
+            "words": [{"word": word, by: value} for word, value in words],
         }
         for number, words in members.items()
     ]
     wide = max(len(paths[number] or "") for number in members)
     lines = [
-        f"{number:>4} {paths[number] or '':<{wide}} {counts[number]:>9,}  {' '.join(word for word, _ in words)}"
+        f"{number:>4} {paths[number] or '':<{wide}} {int(counts[number]):>9,}  {' '.join(word for word, _ in words)}"
         for number, words in members.items()
     ]
     figures = {
@@ -77,6 +96,20 @@ def show(model: str, numbers: tuple[int, ...], k: int) -> Figures:
         "classes": rows,
     }
     return Figures(figures, "\n".join(lines))
+
+
+def _show_word(loaded: WordClasses, word: str, k: int, by: str) -> Figures:
+    """The classes of a word that have at least a hundredth of its tokens, each with its first words."""
+    known = word in loaded.vocab_
+    rows: list[dict[str, Any]] = [
+        {"class": number, "share": share, "words": [each for each, _ in loaded.words_of(number, k, by)]}
+        for number, share in loaded.classes_of(word)
+        if share >= 0.01
+    ]
+    count = int(loaded.vocab_.counts[loaded.vocab_.id(word)]) if known else 0
+    lines = [f"{row['share']:>7.1%} {row['class']:>4}  {' '.join(row['words'])}" for row in rows]
+    title = f"{word}: {count:,} tokens" if known else f"{word}: an unknown word"
+    return Figures({"word": word, "known": known, "count": count, "classes": rows}, "\n".join([title, *lines]))
 
 
 @command(group, figures=False)
@@ -126,17 +159,39 @@ def draw(model: str, output: str, classes: int, k: int) -> None:
 @argument("input", default="-")
 @output("-")
 @raw
-def apply(model: str, input: str, output: str, raw: bool) -> None:
+@written("posteriors", "Also write how likely each class is at each token (NumPy, float32); only with hmm.")
+def apply(model: str, input: str, output: str, raw: bool, posteriors: str | None) -> None:
     """Replace every word of a text by the number of its class, lines stay lines; or write a CoNLL-U file back with
     Class=NUMBER in its MISC column."""
     from corpuscle.text import read_conllu, write_conllu, write_text
-    from corpuscle.words import is_treebank
+    from corpuscle.words.forests import forest_of, is_treebank
 
     loaded = load(model, "classes")
-    if is_treebank(input) or (input == "-" and loaded.settings.get("structure") == "tree"):
-        if raw:
-            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
-        layer = loaded.settings.get("layer", "form")
-        write_conllu(loaded.annotate(read_conllu(input), layer, loaded.preprocessing), output)
-    else:
-        write_text(loaded.apply(read_input([input], raw, vocab=loaded.vocab_, **loaded.reading)), output)
+    structure, layer = (loaded.settings.get(name, usual) for name, usual in (("structure", "chain"), ("layer", "form")))
+    if not is_treebank(input) and not (input == "-" and structure == "tree"):
+        text = read_input([input], raw, vocab=loaded.vocab_, **loaded.reading)
+        if posteriors is not None:
+            loaded.write_posteriors(text, posteriors)
+        return write_text(loaded.apply(text), output)
+    if raw:
+        raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
+    bank = read_conllu(input)
+    forest = forest_of(bank, structure, layer, loaded.preprocessing, input)
+    if posteriors is not None:
+        loaded.write_posteriors(forest, posteriors)
+    return write_conllu(loaded.annotate(bank, layer, loaded.preprocessing), output)
+
+
+@command(group, work=True)
+@argument("model")
+@argument("text", many=True)
+def evaluate(model: str, text: tuple[str, ...]) -> Figures:
+    """The log-likelihood a token of a text that a hidden Markov model has not seen, with a 95 % interval."""
+    loaded = load(model, "classes", ("words.hmm",))
+    read = loaded.read(*text)
+    shares = warn_of_overlap(loaded, getattr(read, "corpus", read), model)
+    try:
+        result = loaded.evaluate(read)
+    except ValueError as error:
+        raise InputError(" ".join(text), None, str(error)) from None
+    return Figures(result.to_json() | shares, result.text())

@@ -130,12 +130,13 @@ def _count_model(
 
     from corpuscle.lm import NgramModel
 
-    corpus = [_training(model, text)]
-    development = None if dev is None else read_input([dev], **model.reading)
+    corpus, development = _training(model, text), None if dev is None else read_input([dev], **model.reading)
     if development is not None and not development.n_tokens:
         raise InputError(dev, None, "the development text is empty")
-    with naming(text[0]):  # which holds no text, so that the model can let go of it
-        model.fit(corpus.pop(), development, os.path.dirname(os.path.realpath(output)))
+    given = [corpus]
+    del corpus  # the model can let go of it
+    with naming(text[0]):
+        model.fit(given.pop(), development, os.path.dirname(os.path.realpath(output)))
     model.save(output)
     if arpa is not None:
         _export(model, output, arpa)

@@ -28,8 +28,6 @@ __all__ = ["counting_within"]
 
 MARGIN = 48 << 20
 """For what is small: kernels that have not been used yet, blocks of files, the header of the model."""
-A_THREAD = 2 << 20
-"""What a thread is counting, and what it has counted and nobody has taken yet."""
 LEAST_SYMBOLS, MOST_CHUNKS = 1 << 18, 64
 """A chunk is not shorter than this, and there are not more of them: a merge of very many would take long."""
 
@@ -40,7 +38,7 @@ def counting_within(
     """What counts the n-grams of a text in the words of the model with at most ``limit`` bytes of memory, in chunks
     that go to temporary files in ``folder`` if need be; ``SettingError`` if that is too little."""
     trim()
-    n_types, here = len(model.vocab_), resident() + MARGIN + model.threads * A_THREAD
+    n_types, here = len(model.vocab_), resident() + MARGIN
     n_symbols, longest = corpus.n_tokens, 2 * model.order_
     if model.boundary != "none":
         n_symbols += len(corpus) * (model._left + 1)
@@ -52,8 +50,8 @@ def counting_within(
     shortest = max(LEAST_SYMBOLS, -(-n_symbols // MOST_CHUNKS))
     least = here + max(besides + each * (shortest + longest), besides_merged + each_merged * n_symbols)
     if least > limit:
-        given, enough = limit / (1 << 20), least * 1.02 / (1 << 20)  # a process has not the same size every time
-        raise SettingError(f"{given:.0f}M of memory are too little to count this text; {enough:.0f}M would do")
+        given, enough = limit / (1 << 20), -(-least // (1 << 20))
+        raise SettingError(f"{given:.0f}M of memory are too little to count this text; {enough}M would do")
     streams = _streams(model, corpus, (limit - here - besides) // each - longest)
     return partial(count_spilled, streams, partial(model._count, workers=model.threads), folder)
 

@@ -8,7 +8,7 @@ from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bo
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import rank_correlation, spearman
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
-from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity
+from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.names import news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
@@ -21,5 +21,5 @@ __all__ = [
     "compare_f1", "compare_perplexity", "compare_segmentations", "letter_perplexity", "news_measures",
     "news_statistics", "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
     "rank_items", "retrieval", "segmentation_counts", "segmentation_scores", "signature", "singleton_fertility",
-    "spearman",
+    "spearman", "token_likelihood",
 ]  # fmt: skip

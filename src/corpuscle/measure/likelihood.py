@@ -15,11 +15,16 @@ import numpy as np
 from corpuscle.measure.bootstrap import bootstrap_ratio, paired_bootstrap
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
-__all__ = ["compare_perplexity", "letter_perplexity", "perplexity"]
+__all__ = ["compare_perplexity", "letter_perplexity", "perplexity", "token_likelihood"]
 
 TOKENS = (
     Shown("perplexity", "perplexity", ".2f"), Shown("perplexity_without_oov", "without oov", ".2f"),
     Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("bits_per_token", "bits a token", ".3f"),
+)  # fmt: skip
+LIKELIHOOD = (
+    Shown("log_likelihood", "log-likelihood a token", ".4f"), Shown("perplexity", "perplexity", ".2f"),
+    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("projected", "projected", ".4f"),
+    Shown("support", "support", ".2f"),
 )  # fmt: skip
 _DIFFERENCE = Shown("perplexity", "perplexity", ".3f")
 LETTERS = (
@@ -94,6 +99,33 @@ def _of_documents(result: Result) -> str:
         f"{result['tokens']:,} words, {result['oov']:,} unknown"
         + (f", {known:.3f} without them" if np.isfinite(known) else "")
     )
+
+
+def token_likelihood(
+    log_probabilities: Any, tokens: Any, more: Mapping[str, float | int], *, draws: int = 1000, seed: int = 1
+) -> Result:
+    """The mean log-likelihood a token, in nats, from sums by sentence: natural logs of probabilities, without an end of
+    the sentence, and numbers of tokens.
+
+    Figures: ``log_likelihood``, ``low``, ``high``, ``perplexity``, ``tokens``, and ``more`` of the caller's.
+    """
+    log_probabilities, tokens = np.asarray(log_probabilities, np.float64), np.asarray(tokens, np.int64)
+    n_tokens = int(tokens.sum())
+    if n_tokens == 0:
+        raise ValueError("a likelihood needs at least one token")
+    with np.errstate(all="ignore"):
+        mean = log_probabilities.sum() / n_tokens
+        interval = bootstrap_ratio(log_probabilities, tokens, draws=draws, seed=seed)
+        figures = {
+            "log_likelihood": float(mean),
+            "perplexity": float(np.exp(-mean)),
+            "tokens": n_tokens,
+            "low": interval.low,
+            "high": interval.high,
+            **more,
+        }
+    how = signature("log-likelihood", unit="nats", events="tokens", interval=resampled("sentences", draws, seed))
+    return Result(figures, interval, how, LIKELIHOOD)
 
 
 def letter_perplexity(

@@ -1,7 +1,8 @@
-"""Words: which of them behave alike, and a vector for each, learned from raw text.
+"""Words: which of them behave alike, and a vector for each, learned from raw text or from trees.
 
 - ``BrownClasses``: one class for each word, by merging;
 - ``ExchangeClasses``: one class for each word, by the exchange algorithm;
+- ``HmmClasses``: classes of tokens, which depend on the context, by hidden Markov models;
 - ``Forest``: sentences whose words have parents, their left neighbours or their heads; ``read_forest``;
 - ``WordClasses``: what every method can do: its classes can be shown, exported and applied to text;
 - ``ClassTree``: how the classes would merge into one, which gives them bit strings;
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from corpuscle.words.classes import Pass, WordClasses
     from corpuscle.words.drawing import draw_tree, tree_shown
     from corpuscle.words.exchange import ExchangeClasses
-    from corpuscle.words.forests import Forest, is_treebank, read_forest, words_of
+    from corpuscle.words.forests import Forest, forest_of, is_treebank, read_forest, words_of
+    from corpuscle.words.hmm import HmmClasses, HmmPass
     from corpuscle.words.lrmvl import LrmvlVectors
     from corpuscle.words.near import PpmiVectors, SvdVectors
     from corpuscle.words.trees import ClassTree

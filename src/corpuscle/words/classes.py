@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from copy import copy
 from os import PathLike
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -82,6 +82,11 @@ def _classes_of(words: np.ndarray, model: WordClasses) -> np.ndarray:
     return np.where(boundary, words, FIRST + model.classes_[words]).astype(np.int32)
 
 
+def class_of_the_rarest(counts: np.ndarray, classes: np.ndarray) -> int:
+    """The class that has most of the rarest words; ``counts``, ``classes``: int (words,)."""
+    return int(np.bincount(classes[counts == counts.min()]).argmax())
+
+
 class WordClasses(Model):
     """One class for each word.
 
@@ -99,7 +104,7 @@ class WordClasses(Model):
     vocab_: Vocab = learned()
     classes_: np.ndarray = learned()
     n_classes_: int = learned()
-    history_: list[Pass] = learned()
+    history_: list[Any] = learned()
     tree_: ClassTree | None = learned()
 
     @property
@@ -135,13 +140,24 @@ class WordClasses(Model):
         """The class of a word; an unknown word has one too."""
         return int(self.classes_[self.vocab_.id(word)])
 
-    def words_of(self, number: int, k: int | None = None) -> list[tuple[str, int]]:
-        """The ``k`` most frequent words of a class (default: all), with their counts."""
-        if not 0 <= number < self.n_classes_:
-            raise SettingError(f"there is no class {number}; classes are 0 to {self.n_classes_ - 1}")
+    def words_of(self, number: int, k: int | None = None, by: str = "count") -> list[tuple[str, Any]]:
+        """The ``k`` most frequent words of a class (default: all), with their counts; ``by`` anything else they can be
+        chosen only where a word has several classes."""
+        self._check_class(number)
+        if by != "count":
+            raise SettingError(f"words are chosen by {by} where they have several classes, by count where one each")
         members = np.flatnonzero((self.classes_ == number) & (self.vocab_.counts > 0))
         members = members[np.argsort(-self.vocab_.counts[members], kind="stable")][:k]
         return [(self.vocab_.word(int(i)), int(self.vocab_.counts[i])) for i in members]
+
+    def classes_of(self, word: str, k: int | None = None) -> list[tuple[int, float]]:
+        """The ``k`` classes that a word has most often (default: all that it has), with their shares of its tokens; a
+        word of one class has that alone."""
+        return [(self.class_of(word), 1.0)]
+
+    def _check_class(self, number: int) -> None:
+        if not 0 <= number < self.n_classes_:
+            raise SettingError(f"there is no class {number}; classes are 0 to {self.n_classes_ - 1}")
 
     def as_dict(self) -> dict[str, int]:
         """The class of every word of the vocabulary; unknown words are not in it."""
@@ -162,6 +178,10 @@ class WordClasses(Model):
         """A treebank with the class of every word in its MISC, ``Class=17``; its words are those of ``words_of``."""
         words = words_of(bank, layer, preprocessing).recode(self.vocab_).tokens
         return bank.with_misc("Class", list(map(str, self.classes_[words].tolist())))
+
+    def write_posteriors(self, text: Any, path: str | PathLike[str]) -> None:
+        """Write how likely each class is at each token of a text, where that depends on the context."""
+        raise SettingError("here every word has one class, wherever it stands: there are no posteriors to write")
 
     def class_tree(self) -> ClassTree:
         """The tree of the classes; an error if the model has none."""
@@ -198,11 +218,11 @@ class WordClasses(Model):
             yield from self._full_paths()
         elif format == "tsv":
             for number in range(self.n_classes_):
-                for word, count in self.words_of(number):
+                for word, count in WordClasses.words_of(self, number):
                     yield word, number, count
         else:
             for path, number in sorted((path, number) for number, path in enumerate(self.class_tree().paths)):
-                for word, count in self.words_of(number):
+                for word, count in WordClasses.words_of(self, number):
                     yield path, word, count
 
     def _full_paths(self) -> Iterator[tuple[str, str, int]]:
@@ -217,7 +237,7 @@ class WordClasses(Model):
         tree = {} if self.tree_ is None else self.tree_.arrays()
         return {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_), **tree}
 
-    def _extra(self) -> dict[str, int]:
+    def _extra(self) -> dict[str, Any]:
         return {"classes": self.n_classes_}
 
     def _restore(self, loaded: Container) -> None:
@@ -236,6 +256,5 @@ class WordClasses(Model):
         self.classes_ = np.full(len(vocab), -1, np.int32)
         self.classes_[ids] = number[classes]
         if vocab.counts[UNKNOWN] == 0:
-            rarest = self.classes_[ids[counts == counts.min()]]
-            self.classes_[UNKNOWN] = np.bincount(rarest, minlength=n_classes).argmax()
+            self.classes_[UNKNOWN] = class_of_the_rarest(counts, self.classes_[ids])
         self.vocab_, self.n_classes_, self.tree_ = vocab, n_classes, None

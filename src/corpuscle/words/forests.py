@@ -17,7 +17,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.conllu import read_conllu
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, items_of
 from corpuscle.text.files import AnyPath, expand
 from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.plain import read_text
@@ -25,7 +25,7 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["Forest", "is_treebank", "read_forest", "words_of"]
+__all__ = ["Forest", "forest_of", "is_treebank", "read_forest", "words_of"]
 
 _ROOT = -1
 
@@ -150,6 +150,17 @@ class Forest:
             None if self.relations is None else self.relations[begin:end],
         )
 
+    def select(self, sentences: np.ndarray) -> Forest:
+        """Any sentences by index or mask, in that order."""
+        source, starts = items_of(self.corpus.sentence_starts, sentences)
+        moved = np.repeat(starts[:-1] - self.corpus.sentence_starts[:-1][sentences], np.diff(starts))
+        parents = self.parents[source]
+        return Forest(
+            self.corpus.select(sentences),
+            np.where(parents >= 0, parents + moved, _ROOT).astype(np.int32),
+            None if self.relations is None else self.relations[source],
+        )
+
     @property
     def n_tokens(self) -> int:
         """The number of tokens."""
@@ -173,6 +184,18 @@ class Forest:
         return digest.hexdigest()
 
 
+def forest_of(
+    bank: Treebank,
+    structure: str,
+    layer: str = "form",
+    preprocessing: Preprocessing | None = None,
+    path: AnyPath | None = None,
+) -> Forest:
+    """A treebank as a forest of the given structure; ``path`` is its file, for complaints."""
+    words = words_of(bank, layer, preprocessing)
+    return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, path)
+
+
 def is_treebank(path: AnyPath) -> bool:
     """Whether a file is CoNLL-U, by its name: ``.conllu``, packed or not."""
     return os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".conllu")
@@ -191,9 +214,7 @@ def read_forest(
     parts = []
     for file, is_bank in zip(files, banks, strict=True):
         if is_bank:
-            bank = read_conllu(file)
-            words = words_of(bank, layer, preprocessing)
-            parts.append(Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, file))
+            parts.append(forest_of(read_conllu(file), structure, layer, preprocessing, file))
         elif structure == "tree":
             raise InputError(file, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
         else:

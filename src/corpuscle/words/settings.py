@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from corpuscle.words.forests import Forest
 
 __all__ = [
-    "LAYERS", "STARTS", "STRUCTURES", "BrownSettings", "ClassSettings", "ExchangeSettings", "LrmvlSettings",
-    "OsccaSettings", "PpmiSettings", "StructureSettings", "SvdSettings", "TsccaSettings", "VectorSettings",
+    "INITS", "LAYERS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings", "ExchangeSettings",
+    "HmmSettings", "LrmvlSettings", "OsccaSettings", "PpmiSettings", "StructureSettings", "SvdSettings",
+    "TsccaSettings", "VectorSettings",
 ]  # fmt: skip
 
 STRUCTURES = ("chain", "tree")
 LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
 
 STARTS = ("best", "frequent", "cyclic", "random")
+WAYS = ("count", "emission", "share", "lift")
+"""What words of a class are chosen by, see ``HmmClasses.words_of``."""
+INITS = ("exchange", "brown", "random")
+"""Where hidden Markov models begin: classes of another method, by its name in the catalogue, or random."""
 
 
 class StructureSettings(TextSettings):
@@ -156,3 +161,55 @@ class LrmvlSettings(VectorSettings):
         default="mean",
         choices=("mean", "cca"),
     )
+
+
+class HmmSettings(StructureSettings, Seeded, Parallel):
+    """Settings of hidden Markov models."""
+
+    classes: int = setting("How many classes.", default=128, low=1, high=10_000)
+    init: str = setting(
+        "Where learning begins: classes of another method, or random.", default="exchange", choices=INITS
+    )
+    estimator: str = setting(
+        "Learn from all the text at once (batch) or from some of it at a time (online).",
+        default="auto", choices=("auto", "batch", "online"), shown="online above 2 million tokens",
+    )  # fmt: skip
+    passes: int | None = setting(
+        "At most so many passes over the text.", default=None, low=0, high=100_000, shown="50; online 10"
+    )
+    tolerance: float = setting(
+        "Batch learning ends when a pass raises the log-likelihood by less than this part.", default=1e-5, low=0.0
+    )
+    k_best: int | str | None = setting(
+        "Keep only so many classes of a message.",
+        default=None, low=1, words=("all",), shown="16 from 64 classes on, else all",
+    )  # fmt: skip
+    epsilon: float = setting(
+        "Keep the fewest classes that have all of a message but this part.", default=0.0, low=0.0, below=1.0
+    )
+    split: int | None = setting(
+        "Begin with so many classes and double them on the way.", default=None, low=1, shown="all classes at once"
+    )
+    noise: float = setting(
+        "By how much the words of a class change when it is split.", default=0.05, low=0.0, below=1.0
+    )
+    decay: float = setting("Batch t of online learning counts 1 / (delay + t)^decay.", default=0.6, low=0.5, high=1.0)
+    delay: float = setting("See --decay.", default=4.0, low=0.0, high=1e6)
+    batch_tokens: int = setting("How many tokens a batch of online learning has.", default=10_000, low=1)
+    floor: float = setting(
+        "What zeros of given classes become, as a part of the largest count.", default=1e-5, low=0.0, below=1.0
+    )
+    prior: float = setting(
+        "Added to all expected counts, so that nothing becomes impossible.", default=1e-12, low=0.0, high=1e3
+    )
+    labelled: bool = setting("Trees: a table of transitions for every relation that is not rare.", default=False)
+    max_length: int | None = setting("Longer sentences are not learned from.", default=None, low=1)
+    min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1)
+    max_types: int | None = setting("Keep only so many of the most frequent words.", default=25_000, low=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labelled and self.structure != "tree":
+            raise SettingError("labelled means nothing for chains: relations are those of trees (structure tree)")
+        if self.split is not None and self.classes not in {self.split << times for times in range(14)}:
+            raise SettingError(f"{self.split} classes, doubled, never are {self.classes}")

@@ -13,6 +13,7 @@ from corpuscle.text.plain import warm as warm_text
 from corpuscle.words.brown import BrownClasses
 from corpuscle.words.canonical import OsccaVectors, TsccaVectors
 from corpuscle.words.exchange import ExchangeClasses
+from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.kernels import brown, exchange
 from corpuscle.words.lrmvl import LrmvlVectors
 from corpuscle.words.near import PpmiVectors
@@ -28,6 +29,10 @@ def warm() -> None:
     for start in "best", "random":
         ExchangeClasses(classes=2, passes=1, start=start, workers=1).fit(corpus)
     BrownClasses(classes=2, workers=1).fit(corpus)
+    model = HmmClasses(classes=2, passes=1, workers=1).fit(corpus)
+    model.apply(corpus)
+    model.evaluate(corpus)
+    model.draw(corpus)
     near = exchange.neighbours(np.array([2, 0, 1]), np.array([0, 1, 1]), 2)
     table = exchange.class_counts(near, np.arange(2), 2)
     proposals = np.zeros(2, np.int32)

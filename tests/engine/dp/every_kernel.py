@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from corpuscle.engine.dp import chains, grids, lattices, nbest
-from tests.engine.dp import test_chains, test_grids, test_nbest
+from corpuscle.engine.dp import chains, grids, lattices, nbest, trees
+from tests.engine.dp import test_chains, test_grids, test_nbest, test_trees
 
 KERNELS = {
     f"{module.__name__}.{name}"
-    for module in (chains, grids, lattices, nbest)
+    for module in (chains, grids, lattices, nbest, trees)
     for name in module.__all__
     if hasattr(getattr(module, name), "py_func")
 }
@@ -32,3 +32,11 @@ def warm() -> None:
     first, edges, endings = test_nbest.any_lattice(1, 1)
     limits = test_nbest.Limits(2, True)
     nbest.search(test_nbest.OPTIONS, limits, first, endings, np.zeros(3), np.array(edges, float).T.copy(), 9)
+    nodes, model = test_trees.any_nodes(1, [3], 2), test_trees.any_weights(1, 2, 2)
+    test_trees.expected(nodes, model)
+    test_trees.best(nodes, model)
+    trees.likelihoods(nodes, model, 2, 0.0, np.zeros(1), np.zeros(2, np.int64))
+    trees.random_classes(nodes, model, 1, 1, 0, np.zeros(3, np.int32))
+    trees.parents_first(nodes.parents, np.zeros(3, np.int32))
+    for tree in trees.sum_tree, trees.best_tree:
+        tree(0, 3, nodes, model, 2, 0.0, trees.room_for(3, 2))

@@ -1,0 +1,477 @@
+"""HmmClasses: the class of a word depends on where it stands: hidden Markov models on chains and on dependency trees.
+
+    p(words, classes) = product over tokens k of  p(class of k | class of its parent) p(word of k | class of k)
+
+The parent of a token is its left neighbour or its head; the class of a token without a parent is drawn from a
+distribution of its own. "head" can be a body part here and a leader there: the class of a token is what its whole
+sentence makes likely. Learning is in ``hmm_learning``, the mathematics in ``engine.dp.trees``.
+
+Out of context, a word is the mean of its tokens: the expected number of its tokens of each class, ``counts_``, divided
+by their sum. They are those of the training text under the finished model.
+
+Grave, Obozinski and Bach, "Hidden Markov tree models for semantic class induction", 2013.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import cached_property
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from corpuscle.catalogue import TASKS, find
+from corpuscle.engine.dp import trees
+from corpuscle.errors import SettingError, warn
+from corpuscle.learning import Checkpoint
+from corpuscle.measure import Result, token_likelihood
+from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Container, Kind
+from corpuscle.random import purpose_id
+from corpuscle.scale import Workers, workers
+from corpuscle.settings import learned
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import write_atomically
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
+from corpuscle.words.classes import WordClasses, class_of_the_rarest
+from corpuscle.words.forests import Forest, forest_of
+from corpuscle.words.hmm_learning import FEW, PARTIAL, Em, Rates, from_classes, from_nothing
+from corpuscle.words.hmm_text import (
+    Chunk,
+    Parameters,
+    batches_of,
+    chunk_size,
+    chunks,
+    expect,
+    links_of,
+    ready,
+    weights_of,
+)
+from corpuscle.words.settings import WAYS, HmmSettings
+from corpuscle.words.trees import ClassTree
+
+__all__ = ["HmmClasses", "HmmPass"]
+
+LARGE = 2_000_000
+"""Texts of more tokens are learned from online."""
+PARTS = 8
+"""A batch of online learning is shared out in so many chunks."""
+ALL = 1 << 30
+"""Keep so many classes of a message: all."""
+
+
+class HmmPass(NamedTuple):
+    """How a pass went: the log-likelihood a token (nats), and how many classes messages kept on average. The last entry
+    of a history is the finished model."""
+
+    log_likelihood: float
+    support: float
+
+
+def _check(loaded: Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    arrays, relations = loaded.arrays, loaded.extra.get("relations")
+    if not isinstance(relations, list) or not all(isinstance(name, str) for name in relations):
+        raise ValueError("it does not say which relations it knows")
+    if len(relations) + 1 != len(arrays["steps"]):
+        raise ValueError("it has not one table of transitions for each relation")
+    if arrays["counts"][[START, END]].any() or len(arrays["history"]) == 0 or len(arrays["first"]) == 0:
+        raise ValueError("it cannot come from learning")
+
+
+_ARRAYS = {
+    **VOCAB,
+    "first": Array("float32", ("classes",), low=0, high=1.001),
+    "steps": Array("float32", ("links", "classes", "classes"), low=0, high=1.001),
+    "emission": Array("float32", ("types+3", "classes"), low=0, high=1.001),
+    "counts": Array("float32", ("types+3", "classes"), low=0, finite=True),
+    "roots": Array("float64", ("classes",), low=0, finite=True),
+    "links": Array("float64", ("classes",), low=0, finite=True),
+    "history": Array("float64", ("passes", 2), finite=True),
+    **TRAINING_ITEMS,
+}
+
+
+class HmmClasses(HmmSettings, WordClasses):
+    """Learns classes of tokens by a hidden Markov model.
+
+    - ``first_`` float32 (C,), ``steps_`` float32 (1 + relations, C, C), ``emission_`` float32 (len(vocab_), C): the
+      probabilities of classes of roots, of the class i of a child, given class j of its parent (``steps_[0, i, j]``: of
+      any relation; then one for each of ``relations_``), and of words, given classes. A word that was not in the
+      training text has a row of zeros and is no evidence for any class;
+    - ``counts_`` float32 (len(vocab_), C): how many of the training tokens of each word are expected to be of each
+      class; ``roots_`` and ``links_`` float64 (C,): how many roots, and links from parents, are;
+    - ``classes_`` int32 (len(vocab_),): the class that each word has most often; ``history_``, a list of ``HmmPass``.
+
+    Classes are numbered by falling frequency. The result is the same for any number of workers.
+    """
+
+    KIND: ClassVar[Kind] = Kind("words.hmm", 1, _ARRAYS, check=_check)
+
+    first_: np.ndarray = learned()
+    steps_: np.ndarray = learned()
+    emission_: np.ndarray = learned()
+    counts_: np.ndarray = learned()
+    roots_: np.ndarray = learned()
+    links_: np.ndarray = learned()
+    relations_: list[str] = learned()
+
+    # ---- learning
+
+    def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
+        """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
+        forest = Forest.of(text, self.structure)
+        signature = text.signature() if checkpoint is None else checkpoint.signature
+        lengths = forest.corpus.lengths
+        usable = (lengths > 0) & (lengths <= (self.max_length or lengths.max(initial=0)))
+        forest = forest.select(usable)
+        if forest.n_tokens == 0:
+            raise SettingError("there are no words to learn classes from")
+        self.items_ = item_hashes(forest.corpus)
+        seen = np.bincount(forest.corpus.tokens, minlength=len(forest.corpus.vocab)).astype(np.int64)
+        strings = forest.corpus.vocab
+        vocab, mapping = Vocab(strings.bytes, strings.offsets, seen).cut(self.min_count, self.max_types)
+        forest = dataclasses.replace(forest, corpus=forest.corpus.map_tokens(mapping, vocab))
+        self.relations_ = self._relations(forest)
+        self.provenance_ = {
+            "sentences": len(forest),
+            "words": forest.n_tokens,
+            "types": len(vocab) - FIRST,
+            "empty": int((lengths == 0).sum()),
+            "too_long": int((lengths > 0).sum()) - len(forest),
+            "signature": signature,
+        }
+        self._choose(forest.n_tokens)
+        with workers(self.workers, self.cluster) as pool:
+            em = self._learner(forest, vocab, pool, checkpoint)
+            run = (checkpoint or Checkpoint()).run(
+                em, self._now("passes"), columns=2, converged=lambda: em.converged, title="passes",
+                note="log-likelihood {:.4f} a token",
+            )  # fmt: skip
+            self._take(em, vocab, run.history)
+        return self
+
+    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
+        return Checkpoint(path, PARTIAL, self.settings, text.signature(), resume=resume)
+
+    def _choose(self, tokens: int) -> None:
+        """What the settings leave open."""
+        online = self.estimator == "online" or (self.estimator == "auto" and tokens > LARGE)
+        chosen = {
+            "estimator": "online" if online else "batch",
+            "passes": 10 if online else 50,
+            "k_best": 16 if self.classes >= 64 and not self.epsilon else "all",
+        }
+        self.chosen_ = {name: value for name, value in chosen.items() if getattr(self, name) in (None, "auto")}
+
+    def _now(self, name: str) -> Any:
+        """The value of a setting: the chosen one where it was left open."""
+        return self.chosen_.get(name, getattr(self, name))
+
+    @property
+    def _k(self) -> int:
+        k = self._now("k_best")
+        return k if isinstance(k, int) else ALL
+
+    def _relations(self, forest: Forest) -> list[str]:
+        """The relations with tables of their own: those that are not rare, by their names."""
+        if not self.labelled:
+            return []
+        if forest.relations is None:
+            raise SettingError("labelled transitions need trees whose relations have names")
+        names = np.array([value.partition(":")[0] for value in forest.relations.values])
+        of_links = names[forest.relations.ids[forest.parents >= 0]]
+        found, counts = np.unique(of_links, return_counts=True)
+        return [str(name) for name, count in zip(found, counts, strict=True) if count >= FEW and name != "_"]
+
+    def _learner(self, forest: Forest, vocab: Vocab, pool: Workers, checkpoint: Checkpoint | None) -> Em:
+        """What learns, at its start; where unfinished work will take its place, the start does not matter."""
+        n_classes, doublings = self.split or self.classes, 0
+        while n_classes << doublings < self.classes:
+            doublings += 1
+        links, n_links = links_of(forest, self.relations_), len(self.relations_) + 1
+        batch, k = self._now("estimator") == "batch", min(self._k, self.classes)
+        tokens = forest.n_tokens if batch else self.batch_tokens
+        size = chunk_size(self.classes, k) if batch else max(tokens // PARTS, self.classes**2 // 100, 1)
+        if self.init == "random" or (checkpoint is not None and checkpoint.state is not None):
+            roots = int((forest.parents < 0).sum())
+            start = from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
+        else:
+            start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.floor)
+        rates = Rates(k, self.epsilon, batch, self.decay, self.delay, self.prior, self.tolerance, self.noise, self.seed)
+        return Em(batches_of(forest, links, tokens, size), start, doublings, rates, pool, self._now("passes"))
+
+    def _hard(self, forest: Forest, n_classes: int) -> np.ndarray:
+        """One class for each word by the method where learning begins, int32 (types,)."""
+        learner = find(TASKS["classes"].methods[self.init].learner)
+        seeded = {"seed": self.seed} if "seed" in learner.SETTINGS else {}
+        model = learner(classes=n_classes, structure=self.structure, workers=self.workers, **seeded)
+        return model.fit(forest).classes_
+
+    def _take(self, em: Em, vocab: Vocab, history: np.ndarray) -> None:
+        """Take over what was learned: number the classes, count them in the text."""
+        while em.doublings:
+            em.double()
+        model = (*em.first_and_steps(), em.emissions())
+        first, steps, emission = (array.astype(np.float32).astype(np.float64) for array in model)
+        counts, (likelihood, kept, redone, impossible) = em.count(first, steps, emission)
+        order = np.argsort(-counts.emission.sum(axis=0), kind="stable")
+        arrays = first[order], steps[:, order][:, :, order], emission[:, order], counts.emission[:, order]
+        rows = (np.ascontiguousarray(array, np.float32) for array in arrays)  # chosen columns lie the other way round
+        self.first_, self.steps_, self.emission_, self.counts_ = rows
+        self.roots_, self.links_ = counts.first[order], counts.steps.sum(axis=(0, 1))[order]
+        last = float(likelihood / em.tokens), float(kept / em.tokens)
+        self.history_ = [HmmPass(*row) for row in (*history.tolist(), last)]
+        self.vocab_ = vocab
+        self.provenance_ |= {"redone": int(redone), "impossible": int(impossible)}
+        self._derive()
+        empty = int((self.counts_.sum(axis=0) < 0.5).sum())
+        if empty:
+            warn(f"{empty} of {self.n_classes_} classes have hardly any tokens: fewer classes would do")
+
+    def _derive(self) -> None:
+        """The class of each word, from what is expected."""
+        for stale in "shares_", "_weights", "_logs":
+            vars(self).pop(stale, None)
+        self.n_classes_, self.tree_ = len(self.first_), None
+        self.classes_ = self.counts_.argmax(axis=1).astype(np.int32)
+        self.classes_[[START, END]] = -1
+        if self.vocab_.counts[UNKNOWN] == 0:
+            known = np.flatnonzero(self.vocab_.counts)
+            self.classes_[UNKNOWN] = class_of_the_rarest(self.vocab_.counts[known], self.classes_[known])
+
+    # ---- what was learned
+
+    @property
+    def likelihood_(self) -> float:
+        """The log-likelihood of the training text, in nats, by the projection that it was learned with."""
+        return self.history_[-1].log_likelihood * self.n_tokens_
+
+    @property
+    def mutual_information_(self) -> float:
+        """How much the class of a parent says about the class of its child, in nats, as the model expects it."""
+        pairs = np.vstack([self.steps_[0].T.astype(np.float64) * self.links_[:, None], self.roots_])
+        pairs /= pairs.sum()
+        apart = np.outer(pairs.sum(axis=1), pairs.sum(axis=0))
+        both = pairs > 0
+        return float((pairs[both] * np.log(pairs[both] / apart[both])).sum())
+
+    @property
+    def class_counts_(self) -> np.ndarray:
+        """How many training tokens are expected to be of each class, float64 (C,)."""
+        return self.counts_.sum(axis=0, dtype=np.float64)
+
+    def class_tree(self) -> ClassTree:
+        """An error: classes that depend on the context have no tree."""
+        raise SettingError("a hidden Markov model has no class tree: Brown clusters and classes by exchange have one")
+
+    @cached_property
+    def shares_(self) -> np.ndarray:
+        """Words out of context: the share of each class among the tokens of each word, float64 (len(vocab_), C); zeros
+        for words that the training text lacks."""
+        counts = self.counts_.astype(np.float64)
+        sums = counts.sum(axis=1, keepdims=True)
+        return counts / np.where(sums > 0, sums, 1.0)
+
+    def classes_of(self, word: str, k: int | None = None) -> list[tuple[int, float]]:
+        """The ``k`` classes that a word has most often (default: all that it has), with their shares of its tokens."""
+        shares = self.shares_[self.vocab_.id(word)]
+        best = np.argsort(-shares, kind="stable")[:k]
+        return [(int(number), float(shares[number])) for number in best if shares[number] > 0]
+
+    def words_of(self, number: int, k: int | None = None, by: str = "count") -> list[tuple[str, float]]:
+        """The ``k`` first words of a class (default: all), with the values by which they are chosen.
+
+        ``count``: how many of its tokens are expected to be of the class; ``emission``: the probability of the word,
+        given the class; ``share``: of the class among the tokens of the word; ``lift``: how much more probable the word
+        is, given the class, than without.
+        """
+        self._check_class(number)
+        if by not in WAYS:
+            raise SettingError(f"words are chosen by {', '.join(WAYS)}; not {by!r}")
+        counts = self.counts_[:, number].astype(np.float64)
+        total = np.maximum(self.vocab_.counts, 1)
+        values = {
+            "count": counts,
+            "emission": self.emission_[:, number].astype(np.float64),
+            "share": self.shares_[:, number],
+            "lift": self.emission_[:, number] * (self.n_tokens_ / total),
+        }[by]
+        members = np.flatnonzero((values > 0) & (self.vocab_.counts > 0))
+        members = members[np.lexsort((-counts[members], -values[members]))][:k]
+        return [(self.vocab_.word(int(id)), float(values[id])) for id in members]
+
+    def nearest(self, number: int, k: int = 5) -> list[tuple[int, float]]:
+        """The ``k`` classes whose words are most like those of a class, with the overlap of both distributions, the sum
+        of the square roots of their products: 1 if they are equal, 0 if they share no word."""
+        self._check_class(number)
+        roots = np.sqrt(self.emission_.astype(np.float64))
+        overlap = roots[:, number] @ roots
+        best = [int(other) for other in np.argsort(-overlap, kind="stable") if other != number]
+        return [(other, float(overlap[other])) for other in best[:k]]
+
+    # ---- texts
+
+    @cached_property
+    def _weights(self) -> trees.Weights:
+        """The model for kernels; a word that was not in the training text says nothing."""
+        emission = self.emission_.astype(np.float64)
+        emission[~emission.any(axis=1)] = 1.0
+        return weights_of(self.first_.astype(np.float64), self.steps_.astype(np.float64), emission)
+
+    @cached_property
+    def _logs(self) -> trees.Weights:
+        """Logarithms of the model."""
+        with np.errstate(divide="ignore"):
+            return trees.Weights(*map(np.log, self._weights))
+
+    def _prepare(self) -> None:
+        self._weights, self._logs  # noqa: B018
+
+    def _forest(self, text: Corpus | Forest) -> Forest:
+        """A text as this model reads it, in its vocabulary."""
+        forest = Forest.of(text, self.structure)
+        if self.relations_ and forest.relations is None:
+            raise SettingError("this model has transitions by relations, and the trees have none")
+        return forest if forest.corpus.vocab is self.vocab_ else forest.recode(self.vocab_)
+
+    def _chunks(self, forest: Forest) -> Iterator[Chunk]:
+        size = chunk_size(self.n_classes_, self.n_classes_)
+        return chunks(forest, links_of(forest, self.relations_), size)
+
+    def apply(self, text: Corpus | Forest) -> Corpus:
+        """The same sentences with classes for words, those that are most likely together (Viterbi): a Corpus whose
+        vocabulary is the class numbers as strings. The id of class c in it is ``FIRST + c``."""
+        forest = self._forest(text)
+        found = [np.empty(0, np.int32), *self.spread(_best, self._chunks(forest))]
+        return self._classes(forest, np.concatenate(found))
+
+    def annotate(self, bank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Treebank:
+        """A treebank with the most likely classes of its tokens in its MISC, ``Class=17``."""
+        forest = forest_of(bank, self.structure, layer, preprocessing)
+        return bank.with_misc("Class", list(map(str, (self.apply(forest).tokens - FIRST).tolist())))
+
+    def draw(self, text: Corpus | Forest, seed: int = 1) -> Corpus:
+        """The same sentences with classes for words, drawn at random as the model has them, given the words."""
+        forest = self._forest(text)
+        found, first = [np.empty(0, np.int32)], 0
+        for chunk in self._chunks(forest):
+            nodes, weights = ready(chunk, Parameters(self._weights, ALL, 0.0))
+            classes = np.empty(len(chunk.order), np.int32)
+            trees.random_classes(nodes, weights, seed, purpose_id("classes"), first, classes)
+            found.append(_in_order(chunk, classes))
+            first += len(nodes.starts) - 1
+        return self._classes(forest, np.concatenate(found))
+
+    def _classes(self, forest: Forest, classes: np.ndarray) -> Corpus:
+        """Classes as a Corpus; where the model thinks a sentence impossible, -1, those of its words out of context."""
+        impossible = classes < 0
+        if impossible.any():
+            tokens = np.count_nonzero(impossible)
+            warn(f"{tokens} tokens of sentences without any probability get the classes of their words out of context")
+        classes = np.where(impossible, self.classes_[forest.corpus.tokens], classes)
+        counts = np.rint(self.class_counts_).astype(np.int64)
+        vocab = Vocab.from_words(map(str, range(self.n_classes_)), counts)
+        return dataclasses.replace(forest.corpus, tokens=(FIRST + classes).astype(np.int32), vocab=vocab)
+
+    def posteriors(self, text: Corpus | Forest) -> Iterator[np.ndarray]:
+        """How likely each class is at each token, given its sentence: float32 (tokens, C), some sentences at a time, in
+        order. Tokens of a sentence that the model thinks impossible have zeros."""
+        return self.spread(_posteriors, self._chunks(self._forest(text)))
+
+    def write_posteriors(self, text: Corpus | Forest, path: str | PathLike[str]) -> None:
+        """Write ``posteriors`` of all tokens to a file of NumPy, float32 (tokens, C); ``-`` is stdout."""
+        forest = self._forest(text)
+        about = {"descr": "<f4", "fortran_order": False, "shape": (forest.n_tokens, self.n_classes_)}
+        with write_atomically(path) as file:
+            np.lib.format.write_array_header_1_0(file, about)
+            for rows in self.posteriors(forest):
+                file.write(rows.astype("<f4", copy=False).tobytes())
+
+    def log_likelihoods(self, text: Corpus | Forest, projected: bool = False) -> tuple[np.ndarray, float]:
+        """The logarithm of the probability of each sentence, float64 (sentences,), and how many classes messages kept
+        on average: exactly, or by the projection that the model was learned with. Words that the training text lacks
+        count if it had unknown words; else they are left out."""
+        forest = self._forest(text)
+        parts = list(self.spread(_projected if projected else _exact, self._chunks(forest)))
+        logs = np.concatenate([np.empty(0), *(logs for logs, _ in parts)])
+        return logs, sum(kept for _, kept in parts) / max(1, forest.n_tokens)
+
+    def log_likelihood(self, text: Corpus | Forest) -> float:
+        """The logarithm of the probability of a text, in nats."""
+        return float(self.log_likelihoods(text)[0].sum())
+
+    def evaluate(self, text: Corpus | Forest) -> Result:
+        """The log-likelihood a token of a text, exactly and by the projection of learning, with its support."""
+        forest = self._forest(text)
+        exact, _ = self.log_likelihoods(forest)
+        projected, support = self.log_likelihoods(forest, projected=True)
+        unknown = forest.corpus.tokens == UNKNOWN
+        counted = np.ones(len(unknown), bool) if self.vocab_.counts[UNKNOWN] else ~unknown
+        sums = np.concatenate([[0], np.cumsum(counted)])[forest.corpus.sentence_starts]
+        more = {"projected": projected.sum() / max(1, sums[-1]), "support": support, "oov": int(unknown.sum())}
+        return token_likelihood(exact, np.diff(sums), more)
+
+    # ---- files
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {
+            **self.vocab_.arrays(),
+            **{name: getattr(self, f"{name}_") for name in ("first", "steps", "emission", "counts", "roots", "links")},
+            "history": np.array(self.history_, np.float64),
+        }
+
+    def _extra(self) -> dict[str, Any]:
+        return {"classes": self.n_classes_, "relations": self.relations_}
+
+    def _restore(self, loaded: Container) -> None:
+        arrays = loaded.arrays
+        self.vocab_, self.relations_ = Vocab.from_arrays(arrays), list(loaded.extra["relations"])
+        for name in ("first", "steps", "emission", "counts", "roots", "links"):
+            setattr(self, f"{name}_", arrays[name])
+        self.history_ = [HmmPass(*row) for row in arrays["history"].tolist()]
+        self._derive()
+
+
+def _in_order(chunk: Chunk, values: np.ndarray) -> np.ndarray:
+    """What belongs to the nodes of a chunk, (n, ...), in the order of its tokens."""
+    result = np.empty_like(values)
+    result[chunk.order] = values
+    return result
+
+
+def _best(chunk: Chunk, model: HmmClasses) -> np.ndarray:
+    """The most likely classes of a chunk, int32 (tokens,)."""
+    nodes, logs = ready(chunk, Parameters(model._logs, ALL, 0.0))
+    classes, scores = np.empty(len(chunk.order), np.int32), np.empty(len(nodes.starts) - 1)
+    trees.best_classes(nodes, logs, classes, scores)
+    return _in_order(chunk, classes)
+
+
+def _posteriors(chunk: Chunk, model: HmmClasses) -> np.ndarray:
+    """How likely each class is at each token of a chunk, float32 (tokens, C)."""
+    n = len(chunk.order)
+    apart = chunk._replace(nodes=chunk.nodes._replace(places=chunk.order), types=np.arange(n, dtype=np.int32))
+    return expect(apart, Parameters(model._weights, model.n_classes_, 0.0)).emission.astype(np.float32)
+
+
+def _exact(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
+    """The log-likelihood of each sentence of a chunk, and how many entries of messages were kept."""
+    return _likelihoods(chunk, Parameters(model._weights, model.n_classes_, 0.0))
+
+
+def _projected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
+    """The log-likelihood of each sentence of a chunk by a projection, and how many entries of messages were kept."""
+    return _likelihoods(chunk, Parameters(model._weights, min(model._k, model.n_classes_), model.epsilon))
+
+
+def _likelihoods(chunk: Chunk, now: Parameters) -> tuple[np.ndarray, int]:
+    nodes, weights = ready(chunk, now)
+    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
+    trees.likelihoods(nodes, weights, now.k, now.epsilon, result, tallies)
+    return result, int(tallies[0])

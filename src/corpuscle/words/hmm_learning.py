@@ -1,0 +1,279 @@
+"""Expectation and maximisation for hidden Markov models on chains and trees: all the text at once, or batch by batch.
+
+The state of learning are expected counts: of classes of roots, of pairs of classes of child and parent, of words with
+classes; the model is what they are when each is divided by its sum. After batch t, whose expected counts under the
+present model are new,
+
+    counts <- (1 - g) counts + g new,    g = 1 / (delay + t)^decay   (online),   g = 1   (batch: all the text)
+
+Online, the table of all words is never touched as a whole: it is kept divided by the product of all 1 - g so far, so
+that only the rows of words of the batch change, and the sums of its columns are kept up to date. A class without any
+counts keeps those that it had.
+
+Splitting doubles the classes: every count is shared between two twins, whose words differ by a little noise.
+
+Where relations have tables of their own, a column of such a table is (its counts + s times the shared one) / (their sum
++ s), with s = 50 links of the whole text: what a relation has not seen often enough it takes from all relations.
+
+Grave, Obozinski and Bach, "Hidden Markov tree models for semantic class induction", 2013; Cappé and Moulines, "On-line
+expectation-maximization algorithm for latent data models", 2009; Petrov, Barrett, Thibaux and Klein, "Learning
+accurate, compact, and interpretable tree annotation", 2006, for splitting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle.engine.dp import trees
+from corpuscle.model import Array
+from corpuscle.random import Random
+from corpuscle.scale import Workers
+from corpuscle.words.forests import Forest
+from corpuscle.words.hmm_text import Batch, Parameters, expect, weights_of
+
+__all__ = ["FEW", "PARTIAL", "Em", "Rates", "Table", "from_classes", "from_nothing"]
+
+FEW = 50
+"""A relation that occurs more rarely has no table of its own; see also above."""
+SMALL = 1e-100
+"""When the product of all 1 - g is smaller than this, it is multiplied into the table."""
+
+
+class Table(NamedTuple):
+    """Expected counts: ``first`` (C,), ``steps`` (links, C, C) of child and parent, ``emission`` (types, C)."""
+
+    first: np.ndarray
+    steps: np.ndarray
+    emission: np.ndarray
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.first)
+
+    def times(self, factor: float) -> Table:
+        """All counts, multiplied."""
+        return Table(*(counts * factor for counts in self))
+
+
+def from_nothing(words: np.ndarray, tokens: int, roots: int, links: int, n_classes: int, seed: int) -> Table:
+    """Random counts of as much mass as a text of so many tokens and roots; ``words`` bool (types,): which ids occur."""
+    random = Random(seed, "hidden Markov start")
+    first, steps = random.uniforms(n_classes), random.uniforms(links, n_classes, n_classes)
+    emission = random.uniforms(len(words), n_classes) * words[:, None]
+    masses = roots, tokens - roots, tokens
+    return Table(*(each * (mass / each.sum()) for each, mass in zip((first, steps, emission), masses, strict=True)))
+
+
+def from_classes(forest: Forest, links: np.ndarray, shape: tuple[int, int], classes: np.ndarray, floor: float) -> Table:
+    """The counts of a text whose words have one class each, int (types,); ``shape``: how many links and classes there
+    are; ``floor``: zeros become this part of the largest count of their row, so that they can grow."""
+    (n_links, n_classes), tokens = shape, forest.corpus.tokens
+    of_words, is_root = classes[tokens].astype(np.int64), forest.parents < 0
+    above = of_words[forest.parents[~is_root]]
+    pairs = (links[~is_root] * n_classes + of_words[~is_root]) * n_classes + above
+    first = np.bincount(of_words[is_root], minlength=n_classes).astype(np.float64)
+    steps = np.bincount(pairs, minlength=n_links * n_classes**2).reshape(n_links, n_classes, n_classes)
+    emission = np.zeros((len(classes), n_classes))
+    known = np.flatnonzero(classes >= 0)
+    emission[known, classes[known]] = np.bincount(tokens, minlength=len(classes))[known]
+
+    def smoothed(counts: np.ndarray) -> np.ndarray:
+        return np.where(counts == 0, floor * counts.max(axis=-1, keepdims=True), counts)
+
+    return Table(smoothed(first), smoothed(steps.astype(np.float64)), smoothed(emission))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How learning goes.
+
+    - ``k``, ``epsilon``: the projection; ``batch``: all the text at once, or online with ``decay`` and ``delay``;
+    - ``prior``: is added to counts; ``tolerance``: of a pass that hardly gains anything; ``noise``: of splitting.
+    """
+
+    k: int
+    epsilon: float = 0.0
+    batch: bool = True
+    decay: float = 0.6
+    delay: float = 4.0
+    prior: float = 0.0
+    tolerance: float = 1e-5
+    noise: float = 0.05
+    seed: int = 1
+
+
+STATE = {
+    "first": Array("float64", ("now",), low=0, finite=True),
+    "steps": Array("float64", ("links", "now", "now"), low=0, finite=True),
+    "emission": Array("float64", ("types", "now"), low=0, finite=True),
+    "sums": Array("float64", ("now",), low=0, finite=True),
+    "scale": Array("float64", (1,), low=0, finite=True),
+    "tallies": Array("float64", (4,), finite=True),
+    "recent": Array("float64", (3,)),
+}
+PARTIAL = learning.partial("words.hmm", STATE)
+"""An unfinished run."""
+
+
+class Em(learning.Learner):
+    """A learner whose sweeps are passes over a text; a step is a batch.
+
+    - ``table``: the counts, those of words divided by ``scale``; ``sums`` (C,): the columns of words;
+    - ``doublings``: how often classes are still split;
+    - ``tallies``: of this pass: log-likelihood, kept entries of messages, sentences that were done again because their
+      projection left nothing, and sentences that are impossible;
+    - ``recent``: the log-likelihood a token of the last three passes since the last splitting.
+    """
+
+    def __init__(self, batches: list[Batch], start: Table, doublings: int, rates: Rates, pool: Workers, passes: int):
+        self.batches, self.rates = batches, rates
+        self.held = [pool.scatter(batch.chunks) for batch in batches]
+        self.tokens = sum(batch.tokens for batch in batches)
+        self.mass = 1.0 / max(1, len(batches))  # the counts are those of so much of the text
+        self.total, self.stages = passes * len(batches), doublings + 1
+        self.occurs = start.emission.sum(axis=1) > 0
+        self._begin(start.times(self.mass), 1.0, doublings)
+        self.tallies, self.recent = np.zeros(4), np.full(3, -math.inf)
+
+    def _begin(self, table: Table, scale: float, doublings: int) -> None:
+        self.table, self.scale, self.doublings = table, scale, doublings
+        self.sums = table.emission.sum(axis=0) * scale
+
+    # ---- the model
+
+    def first_and_steps(self) -> tuple[np.ndarray, np.ndarray]:
+        """The probabilities of classes of roots (C,), and of children, given their parents, (links, C, C)."""
+        first, steps = self.table.first + self.rates.prior, self.table.steps + self.rates.prior
+        shared = _by_column(steps.sum(axis=0))
+        few = FEW * self.mass
+        own = (steps[1:] + few * shared) / (steps[1:].sum(axis=1, keepdims=True) + few)
+        return first / first.sum(), np.concatenate([shared[None], own])
+
+    def emissions(self, ids: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The probabilities of some words, or of all, given their classes, (words, C)."""
+        sums = self.sums + self.rates.prior * np.count_nonzero(self.occurs)
+        each = 1.0 / np.where(sums > 0, sums, 1.0)
+        rows = self.table.emission[ids] * (self.scale * each)
+        if self.rates.prior:
+            rows += self.rates.prior * each
+            rows[~self.occurs[ids]] = 0.0
+        return rows
+
+    # ---- learning
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last pass has hardly gained anything, and no classes are left to split."""
+        return self.doublings == 0 and self._stalled
+
+    @property
+    def _stalled(self) -> bool:
+        # Hard classes are a saddle: what passes gain from there is little at first, and grows.
+        first, before, last = self.recent.tolist()
+        if not self.rates.batch or before == -math.inf:
+            return False
+        return last - before < self.rates.tolerance * abs(last) and last - before <= before - first
+
+    def steps(self, sweep: int) -> int:
+        return len(self.batches)
+
+    def step(self, sweep: int, number: int) -> None:
+        """What is expected of a batch becomes a part of the counts."""
+        t, batch = sweep * len(self.batches) + number, self.batches[number]
+        if self.doublings and (self._stalled or self.stages * t // self.total > self.stages - 1 - self.doublings):
+            self.double()
+        new, tallies = self._expected(number, weights_of(*self.first_and_steps(), self.emissions(batch.types)))
+        self.tallies += tallies
+        if self.rates.batch:
+            self._replace(batch, new)
+        else:
+            self._absorb(batch, new, (self.rates.delay + t + 1) ** -self.rates.decay)
+
+    def finish(self, sweep: int) -> np.ndarray:
+        """End a pass: the log-likelihood a token, and the mean number of classes that messages kept."""
+        row, self.tallies = self.tallies[:2] / self.tokens, np.zeros(4)
+        self.recent = np.append(self.recent[1:], row[0])
+        return row
+
+    def _expected(self, number: int, weights: trees.Weights) -> tuple[Table, np.ndarray]:
+        """The expected counts of a batch, those of words by its types, and its tallies."""
+        batch, n_classes = self.batches[number], len(weights.first)
+        new = Table(np.zeros(n_classes), np.zeros_like(weights.steps), np.zeros((len(batch.types), n_classes)))
+        tallies, now = np.zeros(4), Parameters(weights, min(self.rates.k, n_classes), self.rates.epsilon)
+        for chunk, counts in zip(batch.chunks, self.held[number].map(expect, now), strict=True):
+            for total, part in zip(new[:2], counts[:2], strict=True):
+                total += part
+            new.emission[chunk.types] += counts.emission
+            possible = counts.likelihoods[np.isfinite(counts.likelihoods)]
+            tallies += (possible.sum(), *counts.tallies, len(counts.likelihoods) - len(possible))
+        return new, tallies
+
+    def _replace(self, batch: Batch, new: Table) -> None:
+        """The counts of all the text take the place of the old ones; what has none keeps the old."""
+        emission = np.zeros_like(self.table.emission)
+        emission[batch.types] = new.emission
+        for old, counts, axes in (self.table.steps, new.steps, (0, 1)), (self.table.emission, emission, (0,)):
+            nothing = counts.sum(axis=axes) == 0
+            counts[..., nothing] = old[..., nothing]
+        self._begin(Table(new.first, new.steps, emission), 1.0, self.doublings)
+
+    def _absorb(self, batch: Batch, new: Table, weight: float) -> None:
+        """Move the counts towards those of a batch."""
+        kept, (first, steps, emission) = 1.0 - weight, self.table
+        self.scale *= kept
+        emission[batch.types] += new.emission * (weight / self.scale)
+        self.sums = kept * self.sums + weight * new.emission.sum(axis=0)
+        self.table = Table(kept * first + weight * new.first, kept * steps + weight * new.steps, emission)
+        if self.scale < SMALL:
+            self._begin(self.table._replace(emission=emission * self.scale), 1.0, self.doublings)
+
+    def double(self) -> None:
+        """Split every class in two."""
+        first, steps, emission = self.table
+        twins = np.repeat(emission, 2, axis=1) / 2
+        changes = Random(self.rates.seed, "hidden Markov split", self.table.n_classes).uniforms(*twins.shape)
+        twins *= 1.0 + self.rates.noise * (2.0 * changes - 1.0)
+        both = np.repeat(np.repeat(steps, 2, axis=1), 2, axis=2) / 4
+        self._begin(Table(np.repeat(first, 2) / 2, both, twins), self.scale, self.doublings - 1)
+        self.recent = np.full(3, -math.inf)
+
+    def count(self, first: np.ndarray, steps: np.ndarray, emission: np.ndarray) -> tuple[Table, np.ndarray]:
+        """What is expected of the whole text under a given model, and its tallies."""
+        total, tallies = Table(np.zeros_like(first), np.zeros_like(steps), np.zeros_like(emission)), np.zeros(4)
+        for number, batch in enumerate(self.batches):
+            new, more = self._expected(number, weights_of(first, steps, emission[batch.types]))
+            for sums, part in zip(total[:2], new[:2], strict=True):
+                sums += part
+            total.emission[batch.types] += new.emission
+            tallies += more
+        return total, tallies
+
+    # ---- unfinished work
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The counts, and how the present pass has gone so far."""
+        state = {"sums": self.sums, "scale": np.array([self.scale]), "tallies": self.tallies, "recent": self.recent}
+        return {**self.table._asdict(), **{name: array.copy() for name, array in state.items()}}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        table = Table(*(np.array(arrays[name]) for name in Table._fields))
+        doubled = [self.table.n_classes << times for times in range(self.stages)]
+        shape = (len(self.table.steps), len(self.occurs))
+        if (len(table.steps), len(table.emission)) != shape or table.n_classes not in doubled:
+            raise ValueError("it does not fit the text")
+        self.table, self.doublings = table, self.stages - 1 - doubled.index(table.n_classes)
+        self.sums, self.scale = np.array(arrays["sums"]), float(arrays["scale"][0])
+        self.tallies, self.recent = np.array(arrays["tallies"]), np.array(arrays["recent"])
+
+
+def _by_column(counts: np.ndarray) -> np.ndarray:
+    """Columns (n, n) that add up to one; all alike where there is nothing."""
+    sums = counts.sum(axis=0)
+    return np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / len(counts))
