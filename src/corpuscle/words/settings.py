@@ -46,30 +46,32 @@ class StructureSettings(TextSettings):
 class ClassSettings(StructureSettings, Parallel):
     """Settings of learners that give every word one class."""
 
-    classes: int = setting("How many classes.", default=100, low=1)
-    min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1)
-    max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1)
+    classes: int = setting("How many classes.", default=100, low=1, high=10_000)
+    min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1, high=10**9)
+    max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1, high=10**9)
 
 
 class ExchangeSettings(ClassSettings, Seeded):
     """Settings of the exchange algorithm."""
 
-    passes: int = setting("At most so many passes over the words.", default=15, low=0)
+    passes: int = setting("At most so many passes over the words.", default=15, low=0, high=10**9)
     start: str = setting("Where words are at first; best tries frequent and cyclic.", default="best", choices=STARTS)
 
 
 class BrownSettings(ClassSettings):
     """Settings of Brown clustering."""
 
-    passes: int = setting("Then exchange words between the classes, in at most so many passes.", default=0, low=0)
+    passes: int = setting(
+        "Then exchange words between the classes, in at most so many passes.", default=0, low=0, high=10**9
+    )
 
 
 class VectorSettings(TextSettings, Seeded, Parallel):
     """What all methods of word vectors share."""
 
     dimensions: int = setting("How many numbers a vector has.", default=100, low=1, high=10_000)
-    min_count: int = setting("Rarer words have no vectors of their own.", default=5, low=1)
-    max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1)
+    min_count: int = setting("Rarer words have no vectors of their own.", default=5, low=1, high=10**9)
+    max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1, high=10**9)
     rare: str = setting(
         "What rarer words are: one unknown word, or classes of words that look alike.",
         default="unknown",
@@ -155,7 +157,7 @@ class LrmvlSettings(VectorSettings):
     rates: tuple[float, ...] = setting(
         "How fast contexts are forgotten, one or more.", default=(0.25, 0.5), above=0, high=1
     )
-    passes: int = setting("At most so many passes over the text.", default=10, low=1)
+    passes: int = setting("At most so many passes over the text.", default=10, low=1, high=10**9)
     last: str = setting(
         "Vectors in the end: means over the tokens of a word, or canonical directions.",
         default="mean",
@@ -204,8 +206,8 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
     )
     labelled: bool = setting("Trees: a table of transitions for every relation that is not rare.", default=False)
     max_length: int | None = setting("Longer sentences are not learned from.", default=None, low=1)
-    min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1)
-    max_types: int | None = setting("Keep only so many of the most frequent words.", default=25_000, low=1)
+    min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1, high=10**9)
+    max_types: int | None = setting("Keep only so many of the most frequent words.", default=25_000, low=1, high=10**9)
 
     def __post_init__(self) -> None:
         super().__post_init__()
