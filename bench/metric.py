@@ -54,8 +54,8 @@ def cells(data: Path) -> Iterator[Cell]:
     yield _cell("newsgroups", sides, news)
 
 
-def _call(name: str, function: str, **arguments: Any) -> Call:
-    return Call(name, f"bench.metric:{function}", arguments)
+def _call(side: str, function: str, /, **arguments: Any) -> Call:
+    return Call(side, f"bench.metric:{function}", arguments)
 
 
 def _cell(name: str, sides: list[Call], *inputs: Path) -> Cell:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ TEXT = HERE / "cells" / "files" / "brown-wikitext2.txt"
 
 def _make_text(data: Path) -> None:
     """Both texts in one file, sentences in the order of a stride, so that every beginning of it mixes the two."""
+    if TEXT.exists():
+        return
     lines = [line for path in _texts(data) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     TEXT.parent.mkdir(parents=True, exist_ok=True)
     TEXT.write_text("\n".join(line for first in range(97) for line in lines[first::97]) + "\n", encoding="utf-8")
@@ -51,12 +54,11 @@ def _texts(data: Path) -> tuple[Path, Path]:
 
 def cells(data: Path) -> Iterator[Cell]:
     """Our methods, growth, then the peer, whose cells are long."""
-    if not TEXT.exists():
-        _make_text(data)
     pairs = {name: str(data / "word-similarity" / f"{file}.tsv") for file, name in SETS.items()}
 
     def cell(name: str, title: str, side: Side, sources: tuple[str, ...] = SOURCES) -> Cell:
-        return Cell(name, title, (side,), inputs=(TEXT,), repeats=1, warm_up=False, sources=sources)
+        make = partial(_make_text, data)
+        return Cell(name, title, (side,), None, _texts(data), make, repeats=1, warm_up=False, sources=sources)
 
     for name, settings in METHODS.items():
         side = Call(name, "bench.vectors:ours", {"text": str(TEXT), "pairs": pairs, "settings": settings, "share": 1.0})

@@ -19,8 +19,7 @@ class SolutionSettings(Settings):
 
     method: str = setting("How to learn.", default="discriminant", choices=METHODS)
     singular: str = setting(
-        "Directions without scatter inside groups: add a ridge, leave them out, shrink towards a multiple of the "
-        "identity, or leave out those without any data and add a ridge.",
+        "Directions without scatter inside groups: a ridge, no weight, shrinkage, or a ridge where there are data.",
         default="ridge",
         choices=SINGULAR,
     )
