@@ -512,7 +512,7 @@ def test_trees_are_learned_from_and_classes_written_back(tmp_path, capsys) -> No
         (["--classes", "9"], "9 classes are too many for 2 different words"),
         (["--start", "cyclic"], "--start means nothing with --method brown"),
         (["--structure", "tree"], "trees are needed"),
-        (["--passes", "-1"], "--passes is a whole number from 0 on"),
+        (["--passes", "-1"], "--passes is a whole number from 0 to"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path, capsys, arguments, reason) -> None:

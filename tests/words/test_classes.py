@@ -374,10 +374,10 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     "settings, reason",
     [
-        ({"classes": 0}, "classes is a whole number from 1 on; not 0"),
-        ({"passes": -1}, "passes is a whole number from 0 on"),
-        ({"min_count": 0}, "min_count is a whole number from 1 on"),
-        ({"max_types": 0}, "max_types is a whole number from 1 on"),
+        ({"classes": 0}, "classes is a whole number from 1 to 10,000; not 0"),
+        ({"passes": -1}, "passes is a whole number from 0 to"),
+        ({"min_count": 0}, "min_count is a whole number from 1 to"),
+        ({"max_types": 0}, "max_types is a whole number from 1 to"),
         ({"workers": 0}, "workers is a whole number from 1 to 1,024"),
         ({"start": "here"}, "start is one of"),
     ],
@@ -485,7 +485,7 @@ def test_lower_casing_is_kept_in_the_model_and_applied_again(tmp_path, capsys) -
 @pytest.mark.parametrize(
     "content, arguments, reason",
     [
-        ("a b\n", ["--classes", "0"], "classes is a whole number from 1 on; not 0"),
+        ("a b\n", ["--classes", "0"], "classes is a whole number from 1 to 10,000; not 0"),
         ("a b\n", ["--classes", "3"], "3 classes are too many for 2 different words"),
         ("", ["--classes", "1"], "an empty text"),
         ("\n \n", ["--classes", "1"], "an empty text"),

@@ -322,19 +322,27 @@ def test_an_interrupted_run_of_lrmvl_resumes_to_the_identical_bytes(tmp_path, mo
     assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole)
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_damaged_models_are_refused_or_harmless(method, tmp_path):
     method(dimensions=3, min_count=1).fit(text()).save(tmp_path / "model")
     other = Corpus.from_sentences([["bana", "xyz", "basol"], ["kina"]])
 
     def use(path):
-        with np.errstate(all="ignore"):
-            model = corpuscle.load(path)
-            model.nearest("bana", 3)
-            model.apply(other)
+        model = corpuscle.load(path)
+        model.nearest("bana", 3)
+        model.apply(other)
 
     assert survives_hostile_edits(tmp_path / "model", use, edits=100) > 20
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("last", [0.0, 1e-200])
+def test_singular_values_that_no_text_has_are_refused(method, last, tmp_path):
+    model = method(dimensions=3, min_count=1).fit(text())
+    model.singular_values_ = np.array([*model.singular_values_[:-1], last])
+    with pytest.raises(ValueError, match="'singular_values' has the value .*, below 1e-30"):
+        model.save(tmp_path / "model")
 
 
 # ---- bad input

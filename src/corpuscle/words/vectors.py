@@ -37,11 +37,13 @@ from corpuscle.words.spelling import Spelling, learn_spelling
 
 __all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "unit_rows"]
 
+SMALLEST = 1e-30
+"""Singular values of texts are far above this, and below its inverse."""
 VECTORS = {
     **VOCAB,
     "vectors": Array("float32", ("types+3", "dimensions"), finite=True),
     "projection": Array("float32", ("types+3", "dimensions"), finite=True),
-    "singular_values": Array("float64", ("dimensions",), low=0, finite=True),
+    "singular_values": Array("float64", ("dimensions",), low=SMALLEST, high=1 / SMALLEST, finite=True),
     "common/mean": Array("float64", ("dimensions",), finite=True),
     "common/directions": Array("float64", ("common", "dimensions"), finite=True),
     **vocab_arrays("pieces/", "pieces"),
@@ -57,8 +59,9 @@ def check_vectors(loaded: Container) -> None:
     """What the declarations of the arrays cannot say."""
     if loaded.arrays["vectors"].shape[1] != loaded.settings.get("dimensions") or not loaded.arrays["vectors"].size:
         raise ValueError("its vectors do not have the dimensions that it names")
-    if (np.diff(loaded.arrays["singular_values"]) > 0).any():
-        raise ValueError("its singular values rise somewhere")
+    values = loaded.arrays["singular_values"]
+    if (np.diff(values) > 0).any() or values[-1] <= 1e-9 * values[0]:
+        raise ValueError("its singular values rise somewhere, or become too small")
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
