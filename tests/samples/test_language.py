@@ -366,3 +366,21 @@ def test_the_page_about_samples_shows_what_is_generated():
     page = figures.PAGE.read_text(encoding="utf-8")
     for name, content in figures.blocks(generate(seed=1)).items():
         assert f"<!-- {name} -->\n```text\n{content}\n```" in page, name
+
+
+def test_a_sample_that_was_interrupted_can_be_written_again(tmp_path, monkeypatch):
+    small = {"sentences": 120, "pairs": 20, "names": 20, "notes": 5, "messages": 10}
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("corpuscle.samples.kit.write_brat", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "one", 1, **small)
+    assert not (tmp_path / "one/sample.json").exists()
+    monkeypatch.undo()
+    for name in "one", "other":
+        write(tmp_path / name, 1, **small)
+    one, other = ({path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*")
+                   if path.is_file()} for name in ("one", "other"))  # fmt: skip
+    assert one == other and not list(tmp_path.rglob("*.partial"))

@@ -28,6 +28,8 @@ __all__ = ["MARK", "write_language"]
 
 MARK = "sample.json"
 """The file by which a sample is known: its seed, its sizes and the list of its files."""
+UNFINISHED = MARK + ".partial"
+"""Its name while the sample is being written, so that one that was interrupted can be written again."""
 TAGGED = 6
 """One sentence of the text in so many is in the treebank that goes with the kit."""
 SEGMENTED = 4
@@ -162,8 +164,8 @@ def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
 
 
 def _clear(folder: Path) -> None:
-    """Make room: an old sample goes, anything else is an error."""
-    mark = folder / MARK
+    """Make room: an old sample goes, also one that was never finished; anything else is an error."""
+    mark = next((folder / name for name in (UNFINISHED, MARK) if (folder / name).is_file()), folder / MARK)
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
@@ -176,6 +178,7 @@ def _clear(folder: Path) -> None:
             raise ValueError("a sample has no files outside its folder")
         for name in old:
             (folder / name).unlink(missing_ok=True)
+        mark.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(folder, None, (error.strerror or str(error)).lower()) from error
     except (ValueError, KeyError, TypeError) as error:
@@ -184,23 +187,25 @@ def _clear(folder: Path) -> None:
 
 def write_language(language: Language, folder: AnyPath) -> list[str]:
     """Write the kit of a language; an old sample in the folder is replaced. Returns the paths inside the folder."""
-    target = Path(folder)
-    _clear(target)
-    written = [MARK]
-    for name, write in files(language):
-        path = target / name
-        with reading(path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write(path)
-        written.append(name)
-    for part, notes in (("entities", language.entities), ("gold/entities", language.held_out_entities)):
-        write_brat([note.document() for note in notes], target / part)
-        written += [f"{part}/{note.label}{suffix}" for note in notes for suffix in (".txt", ".ann")]
+    target, planned = Path(folder), list(files(language))
+    notes = (("entities", language.entities), ("gold/entities", language.held_out_entities))
+    names = [MARK, *(name for name, _ in planned)]
+    names += [f"{part}/{note.label}{end}" for part, several in notes for note in several for end in (".txt", ".ann")]
     description = {
         "seed": language.seed,
         "version": __version__,
         "sizes": vars(language.sizes),
-        "files": sorted(written),
+        "files": sorted(names),
     }
-    _lines(json.dumps(description, indent=1).splitlines())(target / MARK)
-    return sorted(written)
+    mark = _lines(json.dumps(description, indent=1).splitlines())
+    _clear(target)
+    for name, write in [(UNFINISHED, mark), *planned]:
+        path = target / name
+        with reading(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
+    for part, several in notes:
+        write_brat([note.document() for note in several], target / part)
+    mark(target / MARK)
+    (target / UNFINISHED).unlink()
+    return sorted(names)
