@@ -356,8 +356,7 @@ def _run(argv: tuple[str, ...], stdin: str = os.devnull) -> dict[str, Any]:
     """Run one command to its end. Its standard error is kept aside and shown only if it fails."""
     with open(stdin, "rb") as source, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         busy, begun = _busy_seconds(), time.perf_counter()
-        alone = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-        child = subprocess.Popen(argv, stdin=source, stdout=output, stderr=errors, cwd=HERE.parent, env=alone)
+        child = subprocess.Popen(argv, stdin=source, stdout=output, stderr=errors, cwd=HERE.parent)
         _, status, usage = os.wait4(child.pid, 0)
         wall, busy = time.perf_counter() - begun, _busy_seconds() - busy
         child.returncode = os.waitstatus_to_exitcode(status)

@@ -16,7 +16,6 @@ import argparse
 import hashlib
 import io
 import json
-import os
 import shlex
 import shutil
 import sys
@@ -210,7 +209,6 @@ def main() -> int:
     if unknown := set(given.groups) - groups.keys():
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
     chosen = given.groups or list(groups)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the command
     record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
     kept = {label: found for label, found in record.items() if label.split()[0] not in chosen}
     now: dict[str, dict[str, Any]] = {}

@@ -527,7 +527,6 @@ def soak(
 ) -> list[tuple[str, int, Trial]]:
     """All trials that the time allows (``most``: of each kind), or the one to ``repeat``, with their kinds and
     numbers."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the command
     done: list[tuple[str, int, Trial]] = []
     with tempfile.TemporaryDirectory() as folder:
         watch = Watch(stock(Path(folder, "stock"), groups or list(record.commands())), Path(folder, "trial"))

@@ -341,7 +341,7 @@ def test_damaged_models_are_refused_or_harmless(method, tmp_path):
 def test_singular_values_that_no_text_has_are_refused(method, last, tmp_path):
     model = method(dimensions=3, min_count=1).fit(text())
     model.singular_values_ = np.array([*model.singular_values_[:-1], last])
-    with pytest.raises(ValueError, match=r"'singular_values' has the value .*, below 1e-30"):
+    with pytest.raises(ValueError, match=r"'singular_values' has the value .*, below"):
         model.save(tmp_path / "model")
 
 

@@ -25,17 +25,17 @@ import numpy as np
 from corpuscle.engine.linalg.cca import diagonal_cca, one_hot_cca
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Container, Kind
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
 from corpuscle.words.cooccurrence import At, count_at
 from corpuscle.words.settings import OsccaSettings, TsccaSettings
-from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors
+from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
 __all__ = ["OsccaVectors", "TsccaVectors"]
 
-CANONICAL = {**VECTORS, "contexts": Array("float32", ("slots", "types+3", "dimensions"), finite=True)}
+CANONICAL = {**VECTORS, "contexts": numbers("slots", "types+3", "dimensions")}
 
 
 class _CanonicalVectors(TsccaSettings, WordVectors):

@@ -25,7 +25,7 @@ from corpuscle.engine.linalg.cca import dense_cca, one_hot_cca
 from corpuscle.engine.linalg.lowrank import gaussian
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Container, Kind
 from corpuscle.scale import Chunks, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -33,7 +33,7 @@ from corpuscle.text.vocab import UNKNOWN
 from corpuscle.words.cooccurrence import Chunk, chunks_of_corpus
 from corpuscle.words.kernels.smooths import add_by_word, smooths_of
 from corpuscle.words.settings import LrmvlSettings
-from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors
+from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
 __all__ = ["LrmvlVectors"]
 
@@ -44,12 +44,12 @@ ANGLE = 1e-3
 
 LRMVL = {
     **VECTORS,
-    "dictionary": Array("float64", ("types+3", "dimensions"), finite=True),
-    "left": Array("float64", ("smooths", "left"), finite=True),
-    "right": Array("float64", ("smooths", "right"), finite=True),
-    "state": Array("float64", ("dimensions", "dimensions"), finite=True),
+    "dictionary": numbers("types+3", "dimensions", dtype="float64"),
+    "left": numbers("smooths", "left", dtype="float64"),
+    "right": numbers("smooths", "right", dtype="float64"),
+    "state": numbers("dimensions", "dimensions", dtype="float64"),
 }
-PARTIAL = learning.partial("words.lrmvl", {"dictionary": Array("float64", ("types", "dimensions"), finite=True)})
+PARTIAL = learning.partial("words.lrmvl", {"dictionary": numbers("types", "dimensions", dtype="float64")})
 
 
 class Given(NamedTuple):
@@ -153,7 +153,7 @@ class _Dictionary(learning.Learner):
         return {"dictionary": self.dictionary}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        if arrays["dictionary"].shape != self.dictionary.shape:
+        if arrays["dictionary"].shape != self.dictionary.shape or not np.isfinite(arrays["history"]).all():
             raise ValueError("it does not fit the text")
         self.dictionary = np.array(arrays["dictionary"])
         self.angle = float(arrays["history"][-1, 0]) if sweep else np.inf

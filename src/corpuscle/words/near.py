@@ -22,14 +22,14 @@ import numpy as np
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Container, Kind
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, START, UNKNOWN
 from corpuscle.words.cooccurrence import Around, count_around
 from corpuscle.words.kernels.cooccurrence import FLAT, HARMONIC, LINEAR
 from corpuscle.words.settings import NearSettings, PpmiSettings, SvdSettings
-from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors
+from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
 __all__ = ["PpmiVectors", "SvdVectors", "pointwise_information"]
 
@@ -37,8 +37,8 @@ _WEIGHTINGS = {"flat": FLAT, "linear": LINEAR, "harmonic": HARMONIC}
 
 NEAR = {
     **VECTORS,
-    "contexts": Array("float32", ("types+3", "dimensions"), finite=True),
-    "context_counts": Array("float64", ("types+3",), low=0, finite=True),
+    "contexts": numbers("types+3", "dimensions"),
+    "context_counts": numbers("types+3", dtype="float64", low=0),
 }
 
 

@@ -137,7 +137,10 @@ class Search(learning.Learner):
         return {"classes": self.classes.copy(), "moved": np.array([self.moved])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        if len(arrays["classes"]) != self.words:
+        moved, history = np.append(arrays["history"][:, 1], arrays["moved"][0]), arrays["history"]
+        if len(arrays["classes"]) != self.words or not np.isfinite(history).all():
             raise ValueError("it does not fit the text")
+        if not ((moved >= 0) & (moved <= self.words)).all():
+            raise ValueError("more words have moved than there are")
         self.begin(arrays["classes"])
-        self.moved, self.converged = int(arrays["moved"][0]), sweep > 0 and arrays["history"][-1, 1] == 0
+        self.moved, self.converged = int(arrays["moved"][0]), sweep > 0 and history[-1, 1] == 0

@@ -35,19 +35,26 @@ from corpuscle.words.settings import VectorSettings
 from corpuscle.words.signatures import signature_of, vocabulary_of
 from corpuscle.words.spelling import Spelling, learn_spelling
 
-__all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "unit_rows"]
+__all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "numbers", "unit_rows"]
 
-SMALLEST = 1e-30
-"""Singular values of texts are far above this, and below its inverse."""
+LARGEST = 1e30
+"""No number in a model of vectors comes near this: products of some of them stay finite."""
+
+
+def numbers(*shape: int | str, dtype: str = "float32", low: float = -LARGEST) -> Array:
+    """The declaration of an array of moderate numbers."""
+    return Array(dtype, shape, low=low, high=LARGEST, finite=True)
+
+
 VECTORS = {
     **VOCAB,
-    "vectors": Array("float32", ("types+3", "dimensions"), finite=True),
-    "projection": Array("float32", ("types+3", "dimensions"), finite=True),
-    "singular_values": Array("float64", ("dimensions",), low=SMALLEST, high=1 / SMALLEST, finite=True),
-    "common/mean": Array("float64", ("dimensions",), finite=True),
-    "common/directions": Array("float64", ("common", "dimensions"), finite=True),
+    "vectors": numbers("types+3", "dimensions"),
+    "projection": numbers("types+3", "dimensions"),
+    "singular_values": numbers("dimensions", dtype="float64", low=1 / LARGEST),
+    "common/mean": numbers("dimensions", dtype="float64"),
+    "common/directions": numbers("common", "dimensions", dtype="float64"),
     **vocab_arrays("pieces/", "pieces"),
-    "pieces/vectors": Array("float32", ("pieces+3", "dimensions"), finite=True),
+    "pieces/vectors": numbers("pieces+3", "dimensions"),
 }
 """The arrays of every method; each adds those of its contexts."""
 
