@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import corpuscle
+from corpuscle import scale
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import read
 from corpuscle.random import Random
-from corpuscle.scale import workers
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
 from corpuscle.words.exchange import PARTIAL
@@ -515,11 +515,11 @@ def test_other_files_are_not_taken_for_models(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(("moved", "history"), [(1 << 62, 0.0), (0, 1e300), (0, np.nan), (0, -1.0)])
 def test_unfinished_work_that_counts_what_cannot_be_is_refused(moved, history):
     parents, children = random_pairs(1)
-    with workers(1) as pool:
+    with scale.workers(1) as pool:
         search = Search(exchange.neighbours(parents, children, 12), 3, pool)
         search.begin(np.arange(12) % 3)
         state = search.state()
         search.restore({**state, "history": np.array([[1.0, 0.0]])}, 1, 0)
         wrong = {**state, "moved": np.array([moved]), "history": np.array([[1.0, history]])}
-        with pytest.raises(ValueError, match="fit the text|more words"):
+        with pytest.raises(ValueError, match=r"fit the text|more words"):
             search.restore(wrong, 1, 0)
