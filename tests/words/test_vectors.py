@@ -11,6 +11,7 @@ from scipy.cluster.vq import kmeans2
 
 import corpuscle
 from corpuscle.cli.main import main
+from corpuscle.engine.linalg import unit_rows
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.errors import Interrupted, SettingError
 from corpuscle.learning import Checkpoint
@@ -22,7 +23,6 @@ from corpuscle.words.cooccurrence import At, count_at
 from corpuscle.words.near import pointwise_information
 from corpuscle.words.signatures import signature_of, vocabulary_of
 from corpuscle.words.spelling import learn_spelling
-from corpuscle.words.vectors import unit_rows
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from corpuscle.engine.linalg import unit_rows
 from corpuscle.measure import ELEVEN_POINT, pair_agreement, paired_bootstrap, rank_items, retrieval
 from corpuscle.measure.result import Comparison, Result
 from corpuscle.metric.items import Items
-from corpuscle.metric.model import MetricModel, unit_rows
+from corpuscle.metric.model import MetricModel
 
 __all__ = ["Evaluation", "evaluate", "k_means_agreement"]
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from corpuscle.engine.linalg import unit_rows
 from corpuscle.engine.linalg.lowrank import right_vectors
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError, warn
@@ -25,19 +26,13 @@ from corpuscle.settings import learned
 from corpuscle.text.plain import read_strings
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["MetricModel", "nearest", "unit_rows"]
+__all__ = ["MetricModel", "nearest"]
 
 TEXT_DIMENSIONS = 500
 ROUNDS = 2
 """Power iterations of the reduction: it is a smoothing, and needs no exact singular vectors."""
 _BLOCK = 1 << 24
 """So many distances are computed at a time."""
-
-
-def unit_rows(items: np.ndarray) -> np.ndarray:
-    """Rows of length one, but for those of length zero."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", items, items))
-    return items / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
 def nearest(queries: np.ndarray, items: np.ndarray, k: int, same: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ from typing import Self
 
 import numpy as np
 
+from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.correlation import spearman
@@ -35,7 +36,7 @@ from corpuscle.words.settings import VectorSettings
 from corpuscle.words.signatures import signature_of, vocabulary_of
 from corpuscle.words.spelling import Spelling, learn_spelling
 
-__all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "numbers", "unit_rows"]
+__all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "numbers"]
 
 LARGEST = 1e30
 """No number in a model of vectors comes near this: products of some of them stay finite."""
@@ -69,12 +70,6 @@ def check_vectors(loaded: Container) -> None:
     values = loaded.arrays["singular_values"]
     if (np.diff(values) > 0).any() or values[-1] <= 1e-9 * values[0]:
         raise ValueError("its singular values rise somewhere, or become too small")
-
-
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one, float64; a row of zeros stays."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros(rows.shape), where=lengths > 0)
 
 
 class WordVectors(VectorSettings, Model):

@@ -2,5 +2,18 @@
 
 - ``sparse``: products of sparse matrices with dense blocks, shared out by rows;
 - ``lowrank``: the first singular values and vectors of a matrix or an operator;
-- ``cca``: the directions in which two views of the same items, or several, agree.
+- ``cca``: the directions in which two views of the same items, or several, agree;
+- ``ridge``: regression on sparse features; ``unit_rows``: vectors of length one.
 """
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["unit_rows"]
+
+
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows of length one, float64; a row of zeros stays."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros(rows.shape), where=lengths > 0)
