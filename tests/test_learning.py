@@ -10,6 +10,7 @@ from corpuscle import learning, scale
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.learning import Chains, Checkpoint, Learner, Samples, partial, spread
 from corpuscle.model import Array, prefixed
+from corpuscle.model.kinds import Invalid
 from corpuscle.random import Random
 from tests.hostile import survives_hostile_edits
 
@@ -271,3 +272,17 @@ def test_chains_run_side_by_side_and_are_what_they_are_alone(tmp_path, workers):
         alone = Toy(seed)
         np.testing.assert_array_equal(Checkpoint().run(alone, 4).history[:, 0], history[:, chain])
         np.testing.assert_array_equal(sample[f"chain/{chain}/total"], alone.total)
+
+
+def test_unfinished_work_that_leads_to_no_model_is_to_blame_and_fresh_work_is_not(tmp_path):
+    path = tmp_path / "m"
+    with pytest.raises(Interrupted):
+        learn(path, stop_at=3)
+    with (
+        pytest.raises(InputError, match=r"m\.partial: a damaged file: what was learned from it is no model"),
+        Checkpoint(path, SAMPLED, {}, "abc", resume=True),
+    ):
+        raise Invalid("array 'weights' has values that are not finite")
+    assert (tmp_path / "m.partial").exists()
+    with pytest.raises(Invalid), Checkpoint(tmp_path / "other", SAMPLED, {}, "abc"):
+        raise Invalid("array 'weights' has values that are not finite")

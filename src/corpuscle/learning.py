@@ -28,6 +28,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.model import Array, Container, Kind, Part, numbered, prefixed, read, save, separated, stripped
+from corpuscle.model.kinds import Invalid
 from corpuscle.progress import bar, say, stopping
 from corpuscle.scale import Workers
 
@@ -228,6 +229,8 @@ class Checkpoint:
         assert self._stack is not None
         self._stack.close()
         self._stack = None
+        if self.state is not None and error is not None and issubclass(error, Invalid):
+            raise InputError(self.path, None, "a damaged file: what was learned from it is no model") from None
         if error is not None:
             return
         if self.path is not None:
