@@ -104,7 +104,7 @@ def _compare(train: dict[str, list[str]], test: dict[str, list[str]], rate: floa
     wanted, groups = map(list, zip(*queries, strict=True))
     plain = MetricModel(**{**settings, "dimensions": 0, "method": "diagonal"}).fit(texts, labels)
     rank = np.linalg.matrix_rank(plain.vectors(texts).toarray(), rtol=1e-6)
-    k = max(1, min(round(rate * plain.n_features_), rank))
+    k = max(1, min(round(rate * plain.n_features_), rank - 5))  # the last ones are hardly there
     model = MetricModel(**settings, dimensions=k, distance="euclidean").fit(texts, labels)
     reduced = np.asarray(model.vectors(wanted) @ model.basis_)
     spaces = {"metric": model.transform(wanted), "plain": reduced}
@@ -244,17 +244,17 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return made
 
 
-def tables(results: dict[str, Any]) -> str:
+def tables(results: dict[str, Any]) -> list[str]:
     """All figures, a table a cell."""
-    parts = []
+    made = []
     for name, result in results.items():
         names = list(dict.fromkeys(figure for runs in result["runs"].values() for figure in runs[0]["figures"]))
-        parts += [f"### {name}", "", row(["", "CPU s", *names]), row(["---", *["---:"] * (len(names) + 1)])]
+        lines = [f"### {name}", "", row(["", "CPU s", *names]), row(["---", *["---:"] * (len(names) + 1)])]
         for side, runs in result["runs"].items():
             values = [f"{runs[0]['figures'][figure]:.3f}" if figure in runs[0]["figures"] else "" for figure in names]
-            parts.append(row([side, f"{runs[0]['cpu']:.1f}", *values]))
-        parts.append("")
-    return "\n".join(parts)
+            lines.append(row([side, f"{runs[0]['cpu']:.1f}", *values]))
+        made.append("\n".join(lines))
+    return made
 
 
 def notes(results: dict[str, Any]) -> str:
