@@ -236,6 +236,13 @@ TASKS: dict[str, Task] = dict([
         step="transliterator:TRANSLITERATOR",
     ),
     _task(
+        "parse",
+        "Dependency parsing: which word depends on which.",
+        "dependency parsers from a treebank: train, apply, n best, confidence, evaluate, draw",
+        methods={"mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers")},
+        kinds={"parse.mst": "MstParser"},
+    ),
+    _task(
         "samples",
         "A made-up language whose truth is known, to try things on.",
         "a generated language with all gold layers",

@@ -1,0 +1,151 @@
+"""``corpuscle parse``: learn dependency parsers from treebanks, parse, compare with gold trees, draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, resume, task_group, trainer
+from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
+from corpuscle.errors import InputError, SettingError
+
+if TYPE_CHECKING:
+    from corpuscle.parse import MstParser
+    from corpuscle.text.treebank import Treebank
+
+__all__ = ["group"]
+
+group = task_group("parse")
+
+MODES = ("plain", "conll18")
+
+
+def _read(path: str) -> Treebank:
+    from corpuscle.text import read_conllu
+
+    bank = read_conllu(path)
+    if bank.corpus.n_tokens == 0:
+        raise InputError(path, None, "the treebank is empty")
+    return bank
+
+
+@trainer(group)
+@argument("treebank")
+@output()
+@option("dev", "Stop after the pass that parses these trees best.", metavar="CONLLU")
+@resume
+def train(model: MstParser, treebank: str, output: str, dev: str | None, resume: bool) -> Figures:
+    """Learn a parser from a treebank (CoNLL-U) with heads, relations and tags."""
+    import time
+
+    begin, bank = time.perf_counter(), _read(treebank)
+    development = None if dev is None else _read(dev)
+    with naming(treebank):
+        bank.check_trees(treebank, single_root=model.single_root)
+        if development is not None:
+            development.check_trees(dev)
+        with model.checkpoint(bank, output, resume) as checkpoint:
+            model.fit(bank, development, checkpoint=checkpoint).save(output)
+    figures: dict[str, Any] = {
+        **model.provenance_,
+        "order": model.order,
+        "nonprojective": model.crossing_,
+        "tuned": sorted(model.chosen_),
+        "passes": model.chosen_.get("passes", model.passes),
+        "wrong_heads": float(model.history_[-1, 0]),
+        "seconds": time.perf_counter() - begin,
+    }
+    if dev is not None:
+        figures["uas_dev"] = float(model.history_[:, 1].max())
+    what = "with crossing arcs" if model.crossing_ else "without crossing arcs"
+    return Figures(
+        figures,
+        f"{output}: order {model.order}, {what}, {figures['sentences']:,} sentences, {figures['relations']} relations, "
+        f"{figures['seconds']:.1f} s",
+    )
+
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("input", default="-")
+@output("-")
+@option("nbest", "The N best trees of each sentence, with # rank and # score.", metavar="N", type=COUNT)
+@option("confidence", "Write how likely each arc is into MISC (Confidence=).", is_flag=True)
+def apply(model: str, input: str, output: str, nbest: int | None, confidence: bool) -> None:
+    """Parse a CoNLL-U file by its words and tags; heads and relations in it are replaced."""
+    from corpuscle.text import read_conllu, write_conllu
+
+    loaded, bank = load(model, "parse"), read_conllu(input)
+    if nbest is not None and confidence:
+        raise SettingError("--confidence is of the best tree: not with --nbest")
+    with naming(input):
+        parsed = loaded.best_trees(bank, nbest) if nbest else loaded.annotate(bank, confidence=confidence)
+    write_conllu(parsed, output)
+
+
+@command(group, work=True, seed=True)
+@argument("gold")
+@argument("found", required=False)
+@option("model", "Parse the gold file with this model first.", metavar="FILE")
+@option("mode", "conll18 compares relations without their subtypes.", type=click.Choice(MODES), default=MODES[0])
+@option("by", "Also by relation, distance or length.", type=click.Choice(("relation", "distance", "length")))
+def evaluate(gold: str, found: str | None, model: str | None, mode: str, by: str | None, seed: int) -> Figures:
+    """UAS, LAS, complete trees and roots, with and without punctuation, each with its 95 % interval."""
+    from corpuscle.measure import attachment, attachment_by
+
+    if (found is None) == (model is None):
+        raise SettingError("give a file of parses, or --model")
+    right = _read(gold)
+    right.check_trees(gold)
+    shares: dict[str, float] = {}
+    if model is not None:
+        loaded = load(model, "parse")
+        shares = warn_of_overlap(loaded, right.corpus, model)
+        with naming(gold):
+            guess = loaded.annotate(right)
+    else:
+        guess = _read(str(found))
+    try:
+        result = attachment(right, guess, mode=mode, seed=seed)
+    except ValueError as error:
+        raise InputError(found or gold, None, str(error)) from None
+    figures, text = result.to_json() | shares, result.text()
+    if by is not None:
+        rows = attachment_by(right, guess, by, mode)
+        figures[f"by_{by}"] = rows
+        text += "\n" + table_text((by, "words", "UAS", "LAS"), [list(row.values()) for row in rows])
+    return Figures(figures, text)
+
+
+@command(group, figures=False)
+@argument("treebank")
+@output(form="svg")
+@option("sentence", "Which sentence, from 1 on.", metavar="N", type=COUNT, default=1)
+@option("other", "Another parse of the same text: what it has differently hangs below the words.", metavar="CONLLU")
+def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
+    """Draw a dependency tree (SVG); arcs with a Confidence= in MISC are the fainter the less sure they are."""
+    from corpuscle.figures import draw_arcs
+    from corpuscle.text.files import write_atomically
+
+    bank, second = _read(treebank), None if other is None else _read(other)
+    for path, each in ((treebank, bank), (other, second)):
+        if each is not None and sentence > len(each):
+            raise InputError(path, None, f"it has {len(each):,} sentences, and none of number {sentence:,}")
+    here = bank[sentence - 1 : sentence]
+    here.check_trees(treebank)
+    if second is not None and len(second.sentence_heads(sentence - 1)) != len(here.heads):
+        raise InputError(other, None, f"sentence {sentence:,} has other words")
+    notes = [dict(note.partition("=")[::2] for note in misc.split("|")) for misc in here.misc.strings()]
+    sure = [float(note["Confidence"]) for note in notes if "Confidence" in note]
+    svg = draw_arcs(
+        here.corpus.words(0),
+        here.heads.tolist(),
+        here.relations.strings(),
+        tags=here.tags.strings() if here.tags.ids.any() else None,
+        confidence=sure if len(sure) == len(here.heads) else None,
+        other=None if second is None else second.sentence_heads(sentence - 1).tolist(),
+        title=here.text(0),
+    )
+    with write_atomically(output, "w") as file:
+        file.write(svg + "\n")

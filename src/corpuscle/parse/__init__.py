@@ -1,0 +1,16 @@
+"""Dependency parsing: which word depends on which, learned from a treebank.
+
+- ``MstParser``: the best tree under a linear model of its arcs and pairs of neighbouring modifiers.
+
+``fit(treebank)``, ``parse``, ``annotate``, ``k_best``, ``save``.
+"""
+
+from typing import TYPE_CHECKING
+
+from corpuscle.lazy import contents
+
+if TYPE_CHECKING:
+    from corpuscle.parse.mst import MstParser, Parses
+    from corpuscle.parse.warming import warm
+
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,0 +1,264 @@
+"""Scores of arcs and pairs from a table of weights, and the learning of these weights, sentence by sentence.
+
+The score of a tree is linear in its features: w . f(tree). A sentence is parsed with the present weights; if the tree
+y' is not the right one y, the weights move along df = f(y) - f(y'), by
+
+- perceptron: tau = 1;
+- MIRA: tau = max(0, (loss - w . df) / |df|^2), at most ``step``: as little as makes y better than y' by the loss, the
+  number of wrong heads. With several ``trees``, the least change that does so for each of the best trees, by Hildreth's
+  algorithm, which meets one constraint after the other.
+
+The result is the mean of the weights after every sentence: ``totals`` collects each change times the number of
+sentences before it, so that mean = weights - totals / sentences.
+
+Collins, "Discriminative training methods for hidden Markov models: theory and experiments with perceptron algorithms",
+2002; Crammer and Singer, "Ultraconservative online algorithms for multiclass problems", 2003; McDonald, Crammer and
+Pereira, "Online large-margin training of dependency parsers", 2005, section 3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+from corpuscle.engine.dp.charts import NO_SIBLINGS, Chart, best_heads, chart_for, k_best
+from corpuscle.engine.dp.spanning import best_tree, climb, k_best_trees
+from corpuscle.parse.kernels.features import arc_features, sibling_features
+
+__all__ = ["Decoding", "Learning", "Room", "decode", "learn", "room_for", "score"]
+
+_PLACES = 1024
+_STEPS = 10_000
+
+
+class Decoding(NamedTuple):
+    """How trees are found: ``order`` 1 or 2, ``crossing`` (arcs may cross), ``single`` (one root), 64 - bits."""
+
+    order: int
+    crossing: bool
+    single: bool
+    shift: np.uint64
+
+
+class Learning(NamedTuple):
+    """Weights under way.
+
+    - ``weights``: float32 (2^bits,); ``totals``: float64 (2^bits,), see the top; ``delta``: float32 (2^bits,), zeros;
+    - ``clock``: int64 (1,), sentences so far;
+    - ``trees``: how many of the best; ``step``: the largest tau, 0 for the perceptron.
+    """
+
+    weights: np.ndarray
+    totals: np.ndarray
+    delta: np.ndarray
+    clock: np.ndarray
+    trees: int
+    step: float
+
+
+@kernel
+def score(layers, sentence, decoding, weights, marks, places, arcs, siblings):
+    """``arcs`` (n + 1, n + 1), ``siblings`` (n + 1, n + 1, n + 1; not read in the first order) := the scores of a
+    sentence."""
+    base = layers.starts[sentence] + 1
+    n = layers.starts[sentence + 1] - layers.starts[sentence] - 3
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            if h == m:
+                continue
+            total = 0.0
+            for i in range(arc_features(layers, base, h, m, decoding.shift, marks, places)):
+                total += weights[places[i]]
+            arcs[h, m] = total
+            if decoding.order == 1:
+                continue
+            step = 1 if m > h else -1
+            s = h
+            while s != m:
+                total = 0.0
+                if s != 0 or h == 0:
+                    for i in range(sibling_features(layers, base, h, s, m, decoding.shift, places)):
+                        total += weights[places[i]]
+                siblings[h, s, m] = total
+                s += step
+
+
+class Room(NamedTuple):
+    """Buffers for sentences of up to n words: see ``charts`` and ``score``; ``trees`` int32 (k, n), ``scores`` (k,)."""
+
+    chart: Chart
+    arcs: np.ndarray
+    siblings: np.ndarray
+    marks: np.ndarray
+    places: np.ndarray
+    trees: np.ndarray
+    scores: np.ndarray
+
+
+def room_for(n: int, order: int, n_tags: int, k: int = 1) -> Room:
+    """Buffers for sentences of up to n words, tags of up to ``n_tags`` numbers and k trees."""
+    siblings = np.zeros((n + 1,) * 3) if order == 2 else NO_SIBLINGS
+    marks = np.zeros(n_tags + 1, np.int64)
+    places = np.empty(_PLACES + 2 * n_tags * 8, np.uint32)
+    return Room(
+        chart_for(n), np.zeros((n + 1, n + 1)), siblings, marks, places, np.zeros((k, n), np.int32), np.zeros(k)
+    )
+
+
+@kernel
+def decode(n, decoding, room, heads):
+    """``heads`` int32 (n,) := the best tree by the scores in ``room``; returns its score."""
+    if decoding.crossing and decoding.order == 1:
+        return best_tree(n, room.arcs, decoding.single, heads)
+    found = best_heads(n, room.arcs, room.siblings, decoding.single, room.chart, heads)
+    if decoding.crossing:
+        found += climb(room.arcs, room.siblings, decoding.single, heads)
+    return found
+
+
+@kernel
+def _sibling_of(heads, m):
+    """The next modifier of the same head that is nearer to it on m's side, or the head if there is none."""
+    h = heads[m - 1]
+    step = 1 if h > m else -1
+    s = m + step
+    while s != h and (s == 0 or heads[s - 1] != h):
+        s += step
+    return s
+
+
+@kernel
+def _difference(layers, sentence, decoding, gold, heads, room, delta, touched):
+    """Add f(gold) - f(heads) to ``delta``; ``touched`` := the places that may not be 0, with repeats; returns how many,
+    -1 if there is no room for them."""
+    base = layers.starts[sentence] + 1
+    used = 0
+    for m in range(1, len(gold) + 1):
+        same = gold[m - 1] == heads[m - 1]
+        pairs_differ = decoding.order == 2 and (not same or _sibling_of(gold, m) != _sibling_of(heads, m))
+        if same and not pairs_differ:
+            continue
+        if used + 4 * len(room.places) > len(touched):
+            return -1
+        for side in range(2):
+            tree, change = (gold, 1.0) if side == 0 else (heads, -1.0)
+            h = tree[m - 1]
+            if not same:
+                count = arc_features(layers, base, h, m, decoding.shift, room.marks, room.places)
+                for i in range(count):
+                    delta[room.places[i]] += change
+                    touched[used + i] = room.places[i]
+                used += count
+            if pairs_differ:
+                s = _sibling_of(tree, m)
+                count = sibling_features(layers, base, h, s, m, decoding.shift, room.places)
+                for i in range(count):
+                    delta[room.places[i]] += change
+                    touched[used + i] = room.places[i]
+                used += count
+    return used
+
+
+@kernel
+def learn(layers, order_of, heads, first_word, decoding, learning, room, touched):
+    """Learn from the sentences ``order_of`` int64, one after the other; returns how many words got a wrong head.
+
+    ``heads``: int32 (n_words,), the right heads; sentence i begins at word ``first_word[i]``; ``touched``: uint32
+    (trees, room), for the places of features that differ.
+    """
+    wrong = 0
+    losses, used = np.zeros(len(touched)), np.zeros(len(touched), np.int64)
+    values = np.zeros(touched.shape, np.float32)
+    for sentence in order_of:
+        n = first_word[sentence + 1] - first_word[sentence]
+        learning.clock[0] += 1
+        if n == 0:
+            continue
+        gold = heads[first_word[sentence] : first_word[sentence + 1]]
+        score(layers, sentence, decoding, learning.weights, room.marks, room.places, room.arcs, room.siblings)
+        found = 1
+        if learning.trees > 1:
+            found = _best_trees(n, decoding, room)
+        else:
+            decode(n, decoding, room, room.trees[0])
+        constraints = 0
+        for tree in range(found):
+            loss = 0
+            for i in range(n):
+                loss += gold[i] != room.trees[tree, i]
+            wrong += loss if tree == 0 else 0
+            if loss > 0:
+                count = _difference(
+                    layers, sentence, decoding, gold, room.trees[tree, :n], room, learning.delta, touched[constraints]
+                )
+                used[constraints] = _gather(learning.delta, touched[constraints], count, values[constraints])
+                losses[constraints] = loss
+                constraints += 1
+        if constraints > 0:
+            _move(learning, losses[:constraints], used, touched, values)
+    return wrong
+
+
+@kernel
+def _best_trees(n, decoding, room):
+    """The best trees into ``room``; returns how many."""
+    k, trees = len(room.trees), room.trees[:, :n]
+    if decoding.crossing:
+        return k_best_trees(n, room.arcs[: n + 1, : n + 1], decoding.single, k, trees, room.scores)
+    return k_best(n, room.arcs, room.siblings, decoding.single, k, room.chart, trees, room.scores)
+
+
+@kernel
+def _gather(delta, touched, count, values):
+    """Take the places that are not 0 out of ``delta``: they and their values move to the front; returns how many."""
+    kept = 0
+    for i in range(count):
+        place = touched[i]
+        if delta[place] != 0.0:
+            touched[kept], values[kept] = place, delta[place]
+            delta[place] = 0.0
+            kept += 1
+    return kept
+
+
+@kernel
+def _move(learning, losses, used, touched, values):
+    """Move the weights so that the right tree is better than each other tree by its loss: by Hildreth's algorithm, with
+    one multiplier a constraint between 0 and ``step``; the perceptron moves along the first difference."""
+    n, weights, delta = len(losses), learning.weights, learning.delta
+    taus = np.zeros(n)
+    if learning.step == 0.0:
+        taus[0] = 1.0
+    else:
+        gaps, products = losses.copy(), np.zeros((n, n))
+        for a in range(n):
+            for i in range(used[a]):
+                gaps[a] -= values[a, i] * weights[touched[a, i]]
+                delta[touched[a, i]] = values[a, i]
+            for b in range(a, n):
+                for i in range(used[b]):
+                    products[a, b] += values[b, i] * delta[touched[b, i]]
+                products[b, a] = products[a, b]
+            for i in range(used[a]):
+                delta[touched[a, i]] = 0.0
+        for _ in range(_STEPS):
+            largest = 0.0
+            for a in range(n):
+                if products[a, a] > 0.0:
+                    reached = 0.0
+                    for b in range(n):
+                        reached += taus[b] * products[a, b]
+                    new = max(0.0, min(taus[a] + (gaps[a] - reached) / products[a, a], learning.step))
+                    largest = max(largest, abs(new - taus[a]))
+                    taus[a] = new
+            if n == 1 or largest < 1e-8:
+                break
+    age = learning.clock[0] - 1
+    for a in range(n):
+        if taus[a] > 0.0:
+            for i in range(used[a]):
+                change = taus[a] * values[a, i]
+                weights[touched[a, i]] += change
+                learning.totals[touched[a, i]] += change * age

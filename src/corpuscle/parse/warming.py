@@ -1,0 +1,32 @@
+"""Compiling ahead of first use."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from corpuscle.model import read
+from corpuscle.parse.mst import MstParser
+from corpuscle.text.treebank import Treebank
+
+__all__ = ["warm"]
+
+
+def warm() -> None:
+    """Compile every kernel of this task by running it on a few words."""
+    bank = Treebank.from_sentences(
+        [["a", "b", "c"], ["b", "a"]], heads=[[2, 0, 2], [0, 1]], tags=[["A", "B", "A"], ["B", "A"]],
+        relations=[["x", "root", "y"], ["root", "x"]],
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model")
+        for order in (1, 2):
+            for decode in ("projective", "nonprojective"):
+                trees = 1 if order == 2 and decode == "nonprojective" else 2
+                parser = MstParser(order=order, decode=decode, passes=1, trees=trees, hash_bits=10, relation_bits=8)
+                with parser.checkpoint(bank, path) as checkpoint:
+                    parser.fit(bank, checkpoint=checkpoint).save(path)
+                loaded = MstParser.from_container(read(path))
+                loaded.annotate(bank, confidence=True)
+                if trees > 1:
+                    loaded.k_best(bank, 2)

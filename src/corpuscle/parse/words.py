@@ -1,0 +1,72 @@
+"""What parsers see of the words of a treebank: hashes of forms, prefixes, tags and classes, position by position.
+
+Hashes of strings stand for the strings, so that a parser needs no vocabulary: a word that it has never seen has
+features without weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from corpuscle.errors import InputError
+from corpuscle.hashing import string_hashes
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.text.treebank import Treebank
+
+__all__ = ["TAG_LAYERS", "layers_of", "tag_layers"]
+
+TAG_LAYERS = ("xpos", "tags")
+"""The layers that can serve as tags, the finest one first."""
+
+PREFIX = 5
+"""Words that are longer than this have a prefix of as many letters beside them."""
+_OUTSIDE = ("<before>", "<root>", "<after>")
+_NUMBERS = 1 << 10
+"""Tags as numbers are below this, by their hashes."""
+N_TAGS = _NUMBERS
+_USUAL = 0.5
+
+
+def tag_layers(bank: Treebank) -> tuple[str, ...]:
+    """The layers of a treebank that say something of at least half of its words; an ``InputError`` if none does."""
+    n = max(1, bank.corpus.n_tokens)
+    found = tuple(name for name in TAG_LAYERS if np.count_nonzero(getattr(bank, name).ids) >= _USUAL * n)
+    if not found:
+        raise InputError(None, None, "the words have no part-of-speech tags, neither UPOS nor XPOS")
+    return found
+
+
+def _hashes(strings: Sequence[str]) -> np.ndarray:
+    """The hash of each string, 0 for an empty one: uint64."""
+    encoded = [string.encode() for string in strings]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(each) for each in encoded], out=offsets[1:])
+    hashes = string_hashes(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+    hashes[np.diff(offsets) == 0] = 0
+    return hashes
+
+
+def layers_of(bank: Treebank, tags: Sequence[str], classes: Mapping[str, str] | None = None) -> Layers:
+    """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``classes``: word -> class."""
+    corpus, lengths = bank.corpus, bank.corpus.lengths
+    starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
+    where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
+    outside = _hashes(_OUTSIDE)
+
+    def laid_out(strings: Sequence[str], ids: np.ndarray) -> np.ndarray:
+        row = np.empty(starts[-1], np.uint64)
+        row[where] = _hashes(strings)[ids]
+        row[starts[:-1]], row[starts[:-1] + 1], row[starts[1:] - 1] = outside
+        return row
+
+    forms = corpus.vocab.strings
+    lexical = [laid_out(forms, corpus.tokens)]
+    lexical += [laid_out([form[:PREFIX] if len(form) > PREFIX else "" for form in forms], corpus.tokens)]
+    if classes is not None:
+        lexical += [laid_out([classes.get(form, "") for form in forms], corpus.tokens)]
+    rows = [laid_out(layer.vocab.strings, layer.ids) for layer in (getattr(bank, name) for name in tags)]
+    hashed = np.array(rows)
+    pairs = np.array([(layer, 0) for layer in range(len(lexical))], np.int64)
+    return Layers(starts, np.array(lexical), hashed, (hashed >> np.uint64(54)).astype(np.int32), pairs)
