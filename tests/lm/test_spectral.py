@@ -15,6 +15,7 @@ from corpuscle.lm.spectral import (
     duals_of,
     full_operators,
     hidden_operators,
+    inverse_of,
     padded,
     pairs_of,
     project,
@@ -91,19 +92,23 @@ def families(truth: Truth, windows):
     """Operators of all forms and bases, which are all exact."""
     d, dice = truth.k + 1, np.random.default_rng(9)
     svd, cca = project(windows, d, "svd"), project(windows, d, "cca")
-    smoothed = project(windows, d, "cca", kappa=0.05)
-    mixed = svd.basis @ dice.normal(size=(d, d))
+    mixed, any_basis = svd.basis @ dice.normal(size=(d, d)), dice.normal(size=svd.basis.shape)
+    full = {
+        "full": svd,
+        "full, canonical": cca,
+        "full, canonical, another inverse": cca._replace(inverse=inverse_of(windows, cca.basis)),
+        "full, any basis": svd._replace(basis=any_basis, inverse=inverse_of(windows, any_basis)),
+    }
+    reduced = {
+        "reduced": svd,
+        "reduced, one basis": svd._replace(inverse=inverse_of(windows, svd.basis, svd.basis)),
+        "reduced, canonical": cca,
+        "reduced, smoothed": project(windows, d, "cca", kappa=0.05),
+        "reduced, not orthonormal": Projection(mixed, duals_of(mixed), inverse_of(windows, mixed), svd.values),
+    }
     return {
-        "full": (FULL, full_operators(windows, svd.basis, truth.opening)),
-        "full, canonical": (FULL, full_operators(windows, cca.basis, truth.opening)),
-        "full, any basis": (FULL, full_operators(windows, dice.normal(size=svd.basis.shape), truth.opening)),
-        "reduced": (REDUCED, reduced_operators(windows, svd, truth.opening)),
-        "reduced, canonical": (REDUCED, reduced_operators(windows, cca, truth.opening)),
-        "reduced, smoothed": (REDUCED, reduced_operators(windows, smoothed, truth.opening)),
-        "reduced, not orthonormal": (
-            REDUCED,
-            reduced_operators(windows, Projection(mixed, duals_of(mixed), svd.values), truth.opening),
-        ),
+        **{name: (FULL, full_operators(windows, each, truth.opening)) for name, each in full.items()},
+        **{name: (REDUCED, reduced_operators(windows, each, truth.opening)) for name, each in reduced.items()},
         "hidden": (HIDDEN, hidden_operators(truth.parameters)),
     }
 
@@ -168,7 +173,9 @@ def test_probabilities_of_all_finite_sentences_add_up_to_one(name):
 def test_sentences_need_three_end_symbols(pads):
     truth = Truth(5)
     windows = windows_of_moments(truth.moments(pads))
-    operators = full_operators(windows, project(windows, truth.k + 1, "svd").basis, truth.opening, 1e-12)
+    basis = project(windows, truth.k + 1, "svd").basis
+    inverse = np.linalg.pinv(basis.T @ pairs_of(windows).dense(), rcond=1e-12)  # where a rank lacks, there is no other
+    operators = full_operators(windows, Projection(basis, basis, inverse, np.empty(0)), truth.opening)
     errors = []
     for symbols in truth.sentences(2):
         sign, logarithm = raw_product(operators, symbols)
@@ -179,7 +186,7 @@ def test_sentences_need_three_end_symbols(pads):
 def test_the_start_comes_from_sentences_and_not_from_windows():
     truth = Truth(6)
     windows = windows_of_moments(truth.moments())
-    wrong = full_operators(windows, project(windows, truth.k + 1, "svd").basis, pairs_of(windows).column_sums())
+    wrong = full_operators(windows, project(windows, truth.k + 1, "svd"), pairs_of(windows).column_sums())
     symbols = np.array([0, truth.end], np.int32)
     sign, logarithm = raw_product(wrong, symbols)
     assert abs(sign * np.exp(logarithm) / truth.probability(symbols) - 1) > 0.01
@@ -189,10 +196,9 @@ def test_the_start_comes_from_sentences_and_not_from_windows():
 def test_canonical_directions_need_their_own_duals(weighted):
     truth = Truth(7)
     windows = windows_of_moments(truth.moments())
-    basis = project(windows, truth.k + 1, "cca").basis
-    wrong = reduced_operators(
-        windows, Projection(basis, duals_of(basis) if weighted else basis, np.zeros(1)), truth.opening
-    )
+    right = project(windows, truth.k + 1, "cca")
+    duals = duals_of(right.basis) if weighted else right.basis
+    wrong = reduced_operators(windows, right._replace(duals=duals), truth.opening)
     sign, logarithm = raw_product(wrong, np.array([0, 1, truth.end], np.int32))
     assert abs(sign * np.exp(logarithm) / truth.probability([0, 1, truth.end]) - 1) > 0.01
 

@@ -8,16 +8,18 @@ neighbours are one. With windows (x1, x2, x3) at all positions of all sentences,
 
 an (n, d) matrix U with U'O invertible, and the distribution Start of first symbols,
 
-    b_1 = U' Start,   b_inf' = P1' G,   B_x = U' P3x1 G,   G = (U' P21)^+,
+    b_1 = U' Start,   b_inf' = P1' G,   B_x = U' P3x1 G,
     p(x_1 ... x_m) = b_inf' B_(x_m) ... B_(x_1) b_1                                       (full operators)
 
-are the same model in another basis. Every sentence ends in three end symbols, of which the model predicts the first: an
+are the same model in another basis, whatever G (n, d) inverts U' P21 on its range: G = (U' P21)^+, or V (U' P21 V)^-1
+with right singular vectors V, which is the same, or with canonical directions, which is not: that weighs symbols by
+how reliable they are, and does better on text. Every sentence ends in three end symbols, of which the model predicts the first: an
 end state from which there is no return, so d = k + 1. All moments come from the same windows; only b_1 from sentence
-starts. With u_x the rows of U, the middle symbol can be reduced, too:
+starts. With u_x the rows of U and g_x those of G, the middle symbol can be reduced, too:
 
-    S = U' P21 U,   C(y) = E[u_(x3) u_(x1)' (y . u_(x2))] S^-1,   B_x = C(a_x)             (reduced operators)
+    C(y) = E[u_(x3) g_(x1)' (y . u_(x2))],   B_x = C(a_x)                                 (reduced operators)
 
-where a_x is the *dual* of u_x: rows of A with A'U = I and the range of O. That of singular vectors of P21 is U itself;
+(Foster, Rodu and Ungar have G = U (U' P21 U)^-1), where a_x is the *dual* of u_x: rows of A with A'U = I and the range of O. That of singular vectors of P21 is U itself;
 that of canonical directions, U = P^-1 O M for a diagonal P, is P U (U' P U)^-1.
 
 The parameters themselves (``recover``): with F = sum_x B_x and a random weight g_x of each symbol, the eigenvectors V of
@@ -43,8 +45,8 @@ from corpuscle.random import Random
 from corpuscle.scale import each
 
 __all__ = [
-    "PADS", "Parameters", "Projection", "duals_of", "full_operators", "hidden_operators", "padded", "pairs_of",
-    "project", "raw_product", "recover", "reduced_operators", "windows_of", "windows_of_moments",
+    "PADS", "Parameters", "Projection", "duals_of", "full_operators", "hidden_operators", "inverse_of", "padded",
+    "pairs_of", "project", "raw_product", "recover", "reduced_operators", "windows_of", "windows_of_moments",
 ]  # fmt: skip
 
 PADS = 3
@@ -55,11 +57,12 @@ _TRIES = 20
 
 
 class Projection(NamedTuple):
-    """A basis of the space of states: ``basis`` U and ``duals`` A, float64 (n, d), and ``values`` (d or d + 1,), the
-    first singular values of P21, or correlations, the last of them beyond the basis."""
+    """A basis of the space of states: ``basis`` U, its ``duals`` A and ``inverse`` G, float64 (n, d), and ``values``
+    (d or d + 1,), the first singular values of P21, or correlations, the last of them beyond the basis."""
 
     basis: np.ndarray
     duals: np.ndarray
+    inverse: np.ndarray
     values: np.ndarray
 
 
@@ -133,21 +136,27 @@ def duals_of(basis: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray
     return np.linalg.solve(basis.T @ weighted, weighted.T).T
 
 
+def inverse_of(windows: Windows, basis: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+    """G (n, d) of a basis U: V (U' P21 V)^-1 for directions V (n, d) of first symbols, or the pseudo-inverse of
+    U' P21."""
+    reached = SparseOperator(pairs_of(windows), 1).rmatmat(basis).T
+    return np.linalg.pinv(reached) if right is None else right @ np.linalg.inv(reached @ right)
+
+
 def project(windows: Windows, dimensions: int, how: str, kappa: float = 0.0, workers: int | None = None) -> Projection:
     """A basis of so many dimensions, ``how``: "svd" of P21, or "cca" of second with first symbols, where ``kappa``,
     a probability, is added to that of every symbol that occurs."""
     pairs = pairs_of(windows)
-    n = pairs.width
-    seconds, firsts = pairs.row_sums(), pairs.column_sums()
-    wanted = min(dimensions + 1, n)
+    wanted = min(dimensions + 1, pairs.width)
     if how == "svd":
-        found = krylov_svd(SparseOperator(pairs, workers), wanted)
-        basis = found.left[:, :dimensions]
-        return Projection(basis, basis, found.values)
-    smoothed = [np.where(each > 0, each + kappa, 0.0) for each in (seconds, firsts)]
-    agreeing = diagonal_cca(pairs, *smoothed, wanted, workers=workers)
-    basis = agreeing.left[:, :dimensions]
-    return Projection(basis, duals_of(basis, smoothed[0]), agreeing.correlations)
+        left, values, right = krylov_svd(SparseOperator(pairs, workers), wanted)
+        weights = None
+    else:
+        sums = [np.where(each > 0, each + kappa, 0.0) for each in (pairs.row_sums(), pairs.column_sums())]
+        left, values, right = diagonal_cca(pairs, *sums, wanted, workers=workers)
+        weights = sums[0]
+    left, right = (np.ascontiguousarray(side[:, :dimensions]) for side in (left, right))
+    return Projection(left, duals_of(left, weights), inverse_of(windows, left, right), values)
 
 
 # ---- operators
@@ -166,13 +175,10 @@ def _blocks(n: int, dimensions: int) -> list[tuple[int, int]]:
 
 
 def full_operators(
-    windows: Windows, basis: np.ndarray, opening: np.ndarray, tolerance: float = 0.0, workers: int | None = None
+    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None
 ) -> Operators:
-    """B_x for every symbol; ``opening`` (n,): the distribution of first symbols; singular values of U' P21 below
-    ``tolerance`` times the first do not count in its inverse."""
-    pairs = SparseOperator(pairs_of(windows), workers)
-    inverse = np.linalg.pinv(pairs.rmatmat(basis).T, rcond=tolerance)  # G (n, d)
-    firsts = pairs.matrix.column_sums()
+    """B_x for every symbol; ``opening`` (n,): the distribution of first symbols."""
+    basis, inverse = projection.basis, projection.inverse
     n, d = basis.shape
     maps = np.empty((n, d, d))
 
@@ -180,31 +186,24 @@ def full_operators(
         maps[slice(*block)] = _products(windows, basis, inverse, block)
 
     each(fill, _blocks(n, d), workers)
-    ends = inverse.T @ firsts
-    return Operators(basis.T @ opening, basis.T @ firsts, maps @ ends, np.empty((0, d)), maps)
+    firsts = pairs_of(windows).column_sums()
+    return Operators(basis.T @ opening, basis.T @ firsts, maps @ (inverse.T @ firsts), np.empty((0, d)), maps)
 
 
 def reduced_operators(
-    windows: Windows, projection: Projection, opening: np.ndarray, tolerance: float = 0.0, workers: int | None = None
+    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None
 ) -> Operators:
     """C_j for every dimension, with the duals of all symbols; see ``full_operators``."""
-    basis, duals, _ = projection
-    pairs = SparseOperator(pairs_of(windows), workers)
-    firsts = pairs.matrix.column_sums()
-    inverse = np.linalg.pinv(basis.T @ pairs.matmat(basis), rcond=tolerance)  # S^-1
+    basis, duals, inverse, _ = projection
     n, d = basis.shape
-    reached = basis @ inverse
 
     def contracted(block: tuple[int, int]) -> np.ndarray:
-        products = _products(windows, basis, reached, block)
+        products = _products(windows, basis, inverse, block)
         return basis[slice(*block)].T @ products.reshape(len(products), d * d)
 
-    maps = np.zeros((d, d * d))
-    for part in each(contracted, _blocks(n, d), workers):
-        maps += part
-    maps = maps.reshape(d, d, d)
-    ends = reached.T @ firsts
-    outputs = duals @ (maps @ ends)
+    maps = sum(each(contracted, _blocks(n, d), workers), np.zeros((d, d * d))).reshape(d, d, d)
+    firsts = pairs_of(windows).column_sums()
+    outputs = duals @ (maps @ (inverse.T @ firsts))
     return Operators(basis.T @ opening, basis.T @ firsts, outputs, np.ascontiguousarray(duals), maps)
 
 
