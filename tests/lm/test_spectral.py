@@ -10,7 +10,6 @@ import pytest
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, clipped_totals, trace
 from corpuscle.lm.spectral import (
-    Parameters,
     Projection,
     duals_of,
     full_operators,
@@ -25,67 +24,7 @@ from corpuscle.lm.spectral import (
     windows_of,
     windows_of_moments,
 )
-
-
-class Truth:
-    """A random hidden Markov model whose sentences have an end: k states, the end state, n words and the end symbol,
-    which comes last. ``first`` (k + 1,), ``steps[i, j]`` from j to i, ``emission`` (n + 1, k + 1)."""
-
-    def __init__(self, seed: int, k: int = 3, n: int = 7, stop: float = 0.25):
-        self.dice = np.random.default_rng(seed)
-        self.k, self.end = k, n
-        self.first = np.append(self.dice.dirichlet(np.ones(k)) * 0.9, 0.1)
-        self.steps = np.zeros((k + 1, k + 1))
-        self.steps[:k, :k] = self.dice.dirichlet(np.ones(k), k).T * (1 - stop)
-        self.steps[k, :k], self.steps[k, k] = stop, 1.0
-        self.emission = np.zeros((n + 1, k + 1))
-        self.emission[:n, :k] = self.dice.dirichlet(np.ones(n), k).T
-        self.emission[n, k] = 1.0
-
-    @property
-    def parameters(self) -> Parameters:
-        return Parameters(self.first, self.steps, self.emission)
-
-    def probability(self, symbols) -> float:
-        """The matrix form."""
-        state = self.first
-        for symbol in symbols:
-            state = self.steps @ (self.emission[symbol] * state)
-        return float(state.sum())
-
-    def moments(self, pads: int = 3) -> np.ndarray:
-        """p(x3, x2, x1) over all windows of all sentences, each with so many end symbols; (n + 1, n + 1, n + 1)."""
-        # The expected number of windows that begin in each ordinary state, and in the end state `pads - 2` times.
-        visits = np.linalg.solve(np.eye(self.k) - self.steps[: self.k, : self.k], self.first[: self.k])
-        total = np.zeros((self.end + 1,) * 3)
-        for state, weight in enumerate([*visits, max(0, pads - 2)]):
-            total += weight * self.windows_from(state)
-        if pads == 1:  # windows that would begin with the last word do not exist
-            total[self.end, self.end] = 0.0
-        return total / total.sum()
-
-    def windows_from(self, state: int) -> np.ndarray:
-        emission, steps = self.emission, self.steps
-        return np.einsum("a,i,xi,ji,cj->cxa", emission[:, state], steps[:, state], emission, steps, emission)
-
-    @property
-    def opening(self) -> np.ndarray:
-        return self.emission @ self.first
-
-    def sentences(self, longest: int):
-        for m in range(longest + 1):
-            for words in itertools.product(range(self.end), repeat=m):
-                yield np.array([*words, self.end], np.int32)
-
-    def draw(self, sentences: int) -> list[list[int]]:
-        texts = []
-        for _ in range(sentences):
-            state, words = self.dice.choice(self.k + 1, p=self.first), []
-            while state != self.k:
-                words.append(int(self.dice.choice(self.end + 1, p=self.emission[:, state])))
-                state = self.dice.choice(self.k + 1, p=self.steps[:, state])
-            texts.append(words)
-        return texts
+from tests.lm.hidden import Truth
 
 
 def families(truth: Truth, windows):

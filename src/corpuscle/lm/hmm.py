@@ -365,11 +365,13 @@ class HmmModel(HmmSettings, Learner):
         return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
 
     def parameters(self) -> spectral.Parameters:
-        """Start, transitions and emissions of the hidden Markov model: those of EM, or what operators stand for, which
-        with estimated operators are not quite probabilities."""
+        """Start, transitions and emissions, (len(vocab_), d), of the hidden Markov model: those of EM, or what operators
+        stand for, which with estimated operators are not quite probabilities."""
         if self.form == HIDDEN:
-            return spectral.Parameters(self.operators_.start, self.operators_.maps[0].T, self.operators_.outputs)
-        return spectral.recover(self.operators_, self.seed)
+            found = spectral.Parameters(self.operators_.start, self.operators_.maps[0].T, self.operators_.outputs)
+        else:
+            found = spectral.recover(self.operators_, self.seed)
+        return found._replace(emission=found.emission[self.symbols_] * np.exp(self.within_)[:, None])
 
     # ---- files
 

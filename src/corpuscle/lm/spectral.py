@@ -133,14 +133,14 @@ def duals_of(basis: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray
     """The duals A of a basis U, (n, d): A'U = I, and the range of A is that of U, or of P U where ``weights`` (n,) is
     the diagonal of P."""
     weighted = basis if weights is None else basis * weights[:, None]
-    return np.linalg.solve(basis.T @ weighted, weighted.T).T
+    return weighted @ np.linalg.pinv(basis.T @ weighted)
 
 
 def inverse_of(windows: Windows, basis: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """G (n, d) of a basis U: V (U' P21 V)^-1 for directions V (n, d) of first symbols, or the pseudo-inverse of
     U' P21."""
     reached = SparseOperator(pairs_of(windows), 1).rmatmat(basis).T
-    return np.linalg.pinv(reached) if right is None else right @ np.linalg.inv(reached @ right)
+    return np.linalg.pinv(reached) if right is None else right @ np.linalg.pinv(reached @ right)
 
 
 def project(windows: Windows, dimensions: int, how: str, kappa: float = 0.0, workers: int | None = None) -> Projection:
@@ -224,17 +224,25 @@ def _weighted(operators: Operators, weights: np.ndarray) -> np.ndarray:
     return np.tensordot(each_map, operators.maps, 1)
 
 
+def _remainder(vectors: np.ndarray, matrices: list[np.ndarray]) -> float:
+    """How far eigenvectors are from diagonalising matrices: the part beside the diagonals, and all that is complex."""
+    if np.linalg.cond(vectors) > 1e12:
+        return np.inf
+    found = np.linalg.solve(vectors, np.array(matrices) @ vectors)
+    diagonals = np.einsum("mii->mi", found)
+    wanted = (diagonals.real**2).sum()
+    return float(((np.abs(found) ** 2).sum() - wanted) / wanted)
+
+
 def recover(operators: Operators, seed: int = 1) -> Parameters:
     """The parameters of a hidden Markov model from full or reduced operators: real parts, where they are probabilities
-    or not. Of several random weights, those are taken that tell the states apart best."""
+    or not. Of several random weights those are taken whose eigenvectors come closest to diagonalising all the others,
+    as the states do."""
     total = _weighted(operators, np.ones(len(operators.outputs))).T  # F
-    random, best, states = Random(seed, "spectral recovery"), np.inf, np.eye(len(total))
-    for _ in range(_TRIES):
-        weights = 2.0 * random.uniforms(len(operators.outputs)) - 1.0
-        vectors = np.linalg.eig(np.linalg.solve(total, _weighted(operators, weights).T))[1]
-        condition = np.linalg.cond(vectors)
-        if condition < best:
-            best, states = condition, vectors
+    random = Random(seed, "spectral recovery")
+    draws = (2.0 * random.uniforms(len(operators.outputs)) - 1.0 for _ in range(_TRIES))
+    mixed = [np.linalg.solve(total, _weighted(operators, weights).T) for weights in draws]
+    states = min((np.linalg.eig(matrix)[1] for matrix in mixed), key=lambda vectors: _remainder(vectors, mixed))
     states = states / (operators.outputs.sum(axis=0) @ states)
     back = np.linalg.inv(states)
     products = (states[:, None, :] * (back @ np.linalg.inv(total)).T).reshape(-1, len(total))  # [(b, a), i]
