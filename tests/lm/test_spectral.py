@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from bench.lm_truth import Truth
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, clipped_totals, trace
 from corpuscle.lm.spectral import (
@@ -24,7 +25,6 @@ from corpuscle.lm.spectral import (
     windows_of,
     windows_of_moments,
 )
-from tests.lm.hidden import Truth
 
 
 def families(truth: Truth, windows):

@@ -55,6 +55,12 @@ _CHECKED = 50_000
 _SMOOTHED = 0.1
 """So much of the distributions where spectral-em begins is that of all words, or of all states."""
 
+_REPORTED = (
+    "symbols", "smallest_singular_value", "next_singular_value", "noise", "smallest_of_transitions",
+    "smallest_of_emissions", "resets", "clipped",
+)  # fmt: skip
+"""What ``lm train`` says of a model, if it has it."""
+
 _ARRAYS = {
     **container.VOCAB,
     **container.ITEMS,
@@ -279,14 +285,11 @@ class HmmModel(HmmSettings, Learner):
 
     def summary(self) -> dict[str, Any]:
         """Figures of what was learned."""
-        names = ("symbols", "smallest_singular_value", "next_singular_value", "noise", "smallest_of_transitions",
-                 "smallest_of_emissions", "resets", "clipped")  # fmt: skip
-        known = {name: self.provenance_[name] for name in names if name in self.provenance_}
-        more = {"passes": len(self.history_), "log_likelihood": float(self.history_[-1, 0])} if len(self.history_) else {}
-        return {
-            "order": INFINITE, "method": "hmm", "estimator": self.estimator, "states": self.states, **known, **more,
-            "unigram_share": self._share,
-        }  # fmt: skip
+        figures = {"order": INFINITE, "method": "hmm", "estimator": self.estimator, "states": self.states}
+        known = {name: self.provenance_[name] for name in _REPORTED if name in self.provenance_}
+        if len(self.history_):
+            known |= {"passes": len(self.history_), "log_likelihood": float(self.history_[-1, 0])}
+        return {**figures, **known, "unigram_share": self._share}
 
     # ---- predictions
 
@@ -365,8 +368,8 @@ class HmmModel(HmmSettings, Learner):
         return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
 
     def parameters(self) -> spectral.Parameters:
-        """Start, transitions and emissions, (len(vocab_), d), of the hidden Markov model: those of EM, or what operators
-        stand for, which with estimated operators are not quite probabilities."""
+        """Start, transitions and emissions, (len(vocab_), d), of the hidden Markov model: those of EM, or what estimated
+        operators stand for, which are not quite probabilities."""
         if self.form == HIDDEN:
             found = spectral.Parameters(self.operators_.start, self.operators_.maps[0].T, self.operators_.outputs)
         else:

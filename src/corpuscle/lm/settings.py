@@ -112,12 +112,12 @@ class HmmSettings(WordSettings):
         default="cca",
         choices=("cca", "svd"),
     )
-    kappa: float = setting("Add so much to the count of every word, against rare ones (cca).", default=100.0, low=0)
+    kappa: float = setting("Add so much to the count of every word, against rare ones (cca).", default=50.0, low=0)
     rank_tolerance: float | str = setting(
         "Singular values below this part of the first are no rank; noise: below what chance makes of so many words.",
         default=1e-3, low=0.0, words=("noise",),
     )  # fmt: skip
-    pool: int = setting("Rarer words share the operators of words that look alike.", default=5, low=1, high=10**9)
+    pool: int = setting("Rarer words share the operators of words that look alike.", default=10, low=1, high=10**9)
     least: float = setting("No prediction is below this, before the unigram share.", default=1e-6, above=0.0, high=1e-3)
     unigram_share: float = setting(
         "How much of every prediction is the unigram distribution.", default=0.05, above=0.0, below=1.0,

@@ -13,17 +13,18 @@ an (n, d) matrix U with U'O invertible, and the distribution Start of first symb
 
 are the same model in another basis, whatever G (n, d) inverts U' P21 on its range: G = (U' P21)^+, or V (U' P21 V)^-1
 with right singular vectors V, which is the same, or with canonical directions, which is not: that weighs symbols by
-how reliable they are, and does better on text. Every sentence ends in three end symbols, of which the model predicts the first: an
-end state from which there is no return, so d = k + 1. All moments come from the same windows; only b_1 from sentence
-starts. With u_x the rows of U and g_x those of G, the middle symbol can be reduced, too:
+how reliable they are, and does better on text. Every sentence ends in three end symbols, of which the model predicts
+the first: an end state from which there is no return, so d = k + 1. All moments come from the same windows; only b_1
+from sentence starts. With u_x the rows of U and g_x those of G, the middle symbol can be reduced, too:
 
     C(y) = E[u_(x3) g_(x1)' (y . u_(x2))],   B_x = C(a_x)                                 (reduced operators)
 
-(Foster, Rodu and Ungar have G = U (U' P21 U)^-1), where a_x is the *dual* of u_x: rows of A with A'U = I and the range of O. That of singular vectors of P21 is U itself;
-that of canonical directions, U = P^-1 O M for a diagonal P, is P U (U' P U)^-1.
+(Foster, Rodu and Ungar have G = U (U' P21 U)^-1), where a_x is the *dual* of u_x: rows of A with A'U = I and the range
+of O. That of singular vectors of P21 is U itself; that of canonical directions, U = P^-1 O M for a diagonal P, is
+P U (U' P U)^-1.
 
-The parameters themselves (``recover``): with F = sum_x B_x and a random weight g_x of each symbol, the eigenvectors V of
-F^-1 (sum_x g_x B_x), scaled to b_inf' v = 1, are the states, and O[x] = diag(V^-1 F^-1 B_x V), T = V^-1 F V,
+The parameters themselves (``recover``): with F = sum_x B_x and a random weight of each symbol, the eigenvectors V of
+F^-1 (sum_x weight_x B_x), scaled to b_inf' v = 1, are the states, and O[x] = diag(V^-1 F^-1 B_x V), T = V^-1 F V,
 pi = V^-1 b_1.
 
 Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, eq. 2-5 and appendix C; Foster,
@@ -152,9 +153,8 @@ def project(windows: Windows, dimensions: int, how: str, kappa: float = 0.0, wor
         left, values, right = krylov_svd(SparseOperator(pairs, workers), wanted)
         weights = None
     else:
-        sums = [np.where(each > 0, each + kappa, 0.0) for each in (pairs.row_sums(), pairs.column_sums())]
-        left, values, right = diagonal_cca(pairs, *sums, wanted, workers=workers)
-        weights = sums[0]
+        weights, firsts = (np.where(sums > 0, sums + kappa, 0.0) for sums in (pairs.row_sums(), pairs.column_sums()))
+        left, values, right = diagonal_cca(pairs, weights, firsts, wanted, workers=workers)
     left, right = (np.ascontiguousarray(side[:, :dimensions]) for side in (left, right))
     return Projection(left, duals_of(left, weights), inverse_of(windows, left, right), values)
 
