@@ -368,8 +368,8 @@ class HmmModel(HmmSettings, Learner):
         return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
 
     def parameters(self) -> spectral.Parameters:
-        """Start, transitions and emissions, (len(vocab_), d), of the hidden Markov model: those of EM, or what estimated
-        operators stand for, which are not quite probabilities."""
+        """Start, transitions and emissions, (len(vocab_), d): those of EM, or what estimated operators stand for, which
+        are not quite probabilities."""
         if self.form == HIDDEN:
             found = spectral.Parameters(self.operators_.start, self.operators_.maps[0].T, self.operators_.outputs)
         else:
