@@ -129,8 +129,15 @@ TASKS: dict[str, Task] = dict([
                 "HpyModel",
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
+            "hmm": ("HmmSettings", "HmmModel", "a hidden Markov model, by linear algebra or by EM"),
         },
-        kinds={"lm.ngram": "NgramModel", "lm.class": "ClassModel", "lm.hpy": "HpyModel", "lm.mixture": "Mixture"},
+        kinds={
+            "lm.ngram": "NgramModel",
+            "lm.class": "ClassModel",
+            "lm.hpy": "HpyModel",
+            "lm.hmm": "HmmModel",
+            "lm.mixture": "Mixture",
+        },
         step="language_model:LANGUAGE_MODEL",
     ),
     _task(

@@ -8,13 +8,16 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
-__all__ = ["BOUNDARIES", "IMPORTED", "INFINITE", "METHODS", "HpySettings", "NgramSettings"]
+__all__ = ["BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "METHODS", "HmmSettings", "HpySettings", "NgramSettings"]
 
 BOUNDARIES = ("single", "pad", "none")
 METHODS = ("mkn", "kn", "backoff-mkn", "backoff-kn", "absolute")
 IMPORTED = "imported"
 """The method of a model whose probabilities come from elsewhere."""
 INFINITE = "infinite"
+ESTIMATORS = ("hkz", "reduced", "em", "spectral-em")
+"""How hidden Markov models are learned, see ``HmmSettings.estimator``."""
+MOST_RESTARTS = 10
 MAX_ORDER = 100
 
 
@@ -92,3 +95,58 @@ class HpySettings(WordSettings):
             raise SettingError("boundary is one of single, none where the order is infinite; not 'pad'")
         if self.order != INFINITE and self.origins["max_order"] == "given":
             raise SettingError("max_order means nothing without order infinite")
+
+
+class HmmSettings(WordSettings):
+    """Settings of hidden Markov models."""
+
+    states: int = setting("How many hidden states, beside that of the end.", default=20, low=1, high=1000)
+    estimator: str = setting(
+        "By linear algebra, with an operator for each word (hkz) or for each dimension (reduced); by expectation and "
+        "maximisation from a random start (em), or from the parameters of hkz (spectral-em).",
+        default="hkz",
+        choices=ESTIMATORS,
+    )
+    projection: str = setting(
+        "Where the space of states comes from: singular vectors of pairs of neighbours, or canonical directions.",
+        default="cca",
+        choices=("cca", "svd"),
+    )
+    kappa: float = setting("Add so much to the count of every word, against rare ones (cca).", default=50.0, low=0)
+    rank_tolerance: float | str = setting(
+        "Singular values below this part of the first are no rank; noise: below what chance makes of so many words.",
+        default=1e-3, low=0.0, words=("noise",),
+    )  # fmt: skip
+    pool: int = setting("Rarer words share the operators of words that look alike.", default=10, low=1, high=10**9)
+    least: float = setting("No prediction is below this, before the unigram share.", default=1e-6, above=0.0, high=1e-3)
+    unigram_share: float = setting(
+        "How much of every prediction is the unigram distribution.", default=0.05, above=0.0, below=1.0,
+        shown="0.05, or what --dev says",
+    )  # fmt: skip
+    passes: int = setting("EM: at most so many passes over the text.", default=100, low=0, high=100_000)
+    tolerance: float = setting(
+        "EM ends when a pass raises the log-likelihood by less than this part.", default=1e-5, low=0.0
+    )
+    restarts: int = setting(
+        "EM: so many random starts, of which the likeliest end is kept.", default=1, low=1, high=MOST_RESTARTS
+    )
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is anything iterative."""
+        return self.estimator in ("em", "spectral-em")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.boundary != "single":
+            raise SettingError(f"boundary is single for hidden Markov models; not {self.boundary!r}")
+        if self.restarts > 1 and self.estimator != "em":
+            raise SettingError("restarts means nothing without estimator em")
+        for name in () if self.learns else ("passes", "tolerance"):
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} means nothing without expectation and maximisation")
+        for name in () if self.estimator != "em" else ("projection", "kappa", "rank_tolerance"):
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} means nothing with estimator em")
+        if self.projection == "svd" and self.origins["kappa"] == "given":
+            raise SettingError("kappa means nothing with projection svd")

@@ -13,6 +13,7 @@ from corpuscle.engine.ngrams.spilling import Spilled, merge_spilled
 from corpuscle.engine.ngrams.trie import look_up
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.lm.arpa import read_arpa, write_arpa
+from corpuscle.lm.hmm import HmmModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.model import read
@@ -48,5 +49,8 @@ def warm() -> None:
             with sampled.checkpoint(corpus, path) as checkpoint:
                 checkpoint.every = 0.0
                 sampled.fit(corpus, checkpoint=checkpoint)
+        for estimator in "hkz", "em":
+            hidden = HmmModel(states=1, estimator=estimator, min_count=1, pool=1).fit(corpus)
+            hidden.perplexity(corpus, draws=10)
         write_arpa(model, path)
         read_arpa(path)

@@ -34,10 +34,11 @@ from corpuscle.engine.dp import trees
 from corpuscle.model import Array
 from corpuscle.random import Random
 from corpuscle.scale import Workers
+from corpuscle.text.corpus import Corpus
 from corpuscle.words.forests import Forest
-from corpuscle.words.hmm_text import Batch, Parameters, expect, weights_of
+from corpuscle.words.hmm_text import Batch, Parameters, batches_of, chunk_size, expect, weights_of
 
-__all__ = ["FEW", "PARTIAL", "Em", "Rates", "Table", "from_classes", "from_nothing"]
+__all__ = ["FEW", "PARTIAL", "STATE", "Em", "Rates", "Table", "chain_learner", "from_classes", "from_nothing"]
 
 FEW = 50
 """A relation that occurs more rarely has no table of its own; see also above."""
@@ -271,6 +272,14 @@ class Em(learning.Learner):
         self.table, self.doublings = table, self.stages - 1 - doubled.index(table.n_classes)
         self.sums, self.scale = np.array(arrays["sums"]), float(arrays["scale"][0])
         self.tallies, self.recent = np.array(arrays["tallies"]), np.array(arrays["recent"])
+
+
+def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, pool: Workers) -> Em:
+    """A learner of plain hidden Markov models: all sentences of a text as chains, all classes of every message."""
+    forest, classes = Forest.chain(corpus), start.n_classes
+    links = np.zeros(forest.n_tokens, np.int32)
+    batches = batches_of(forest, links, forest.n_tokens, chunk_size(classes, classes))
+    return Em(batches, start, 0, Rates(classes, tolerance=tolerance), pool, passes)
 
 
 def _by_column(counts: np.ndarray) -> np.ndarray:
