@@ -171,6 +171,7 @@ def phrases(
 
     read = read_judgements(judgements)
     meaning = _meaning(model, settings)
+    meaning.check_trees()
     try:
         found = judge_phrases(meaning, read, weight=weight, stretch=stretch, draws=draws, seed=seed)
     except SettingError as error:
