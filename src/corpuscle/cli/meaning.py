@@ -69,7 +69,7 @@ def represent(model: str, text: tuple[str, ...], output: str, save: str | None, 
     if save is not None:
         found.save(save)
     figures = {"tokens": read.n_tokens, "types": len(ids), "classes": loaded.n_classes_}
-    figures |= {"rare": int((meaning.counts[ids] < meaning.rare_below).sum())}
+    figures |= {"rare": int(meaning.rare(ids).sum())}
     return Figures(figures, "")
 
 
@@ -91,7 +91,7 @@ def nearest(model: str, words: str, k: int, any_tag: bool, **settings: Any) -> F
     found = meaning.nearest(vector, k, "" if any_tag else meaning.tag(id), [id])
     count = round(meaning.counts[id])
     figures = {"word": meaning.vocab.word(id), "phrase": str(phrase), "count": count}
-    figures |= {"rare": count < meaning.rare_below, "words": _near(found)}
+    figures |= {"rare": bool(meaning.rare(id)), "words": _near(found)}
     return Figures(figures, table_text((), found))
 
 
@@ -143,7 +143,7 @@ def similarity(
         found = compare_models(meanings, scored, best=best, draws=draws, seed=seed)
     except SettingError as error:
         raise InputError(pairs, None, str(error)) from None
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"model": name, "classes": meanings[name].model.n_classes_, "types": len(meanings[name].vocab) - 3}
         | {key: result.to_json()[key] for key in ("spearman", "covered", "low", "high")}
         for name, result in found.items()

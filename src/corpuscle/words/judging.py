@@ -40,7 +40,7 @@ def pair_scores(meaning: Meaning, pairs: Sequence[ScoredPair], best: bool = Fals
         table = meaning.similarities(meaning.vectors[first], meaning.vectors[second])
         a, b = np.unravel_index(int(table.argmax()), table.shape)
         scores[i] = table[a, b]
-        rare[i] = min(meaning.counts[first[a]], meaning.counts[second[b]]) < meaning.rare_below
+        rare[i] = meaning.rare([first[a], second[b]]).any()
     return scores, rare
 
 
@@ -144,7 +144,7 @@ def judge_phrases(
     pairs = list(numbers)
     ids = [[meaning.find(term) for phrase in pair[:2] for term in phrase.terms] for pair in pairs]
     known = np.array([None not in each for each in ids], bool)
-    rare = sum(min(meaning.counts[each]) < meaning.rare_below for each, ok in zip(ids, known, strict=True) if ok)
+    rare = sum(meaning.rare(each).any() for each, ok in zip(ids, known, strict=True) if ok)
     inside = known[items]
     _check_order(ratings[inside], "ratings")
     scores, vanished, impossible = _phrase_scores(meaning, pairs, known, ways, weight, stretch)
@@ -179,21 +179,17 @@ def _phrase_scores(
 ) -> tuple[dict[str, np.ndarray], int, int]:
     """Way -> how alike the phrases of each pair are, float64 (pairs,), not a number where not all words are known; a
     landmark stands by itself, out of context."""
-    chosen = np.flatnonzero(known)
+    chosen = np.flatnonzero(known).tolist()
     numbers: dict[Phrase, int] = {}
     for i in chosen:
-        for phrase in pairs[i][: 1 if pairs[i][2] else 2]:
+        first, second, landmark = pairs[i]
+        for phrase in (first,) if landmark else (first, second):
             numbers.setdefault(phrase, len(numbers))
     composed = compose(meaning, list(numbers), weight=weight, stretch=stretch, ways=ways)
     found = {}
     for way, vectors in composed.vectors.items():
-        first = vectors[[numbers[pairs[i][0]] for i in chosen]]
-        second = np.array(
-            [
-                meaning.vector(pairs[i][1].terms[pairs[i][1].head]) if pairs[i][2] else vectors[numbers[pairs[i][1]]]
-                for i in chosen
-            ]
-        )
+        p = vectors[[numbers[pairs[i][0]] for i in chosen]]
+        q = [meaning.vector(pairs[i][1].terms[0]) if pairs[i][2] else vectors[numbers[pairs[i][1]]] for i in chosen]
         found[way] = np.full(len(pairs), np.nan)
-        found[way][chosen] = meaning.similarity_of(first, second)
+        found[way][chosen] = meaning.similarity_of(p, np.array(q))
     return found, composed.vanished, composed.impossible

@@ -142,6 +142,10 @@ class Meaning(MeaningSettings):
         found = self._readings.get(self.spelled(term.word))
         return Term(term.word, self.tag(found[0])) if found and not term.tag else term
 
+    def rare(self, ids: Any) -> np.ndarray:
+        """Whether words have fewer tokens than ``rare_below``, bool; their counts are sums, and rounded."""
+        return self.counts[ids] < self.rare_below - 0.5
+
     # ---- comparing
 
     def similarities(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -161,7 +165,7 @@ class Meaning(MeaningSettings):
     ) -> list[tuple[str, float, int]]:
         """The ``k`` words nearest to a distribution (C,), with similarities and how many tokens they are the mean of;
         only those of one part of speech, if it is named, and none of some ids. Rare words are left out."""
-        ids = np.flatnonzero(self.counts >= max(self.rare_below, 1e-6))
+        ids = np.flatnonzero((self.counts > 0) & ~self.rare(slice(None)))
         ids = ids[(ids >= FIRST) & ~np.isin(ids, np.asarray(without, np.int64))]
         if tag and self.tagged:
             ids = ids[self.tags[ids] == tag]

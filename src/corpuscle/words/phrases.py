@@ -70,12 +70,13 @@ def phrase_posteriors(meaning: Meaning, phrases: Sequence[Phrase]) -> tuple[np.n
         weights = weights_of(uniform, steps, model.emission_[batch.types].astype(np.float64))
         shares += [token_shares(chunk, Parameters(weights, model.n_classes_, 0.0)) for chunk in batch.chunks]
     rows = np.concatenate(shares)
-    impossible = ~rows.any(axis=1)
-    if impossible.any():
-        alone = model.emission_[ids[impossible]].astype(np.float64)
-        rows[impossible] = alone / np.maximum(alone.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        warn(f"{np.count_nonzero(impossible[starts[:-1]])} phrases are impossible: their words are taken by themselves")
-    return rows, starts, int(np.count_nonzero(impossible[starts[:-1]]))
+    lost = np.flatnonzero(rows.sum(axis=1) == 0)
+    impossible = int(np.isin(starts[:-1], lost).sum())
+    if impossible:
+        alone = model.emission_[ids[lost]].astype(np.float64)
+        rows[lost] = alone / np.maximum(alone.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        warn(f"{impossible} phrases are impossible: their words are taken by themselves")
+    return rows, starts, impossible
 
 
 def compose(

@@ -115,7 +115,8 @@ def judge_relations(
 def _scores(meaning: Meaning, pairs: np.ndarray, tag: str) -> np.ndarray:
     """The similarity of concepts with relata, ids (n, 2), float64 (n,); mapped as the part of speech ``tag`` wants."""
     concepts, relata = meaning.vectors[pairs[:, 0]], meaning.vectors[pairs[:, 1]]
-    relations = {*dict([ADJECTIVE, VERB]).get(tag, ())} & {*meaning.model.relations_} or {None}
+    own = [name for name in dict([ADJECTIVE, VERB]).get(tag, ()) if name in meaning.model.relations_]
+    relations: list[str | None] = [*own] or [None]
     if tag == ADJECTIVE[0]:
         return np.max([meaning.similarity_of(concepts, meaning.mapped(relata, each)) for each in relations], axis=0)
     if tag == VERB[0]:

@@ -178,11 +178,13 @@ def draw_meanings(
     ids = list(shown)
     points = np.concatenate([meaning.vectors[ids], rows])
     places, kept = classical_scaling(-similarity_matrix(points, points))
-    names = [Place(f"{token.near}", *at, 1, token.shown, True) for token, at in
-             zip(tokens, places[len(ids) :].tolist(), strict=True)]  # fmt: skip
-    for id, at in zip(ids, places[: len(ids)].tolist(), strict=True):
+    names = [
+        Place(token.near, x, y, 1, token.shown, True)
+        for token, (x, y) in zip(tokens, places[len(ids) :].tolist(), strict=True)
+    ]
+    for id, (x, y) in zip(ids, places[: len(ids)].tolist(), strict=True):
         word, count = meaning.vocab.word(id), round(meaning.counts[id])
-        names.append(Place(word, *at, 0, f"{word}: the mean of {count:,} tokens", id in given))
+        names.append(Place(word, x, y, 0, f"{word}: the mean of {count:,} tokens", id in given))
     title = "Words by their meaning" + (" (blue), and tokens in context (orange)" if tokens else "")
     spoken = f"{len(ids)} words and {len(tokens)} tokens; the plane keeps {kept:.0%} of their squared distances. "
     spoken += "; ".join(f"{place.name} at {place.x:.2f}, {place.y:.2f}" for place in names[:60])
