@@ -10,6 +10,7 @@ distances (``engine.linalg.scaling``).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -66,12 +67,11 @@ class Sense(NamedTuple):
 def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
     """A text for a model: trees (CoNLL-U) where it needs them, else a treebank or plain text by the name of the file.
     Trees cannot be made of plain text: ``InputError``."""
-    if is_treebank(path) or model.structure == "tree":
+    if is_treebank(path) or (model.structure == "tree" and os.fspath(path) == "-"):
         bank = read_conllu(path)
-        forest = forest_of(bank, model.structure, model.layer, model.preprocessing, path)
-        if not is_treebank(path) and not len(bank):
-            raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
-        return Sentences(forest, bank.text)
+        return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing, path), bank.text)
+    if model.structure == "tree":
+        raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
     corpus = read_text(path, preprocessing=model.preprocessing)
     return Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
 
@@ -166,12 +166,12 @@ def draw_meanings(
     rows = np.empty((0, meaning.vectors.shape[1]))
     shown = dict.fromkeys(given)
     for id in given:
+        near = meaning.nearest(meaning.vectors[id], k, meaning.tag(id), given)
         if sentences is not None:
             more, distributions = tokens_of(meaning, [id], sentences, most)
             tokens, rows = tokens + more, np.concatenate([rows, distributions])
-        near = meaning.nearest(meaning.vectors[id], k, meaning.tag(id), given)
-        for row in rows[len(rows) - (0 if sentences is None else len(more)) :]:
-            near += meaning.nearest(row, 2, meaning.tag(id), given)
+            for row in distributions:
+                near += meaning.nearest(row, 2, meaning.tag(id), given)
         shown |= dict.fromkeys(meaning.vocab.id(word) for word, _, _ in near)
     if sentences is not None and not tokens:
         raise SettingError(f"none of the words {', '.join(words)[:80]} occurs in these sentences")
