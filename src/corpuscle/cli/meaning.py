@@ -19,7 +19,8 @@ __all__ = ["group"]
 
 group = task_group("meaning")
 _SETTINGS = MeaningSettings.SETTINGS
-_NEAR = [_SETTINGS[name] for name in ("measure", "least_probability", "rare_below")]
+_MEASURE = [_SETTINGS[name] for name in ("measure", "least_probability")]
+_NEAR = [*_MEASURE, _SETTINGS["rare_below"]]
 _k = option("k", "How many words.", "-k", metavar="N", type=COUNT, default=10)
 _draws = option("draws", "Draws of the bootstrap.", metavar="N", type=click.IntRange(1, 10**6), default=2000)
 _best = option(
@@ -95,7 +96,7 @@ def nearest(model: str, words: str, k: int, any_tag: bool, **settings: Any) -> F
     return Figures(figures, table_text((), found))
 
 
-@command(group, settings=_SETTINGS.values())
+@command(group, settings=_MEASURE)
 @argument("model")
 @argument("first")
 @argument("second")
@@ -113,7 +114,7 @@ def compare(model: str, first: str, second: str, **settings: Any) -> Figures:
     return Figures(figures, table_text((), values.items()))
 
 
-@command(group, settings=_SETTINGS.values(), seed=True)
+@command(group, settings=_NEAR, seed=True)
 @argument("model")
 @argument("pairs")
 @_best
@@ -155,7 +156,7 @@ def similarity(
     return Figures(figures, text)
 
 
-@command(group, settings=_SETTINGS.values(), seed=True)
+@command(group, settings=_NEAR, seed=True)
 @argument("model")
 @argument("judgements")
 @option("weight", "How much the head counts in weighted.", type=click.FloatRange(0, 1), default=0.5)
@@ -200,7 +201,7 @@ def _relations(found: Standardised) -> dict[str, Any]:
     return {name: each._asdict() for name, each in found.relations().items()}
 
 
-@command(group, settings=_SETTINGS.values())
+@command(group, settings=[*_MEASURE, _SETTINGS["head_prior"]])
 @argument("model")
 @argument("triples")
 @option("partial", "Also concepts that lack a relation.", is_flag=True)
