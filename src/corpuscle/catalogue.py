@@ -179,6 +179,12 @@ TASKS: dict[str, Task] = dict([
         },
     ),
     _task(
+        "meaning",
+        "Meaning: what words mean, alone, in a sentence and in phrases.",
+        "what words, tokens in context and phrases mean, as shares of hidden classes; senses, substitutes, maps",
+        package="words",
+    ),
+    _task(
         "metric",
         "Metrics: a distance that fits the data.",
         "a distance for texts or vectors, learned from groups of items: retrieval, clustering",

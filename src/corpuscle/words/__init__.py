@@ -9,7 +9,10 @@
   ``draw_tree``, ``tree_shown``: its picture;
 - ``PpmiVectors``, ``SvdVectors``: vectors from what stands near a word;
 - ``OsccaVectors``, ``TsccaVectors``, ``LrmvlVectors``: vectors by canonical correlation;
-- ``WordVectors``: what every method can do: neighbours, analogies, similarities, maps, vectors of unknown words.
+- ``WordVectors``: what every method can do: neighbours, analogies, similarities, maps, vectors of unknown words;
+- ``Meaning``: words as distributions over the classes of a hidden Markov model; ``represent``: out of context, by
+  another text; ``compose``: phrases; ``senses``, ``substitutes``, ``draw_meanings``: tokens in context;
+- ``judge_pairs``, ``sweep``, ``judge_phrases``, ``judge_relations``: how well meanings agree with people.
 """
 
 from typing import TYPE_CHECKING
@@ -24,8 +27,13 @@ if TYPE_CHECKING:
     from corpuscle.words.exchange import ExchangeClasses
     from corpuscle.words.forests import Forest, forest_of, is_treebank, read_forest, words_of
     from corpuscle.words.hmm import HmmClasses, HmmPass
+    from corpuscle.words.judging import JudgedPhrases, judge_pairs, judge_phrases, pair_scores, sweep
     from corpuscle.words.lrmvl import LrmvlVectors
+    from corpuscle.words.meaning import Meaning, represent
     from corpuscle.words.near import PpmiVectors, SvdVectors
+    from corpuscle.words.phrases import COMPOSITIONS, compose
+    from corpuscle.words.relations import Standardised, draw_relations, judge_relations
+    from corpuscle.words.senses import draw_meanings, read_sentences, senses, substitutes
     from corpuscle.words.trees import ClassTree
     from corpuscle.words.vectors import WordVectors
     from corpuscle.words.warming import warm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 if TYPE_CHECKING:
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from corpuscle.words.forests import Forest
 
 __all__ = [
-    "INITS", "LAYERS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings", "ExchangeSettings",
-    "HmmSettings", "LrmvlSettings", "OsccaSettings", "PpmiSettings", "StructureSettings", "SvdSettings",
-    "TsccaSettings", "VectorSettings",
+    "INITS", "LAYERS", "MEASURES", "PRIORS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings",
+    "ExchangeSettings", "HmmSettings", "LrmvlSettings", "MeaningSettings", "OsccaSettings", "PpmiSettings",
+    "StructureSettings", "SvdSettings", "TsccaSettings", "VectorSettings",
 ]  # fmt: skip
 
 STRUCTURES = ("chain", "tree")
@@ -26,6 +26,10 @@ WAYS = ("count", "emission", "share", "lift")
 """What words of a class are chosen by, see ``HmmClasses.words_of``."""
 INITS = ("exchange", "brown", "random")
 """Where hidden Markov models begin: classes of another method, by its name in the catalogue, or random."""
+
+MEASURES = ("hellinger", "js", "kl", "cosine")
+PRIORS = ("uniform", "marginal", "jeffrey")
+"""What is assumed of a head before its dependents are seen, see ``Meaning.mapped``."""
 
 
 class StructureSettings(TextSettings):
@@ -215,3 +219,23 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
             raise SettingError("labelled means nothing for chains: relations are those of trees (structure tree)")
         if self.split is not None and self.classes not in {self.split << times for times in range(14)}:
             raise SettingError(f"{self.split} classes, doubled, never are {self.classes}")
+
+
+class MeaningSettings(Settings):
+    """How meanings, which are distributions over the classes of a hidden Markov model, are compared."""
+
+    measure: str = setting(
+        "How alike two distributions are: Hellinger distance, Jensen-Shannon or symmetric Kullback-Leibler divergence, "
+        "all negative, or cosine.",
+        default="hellinger", choices=MEASURES,
+    )  # fmt: skip
+    least_probability: float = setting(
+        "What smaller probabilities become where logarithms or products are taken.", default=1e-12, above=0, below=0.1
+    )
+    head_prior: str = setting(
+        "What is assumed of the class of a head when a dependent is compared with it.",
+        default="uniform", choices=PRIORS,
+    )  # fmt: skip
+    rare_below: int = setting(
+        "Words with fewer tokens count as rare: their vectors are uncertain.", default=10, low=0, high=10**9
+    )
