@@ -413,8 +413,8 @@ def _split(made: Any, n_sentences: int, rows: Any, split: int) -> tuple[float, f
     from sklearn.svm import LinearSVC
 
     learned = train[:LEARNED]
-    svm = LinearSVC(dual=True, tol=1e-2, random_state=1).fit(rows[tokens[learned]], senses[learned])
-    scores = svm.decision_function(rows[tokens[test]])
+    svm = LinearSVC(dual=True, tol=1e-2, random_state=1).fit(rows[tokens[learned]].toarray(), senses[learned])
+    scores = svm.decision_function(rows[tokens[test]].toarray())
     number = {sense: i for i, sense in enumerate(svm.classes_)}
     right = 0
     for row_, i in zip(scores, test, strict=True):

@@ -19,8 +19,7 @@ class SolutionSettings(Settings):
 
     method: str = setting("How to learn.", default="discriminant", choices=METHODS)
     singular: str | None = setting(
-        "Directions without scatter inside groups: a ridge, the same for all; scaled, a ridge by the variance of each "
-        "feature; no weight; shrinkage; or a ridge where there are data.",
+        "Where groups have no scatter: a ridge, one by the variance of each feature, no weight, shrinkage, the range.",
         default=None, choices=SINGULAR, shown="scaled for vectors, ridge for texts and after a reduction",
     )  # fmt: skip
     ridge: float | None = setting(
