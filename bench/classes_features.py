@@ -41,6 +41,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "HMM, random": ("hmm", {"init": "random"}),
     "HMM, Brown": ("hmm", {"init": "brown"}),
     "HMM, exchange": ("hmm", {"init": "exchange"}),
+    "HMM, exchange, no passes": ("hmm", {"init": "exchange", "passes": 0}),
 }
 TREES: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{name}, chain": each for name, each in METHODS.items()},
@@ -49,8 +50,8 @@ TREES: dict[str, tuple[str, dict[str, Any]]] = {
     "HMM, Brown, tree": ("hmm", {"init": "brown", "structure": "tree"}),
     "HMM, Brown, tree with labels": ("hmm", {"init": "brown", "structure": "tree", "labelled": True}),
 }
-FULL = ("Brown", "HMM, Brown", "HMM, exchange")
-FULL_TREES = ("Brown, chain", "HMM, Brown, chain", "Brown, tree", "HMM, Brown, tree")
+FULL = ("Brown", "HMM, exchange", "HMM, exchange, no passes")
+FULL_TREES = ("Brown, chain", "HMM, exchange, no passes, chain", "Brown, tree", "HMM, Brown, tree")
 """Those that are tried with all features, where a tagger takes minutes to learn."""
 NONE = "no classes"
 SETS = {"conll2003-en": "chain", "ncbi-disease": "chain", "streusle": "tree"}
@@ -120,7 +121,7 @@ def _model(data: Path, method: str, structure: str):
     classes = 256 if structure == "chain" else 128
     how = {"classes": classes, "max_types": 25_000, "digits": True, **settings}
     if name == "hmm" and structure == "chain":
-        how["passes"] = 5
+        how = {"passes": 5, **how}
     make = partial(find(TASKS["classes"].methods[name].learner), **how)
     text = make().read(TEXT) if structure == "chain" else make().read(*_banks(data))
     plain = "-".join(f"features {structure} {method}".replace(",", "").split())
