@@ -177,6 +177,7 @@ TASKS: dict[str, Task] = dict([
             "words.tscca": "TsccaVectors",
             "words.lrmvl": "LrmvlVectors",
         },
+        step="word_vectors:WORD_VECTORS",
     ),
     _task(
         "meaning",

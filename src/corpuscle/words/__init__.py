@@ -3,6 +3,7 @@
 - ``BrownClasses``: one class for each word, by merging;
 - ``ExchangeClasses``: one class for each word, by the exchange algorithm;
 - ``HmmClasses``: classes of tokens, which depend on the context, by hidden Markov models;
+  ``ambiguous_words``: words of several senses, by their classes;
 - ``Forest``: sentences whose words have parents, their left neighbours or their heads; ``read_forest``;
 - ``WordClasses``: what every method can do: its classes can be shown, exported and applied to text;
 - ``ClassTree``: how the classes would merge into one, which gives them bit strings;
@@ -10,6 +11,7 @@
 - ``PpmiVectors``, ``SvdVectors``: vectors from what stands near a word;
 - ``OsccaVectors``, ``TsccaVectors``, ``LrmvlVectors``: vectors by canonical correlation;
 - ``WordVectors``: what every method can do: neighbours, analogies, similarities, maps, vectors of unknown words;
+  ``draw_map``, ``map_shown``: a map of words;
 - ``Meaning``: words as distributions over the classes of a hidden Markov model; ``represent``: out of context, by
   another text; ``compose``: phrases; ``senses``, ``substitutes``, ``draw_meanings``: tokens in context;
 - ``judge_pairs``, ``sweep``, ``judge_phrases``, ``judge_relations``: how well meanings agree with people.
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.words.ambiguity import AmbiguousWord, ClassOfWord, ambiguities, ambiguous_words
     from corpuscle.words.brown import BrownClasses
     from corpuscle.words.canonical import OsccaVectors, TsccaVectors
     from corpuscle.words.classes import Pass, WordClasses
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from corpuscle.words.hmm import HmmClasses, HmmPass
     from corpuscle.words.judging import JudgedPhrases, judge_pairs, judge_phrases, pair_scores, sweep
     from corpuscle.words.lrmvl import LrmvlVectors
+    from corpuscle.words.map import draw_map, map_shown
     from corpuscle.words.meaning import Meaning, represent
     from corpuscle.words.near import PpmiVectors, SvdVectors
     from corpuscle.words.phrases import COMPOSITIONS, compose

@@ -57,8 +57,8 @@ from corpuscle.words.trees import ClassTree
 
 __all__ = ["HmmClasses", "HmmPass"]
 
-LARGE = 2_000_000
-"""Texts of more tokens are learned from online."""
+LARGE = 100_000
+"""Texts of so many tokens are learned from online."""
 PARTS = 8
 """A batch of online learning is shared out in so many chunks."""
 ALL = 1 << 30
@@ -169,7 +169,7 @@ class HmmClasses(HmmSettings, WordClasses):
 
     def _choose(self, tokens: int) -> None:
         """What the settings leave open."""
-        online = self.estimator == "online" or (self.estimator == "auto" and tokens > LARGE)
+        online = self.estimator == "online" or (self.estimator == "auto" and tokens >= LARGE)
         chosen = {
             "estimator": "online" if online else "batch",
             "passes": 10 if online else 50,
@@ -211,7 +211,10 @@ class HmmClasses(HmmSettings, WordClasses):
             start = from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
         else:
             start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.floor)
-        rates = Rates(k, self.epsilon, batch, self.decay, self.delay, self.prior, self.tolerance, self.noise, self.seed)
+        rates = Rates(
+            k, self.epsilon, batch, self.decay, self.delay, self.prior, self.prior_steps, self.tolerance, self.noise,
+            self.seed,
+        )  # fmt: skip
         return Em(batches_of(forest, links, tokens, size), start, doublings, rates, pool, self._now("passes"))
 
     def _hard(self, forest: Forest, n_classes: int) -> np.ndarray:

@@ -178,7 +178,7 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
     )
     estimator: str = setting(
         "Learn from all the text at once (batch) or from some of it at a time (online).",
-        default="auto", choices=("auto", "batch", "online"), shown="online above 2 million tokens",
+        default="auto", choices=("auto", "batch", "online"), shown="online from 100,000 tokens on",
     )  # fmt: skip
     passes: int | None = setting(
         "At most so many passes over the text.", default=None, low=0, high=100_000, shown="50; online 10"
@@ -205,9 +205,8 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
     floor: float = setting(
         "What zeros of given classes become, as a part of the largest count.", default=1e-5, low=0.0, below=1.0
     )
-    prior: float = setting(
-        "Added to all expected counts, so that nothing becomes impossible.", default=1e-12, low=0.0, high=1e3
-    )
+    prior: float = setting("Of every word in every class, as a count.", default=0.01, low=0.0, high=1e3)
+    prior_steps: float = setting("Of every class after every class, as a count.", default=0.3, low=0.0, high=1e3)
     labelled: bool = setting("Trees: a table of transitions for every relation that is not rare.", default=False)
     max_length: int | None = setting("Longer sentences are not learned from.", default=None, low=1)
     min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1, high=10**9)
