@@ -129,8 +129,15 @@ TASKS: dict[str, Task] = dict([
                 "HpyModel",
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
+            "plre": ("PlreSettings", "PlreModel", "Kneser-Ney with low rank orders in between (power low rank ensembles)"),
         },
-        kinds={"lm.ngram": "NgramModel", "lm.class": "ClassModel", "lm.hpy": "HpyModel", "lm.mixture": "Mixture"},
+        kinds={
+            "lm.ngram": "NgramModel",
+            "lm.class": "ClassModel",
+            "lm.hpy": "HpyModel",
+            "lm.plre": "PlreModel",
+            "lm.mixture": "Mixture",
+        },
         step="language_model:LANGUAGE_MODEL",
     ),
     _task(

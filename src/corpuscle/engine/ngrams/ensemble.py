@@ -36,7 +36,10 @@ from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.engine.ngrams.layers import CONTEXT, WORD, Layers, frozen_layers, layer_share
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, log_tables
 
-__all__ = ["Discounting", "estimate", "factorise_order", "layers_of", "shares"]
+__all__ = [
+    "Discounting", "Slices", "estimate", "factorise_slices", "largest_slice", "layers_of", "mass_counts", "shares",
+    "slices_of",
+]  # fmt: skip
 
 
 class Discounting(NamedTuple):
@@ -74,9 +77,46 @@ def shares(discounting: Discounting, adjusted: np.ndarray, j: int) -> np.ndarray
     return out
 
 
-class _Slices(NamedTuple):
-    """The slices of one order as one matrix: ``rows`` int64 (contexts,), the contexts in the order of its rows; the
-    entries, as rows of the trie; and where its blocks begin."""
+@kernel
+def _pass_mass_on(ngrams, discounts, start, first, last, adjusted):
+    for row in range(first, last):
+        if ngrams.words[row] != start and adjusted[row] > 0:
+            adjusted[ngrams.suffix[row]] += discounts[min(np.int64(adjusted[row]), 3)]
+
+
+def mass_counts(ngrams: Ngrams, discounts: np.ndarray, start: int, keep_start: bool) -> np.ndarray:
+    """Lower-order counts that keep the marginals exactly, whatever the discounts: float64 (rows,). Instead of one for
+    each distinct symbol before an n-gram it gets what is taken from the longer one, s_B.
+
+    The unit of an order is its least discount, so that no count is below 1. ``keep_start``: n-grams that begin with
+    ``start`` keep their counts, as in ``smoothing.adjusted_counts``, in the unit of their order. With one discount for
+    all counts, and no such n-grams, the counts are numbers of distinct symbols again.
+    """
+    levels, adjusted, unit = ngrams.levels.tolist(), ngrams.counts.astype(np.float64), 1.0
+    adjusted[: levels[-2]] = 0.0
+    adjusted[ngrams.words == start] = 0.0
+    for m in range(ngrams.order, 1, -1):
+        below = slice(levels[m - 2], levels[m - 1])
+        _pass_mass_on(ngrams, discounts[m - 1], start, levels[m - 1], levels[m], adjusted)
+        if keep_start and m > 2:
+            first, last = start, start + 1
+            for _ in range(m - 2):
+                first, last = int(ngrams.first_child[first]), int(ngrams.first_child[last])
+            adjusted[first:last] = ngrams.counts[first:last] / unit
+        adjusted[below][ngrams.words[below] == start] = 0.0
+        least = float(discounts[m - 1, 1:][discounts[m - 1, 1:] > 0].min(initial=1.0))
+        adjusted[below] /= least
+        unit *= least
+    return adjusted
+
+
+class Slices(NamedTuple):
+    """The slices of one order as one matrix, whose rows and columns are the n-grams one order below, from 0 on.
+
+    - ``rows`` int64 (m,): which of them each row is, slice by slice; ``starts`` int64 (m + 1,): where its entries begin;
+    - ``columns`` int32 (entries,), ``entries`` int64 (entries,): those of the n-grams, and their rows in the trie;
+    - ``blocks``: where slices begin.
+    """
 
     rows: np.ndarray
     starts: np.ndarray
@@ -85,32 +125,41 @@ class _Slices(NamedTuple):
     blocks: Blocks
 
 
-def _slices(ngrams: Ngrams, m: int) -> _Slices:
-    """The n-grams of order m by slices; contexts and n-grams of order m - 1 are counted from 0."""
+def slices_of(ngrams: Ngrams, m: int) -> Slices:
+    """The n-grams of order m by slices."""
     levels = ngrams.levels.tolist()
     below, here = levels[m - 2], levels[m - 1]
-    first_child = ngrams.first_child[below : here + 1].astype(np.int64)
-    size = here - below
-    if m == 2:
-        rows, blocks = np.arange(size), Blocks(np.array([0, size]), np.array([0, size]))
-    else:
+    first_child, size = ngrams.first_child[below : here + 1].astype(np.int64), here - below
+    rows, blocks = np.arange(size), Blocks(np.array([0, size]), np.array([0, size]))
+    if m > 2:
         middle = ngrams.suffix[below:here] - levels[m - 3]
         rows = np.argsort(middle, kind="stable")
-        n_slices = below - levels[m - 3]
-        row_starts = np.concatenate([[0], np.cumsum(np.bincount(middle, minlength=n_slices))])
+        row_starts = np.concatenate([[0], np.cumsum(np.bincount(middle, minlength=below - levels[m - 3]))])
         blocks = Blocks(row_starts, ngrams.first_child[levels[m - 3] : below + 1].astype(np.int64) - below)
     lengths = np.diff(first_child)[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     entries = np.repeat(first_child[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-    return _Slices(rows, starts, ngrams.suffix[entries] - np.int32(below), entries, blocks)
+    return Slices(rows, starts, ngrams.suffix[entries] - np.int32(below), entries, blocks)
 
 
-def factorise_order(
-    ngrams: Ngrams, values: np.ndarray, m: int, rank: int, *, iterations: int, seed: int, number: int, workers: int | None
-) -> Factors:
-    """Low rank versions of the slices of order m, whose n-grams have the shares ``values`` (rows,): factors of the
-    (m-1)-grams as contexts (rows) and as n-grams (columns)."""
-    slices = _slices(ngrams, m)
+def largest_slice(slices: Slices, adjusted: np.ndarray) -> int:
+    """The smaller one of the numbers of rows and columns of a slice, where it is largest: no slice has a higher rank."""
+    seen = adjusted[slices.entries] > 0
+    rows = np.repeat(np.arange(len(slices.rows)), np.diff(slices.starts))[seen]
+    sizes = []
+    for lines, starts in (rows, slices.blocks.rows), (slices.columns[seen], slices.blocks.columns):
+        used = np.zeros(len(slices.rows) + 1, np.int64)
+        used[lines + 1] = 1
+        sizes.append(np.diff(np.cumsum(used)[starts]))
+    return int(np.minimum(*sizes).max(initial=0))
+
+
+def factorise_slices(
+    slices: Slices, values: np.ndarray, rank: int, *, iterations: int, seed: int, number: int = 0,
+    workers: int | None = None,
+) -> Factors:  # fmt: skip
+    """Low rank versions of slices whose n-grams have the shares ``values`` (rows of the trie,): factors of the n-grams
+    one order below as contexts (rows) and as what follows (columns)."""
     matrix = Rows(slices.starts, slices.columns, values[slices.entries], len(slices.rows))
     found = factorise_blocks(
         matrix, slices.blocks, rank, iterations=iterations, seed=seed, number=number, workers=workers
@@ -118,7 +167,6 @@ def factorise_order(
     left, row_scales = np.empty_like(found.left), np.empty_like(found.row_scales)
     left[slices.rows], row_scales[slices.rows] = found.left, found.row_scales
     return Factors(left, found.right, row_scales, found.column_scales)
-
 
 
 @kernel
@@ -130,10 +178,12 @@ def _context_sums(first_child, values, sums):
         sums[context] = total
 
 
-def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Factors | None]]) -> Layers:
-    """The layers of a model from the factors of each order, from 2 on, and of each step; None where there are none."""
+def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Factors | None]], eta: int) -> Layers:
+    """The layers of a model from the factors of each order, from 2 on, and of each of ``eta`` steps; None where there
+    are none."""
     levels = ngrams.levels[:-1].tolist()
-    ranks = np.array([[0 if step is None else step.left.shape[1] for step in order] for order in found])
+    ranks = np.array([[0 if step is None else step.left.shape[1] for step in order] for order in found], np.int64)
+    ranks = ranks.reshape(-1, eta)
     widths, sizes = ranks.sum(1), np.diff(levels)
     vectors, scales = np.zeros((2, int(widths @ sizes)), np.float32), np.zeros((2, levels[-1], ranks.shape[1]))
     totals, base = np.empty(levels[-1]), 0

@@ -326,7 +326,8 @@ def _score_sentences(model, tokens, starts, first, last, initial, end, out):
                         lanes -= 1
                         sentence[lane], at[lane], word[lane] = sentence[lanes], at[lanes], word[lanes]
                         state[lane], low[lane], size[lane] = state[lanes], low[lanes], size[lanes]
-                        weight[lane] = weight[lanes]
+                        weight[lane], weight_of_last[lane] = weight[lanes], weight_of_last[lanes]
+                        passed[lane] = passed[lanes]
                         continue
                     sentence[lane], at[lane], state[lane] = waiting, starts[waiting], initial
                     waiting += 1
