@@ -46,8 +46,8 @@ _NARROWER = 4
 class PlreModel(PlreSettings, AutomatonModel):
     """A power low rank ensemble.
 
-    Learned: ``vocab_``, ``ngrams_`` (counts), ``discounts_`` float64 (order, 4), ``layers_`` (see ``Layers``),
-    ``powers_``; ``unigram_``: as the setting, unless that would leave a word without any probability.
+    Learned: ``vocab_``, ``ngrams_`` (counts), ``discounts_`` float64 (order, 4), ``powers_``, ``layers_`` (the matrices
+    of low rank).
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -103,7 +103,8 @@ class PlreModel(PlreSettings, AutomatonModel):
             orders = ", ".join(map(str, estimated.fallback))
             if self.strict:
                 raise SettingError(f"the counts of order {orders} do not give discounts")
-            warn(f"the counts of order {orders} do not give discounts; {'0.5, 1, 1.5' if modified else '0.5'} is used there")
+            fallback = "0.5, 1, 1.5" if modified else "0.5"
+            warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
 
     def _adjusted(self, discounts: np.ndarray) -> np.ndarray:
         keep_start = self.boundary == "single"
@@ -119,8 +120,7 @@ class PlreModel(PlreSettings, AutomatonModel):
     def _estimate(
         self, adjusted: np.ndarray, discounts: np.ndarray, powers: Sequence[float], layers: Layers
     ) -> BackoffTables:
-        counts = adjusted[: len(self.vocab_)]
-        uniform = self.unigram == "uniform" or bool((counts[self._predictable] == 0).any())
+        counts, uniform = adjusted[: len(self.vocab_)], self.unigram == "uniform"
         unigrams = smoothing.estimate_unigrams(counts, discounts[0], True, uniform, self._predictable)
         return ensemble.estimate(self.ngrams_, adjusted, self._discountings(discounts, powers), layers, unigrams)
 
@@ -149,7 +149,7 @@ class PlreModel(PlreSettings, AutomatonModel):
 
     def as_ngram(self) -> NgramModel:
         """An ensemble is no back-off model: words that a context has not seen get shares of their own."""
-        raise SettingError("a power low rank ensemble has only an approximate ARPA form; approximate asks for it")
+        raise SettingError("a power low rank ensemble has no exact ARPA form; export --approximate writes what comes near")
 
     def approximate_ngram(self) -> NgramModel:
         """A back-off model with the probabilities of all seen n-grams; what is left is shared out as lower orders do."""
@@ -246,11 +246,12 @@ class _Fit:
                     self._improves(dev, "first_ranks", [*self.first_ranks[: m - 2], rank, *self.first_ranks[m - 1 :]])
         if "ranks" not in fixed:
             model.chosen_["ranks"] = self.ranks
+        highest = 0.99 * (np.arange(4) if model.discounting == "modified" else np.ones(4))
         for m in range(model.order_, 1, -1) if "discounts" not in fixed else ():
             for change in TRIED_SCALES:
                 scale = np.ones((model.order_, 1))
                 scale[m - 1] = change
-                while self._improves(dev, "discounts", np.minimum(self.discounts * scale, [0.0, 0.99, 1.98, 2.97])):
+                while self._improves(dev, "discounts", np.minimum(self.discounts * scale, highest)):
                     pass
         if "discounts" not in fixed:
             model.chosen_["discounts"] = self.discounts[:, 1 : 4 if model.discounting == "modified" else 2].tolist()

@@ -126,7 +126,7 @@ class PlreSettings(WordSettings):
     )  # fmt: skip
     unigram: str = setting(
         "Who gets the mass that discounting frees: all words alike, or nobody.",
-        default="types", choices=("uniform", "types"),
+        default="uniform", choices=("uniform", "types"),
     )  # fmt: skip
     passes: int = setting("Updates of each matrix.", default=15, low=0, high=10**6)
     strict: bool = setting("Fail where discounts cannot be estimated.", default=False)
