@@ -144,7 +144,7 @@ def test_slices_of_full_rank_stay_as_they_are():
         slices = ensemble.slices_of(model.ngrams_, m)
         most = ensemble.largest_slice(slices, adjusted)
         for rank, expected in (most, False), (most - 1, True):
-            found = ensemble.factorise_slices(slices, adjusted, rank, iterations=1, seed=1)
+            found = ensemble.factorise_slices(slices, adjusted[slices.entries], rank, iterations=1, seed=1)
             assert found.row_scales.any() == expected
 
 

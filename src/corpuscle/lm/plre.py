@@ -221,9 +221,11 @@ class _Fit:
         on_which = self.discounts if model.lower == "mass" else self.discounts[m - 1]
         key = (m, j, rank, self.powers, on_which.tobytes())
         if key not in self._made:
+            slices = self.slices[m - 2]
+            values = ensemble.shares(discounting, adjusted[slices.entries], j + 1)
             self._made[key] = ensemble.factorise_slices(
-                self.slices[m - 2], ensemble.shares(discounting, adjusted, j + 1), rank, iterations=model.passes,
-                seed=model.seed, number=m * len(self.powers) + j, workers=model.threads,
+                slices, values, rank, iterations=model.passes, seed=model.seed, number=m * len(self.powers) + j,
+                workers=model.threads,
             )  # fmt: skip
         return self._made[key]
 

@@ -158,9 +158,9 @@ def factorise_slices(
     slices: Slices, values: np.ndarray, rank: int, *, iterations: int, seed: int, number: int = 0,
     workers: int | None = None,
 ) -> Factors:  # fmt: skip
-    """Low rank versions of slices whose n-grams have the shares ``values`` (rows of the trie,): factors of the n-grams
-    one order below as contexts (rows) and as what follows (columns)."""
-    matrix = Rows(slices.starts, slices.columns, values[slices.entries], len(slices.rows))
+    """Low rank versions of slices with these ``values`` (entries,): factors of the n-grams one order below as contexts
+    (rows) and as what follows (columns)."""
+    matrix = Rows(slices.starts, slices.columns, values, len(slices.rows))
     found = factorise_blocks(
         matrix, slices.blocks, rank, iterations=iterations, seed=seed, number=number, workers=workers
     )
