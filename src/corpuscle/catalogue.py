@@ -129,7 +129,7 @@ TASKS: dict[str, Task] = dict([
                 "HpyModel",
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
-            "plre": ("PlreSettings", "PlreModel", "Kneser-Ney with low rank orders in between (power low rank ensembles)"),
+            "plre": ("PlreSettings", "PlreModel", "power low rank ensembles: Kneser-Ney with orders in between"),
         },
         kinds={
             "lm.ngram": "NgramModel",

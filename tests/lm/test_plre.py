@@ -247,7 +247,7 @@ def test_a_development_text_chooses_what_is_not_given():
     assert set(model.chosen_) == {"powers", "ranks", "discounts"}
     default = PlreModel(min_count=1).fit(train)
     assert model.events(dev).log_probability.mean() > default.events(dev).log_probability.mean()
-    again = PlreModel(min_count=1, powers=model.powers_, ranks=model.chosen_["ranks"], discounts=model.chosen_["discounts"])
+    again = PlreModel(min_count=1, **model.chosen_)
     assert again.fit(train).layers_.vectors.tobytes() == model.layers_.vectors.tobytes()
     partly = PlreModel(min_count=1, powers=(0.5,), discounts=0.6).fit(train, dev)
     assert set(partly.chosen_) == {"ranks"} and partly.powers_ == (0.5,)

@@ -69,6 +69,8 @@ class PlreModel(PlreSettings, AutomatonModel):
     TUNES = True
     ngrams_: Ngrams = learned()
     layers_: Layers = learned()
+    discounts_: np.ndarray = learned()
+    powers_: tuple[float, ...] = learned()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,8 +89,7 @@ class PlreModel(PlreSettings, AutomatonModel):
         fit = _Fit(self)
         if dev is not None:
             fit.choose(self._take_dev(dev))
-        self.discounts_, self.powers_ = fit.discounts, fit.powers
-        self.layers_ = fit.layers()
+        self.layers_, self.discounts_, self.powers_ = fit.layers(), fit.discounts, fit.powers
         return self
 
     def _estimate_discounts(self) -> None:
@@ -149,10 +150,10 @@ class PlreModel(PlreSettings, AutomatonModel):
 
     def as_ngram(self) -> NgramModel:
         """An ensemble is no back-off model: words that a context has not seen get shares of their own."""
-        raise SettingError("a power low rank ensemble has no exact ARPA form; export --approximate writes what comes near")
+        raise SettingError("an ensemble has no exact ARPA form; export --approximate writes one that comes near")
 
     def approximate_ngram(self) -> NgramModel:
-        """A back-off model with the probabilities of all seen n-grams; what is left is shared out as lower orders do."""
+        """A back-off model with the probabilities of all seen n-grams; the rest is shared out as in lower orders."""
         if self.boundary == "none":
             raise SettingError("a model without sentence boundaries has no ARPA form")
         tables = smoothing.prune_rows(self.tables_, np.ones(len(self.tables_.words), bool))
@@ -177,7 +178,8 @@ class _Fit:
 
     def __init__(self, model: PlreModel):
         self.model, self.ngrams = model, model.ngrams_
-        self.discounts, self.powers = model.discounts_, model.powers
+        self.discounts: np.ndarray = model.discounts_
+        self.powers: tuple[float, ...] = model.powers
         self.slices = [ensemble.slices_of(self.ngrams, m) for m in range(2, model.order_ + 1)]
         adjusted = model._adjusted(self.discounts)
         self.most = [ensemble.largest_slice(slices, adjusted) - 1 for slices in self.slices]
@@ -187,13 +189,11 @@ class _Fit:
     def _checked_ranks(self) -> tuple[list[list[int]] | None, list[int]]:
         """The ranks (powers, orders) if they are given for all powers; and those of the first power: the usual ones,
         at most a quarter of a slice, if none are given."""
-        given, orders = self.model.ranks, self.model.order_ - 1
-        if given is None:
+        orders = self.model.order_ - 1
+        layers = [layer + [0] * (orders - len(layer)) for layer in self.model.rank_lists]
+        if not layers:
             usual = [*RANKS, *[0] * orders][:orders]
             return None, [min(rank, (most + 1) // 4) for rank, most in zip(usual, self.most, strict=True)]
-        layers = [given] if isinstance(given, int) else list(given)
-        layers = [list(layer) for layer in ([layers] if isinstance(layers[0], int) else layers)]
-        layers = [layer + [0] * (orders - len(layer)) for layer in layers]
         for layer in layers:
             for m, (rank, most) in enumerate(zip(layer, self.most, strict=True), 2):
                 if rank > max(most, 0):

@@ -138,11 +138,17 @@ class PlreSettings(WordSettings):
         if self.ranks is not None:
             self._check_ranks()
 
+    @property
+    def rank_lists(self) -> list[list[int]]:
+        """The ranks that were given, a list for each power or one for all of them; none if none were given."""
+        several = list(self.ranks) if isinstance(self.ranks, tuple | list) else [self.ranks]
+        if all(type(rank) is int for rank in several):
+            several = [several]
+        return [list(ranks) if isinstance(ranks, tuple | list) else [ranks] for ranks in several if ranks is not None]
+
     def _check_ranks(self) -> None:
-        layers = self.ranks if isinstance(self.ranks, tuple | list) else (self.ranks,)
-        if all(type(rank) is int for rank in layers):
-            layers = (layers,)
-        right = all(isinstance(layer, tuple | list) and layer for layer in layers)
+        layers = self.rank_lists
+        right = layers and all(layers)
         if not right or not all(type(rank) is int and 0 <= rank <= MAX_RANK for layer in layers for rank in layer):
             raise SettingError(f"ranks are whole numbers from 0 to {MAX_RANK:,}, one an order; not {self.ranks!r}")
         if len(layers) not in (1, len(self.powers)):

@@ -1,4 +1,4 @@
-"""Factorisation under the generalised Kullback-Leibler divergence: margins, descent, and the formulas written densely."""
+"""Factorisation under the generalised Kullback-Leibler divergence: margins, descent, the formulas written densely."""
 
 import numpy as np
 import pytest

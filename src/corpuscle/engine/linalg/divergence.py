@@ -267,8 +267,9 @@ def factorise_blocks(
         for b in large.tolist():
             block = [*blocks.rows[b : b + 2].tolist(), *blocks.columns[b : b + 2].tolist()]
             _solve_large(pool, rows, columns, block, iterations, seed, number)
-        edges = np.union1d(scale.chunks_of(sizes + 1, max(1, 8 * _WORK // (rank * (iterations + 1)))), [large, large + 1])
-        pieces = [piece for piece in pairwise(edges.astype(np.int64).tolist()) if piece[0] not in set(large.tolist())]
+        edges = scale.chunks_of(sizes + 1, max(1, 8 * _WORK // (rank * (iterations + 1))))
+        edges = np.unique(np.concatenate([edges, large, large + 1]))
+        pieces = [piece for piece in pairwise(edges.tolist()) if piece[0] not in large]
         solve = partial(_solve_blocks, rows, columns, blocks, iterations, seed, number)
         for _ in pool.map(lambda piece: solve(*piece), pieces):
             pass
@@ -280,7 +281,7 @@ def factorise(
 ) -> Factors:
     """Factors of a sparse matrix whose entries are not negative, of a rank below its numbers of rows and columns."""
     if not 1 <= rank < min(matrix.shape):
-        raise ValueError(f"a rank is at least 1 and below {min(matrix.shape)} for a matrix of shape {matrix.shape}, not {rank}")
+        raise ValueError(f"for this matrix a rank is at least 1 and below {min(matrix.shape)}, not {rank}")
     if len(matrix.values) and not (matrix.values >= 0).all():
         raise ValueError("the entries of the matrix must not be negative")
     whole = Blocks(*(np.array([0, size]) for size in matrix.shape))

@@ -113,7 +113,7 @@ def mass_counts(ngrams: Ngrams, discounts: np.ndarray, start: int, keep_start: b
 class Slices(NamedTuple):
     """The slices of one order as one matrix, whose rows and columns are the n-grams one order below, from 0 on.
 
-    - ``rows`` int64 (m,): which of them each row is, slice by slice; ``starts`` int64 (m + 1,): where its entries begin;
+    - ``rows`` int64 (m,): which one each row is, slice by slice; ``starts`` int64 (m + 1,): where its entries begin;
     - ``columns`` int32 (entries,), ``entries`` int64 (entries,): those of the n-grams, and their rows in the trie;
     - ``blocks``: where slices begin.
     """
@@ -143,7 +143,7 @@ def slices_of(ngrams: Ngrams, m: int) -> Slices:
 
 
 def largest_slice(slices: Slices, adjusted: np.ndarray) -> int:
-    """The smaller one of the numbers of rows and columns of a slice, where it is largest: no slice has a higher rank."""
+    """The smaller one of the numbers of rows and columns of a slice, where it is largest: no rank is higher."""
     seen = adjusted[slices.entries] > 0
     rows = np.repeat(np.arange(len(slices.rows)), np.diff(slices.starts))[seen]
     sizes = []

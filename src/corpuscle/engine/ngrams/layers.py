@@ -21,8 +21,8 @@ class Layers(NamedTuple):
 
     - ``levels``: int64 (order,), the contexts of order m - 1 are the rows ``levels[m - 2]`` to ``levels[m - 1]``;
     - ``ranks``: int64 (order - 1, eta), how long the vectors are; 0 where there is no layer;
-    - ``vectors``: float32 (2, size), those of all rows, the layers of a row side by side: as n-gram h w (``WORD``) and as
-      context u h (``CONTEXT``);
+    - ``vectors``: float32 (2, size), those of all rows, the layers of a row side by side: as n-gram h w (``WORD``) and
+      as context u h (``CONTEXT``);
     - ``scales``: float64 (2, contexts, eta); 0 where a row has no part in a layer.
     """
 
@@ -48,9 +48,9 @@ def no_layers() -> Layers:
 @kernel_bare
 def layer_share(layers, context, row):
     """S(u h, h w) / a(u h): the probability that all layers of an order add for n-gram ``row`` after ``context``."""
-    order, base, width = 0, np.int64(0), np.int64(0)
+    order, base = 0, np.int64(0)
     while True:
-        width = 0
+        width = np.int64(0)
         for j in range(layers.ranks.shape[1]):
             width += layers.ranks[order, j]
         if context < layers.levels[order + 1]:
