@@ -191,13 +191,13 @@ def notes(results: dict[str, Any]) -> str:
         [
             "### Notes",
             "",
-            "- `below mkn`: per cent below modified Kneser-Ney of the same order on the same text, with the ends of the "
-            "95 % interval and the p-value of a paired bootstrap over sentences; `spread` is the standard deviation over "
-            "ten resampled texts.",
+            "- `below mkn`: per cent below modified Kneser-Ney of the same order on the same text, with the ends of "
+            "the 95 % interval and the p-value of a paired bootstrap over sentences; `spread` is the standard deviation "
+            "over ten resampled texts.",
             "- CPU s: training alone, on an encoded text. `hpy`: 30 sweeps, 5 samples.",
             f"- All English text: {', '.join(ENGLISH)}; measured on the development part of WikiText-2.",
-            "- Inside the decoder: ten tunings (seeds) of the phrases-and-letters system, English to Hindi, with mkn as "
-            "its letter model; then the letter model is replaced and the weights stay as they are.",
+            "- Inside the decoder: ten tunings (seeds) of the system of phrases and letters, English to Hindi, with mkn "
+            "as its letter model; then the letter model is replaced and the weights stay as they are.",
         ]
     )
 
