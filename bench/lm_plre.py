@@ -43,8 +43,8 @@ TRIED: dict[str, dict[str, Any]] = {
 }
 SPEED = ("--method", "plre", "--ranks", "64,2")
 SOURCES = (
-    "corpuscle/lm/plre.py", "corpuscle/lm/ngram.py", "corpuscle/engine/ngrams/*.py",
-    "corpuscle/engine/linalg/divergence.py",
+    "corpuscle/lm/plre.py", "corpuscle/lm/ngram.py", "corpuscle/engine/linalg/divergence.py",
+    *(f"corpuscle/engine/ngrams/{name}.py" for name in ("counting", "ensemble", "layers", "smoothing", "trie")),
 )  # fmt: skip
 """What perplexities depend on."""
 
@@ -192,12 +192,12 @@ def notes(results: dict[str, Any]) -> str:
             "### Notes",
             "",
             "- `below mkn`: per cent below modified Kneser-Ney of the same order on the same text, with the ends of "
-            "the 95 % interval and the p-value of a paired bootstrap over sentences; `spread` is the standard deviation "
+            "the 95 % interval and the p-value of a paired bootstrap over sentences; `spread`: the standard deviation "
             "over ten resampled texts.",
             "- CPU s: training alone, on an encoded text. `hpy`: 30 sweeps, 5 samples.",
             f"- All English text: {', '.join(ENGLISH)}; measured on the development part of WikiText-2.",
-            "- Inside the decoder: ten tunings (seeds) of the system of phrases and letters, English to Hindi, with mkn "
-            "as its letter model; then the letter model is replaced and the weights stay as they are.",
+            "- Inside the decoder: ten tunings (seeds) of the system of phrases and letters, English to Hindi, with "
+            "mkn as its letter model; then the letter model is replaced and the weights stay as they are.",
         ]
     )
 

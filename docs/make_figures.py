@@ -192,7 +192,7 @@ PAIRS = {
 
 def in_between(rank: int = 2) -> str:
     """A table of pairs of words, the same at low rank, and at rank one: a 2-gram, a 1.5-gram and a 1-gram."""
-    before, after = list(PAIRS), "dog boat house sea sees runs sings".split()
+    before, after = list(PAIRS), ["dog", "boat", "house", "sea", "sees", "runs", "sings"]
     pairs = np.array([[float(word in PAIRS[first].split()) for word in after] for first in before])
     tables = [pairs, *(factorise(Rows.of(pairs), number, iterations=500).dense() for number in (rank, 1))]
     titles = ("2-gram", f"1.5-gram: rank {rank}", "1-gram: rank 1")
