@@ -108,8 +108,7 @@ class PlreSettings(WordSettings):
         default=(0.67, 0.33), low=0.0, high=1.0,
     )  # fmt: skip
     ranks: Any = setting(
-        "Ranks of the matrices of order 2, 3 and so on, 0 for none; a list a power, or one list: a quarter of it from "
-        "one power to the next.",
+        "Ranks of order 2, 3 and so on, 0 for none; a list a power, or one: a quarter of it from power to power.",
         default=None, metavar="N,N[;...]", parse=_ranks, shown="64,2,1; less for small texts",
     )  # fmt: skip
     discounting: str = setting(
@@ -120,8 +119,7 @@ class PlreSettings(WordSettings):
         default=None, metavar="D|D1,D2,D3[;...]", parse=_discounts,
     )  # fmt: skip
     lower: str = setting(
-        "Counts of the lower orders: how many types stand before an n-gram, or the mass that is taken from them, which "
-        "keeps all marginals exactly.",
+        "Counts of lower orders: numbers of types before an n-gram, or the mass that is taken from longer ones.",
         default="types", choices=("types", "mass"),
     )  # fmt: skip
     unigram: str = setting(
