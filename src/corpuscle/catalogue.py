@@ -117,7 +117,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "lm",
         "Language models: how likely is a sentence, what comes next.",
-        "Kneser-Ney and Pitman-Yor language models: train, score, sample, mix, compare, prune; ARPA files",
+        "Kneser-Ney, Pitman-Yor and low rank language models: train, score, sample, mix, compare, prune; ARPA files",
         methods={
             "mkn": (*_NGRAM, "Kneser-Ney with modified discounts, interpolated"),
             "kn": (*_NGRAM, "Kneser-Ney, interpolated"),
@@ -130,12 +130,14 @@ TASKS: dict[str, Task] = dict([
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
             "hmm": ("HmmSettings", "HmmModel", "a hidden Markov model, by linear algebra or by EM"),
+            "plre": ("PlreSettings", "PlreModel", "power low rank ensembles: Kneser-Ney with orders in between"),
         },
         kinds={
             "lm.ngram": "NgramModel",
             "lm.class": "ClassModel",
             "lm.hpy": "HpyModel",
             "lm.hmm": "HmmModel",
+            "lm.plre": "PlreModel",
             "lm.mixture": "Mixture",
         },
         step="language_model:LANGUAGE_MODEL",
