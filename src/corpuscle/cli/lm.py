@@ -290,16 +290,17 @@ def prune(model: str, output: str, prune: tuple[int, ...], entropy: float) -> Fi
 @command(group, work=True, figures=False)
 @argument("model")
 @output(form="file")
-def export(model: str, output: str) -> None:
+@option("approximate", "Write what comes near to a model that has no exact ARPA form.", is_flag=True)
+def export(model: str, output: str, approximate: bool) -> None:
     """Write a model as an ARPA file (packed if its name ends in .gz or .xz)."""
-    _export(load(model, "lm"), model, output)
+    _export(load(model, "lm"), model, output, approximate)
 
 
-def _export(model: LanguageModel, name: str, path: str) -> None:
+def _export(model: LanguageModel, name: str, path: str, approximate: bool = False) -> None:
     from corpuscle.lm import write_arpa
 
     try:
-        ngram = model.as_ngram()
+        ngram = model.approximate_ngram() if approximate else model.as_ngram()
     except SettingError as error:
         raise InputError(name, None, str(error)) from error
     write_arpa(ngram, path)

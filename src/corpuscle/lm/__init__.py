@@ -2,6 +2,8 @@
 
 - ``NgramModel``: absolute discounting and the Kneser-Ney family, interpolated or back-off, plain or modified;
 - ``HpyModel``: hierarchical Pitman-Yor models of fixed or infinite order, by Gibbs sampling;
+- ``HmmModel``: hidden Markov models, by linear algebra or by EM;
+- ``PlreModel``: power low rank ensembles, Kneser-Ney with low rank orders in between;
 - ``ClassModel``: n-grams of word classes;
 - ``Mixture``: a weighted mean of models;
 - ``read_arpa``, ``write_arpa``: exchange with other tools; ``compare``: a paired test of two models.
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
     from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
     from corpuscle.lm.classes import ClassModel
+    from corpuscle.lm.hmm import HmmModel
     from corpuscle.lm.learner import find_markup
     from corpuscle.lm.mixture import Mixture
     from corpuscle.lm.ngram import NgramModel
     from corpuscle.lm.pitman_yor import HpyModel
+    from corpuscle.lm.plre import PlreModel
     from corpuscle.lm.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -158,6 +158,10 @@ class LanguageModel(Model, ABC):
         """The model as a back-off model, where that is exact."""
         raise SettingError(f"a model of kind {self.KIND.name} has no ARPA form")
 
+    def approximate_ngram(self) -> NgramModel:
+        """A back-off model that comes near to this one; itself, where that is exact."""
+        return self.as_ngram()
+
     @abstractmethod
     def _events(self, corpus: Corpus) -> Events:
         """The probability of every token and sentence end of a text in the words of the model."""

@@ -2,8 +2,8 @@
 
 Each figure is given over all words and without punctuation: words that the gold file tags as such (UPOS PUNCT, or the
 tags of the Penn Treebank), or, where it has no tags, whose letters are all punctuation. ``complete``: sentences in
-which every head is right; ``root``: sentences whose roots are the right ones. In the mode ``conll18`` relations are compared
-without their subtypes (``acl:relcl`` is ``acl``), as in the shared task of 2018. Sentences are what is resampled.
+which every head is right; ``root``: sentences whose roots are the right ones. In the mode ``conll18`` relations are
+compared without their subtypes (``acl:relcl`` is ``acl``), as in the shared task of 2018. Sentences are resampled.
 
 Buchholz and Marsi, "CoNLL-X shared task on multilingual dependency parsing", 2006; Zeman et al., "CoNLL 2018 shared
 task: multilingual parsing from raw text to universal dependencies", 2018.

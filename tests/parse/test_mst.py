@@ -1,0 +1,225 @@
+"""The graph-based parser: what it learns, what it says, what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+import corpuscle
+from corpuscle.cli.main import main
+from corpuscle.engine.dp import charts
+from corpuscle.parse import MstParser
+from corpuscle.parse.kernels import training
+from corpuscle.parse.kernels.features import arc_features, sibling_features
+from corpuscle.parse.kernels.lifting import crossings, lift
+from corpuscle.parse.words import N_TAGS, layers_of
+from corpuscle.samples import Language
+from corpuscle.text import read_conllu, write_conllu
+from corpuscle.text.treebank import Treebank
+from tests.engine.dp.test_charts import all_heads, is_projective, is_tree
+from tests.schemas import last_line_conforms
+
+SMALL = {"hash_bits": 16, "relation_bits": 12}
+CROSSED = {"heads": [[3, 4, 0, 3]], "tags": [["A", "B", "C", "D"]], "relations": [["x", "y", "root", "z"]]}
+
+
+@pytest.fixture(scope="module")
+def bank():
+    return Language(seed=1).treebank()[:120]
+
+
+@pytest.fixture(scope="module")
+def parser(bank):
+    return MstParser(passes=4, **SMALL).fit(bank[:100])
+
+
+def test_a_parser_learns_its_training_trees_by_heart_and_parses_others(bank, parser):
+    again = parser.annotate(bank[:50])
+    assert (again.heads == bank[:50].heads).mean() > 0.99
+    assert again.relations.strings() == bank[:50].relations.strings()
+    fresh = parser.annotate(bank[100:])
+    assert (fresh.heads == bank[100:].heads).mean() > 0.8
+    fresh.check_trees(single_root=True)
+
+
+@pytest.mark.parametrize("settings", [
+    {"order": 1}, {"order": 1, "trees": 4}, {"order": 2, "trees": 3}, {"learner": "perceptron"},
+    {"order": 1, "decode": "nonprojective"}, {"order": 1, "decode": "nonprojective", "trees": 3},
+    {"order": 2, "decode": "nonprojective"},
+])  # fmt: skip
+def test_every_way_to_learn_and_to_decode_learns(bank, settings):
+    parser = MstParser(passes=3, **SMALL, **settings).fit(bank[:60])
+    assert (parser.annotate(bank[:60]).heads == bank[:60].heads).mean() > 0.95
+    parser.annotate(bank[60:70]).check_trees(single_root=True)
+
+
+def scored(parser, bank, sentence, order):
+    layers, n = layers_of(bank, parser.tag_layers_), int(bank.corpus.lengths[sentence])
+    room = training.room_for(n, order, N_TAGS)
+    decoding = parser._decoding(order)
+    training.score(layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+    return layers, n, room, decoding
+
+
+def test_scores_are_sums_of_the_weights_of_features(bank, parser):
+    layers, n, room, decoding = scored(parser, bank, 3, 2)
+    base, places = layers.starts[3] + 1, room.places
+    for h, m in [(0, 1), (1, 2), (n, 1), (1, n)]:
+        count = arc_features(layers, base, h, m, decoding.shift, room.marks, places)
+        assert room.arcs[h, m] == pytest.approx(parser.weights_[places[:count]].astype(float).sum())
+    count = sibling_features(layers, base, 1, 1, 3, decoding.shift, places)
+    assert room.siblings[1, 1, 3] == pytest.approx(parser.weights_[places[:count]].astype(float).sum())
+
+
+@pytest.mark.parametrize("trees", [1, 3])
+@pytest.mark.parametrize("order", [1, 2])
+def test_after_a_step_of_mira_the_right_tree_is_better_by_the_loss(bank, order, trees):
+    one = bank[7:8]
+    parser = MstParser(order=order, **SMALL)
+    parser.tag_layers_, parser.crossing_ = ("tags",), False
+    layers, n = layers_of(one, ("tags",)), int(one.corpus.lengths[0])
+    size, starts, heads = 1 << 16, one.corpus.sentence_starts, one.heads.astype(np.int32)
+    weights = np.zeros(size, np.float32)
+    learning = training.Learning(
+        weights, np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), trees, 1e9
+    )
+    room, decoding = training.room_for(n, order, N_TAGS, trees), parser._decoding(order)
+    touched = np.empty((trees, (n + 4) * 4 * len(room.places)), np.uint32)
+    assert training.learn(layers, np.zeros(1, np.int64), heads, starts, decoding, learning, room, touched) > 0
+    guesses = room.trees[:, :n].copy()
+    training.score(layers, 0, decoding, weights, room.marks, room.places, room.arcs, room.siblings)
+
+    def value(tree):
+        total = sum(room.arcs[h, m] for m, h in enumerate(tree, 1))
+        if order == 2:
+            total += sum(room.siblings[h, training._sibling_of(tree, m), m] for m, h in enumerate(tree, 1))
+        return total
+
+    margins = [value(heads) - value(guess) for guess in guesses]
+    losses = [(guess != heads).sum() for guess in guesses]
+    assert not learning.delta.any()
+    if trees == 1:
+        assert margins[0] == pytest.approx(losses[0], abs=1e-3)
+    assert all(margin >= loss - 1e-2 for margin, loss in zip(margins, losses, strict=True))
+
+
+def test_confidence_is_the_share_of_trees_and_n_best_lists_are_sorted(bank, parser):
+    sentence = int(np.flatnonzero(bank.corpus.lengths == 5)[0])
+    one = bank[sentence : sentence + 1]
+    _, n, room, _ = scored(parser, one, 0, 2)
+    parses = parser.parse(one, confidence=True)
+
+    def value(tree):
+        tree = np.array(tree, np.int32)
+        return sum(
+            room.arcs[h, m] + room.siblings[h, training._sibling_of(tree, m), m] for m, h in enumerate(tree, 1)
+        )
+
+    trees = [tree for tree in all_heads(n) if is_projective(tree) and tree.count(0) == 1]
+    weights = np.exp([value(tree) - parses.scores[0] for tree in trees])
+    for word in range(n):
+        share = sum(w for w, tree in zip(weights, trees, strict=True) if tree[word] == parses.heads[word])
+        assert parses.confidence[word] == pytest.approx(share / weights.sum(), abs=1e-9)
+    ranked = parser.k_best(one, 6)[0]
+    best = sorted(map(value, trees), reverse=True)[:6]
+    assert [score for _, score in ranked] == pytest.approx(best, abs=1e-6)
+    listed = parser.best_trees(bank[:4], 3)
+    assert len(listed) == 12 and "# rank = 2" in listed.comments[1]
+    assert listed.heads[: bank.corpus.lengths[0]].tolist() == parser.parse(bank[:1]).heads.tolist()
+
+
+def test_the_number_of_workers_and_an_interruption_change_no_byte(bank, tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    MstParser(passes=2, workers=1, **SMALL).fit(bank[:30]).save(first)
+    MstParser(passes=2, workers=2, **SMALL).fit(bank[:30]).save(second)
+    assert first.read_bytes() == second.read_bytes()
+    loaded = [corpuscle.load(path) for path in (first, second)]
+    for workers, each in enumerate(loaded, 1):
+        each.workers = workers
+    outputs = [each.annotate(bank[30:]) for each in loaded]
+    assert outputs[0].heads.tolist() == outputs[1].heads.tolist()
+
+
+def test_development_trees_choose_the_passes(bank):
+    parser = MstParser(passes=3, **SMALL).fit(bank[:40], bank[40:60])
+    assert parser.chosen_["passes"] == int(np.argmax(parser.history_[:, 1])) + 1
+    found = parser.parse(bank[40:60]).heads
+    assert (found == bank[40:60].heads).mean() == pytest.approx(parser.history_[:, 1].max())
+
+
+def test_lifting_makes_every_tree_projective_and_leaves_projective_ones_alone():
+    for heads in all_heads(5):
+        tree, lifted = np.array(heads, np.int32), np.zeros(5, np.int32)
+        starts = np.array([0, 5])
+        lift(tree, starts, lifted)
+        assert is_tree(tuple(lifted.tolist())) and is_projective(tuple(lifted.tolist()))
+        assert (lifted.tolist() == list(heads)) == is_projective(heads)
+        assert bool(crossings(tree, starts)) != is_projective(heads)
+
+
+def test_crossing_trees_choose_the_decoder():
+    crossed = Treebank.from_sentences([["a", "b", "c", "d"]] * 3, **{name: rows * 3 for name, rows in CROSSED.items()})
+    assert MstParser(passes=2, order=1, **SMALL).fit(crossed).crossing_
+    parser = MstParser(passes=2, decode="projective", **SMALL).fit(crossed)
+    assert not parser.crossing_ and parser.provenance_["lifted"] == 3
+    assert MstParser(passes=3, order=1, **SMALL).fit(crossed).parse(crossed).heads.tolist() == [3, 4, 0, 3] * 3
+
+
+def test_the_commands_train_parse_measure_and_draw(bank, tmp_path, capsys):
+    gold, model, out = tmp_path / "gold.conllu", tmp_path / "m", tmp_path / "out.conllu"
+    write_conllu(bank[:60], gold)
+    train = {
+        "method": str, "sentences": int, "words": int, "crossing": int, "lifted": int, "relations": int, "order": int,
+        "nonprojective": bool, "tuned": [str], "passes": int, "wrong_heads": float, "seconds": float,
+    }  # fmt: skip
+    options = ["--passes", "2", "--hash-bits", "14", "--relation-bits", "10", "--json"]
+    assert main(["parse", "train", str(gold), "-o", str(model), *options]) == 0
+    last_line_conforms(capsys.readouterr().out, train)
+    assert main(["parse", "apply", str(model), str(gold), "-o", str(out), "--confidence"]) == 0
+    assert main(["parse", "evaluate", str(gold), str(out), "--by", "relation", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["uas"] > 0.9 and found["uas_low"] <= found["uas"] <= found["uas_high"]
+    assert sum(row["words"] for row in found["by_relation"]) == found["words"]
+    assert main(["parse", "evaluate", str(gold), "--model", str(model), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert again["las"] == found["las"] and again["overlap_training"] == 1.0
+    drawing = tmp_path / "t.svg"
+    assert main(["parse", "draw", str(out), "-o", str(drawing), "--sentence", "2", "--other", str(gold)]) == 0
+    assert "<svg" in drawing.read_text()
+    assert main(["parse", "apply", str(model), str(gold), "--nbest", "2"]) == 0
+    assert capsys.readouterr().out.count("# rank = 1") == 60
+
+
+def test_bad_input_is_one_line(bank, parser, tmp_path, capsys):
+    model = tmp_path / "m"
+    parser.save(model)
+    rows = {
+        "cycle.conllu": "1\ta\t_\tA\t_\t_\t2\tx\t_\t_\n2\tb\t_\tA\t_\t_\t1\tx\t_\t_\n\n",
+        "two.conllu": "1\ta\t_\tA\t_\t_\t0\troot\t_\t_\n2\tb\t_\tA\t_\t_\t0\troot\t_\t_\n\n",
+        "far.conllu": "1\ta\t_\tA\t_\t_\t7\tx\t_\t_\n\n",
+        "columns.conllu": "1\ta\t_\tA\n\n",
+        "untagged.conllu": "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n",
+        "empty.conllu": "",
+        "long.conllu": "".join(f"{i}\ta\t_\tA\t_\t_\t{i - 1}\tx\t_\t_\n" for i in range(1, 1202)) + "\n",
+    }
+    for name, content in rows.items():
+        (tmp_path / name).write_text(content)
+        code = main(["parse", "train", str(tmp_path / name), "-o", str(tmp_path / "new")])
+        errors = capsys.readouterr().err
+        assert code == 2 and errors.count("error:") == 1 and len(errors.splitlines()) <= 2, (name, errors)
+        assert name in errors and not (tmp_path / "new").exists()
+    assert main(["parse", "apply", str(model), str(tmp_path / "untagged.conllu")]) == 2
+    assert "no UPOS" in capsys.readouterr().err
+    bare = Treebank.from_sentences([["a", "b"]], heads=[[0, 1]], tags=[["A", "B"]])
+    without_names, new = str(tmp_path / "bare.conllu"), str(tmp_path / "new")
+    write_conllu(bare, without_names)
+    assert main(["parse", "train", without_names, "-o", new, "--hash-bits", "10"]) == 0
+    assert main(["parse", "apply", new, without_names, "-o", str(tmp_path / "o")]) == 0
+    assert read_conllu(tmp_path / "o").heads.tolist() == [0, 1]
+
+
+def test_a_chart_has_room_for_every_sentence_of_a_chunk(bank, parser):
+    whole = parser.parse(bank)
+    single = [parser.parse(bank[i : i + 1]).heads.tolist() for i in range(len(bank))]
+    assert whole.heads.tolist() == [head for heads in single for head in heads]
+    assert charts.chart_for(3).complete.shape == (4, 4)
