@@ -13,7 +13,7 @@ from corpuscle.parse.kernels import training
 from corpuscle.parse.kernels.features import arc_features, sibling_features
 from corpuscle.parse.kernels.lifting import crossings, lift
 from corpuscle.parse.words import N_TAGS, layers_of
-from corpuscle.samples import Language
+from corpuscle.samples import generate
 from corpuscle.text import read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
 from tests.engine.dp.test_charts import all_heads, is_projective, is_tree
@@ -25,7 +25,7 @@ CROSSED = {"heads": [[3, 4, 0, 3]], "tags": [["A", "B", "C", "D"]], "relations":
 
 @pytest.fixture(scope="module")
 def bank():
-    return Language(seed=1).treebank()[:120]
+    return generate(seed=1, sentences=130).treebank()[:120]
 
 
 @pytest.fixture(scope="module")
