@@ -8,7 +8,10 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
-__all__ = ["BOUNDARIES", "IMPORTED", "INFINITE", "METHODS", "HpySettings", "NgramSettings", "PlreSettings"]
+__all__ = [
+    "BOUNDARIES", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "CacheSettings", "HpySettings", "NgramSettings",
+    "PlreSettings",
+]  # fmt: skip
 
 BOUNDARIES = ("single", "pad", "none")
 METHODS = ("mkn", "kn", "backoff-mkn", "backoff-kn", "absolute")
@@ -37,6 +40,15 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+
+class CacheSettings(WordSettings):
+    """Settings of caches."""
+
+    half_life: int = setting("After so many words a word has half its weight.", default=500, low=1, high=10**9)
+    strength: float = setting(
+        "So many words weigh as much as what was known before the document.", default=3.0, above=0.0
+    )
 
 
 class NgramSettings(WordSettings):
