@@ -40,6 +40,7 @@ COMMANDS = {
     "lm.hpy": "lm train text -o {0} --method hpy --order 2 --sweeps 4 --samples 2 --min-count 1",
     "lm.hmm": "lm train text -o {0} --method hmm --states 2 --min-count 1 --pool 1",
     "lm.plre": "lm train text -o {0} --method plre --ranks 2,1 --min-count 1",
+    "lm.cache": "lm train text -o {0} --method cache --min-count 1",
     "lm.mixture": "lm mix lm.ngram lm.class -o {0} --dev text",
     "segment.npylm": "segment train unspaced -o {0} --sweeps 3",
     "segment.dirichlet": "segment train unspaced -o {0} --method bigram --sweeps 3",

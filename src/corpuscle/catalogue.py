@@ -131,6 +131,7 @@ TASKS: dict[str, Task] = dict([
             ),
             "hmm": ("HmmSettings", "HmmModel", "a hidden Markov model, by linear algebra or by EM"),
             "plre": ("PlreSettings", "PlreModel", "power low rank ensembles: Kneser-Ney with orders in between"),
+            "cache": ("CacheSettings", "CacheModel", "the words of the document so far, for mixtures"),
         },
         kinds={
             "lm.ngram": "NgramModel",
@@ -138,6 +139,7 @@ TASKS: dict[str, Task] = dict([
             "lm.hpy": "HpyModel",
             "lm.hmm": "HmmModel",
             "lm.plre": "PlreModel",
+            "lm.cache": "CacheModel",
             "lm.mixture": "Mixture",
         },
         step="language_model:LANGUAGE_MODEL",

@@ -32,9 +32,21 @@ __all__ = ["group"]
 group = task_group("lm")
 
 
-def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False) -> Corpus:
-    """A text as a model's training text was read, in its own vocabulary."""
-    return _filled(read_input(paths, raw, **model.reading), paths[0], model)
+_index = option("documents", "first_line and lines of every document of one text, for a cache.", metavar="TSV")
+
+
+def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False, documents: str | None = None) -> Corpus:
+    """A text as a model's training text was read, not an empty one; ``documents``: an index of its documents."""
+    return _filled(_read_any(paths, model, raw, documents), paths[0], model)
+
+
+def _read_any(paths: Sequence[str], model: LanguageModel, raw: bool, documents: str | None) -> Corpus:
+    """The same for a text that may be empty."""
+    if documents is None:
+        return read_input(paths, raw, **model.reading)
+    if raw or not model.by_document:
+        raise SettingError(f"--documents means nothing {'with --raw' if raw else 'for a model that has no cache'}")
+    return read_input(paths, documents=documents, **model.reading)
 
 
 def _filled(corpus: Corpus, path: str, model: LanguageModel) -> Corpus:
@@ -146,11 +158,12 @@ def _learn(
 @command(group, work=True, seed=True)
 @argument("model")
 @argument("text", many=True)
+@_index
 @raw
-def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figures:
+def perplexity(model: str, text: tuple[str, ...], documents: str | None, raw: bool, seed: int) -> Figures:
     """Perplexity of a text, with and without unknown words, and its 95 % interval."""
     loaded = load(model, "lm")
-    corpus = _read(text, loaded, raw)
+    corpus = _read(text, loaded, raw, documents)
     shares = warn_of_overlap(loaded, corpus, model)
     result = loaded.perplexity(corpus, seed=seed)
     if 0 < corpus.n_tokens <= result["oov"]:
@@ -163,8 +176,9 @@ def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figur
 @argument("model")
 @argument("text")
 @option("by_word", "Every word with its surprisal in bits.", is_flag=True)
+@_index
 @raw
-def score(model: str, text: str, by_word: bool, raw: bool) -> None:
+def score(model: str, text: str, by_word: bool, documents: str | None, raw: bool) -> None:
     """Log10 probability and perplexity of every sentence (TSV: sentence, tokens, oov, log10, perplexity)."""
     import sys
 
@@ -175,8 +189,8 @@ def score(model: str, text: str, by_word: bool, raw: bool) -> None:
     sentence, rows_of = 1, _word_rows if by_word else _sentence_rows
     columns = ("word", "bits", "oov") if by_word else ("tokens", "oov", "log10", "perplexity")
     heading = format_row(("sentence", *columns))
-    if raw or loaded.boundary == "none":  # without boundaries, a sentence goes on where the one before it ends
-        corpora = iter([read_input([text], raw, **loaded.reading)])
+    if raw or documents or loaded.boundary == "none" or loaded.by_document:  # what was said before matters
+        corpora = iter([_read_any([text], loaded, raw, documents)])
     else:
         corpora = iter_text(text, **loaded.reading)
     for corpus, events in loaded.stream(corpora):
@@ -253,7 +267,8 @@ def sample(model: str, n: int, temperature: float, max_length: int, seed: int) -
 @argument("model", many=True)
 @output()
 @option("dev", "The text that decides the weights.", metavar="TEXT", required=True)
-def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
+@_index
+def mix(model: tuple[str, ...], output: str, dev: str, documents: str | None) -> Figures:
     """Mix two or more models with the weights that make a development text most likely."""
     from corpuscle.lm import Mixture
 
@@ -261,7 +276,7 @@ def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
     if any(isinstance(part, Mixture) for part in parts):
         raise SettingError("a mixture of mixtures: give all the models in one command instead")
     mixture = Mixture(parts)
-    corpus = _read([dev], mixture)
+    corpus = _read([dev], mixture, documents=documents)
     with naming(dev):
         mixture.fit(corpus)
     mixture.save(output)

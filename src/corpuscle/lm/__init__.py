@@ -5,6 +5,7 @@
 - ``HmmModel``: hidden Markov models, by linear algebra or by EM;
 - ``PlreModel``: power low rank ensembles, Kneser-Ney with low rank orders in between;
 - ``ClassModel``: n-grams of word classes;
+- ``CacheModel``: the words of the document so far, for mixtures;
 - ``Mixture``: a weighted mean of models;
 - ``read_arpa``, ``write_arpa``: exchange with other tools; ``compare``: a paired test of two models.
 
@@ -18,6 +19,7 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
     from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
+    from corpuscle.lm.cache import CacheModel
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.hmm import HmmModel
     from corpuscle.lm.learner import find_markup

@@ -70,6 +70,7 @@ class Mixture(LanguageModel):
         self.models, self.passes, self.tolerance = list(models), passes, tolerance
         self.order_ = max(model.order_ for model in models)
         self.boundary = first.boundary
+        self.by_document = any(model.by_document for model in models)
         self.vocab_ = _union(models)
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))

@@ -9,7 +9,8 @@ from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
 __all__ = [
-    "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "METHODS", "HmmSettings", "HpySettings", "NgramSettings",
+    "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "CacheSettings", "HmmSettings",
+    "HpySettings", "NgramSettings",
     "PlreSettings",
 ]  # fmt: skip
 
@@ -43,6 +44,15 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+
+class CacheSettings(WordSettings):
+    """Settings of caches."""
+
+    half_life: int = setting("After so many words a word has half its weight.", default=500, low=1, high=10**9)
+    strength: float = setting(
+        "So many words weigh as much as what was known before the document.", default=3.0, above=0.0
+    )
 
 
 class NgramSettings(WordSettings):

@@ -13,6 +13,7 @@ from corpuscle.engine.ngrams.spilling import Spilled, merge_spilled
 from corpuscle.engine.ngrams.trie import look_up
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.lm.arpa import read_arpa, write_arpa
+from corpuscle.lm.cache import CacheModel
 from corpuscle.lm.hmm import HmmModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
@@ -44,6 +45,9 @@ def warm() -> None:
             loaded.perplexity(corpus, draws=10)
         NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
         PlreModel(order=3, min_count=1, ranks=(2,), lower="mass").fit(corpus).perplexity(corpus, draws=10)
+        cache = CacheModel(min_count=1).fit(corpus)
+        cache.perplexity(corpus, draws=10)
+        cache.next_words(["a"])
         for order in (2, "infinite"):
             sampled = HpyModel(order=order, sweeps=2, samples=1, min_count=1).fit(corpus)
             sampled.perplexity(corpus, draws=10)
