@@ -15,6 +15,8 @@ METHODS = ("mkn", "kn", "backoff-mkn", "backoff-kn", "absolute")
 IMPORTED = "imported"
 """The method of a model whose probabilities come from elsewhere."""
 INFINITE = "infinite"
+PENALTIES = ("l1", "l2", "tree-l2", "tree-linf")
+"""Of log-linear models; l2 is squared."""
 MAX_ORDER = 100
 
 
