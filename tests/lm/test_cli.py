@@ -74,7 +74,7 @@ def test_perplexity_prints_the_contract(capsys, texts, model):
 @pytest.mark.parametrize("method", ["absolute", "backoff-kn", "kn", "backoff-mkn", "mkn"])
 def test_every_method_trains_and_says_what_it_did(capsys, texts, tmp_path, method):
     schema = {"method": str, "order": int, "sentences": int, "words": int, "types": int, "ngrams": [int],
-              "discounts": [[float]], "tuned": [str]}  # fmt: skip
+              "discounts": [[float]], "tuned": [str], "seconds": float}  # fmt: skip
     result = run_json(
         capsys, schema, "lm", "train", texts / "train.txt", "-o", tmp_path / "m", "--method", method, "--order", 4
     )

@@ -24,7 +24,7 @@ from corpuscle.lm.settings import NgramSettings
 from corpuscle.progress import one_line, say
 
 if TYPE_CHECKING:
-    from corpuscle.lm import ClassModel, Events, HpyModel, LanguageModel, NgramModel
+    from corpuscle.lm import ClassModel, Events, LanguageModel, NgramModel
     from corpuscle.text import Corpus
 
 __all__ = ["group"]
@@ -66,25 +66,20 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn a language model from text, one sentence a line."""
-    from corpuscle.lm import HpyModel
-
-    sampled = isinstance(model, HpyModel)
-    for name, given, here in (
-        ("--dev", dev, sampled),
-        ("--class-model", class_model, sampled),
-        ("--resume", resume, not sampled),
+    for name, given, takes in (
+        ("--dev", dev, model.TUNES),
+        ("--class-model", class_model, model.KIND.name == "lm.ngram"),
+        ("--resume", resume, model.RESUMES),
     ):
-        if given and here:
-            raise SettingError(f"{name} means nothing with --method {'hpy' if sampled else model.method}")
-    if not sampled and model.memory is not None and (class_model or arpa):
+        if given and not takes:
+            raise SettingError(f"{name} means nothing with --method {model.method_name}")
+    if getattr(model, "memory", None) is not None and (class_model or arpa):
         raise SettingError("--memory limits counting alone: not with --class-model or --arpa")
     if class_model is not None:
         model = _over_classes(model, class_model)
     if arpa is not None:
-        _check_arpa(model)
-    if sampled:
-        return _sample_model(model, _training(model, text), output, arpa, resume)
-    return _count_model(model, text, output, arpa, dev)
+        model.check_arpa()
+    return _learn(model, text, output, arpa, dev, resume)
 
 
 def _training(model: Any, text: Sequence[str]) -> Corpus:
@@ -111,84 +106,41 @@ def _over_classes(ngram: NgramModel, path: str) -> ClassModel:
     return ClassModel(classes.as_dict(), ngram.replace(min_count=1, **same))
 
 
-def _check_arpa(model: Any) -> None:
-    """Complain about what an ARPA file cannot hold before anything is learned."""
-    from corpuscle.lm import ClassModel, HpyModel
-
-    if isinstance(model, HpyModel):
-        if model.infinite or model.samples != 1 or model.boundary == "none":
-            raise SettingError("an ARPA file holds one sample of a model of fixed order with boundaries: --samples 1")
-    elif isinstance(model, ClassModel) or model.boundary == "none":
-        raise SettingError("a model of classes, or without sentence boundaries, has no ARPA form")
-
-
-def _count_model(
-    model: NgramModel | ClassModel, text: Sequence[str], output: str, arpa: str | None, dev: str | None
+def _learn(
+    model: Any, text: Sequence[str], output: str, arpa: str | None, dev: str | None, resume: bool
 ) -> Figures:
-    """Learn a model from counts, and say what came of it."""
+    """Learn a model, write it, and say what came of it."""
     import os
+    import time
+    from contextlib import nullcontext
 
-    from corpuscle.lm import NgramModel
-
-    corpus, development = _training(model, text), None if dev is None else read_input([dev], **model.reading)
-    if development is not None and not development.n_tokens:
-        raise InputError(dev, None, "the development text is empty")
-    given = [corpus]
-    del corpus  # the model can let go of it
-    with naming(text[0]):
-        model.fit(given.pop(), development, os.path.dirname(os.path.realpath(output)))
-    model.save(output)
+    corpus, begin = _training(model, text), time.perf_counter()
+    arguments: dict[str, Any] = {}
+    if dev is not None:
+        arguments["dev"] = read_input([dev], **model.reading)
+        if not arguments["dev"].n_tokens:
+            raise InputError(dev, None, "the development text is empty")
+    if getattr(model, "memory", None) is not None:
+        arguments["folder"] = os.path.dirname(os.path.realpath(output))
+    with model.checkpoint(corpus, output, resume) if model.RESUMES else nullcontext() as checkpoint:
+        if model.RESUMES:
+            arguments["checkpoint"] = checkpoint
+        given = [corpus]
+        del corpus  # the model can let go of it
+        with naming(text[0]):
+            model.fit(given.pop(), **arguments)
+        model.save(output)
     if arpa is not None:
         _export(model, output, arpa)
-    inner = model if isinstance(model, NgramModel) else model.ngram
-    tuned = sorted(inner.chosen_)
-    figures = {
-        "method": inner.method,
-        "order": model.order_,
-        "sentences": model.provenance_["sentences"],
-        "words": model.provenance_["words"],
-        "types": len(model.vocab_) - 3,
-        "ngrams": inner.sizes_,
-        "discounts": [[round(d, 6) for d in row[1:]] for row in inner.discounts_.tolist()],
-        "tuned": tuned,
-    }
-    if tuned:
-        say(f"chosen on {dev}: {', '.join(tuned)}" + (f" (order {model.order_})" if inner.order == "auto" else ""))
-    known = f"{figures['words']:,} words, {figures['types']:,} of them known"
-    return Figures(figures, f"{output}: {inner.method}, order {model.order_}, {known}")
-
-
-def _sample_model(model: HpyModel, corpus: Corpus, output: str, arpa: str | None, resume: bool) -> Figures:
-    """Learn a Pitman-Yor model, and say what came of it."""
-    import time
-
-    from corpuscle.lm import write_arpa
-
-    begin = time.perf_counter()
-    with model.checkpoint(corpus, output, resume) as checkpoint:
-        model.fit(corpus, checkpoint=checkpoint).save(output)
-    if arpa is not None:
-        write_arpa(model.as_ngram(), arpa)
-    last = model.samples_[-1]
-    seconds = time.perf_counter() - begin
-    figures = {
-        "method": "hpy",
-        "order": model.order,
-        "sentences": len(corpus),
-        "words": corpus.n_tokens,
-        "types": len(model.vocab_) - 3,
-        "sweeps": model.sweeps,
-        "samples": model.samples,
-        "discounts": [round(value, 6) for value in last["discounts"].tolist()],
-        "strengths": [round(value, 6) for value in last["strengths"].tolist()],
-        "log_likelihood": float(model.history_[-1]),
-        "seconds": seconds,
-    }
-    text = (
-        f"{output}: hpy, order {model.order}, {corpus.n_tokens:,} words, {figures['types']:,} types, "
-        f"{model.sweeps} sweeps in {seconds:.1f} s"
-    )
-    return Figures(figures, text)
+    sizes = {name: model.provenance_[name] for name in ("sentences", "words")} | {"types": len(model.vocab_) - 3}
+    chosen = dict(sorted(getattr(model, "ngram", model).chosen_.items()))
+    figures = {**sizes, **model.summary(), "tuned": list(chosen), "seconds": time.perf_counter() - begin}
+    if chosen:
+        shown = (f"{name} {value}" if isinstance(value, int | float | str) else name for name, value in chosen.items())
+        say(f"chosen on {dev}: {', '.join(shown)}")
+    known = f"{sizes['words']:,} words, {sizes['types']:,} of them known"
+    said = f"{output}: {model.method_name}, order {figures['order']}, {known}, {figures['seconds']:.1f} s"
+    return Figures(figures, said)
 
 
 @command(group, work=True, seed=True)
@@ -343,16 +295,14 @@ def export(model: str, output: str) -> None:
     _export(load(model, "lm"), model, output)
 
 
-def _export(model: Any, name: str, path: str) -> None:
-    from corpuscle.lm import HpyModel, NgramModel, write_arpa
+def _export(model: LanguageModel, name: str, path: str) -> None:
+    from corpuscle.lm import write_arpa
 
-    if isinstance(model, HpyModel):
-        model = model.as_ngram()
-    if not isinstance(model, NgramModel):
-        raise InputError(name, None, f"a model of kind {model.KIND.name} has no ARPA form")
-    if model.boundary == "none":
-        raise InputError(name, None, "a model without sentence boundaries has no ARPA form")
-    write_arpa(model, path)
+    try:
+        ngram = model.as_ngram()
+    except SettingError as error:
+        raise InputError(name, None, str(error)) from error
+    write_arpa(ngram, path)
 
 
 @command(group, "import", figures=False)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
     from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
     from corpuscle.lm.classes import ClassModel
+    from corpuscle.lm.learner import find_markup
     from corpuscle.lm.mixture import Mixture
-    from corpuscle.lm.ngram import NgramModel, find_markup
+    from corpuscle.lm.ngram import NgramModel
     from corpuscle.lm.pitman_yor import HpyModel
     from corpuscle.lm.warming import warm
 

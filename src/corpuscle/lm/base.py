@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.plain import read_strings
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
+
+if TYPE_CHECKING:
+    from corpuscle.lm.ngram import NgramModel
 
 _CHARACTERS, _EVENTS = 1 << 18, 1 << 16
 """How much text a worker encodes and scores at a time, or scores when it has been encoded."""
@@ -122,8 +125,12 @@ class LanguageModel(Model, ABC):
     """A distribution over sentences of a vocabulary, one word after the other.
 
     ``vocab_`` are the words that it knows, ``order_`` how many words it looks at (the predicted one included),
-    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``).
+    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``). ``TUNES``: its ``fit`` takes a
+    development text; ``RESUMES``: its ``fit`` takes a checkpoint, and unfinished work can go on.
     """
+
+    TUNES: ClassVar[bool] = False
+    RESUMES: ClassVar[bool] = False
 
     boundary: str = learned()
     order_: int = learned()
@@ -133,6 +140,23 @@ class LanguageModel(Model, ABC):
     @abstractmethod
     def reading(self) -> dict[str, Any]:
         """How its texts are read: arguments of ``read_text`` and its kin."""
+
+    @property
+    def method_name(self) -> str:
+        """Its ``--method`` on the command line."""
+        return getattr(self, "method", self.KIND.name.partition(".")[2])
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of what was learned, beside the sizes of text and vocabulary."""
+        return {"order": self.order_}
+
+    def check_arpa(self) -> None:
+        """Complain before anything is learned if the model will have no ARPA form."""
+        self.as_ngram()
+
+    def as_ngram(self) -> NgramModel:
+        """The model as a back-off model, where that is exact."""
+        raise SettingError(f"a model of kind {self.KIND.name} has no ARPA form")
 
     @abstractmethod
     def _events(self, corpus: Corpus) -> Events:

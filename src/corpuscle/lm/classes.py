@@ -47,6 +47,8 @@ class ClassModel(LanguageModel):
         check=lambda loaded: _check(loaded),
     )
 
+    TUNES = True
+
     def __init__(self, classes: Mapping[str, Any], ngram: NgramModel):
         if not classes:
             raise SettingError("a class n-gram needs word classes")
@@ -61,9 +63,17 @@ class ClassModel(LanguageModel):
         """How its texts are read."""
         return self.ngram.reading
 
-    def fit(self, corpus: Corpus, dev: Corpus | None = None, folder: str | None = None) -> ClassModel:
-        """Learn from a text; a development text chooses order and discounts of the class sequence, whose n-grams go to
-        temporary files in a ``folder`` if there is a limit to their memory."""
+    @property
+    def method_name(self) -> str:
+        """That of its class sequences."""
+        return self.ngram.method
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of the class sequences."""
+        return self.ngram.summary()
+
+    def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
+        """Learn from a text; a development text chooses order and discounts of the class sequence."""
         if Corpus.checked(corpus).n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
@@ -87,7 +97,7 @@ class ClassModel(LanguageModel):
         if dev is not None:
             self.tuning_items_ = item_hashes(dev)
             dev = dev.recode(self.vocab_).map_tokens(self.class_of_, class_vocab)
-        self.ngram.fit(sequences, dev, folder)
+        self.ngram.fit(sequences, dev)
         self.order_, self.provenance_ = self.ngram.order_, self.ngram.provenance_
         return self
 

@@ -15,11 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
+from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm.base import Events, LanguageModel, events_of
-from corpuscle.lm.classes import ClassModel
-from corpuscle.lm.ngram import NgramModel
-from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
@@ -28,14 +26,21 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 __all__ = ["Mixture"]
 
 _MAX_MODELS = 100
-_COMPONENTS = (NgramModel, ClassModel, HpyModel)
-"""What a mixture is made of."""
+
+
+def _components() -> dict[str, Any]:
+    """Kind -> class of what a mixture is made of: every language model but itself."""
+    return {kind: find(home) for kind, home in TASKS["lm"].kinds.items() if kind != Mixture.KIND.name}
 
 
 def _union(models: Sequence[LanguageModel]) -> Vocab:
     """The words of all models, those of the first one first."""
     words = dict.fromkeys(word for model in models for word in model.vocab_.strings[FIRST:])
     return Vocab.from_words(words)
+
+
+def _kinds() -> tuple[container.Kind, ...]:
+    return tuple(model.KIND for model in _components().values())
 
 
 class Mixture(LanguageModel):
@@ -48,7 +53,7 @@ class Mixture(LanguageModel):
         "lm.mixture",
         1,
         {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
-        components=lambda extra: {str(i): tuple(kind.KIND for kind in _COMPONENTS) for i in range(_size(extra))},
+        components=lambda extra: dict.fromkeys(map(str, range(_size(extra))), _kinds()),
         check=lambda loaded: _check(loaded),
     )
 
@@ -144,7 +149,7 @@ class Mixture(LanguageModel):
     @classmethod
     def restored_from(cls, loaded: container.Container) -> Mixture:
         """A mixture of the models of a file, without their weights."""
-        classes: dict[str, Any] = {kind.KIND.name: kind for kind in _COMPONENTS}
+        classes = _components()
         parts = [loaded.component(str(i)) for i in range(loaded.extra["models"])]
         return cls([classes[part.kind].from_container(part) for part in parts])
 

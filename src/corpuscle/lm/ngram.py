@@ -20,7 +20,8 @@ from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.engine.ngrams.walking import score_few
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.lm.base import Events, LanguageModel, events_of
+from corpuscle.lm.base import Events, events_of
+from corpuscle.lm.learner import Learner
 from corpuscle.lm.limits import counting_within
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
@@ -28,10 +29,9 @@ from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
 from corpuscle.memory import trim
 from corpuscle.settings import Parallel, learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
-from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-__all__ = ["Method", "NgramModel", "find_markup"]
+__all__ = ["Method", "NgramModel"]
 
 AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
@@ -58,19 +58,7 @@ FAMILY = {
 }
 
 
-def find_markup(corpus: Corpus) -> tuple[int, str] | None:
-    """The first sentence (counted from 0) with a literal ``<s>`` or ``</s>``, and which of them it has."""
-    ids = corpus.vocab.encode((MARKUP[START], MARKUP[END]))
-    if (ids == UNKNOWN).all():
-        return None
-    where = np.flatnonzero(np.isin(corpus.tokens, ids[ids != UNKNOWN]))
-    if len(where) == 0:
-        return None
-    sentence = int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1)
-    return sentence, corpus.vocab.word(int(corpus.tokens[where[0]]))
-
-
-class NgramModel(NgramSettings, LanguageModel):
+class NgramModel(NgramSettings, Learner):
     """Absolute discounting and Kneser-Ney models: interpolated or back-off, plain or modified.
 
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
@@ -92,6 +80,7 @@ class NgramModel(NgramSettings, LanguageModel):
         check=lambda loaded: _check_loaded(loaded),
     )
 
+    TUNES = True
     ngrams_: Ngrams | None = learned()
 
     def __post_init__(self) -> None:
@@ -108,22 +97,12 @@ class NgramModel(NgramSettings, LanguageModel):
         """
         if self.method == IMPORTED:
             raise SettingError("an imported model cannot learn; choose one of " + ", ".join(FAMILY))
-        if Corpus.checked(corpus).n_tokens == 0:
-            raise InputError(None, None, "the training text is empty")
-        if not self.allow_markup and (found := find_markup(corpus)) is not None:
-            raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
         if self.order == "auto" and dev is None:
             raise SettingError("order auto needs a development text to choose on")
         if self.memory is not None and (dev is not None or self.prune or self.entropy or self.cluster is not None):
             raise SettingError("memory limits counting alone: not with a development text, prune, entropy or a cluster")
         self._forget()
-        corpus = corpus.counted()
-        self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
-        self.provenance_ = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
-        self.vocab_, mapping = corpus.vocab, None
-        if self.min_count > 1:
-            self.vocab_, mapping = corpus.vocab.cut(self.min_count)
-            corpus = corpus.map_tokens(mapping, self.vocab_)
+        corpus = self._take(corpus)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
         count = self._counting(corpus) if self.memory is None else counting_within(self, corpus, self.memory, folder)
         del corpus
@@ -148,17 +127,26 @@ class NgramModel(NgramSettings, LanguageModel):
         for name in ("automaton_", "_ranked", "_own_adjusted"):
             self.__dict__.pop(name, None)
         self._tables, self._walked = None, 0
-        self.chosen_ = {}
 
     def _development(self, dev: Corpus) -> Corpus | None:
         """The development text in our words, or None if there is nothing left to choose on it."""
-        if dev.n_tokens == 0:
-            raise InputError(None, None, "the development text is empty")
+        dev = self._take_dev(dev)
         if self.order != "auto" and self.discounts is not None:
             warn("order and discounts are given: there is nothing to choose on the development text")
+            self.tuning_items_ = np.empty(0, np.uint64)
             return None
-        self.tuning_items_ = item_hashes(dev)
-        return dev.recode(self.vocab_)
+        return dev
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of what was learned."""
+        discounts = [[round(discount, 6) for discount in row[1:]] for row in self.discounts_.tolist()]
+        return {"order": self.order_, "ngrams": self.sizes_, "discounts": discounts}
+
+    def as_ngram(self) -> NgramModel:
+        """The model itself, if it has sentence boundaries."""
+        if self.boundary == "none":
+            raise SettingError("a model without sentence boundaries has no ARPA form")
+        return self
 
     def at_order(self, order: int) -> NgramModel:
         """The model of a lower order with the same words, from the same counts, with discounts of its own."""

@@ -20,16 +20,16 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import sampling
-from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.ngram import NgramModel, find_markup
+from corpuscle.lm.base import Events
+from corpuscle.lm.learner import Learner
+from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
 
@@ -57,7 +57,7 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
     return arrays
 
 
-class HpyModel(HpySettings, LanguageModel):
+class HpyModel(HpySettings, Learner):
     """A hierarchical Pitman-Yor language model.
 
     ``workers`` are for reading text; sampling uses one.
@@ -66,6 +66,7 @@ class HpyModel(HpySettings, LanguageModel):
     (sweeps + 1,): the log probability of text and seating after each sweep.
     """
 
+    RESUMES = True
     samples_: list[dict[str, np.ndarray]] = learned()
 
     KIND: ClassVar[container.Kind] = container.Kind("lm.hpy", 1, _arrays, check=lambda loaded: _check(loaded))
@@ -86,17 +87,7 @@ class HpyModel(HpySettings, LanguageModel):
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:
         """Learn from a text; ``checkpoint`` keeps unfinished work."""
-        if Corpus.checked(corpus).n_tokens == 0:
-            raise InputError(None, None, "the training text is empty")
-        if not self.allow_markup and (found := find_markup(corpus)) is not None:
-            raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
-        corpus = corpus.counted()
-        self.items_ = item_hashes(corpus)
-        self.provenance_ = {"sentences": len(corpus), "tokens": corpus.n_tokens, "types": len(corpus.vocab) - 3}
-        self.vocab_ = corpus.vocab
-        if self.min_count > 1:
-            self.vocab_, mapping = corpus.vocab.cut(self.min_count)
-            corpus = corpus.map_tokens(mapping, self.vocab_)
+        corpus = self._take(corpus)
         self.stays_here("a Gibbs chain is sequential by nature")
         self._run(self._sampler(corpus), checkpoint or Checkpoint())
         for name in ("_ngram_models", "_predictors"):
@@ -151,13 +142,24 @@ class HpyModel(HpySettings, LanguageModel):
             for sample in self.samples_
         ]
 
+    def summary(self) -> dict[str, Any]:
+        """Figures of what was learned."""
+        laws = {name: np.round(self.samples_[-1][name], 6).tolist() for name in ("discounts", "strengths")}
+        run = {"order": self.order, "sweeps": self.sweeps, "samples": self.samples}
+        return run | laws | {"log_likelihood": float(self.history_[-1])}
+
+    def check_arpa(self) -> None:
+        """Complain before anything is learned if the model will have no ARPA form."""
+        if self.infinite or self.samples != 1 or self.boundary == "none":
+            raise SettingError("an ARPA file holds one sample of a model of fixed order with boundaries: --samples 1")
+
     def as_ngram(self) -> NgramModel:
         """The model as a back-off model, where that is exact: of fixed order, with one sample."""
         if self.infinite or len(self.samples_) != 1:
             raise SettingError(
                 "only a model of fixed order with one sample is a back-off model; train it with samples 1"
             )
-        return self._ngram_models[0]
+        return self._ngram_models[0].as_ngram()
 
     def _events(self, corpus: Corpus) -> Events:
         if not self.infinite:
