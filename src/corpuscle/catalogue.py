@@ -129,8 +129,15 @@ TASKS: dict[str, Task] = dict([
                 "HpyModel",
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
+            "loglinear": (
+                "LogLinearSettings",
+                "LogLinearModel",
+                "a log-linear model of all contexts, with a convex penalty on their tree",
+            ),
         },
-        kinds={"lm.ngram": "NgramModel", "lm.class": "ClassModel", "lm.hpy": "HpyModel", "lm.mixture": "Mixture"},
+        kinds={"lm.ngram": "NgramModel", "lm.class": "ClassModel", "lm.hpy": "HpyModel", "lm.loglinear": "LogLinearModel",
+            "lm.mixture": "Mixture",
+        },
         step="language_model:LANGUAGE_MODEL",
     ),
     _task(

@@ -2,6 +2,7 @@
 
 - ``NgramModel``: absolute discounting and the Kneser-Ney family, interpolated or back-off, plain or modified;
 - ``HpyModel``: hierarchical Pitman-Yor models of fixed or infinite order, by Gibbs sampling;
+- ``LogLinearModel``: log-linear models on suffix trees, with penalties on single weights or on trees of them;
 - ``ClassModel``: n-grams of word classes;
 - ``Mixture``: a weighted mean of models;
 - ``read_arpa``, ``write_arpa``: exchange with other tools; ``compare``: a paired test of two models.
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.learner import find_markup
+    from corpuscle.lm.loglinear import LogLinearModel
     from corpuscle.lm.mixture import Mixture
     from corpuscle.lm.ngram import NgramModel
     from corpuscle.lm.pitman_yor import HpyModel

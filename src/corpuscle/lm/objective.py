@@ -110,6 +110,15 @@ class Objective:
             return slopes, ones * tree.sizes
         return ones, slopes ** -(1.0 if shape.penalty == "l1" else 2.0)
 
+    def see(self, entries: np.ndarray | None) -> None:
+        """Predict these positions alone, given as the entries of the longest n-grams there; or all of them again."""
+        ends, counts = self.tree.ends, self.tree.counts
+        if entries is not None:
+            ends, counts = np.zeros_like(ends), np.zeros_like(counts)
+            passes.count_positions(self.tree.starts, self.tree.entry_parents, frozen(entries, np.int32), ends, counts)
+        self._passes = self._passes._replace(ends=frozen(ends, np.int32), counts=frozen(counts, np.int32))
+        self.positions = int(ends.sum())
+
     def _each(self, function: Callable[[int, int, int], Any]) -> list[Any]:
         """``function(number, first node, last node)`` of every part, in order."""
         parts = [(number, *part) for number, part in enumerate(self._parts)]
@@ -132,20 +141,19 @@ class Objective:
 
         def both(number: int, first: int, last: int) -> float:
             loss = passes.tree_down(self._passes, point, first, last)
-            passes.tree_up(self._passes, first, last, roots[number], out)
+            passes.tree_up(self._passes, self.positions, first, last, roots[number], out)
             return loss
 
         total = passes.root_down(self._passes, point, self.positions) + sum(self._each(both))
-        passes.root_up(self._passes, roots.sum(0), out)
+        passes.root_up(self._passes, self.positions, roots.sum(0), out)
         return total / self.positions if np.isfinite(total) else np.inf
 
     def update(self, point: np.ndarray, gradient: np.ndarray, scale: float, out: np.ndarray) -> None:
         """A step against the gradient, negative weights to zero, and the proximal operator of the penalty."""
         depths, starts, signed = self.tree.depths, self.tree.starts, self.shape.signed
-        scales, steps = (scale, scale * self.positions), (point, gradient)
 
         def descend(first: int, last: int) -> tuple[int, int]:
-            passes.descend(starts, depths, steps, self.metric, scales[1], signed, out, first, last)
+            passes.descend(starts, depths, (point, gradient), self.metric, scale, signed, out, first, last)
             return self._entries(first, last)
 
         if self._kind < 2:
@@ -169,7 +177,7 @@ class Objective:
             proximal.shrink_up(self._forest, out, scale, *descend(first, last), top, squares[number], shares)
 
         def down(_: int, first: int, last: int) -> None:
-            proximal.shrink_down(self._forest, out, *self._entries(first, last), shares, out)
+            proximal.shrink_down(self._forest, *self._entries(first, last), shares, out)
 
         self._each(up)
         descend(0, 1)
@@ -184,12 +192,11 @@ class Objective:
 
         def up(number: int, first: int, last: int) -> None:
             proximal.cut_up(
-                self._forest, out, scale, first=descend(first, last), top=top, left=(heads[number], masses[number]),
-                heaps=self._heaps, heights=heights,
+                self._forest, out, scale, descend(first, last), top, (heads[number], masses[number]), self._heaps, heights
             )  # fmt: skip
 
         def down(_: int, first: int, last: int) -> None:
-            proximal.cut_down(self._forest, out, *self._entries(first, last), heights, out)
+            proximal.cut_down(self._forest, *self._entries(first, last), heights, out)
 
         self._each(up)
         descend(0, 1)
@@ -202,7 +209,11 @@ class Objective:
         """What the penalty takes at a point."""
         return float(proximal.penalty_of(self._forest, self.metric, self._kind, point, self._scratch))
 
+    @property
+    def row_slopes(self) -> np.ndarray:
+        """What a weight of 1 adds to the scores of each n-gram, float64 (rows,)."""
+        return np.repeat(self._passes.slopes, np.diff(self.tree.starts))[self.tree.entry_of]
+
     def added(self, point: np.ndarray) -> np.ndarray:
         """What every n-gram adds to scores, float64 (rows,)."""
-        slopes = np.repeat(self._passes.slopes, np.diff(self.tree.starts))
-        return (slopes * point)[self.tree.entry_of]
+        return self.row_slopes * point[self.tree.entry_of]

@@ -120,12 +120,12 @@ def shrink_up(forest, u, scale, first, last, top, squares, shares):
 
 
 @kernel
-def shrink_down(forest, u, first, last, shares, out):
-    """Tree l2, parents first: the entries, multiplied by all shares above them; ``out`` may be ``u``."""
+def shrink_down(forest, first, last, shares, out):
+    """Tree l2, parents first: the entries are multiplied by all shares above them, in place."""
     for j in range(first, last):
         if forest.parents[j] >= 0:
             shares[j] *= shares[forest.parents[j]]
-        out[j] = shares[j] * u[j]
+        out[j] *= shares[j]
 
 
 @kernel_bare
@@ -175,12 +175,13 @@ def cut_up(forest, u, scale, part, top, left, heaps, heights):
 
 
 @kernel
-def cut_down(forest, u, first, last, heights, out):
-    """Tree l-infinity, parents first: the entries, cut at the lowest height above them; ``out`` may be ``u``."""
+def cut_down(forest, first, last, heights, out):
+    """Tree l-infinity, parents first: the entries are cut at the lowest height above them, in place."""
     for j in range(first, last):
         if forest.parents[j] >= 0:
             heights[j] = min(heights[j], heights[forest.parents[j]])
-        out[j] = np.copysign(min(abs(u[j]), heights[j]), u[j])
+        if abs(out[j]) > heights[j]:
+            out[j] = np.copysign(heights[j], out[j])
 
 
 @kernel
@@ -229,7 +230,8 @@ def penalty_of(forest, metric, kind, w, room):
 
 
 def _point(u: np.ndarray, forest: Forest) -> np.ndarray:
-    u = frozen(u, np.float64)
+    """A copy of a point, which has been checked."""
+    u = np.array(u, np.float64)
     if u.shape != forest.parents.shape or not np.isfinite(u).all():
         raise SettingError("a point has one finite number an entry")
     return u
@@ -238,21 +240,21 @@ def _point(u: np.ndarray, forest: Forest) -> np.ndarray:
 def tree_l2(forest: Forest, u: np.ndarray) -> np.ndarray:
     """The proximal operator of the tree l2 penalty, in linear time. Entries of several cannot keep one value under it,
     so ``counts`` have to be 1."""
-    u, n = _point(u, forest), len(u)
+    out, n = _point(u, forest), len(u)
     if (forest.counts != 1).any():
         raise SettingError("tree l2 tears collapsed entries apart: it needs a count of 1 everywhere")
-    shares, out = np.empty(n), np.empty(n)
-    shrink_up(forest, u, 1.0, 0, n, 0, np.empty(0), shares)
-    shrink_down(forest, u, 0, n, shares, out)
+    shares = np.empty(n)
+    shrink_up(forest, out, 1.0, 0, n, 0, np.empty(0), shares)
+    shrink_down(forest, 0, n, shares, out)
     return out
 
 
 def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     """The proximal operator of the tree l-infinity penalty by merging heaps, in n log n."""
-    u, n = _point(u, forest), len(u)
-    heights, out = np.empty(n), np.empty(n)
-    cut_up(forest, u, 1.0, (0, n), 0, (np.empty(0, np.int32), np.empty(0)), heaps_of(n), heights)
-    cut_down(forest, u, 0, n, heights, out)
+    out, n = _point(u, forest), len(u)
+    heights = np.empty(n)
+    cut_up(forest, out, 1.0, (0, n), 0, (np.empty(0, np.int32), np.empty(0)), heaps_of(n), heights)
+    cut_down(forest, 0, n, heights, out)
     return out
 
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["Passes", "descend", "root_down", "root_up", "score_rows", "tree_down", "tree_up"]
+__all__ = ["Passes", "count_positions", "descend", "root_down", "root_up", "score_rows", "tree_down", "tree_up"]
 
 
 class Passes(NamedTuple):
@@ -102,8 +102,8 @@ def tree_down(passes, weights, first, last):
 
 
 @kernel
-def tree_up(passes, first, last, root, gradient):
-    """The pass up over the same nodes: ``gradient`` (entries,), and in ``root`` (n_types + 1,) what goes up to the
+def tree_up(passes, positions, first, last, root, gradient):
+    """The pass up over the same nodes: ``gradient`` (entries,), divided by ``positions``, and in ``root`` (n_types + 1,) what goes up to the
     root, whose last number is for A."""
     exps, sums, n = passes.exps, passes.sums, passes.starts[1]
     for e in range(passes.starts[first], passes.starts[last]):
@@ -124,16 +124,16 @@ def tree_up(passes, first, last, root, gradient):
                 root[parent] += rest
             else:
                 gradient[parent] += rest
-            gradient[e] = passes.slopes[s] * (expected - passes.counts[e])
+            gradient[e] = passes.slopes[s] * (expected - passes.counts[e]) / positions
 
 
 @kernel
-def root_up(passes, root, gradient):
+def root_up(passes, positions, root, gradient):
     """The pass up at the root, after all others, with the sum of what they left for it."""
     n = passes.starts[1]
     here = root[n] + passes.ends[0] / passes.totals[0]
     for e in range(n):
-        gradient[e] = passes.slopes[0] * (root[e] + passes.exps[e] * here - passes.counts[e])
+        gradient[e] = passes.slopes[0] * (root[e] + passes.exps[e] * here - passes.counts[e]) / positions
 
 
 @kernel
@@ -146,6 +146,19 @@ def descend(starts, depths, steps, metric, scale, signed, out, first, last):
             out[e] = point[e] - gradient[e] / (scale * metric[e])
             if out[e] < 0.0 and depths[s] >= signed:
                 out[e] = 0.0
+
+
+@kernel
+def count_positions(starts, entry_parents, entries, ends, counts):
+    """The counts of positions whose longest n-grams are ``entries``: ``ends`` (nodes,) and ``counts`` (entries,)."""
+    for e in entries:
+        counts[e] += 1
+    for s in range(len(ends) - 1, -1, -1):
+        for e in range(starts[s], starts[s + 1]):
+            ends[s] += counts[e]
+    for e in range(len(counts) - 1, -1, -1):
+        if entry_parents[e] >= 0:
+            counts[entry_parents[e]] += counts[e]
 
 
 @kernel
