@@ -2,8 +2,8 @@
 
 ``splits``: four times 100,000 tokens of the Brown corpus for training, 20,000 each for development and test, by whole
 documents of all categories; lower case, proper nouns (by the tags) and numbers replaced, words that occur once unknown,
-as in the paper's Figure 2. ``steps``: its Figure 3. ``peer``: SPAMS on the same trees, where SPAMS_PYTHON names a Python
-that has it. ``passes``: what one pass costs on more and more text. ``signed``: weights that may be negative.
+as in the paper's Figure 2. ``steps``: its Figure 3. ``peer``: SPAMS on the same trees, where SPAMS_PYTHON names a
+Python that has it. ``passes``: what one pass costs on more and more text. ``signed``: weights that may be negative.
 """
 
 from __future__ import annotations
@@ -416,8 +416,8 @@ def notes(results: dict[str, Any]) -> str:
             "- Models by order are trained to the end (no early stopping), each from the weights of the order before; "
             "`auto` is what `--dev` does by default: strength and weight chosen and early stopping, all on the "
             "development text.",
-            "- Weighted: weights at depth d count 1.1 (tree-l2), 0.85 (tree-linf), 0.7 (l1), 0.5 (l2) to the power of d, "
-            "the paper's values; by node, d is the depth in the collapsed tree, on which the model is then learned.",
+            "- Weighted: a weight at depth d counts a^d times, with a = 1.1 (tree-l2), 0.85 (tree-linf), 0.7 (l1), 0.5 "
+            "(l2), the paper's values; by node, d is the depth in the collapsed tree, on which the model is then learned.",
             "- A pass is one iteration: gradient, proximal step, and the loss at the new point for the line search.",
             "" if PEER else "- SPAMS_PYTHON did not name a Python with spams-bin.",
         ]

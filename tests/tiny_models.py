@@ -37,6 +37,7 @@ COMMANDS = {
     "words.hmm": "classes train text -o {0} --method hmm --classes 3 --passes 4",
     "lm.ngram": "lm train text -o {0} --min-count 1 --order 2",
     "lm.class": "lm train text -o {0} --class-model words.exchange --order 2",
+    "lm.loglinear": "lm train text -o {0} --method loglinear --order 3 --passes 30 --min-count 1",
     "lm.hpy": "lm train text -o {0} --method hpy --order 2 --sweeps 4 --samples 2 --min-count 1",
     "lm.mixture": "lm mix lm.ngram lm.class -o {0} --dev text",
     "segment.npylm": "segment train unspaced -o {0} --sweeps 3",

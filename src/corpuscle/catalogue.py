@@ -135,7 +135,11 @@ TASKS: dict[str, Task] = dict([
                 "a log-linear model of all contexts, with a convex penalty on their tree",
             ),
         },
-        kinds={"lm.ngram": "NgramModel", "lm.class": "ClassModel", "lm.hpy": "HpyModel", "lm.loglinear": "LogLinearModel",
+        kinds={
+            "lm.ngram": "NgramModel",
+            "lm.class": "ClassModel",
+            "lm.hpy": "HpyModel",
+            "lm.loglinear": "LogLinearModel",
             "lm.mixture": "Mixture",
         },
         step="language_model:LANGUAGE_MODEL",

@@ -19,8 +19,8 @@ from corpuscle.text.vocab import END, START
 SENTENCES = [
     line.split()
     for line in (
-        "a b c a b", "a b c", "b b a", "c a b c a b c", "a", "d a b c", "c c a b", "b a d a b", "a b c d", "d d", "b c a b c",
-        "a b d c",
+        "a b c a b", "a b c", "b b a", "c a b c a b c", "a", "d a b c", "c c a b", "b a d a b", "a b c d", "d d",
+        "b c a b c", "a b d c",
     )
 ]  # fmt: skip
 
@@ -200,9 +200,8 @@ def test_trie_and_tree_agree_step_by_step(shape):
 )
 def test_what_cannot_collapse_is_refused_with_a_reason(shape, reason):
     assert reason in may_collapse(shape)
-    settings = dict(penalty=shape.penalty, weighted=shape.weighted, weighting=shape.weighting, signed=shape.signed)
     with pytest.raises(SettingError, match=reason):
-        LogLinearModel(collapse="yes", **settings).fit(Corpus.from_sentences(SENTENCES))
+        LogLinearModel(collapse="yes", **shape._asdict()).fit(Corpus.from_sentences(SENTENCES))
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2", "tree-l2", "tree-linf"])
@@ -224,7 +223,8 @@ def test_fista_finds_the_optimum(penalty, weighted):
     rng = np.random.default_rng(0)
     for size in (1e-3, 1e-2, 0.1):  # convex: no point near it is better
         for _ in range(50):
-            other = np.maximum(0.0, method.weights + size * rng.normal(0, 1, len(start)) * rng.integers(0, 2, len(start)))
+            nudge = size * rng.normal(0, 1, len(start)) * rng.integers(0, 2, len(start))
+            other = np.maximum(0.0, method.weights + nudge)
             assert problem.loss(other) + problem.penalty(other) >= best - 1e-9
 
 
@@ -289,7 +289,8 @@ def test_all_batches_of_a_pass_are_the_text():
     problem = Objective(trie, predictable, Shape("l1"), 1.0)
     rows = longest_matches(ngrams, symbols, START, END)[1]
     batches = Batches(trie.entry_of[rows[rows >= 0]], 7, seed=3)
-    counts, ends, point = np.zeros(trie.n_entries), np.zeros(len(trie.parents)), np.abs(np.sin(np.arange(trie.n_entries)))
+    counts, ends = np.zeros(trie.n_entries), np.zeros(len(trie.parents))
+    point = np.abs(np.sin(np.arange(trie.n_entries)))
     point[START] = 0
     losses = []
     for step in range(batches.number):
@@ -383,7 +384,7 @@ def test_collapsing_changes_nothing_that_a_user_sees():
 
 def test_more_text_splits_nodes_and_changes_no_prediction():
     model = fitted(penalty="tree-linf", strength=0.3, order=6)
-    grown, symbols, predictable = ngrams_of(6, [*SENTENCES, "b b c a b d".split(), "d a b b".split()])
+    grown, symbols, predictable = ngrams_of(6, [*SENTENCES, ["b", "b", "c", "a", "b", "d"], ["d", "a", "b", "b"]])
     carried = model.carried(grown)
     before = suffix_trie(ngrams_of(6)[0], predictable)
     after = collapsed(suffix_trie(grown, predictable))
@@ -400,7 +401,7 @@ def test_more_text_splits_nodes_and_changes_no_prediction():
 
 def test_learning_goes_on_from_another_model():
     corpus = Corpus.from_sentences(SENTENCES)
-    settings = dict(min_count=1, penalty="tree-l2", strength=0.3)
+    settings = {"min_count": 1, "penalty": "tree-l2", "strength": 0.3}
     model = LogLinearModel(order=3, **settings).fit(corpus)
     longer = LogLinearModel(order=3, passes=10, **settings).fit(corpus, start=model)
     assert longer.history_[0, 2] <= model.history_[-1, 2] + 1e-9
@@ -408,7 +409,7 @@ def test_learning_goes_on_from_another_model():
 
 
 def test_signed_weights_make_the_training_text_likelier():
-    settings = dict(penalty="l2", strength=0.1, order=2, passes=600)
+    settings = {"penalty": "l2", "strength": 0.1, "order": 2, "passes": 600}
     losses = [fitted(signed=signed, **settings).history_[-1, 2] for signed in (0, 1, 2)]
     assert losses[0] > losses[1] > losses[2]
     model = fitted(signed=2, **settings)
@@ -430,7 +431,7 @@ def test_all_words_after_every_context_up_to_an_order():
 
 
 def test_strength_and_weight_are_chosen_on_a_development_text():
-    train, dev = Corpus.from_sentences(SENTENCES * 3), Corpus.from_sentences(SENTENCES[::-1][:5] + [["d", "c", "b"]])
+    train, dev = Corpus.from_sentences(SENTENCES * 3), Corpus.from_sentences([*SENTENCES[::-1][:5], ["d", "c", "b"]])
     model = LogLinearModel(min_count=1, order=3, passes=60).fit(train, dev)
     assert set(model.chosen_) == {"strength", "weighted"}
     assert len({tuple(row) for row in model.history_[:, :2].tolist()}) > 2
@@ -461,7 +462,7 @@ def test_a_run_that_was_stopped_ends_in_the_same_model(tmp_path):
         pass
 
     for estimator in ("fista", "stochastic"):
-        settings = dict(min_count=1, order=3, passes=30, estimator=estimator)
+        settings = {"min_count": 1, "order": 3, "passes": 30, "estimator": estimator}
         whole = LogLinearModel(**settings).fit(train, dev)
         path = tmp_path / estimator
         for stop in (3, 17, 55):

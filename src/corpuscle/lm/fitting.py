@@ -163,16 +163,16 @@ class Fitting:
         """A trial from some weights."""
         self.objective = self.make(*self.search.trial)
         if self.batches is None:
-            scale = self.optimiser.scale if hasattr(self, "optimiser") else 1.0
-            self.optimiser: Fista | Stochastic = Fista(self.objective, weights, scale)
+            self.optimiser: Fista | Stochastic = Fista(self.objective, weights)
         else:
             squared = self.objective.shape.penalty == "l2"
             convexity = self.objective.strength / self.objective.positions if squared else 0.0
             self.optimiser = Stochastic(self.objective, weights, self.steepness, convexity, self.noise)
 
     def steps(self, sweep: int) -> int:
-        """Passes of a block, or batches of them."""
-        return BLOCK * (1 if self.batches is None else self.batches.number)
+        """Passes of a block, or batches of them; the last block of a trial may be shorter."""
+        passes = min(BLOCK, self.search.rules.passes - BLOCK * len(self.search.rows))
+        return passes * (1 if self.batches is None else self.batches.number)
 
     def step(self, sweep: int, number: int) -> None:
         """A pass, or a batch of one."""

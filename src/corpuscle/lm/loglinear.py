@@ -17,6 +17,7 @@ Nelakanti, Archambeau, Mairal, Bach and Bouchard, "Structured penalties for log-
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from os import PathLike
@@ -30,10 +31,10 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.smoothing import kept_rows
 from corpuscle.engine.ngrams.suffixes import collapsed, longest_matches, suffix_trie, with_all_words
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm.base import Events
-from corpuscle.lm.fitting import COLUMNS, STATE, Batches, Development, Fitting, Rules, Search
+from corpuscle.lm.fitting import BLOCK, COLUMNS, STATE, Batches, Development, Fitting, Rules, Search
 from corpuscle.lm.kernels.loglinear import score_rows
 from corpuscle.lm.learner import Learner
 from corpuscle.lm.ngram import NgramModel
@@ -52,6 +53,7 @@ DEFAULTS = {"l1": (0.7, 1.0), "l2": (0.25, 1.0), "tree-l2": (0.85, 1.1), "tree-l
 _HIGHEST = 500.0
 """Scores above this are not computed with."""
 _MOST_ENTRIES = 1 << 28
+_MOST_TRIALS = 100
 
 PARTIAL = learning.partial("lm.loglinear", STATE)
 """An unfinished run."""
@@ -109,6 +111,8 @@ class LogLinearModel(LogLinearSettings, Learner):
         self.__dict__.pop("_ngram_model", None)
         ngrams = self._counting(corpus)()
         self.stays_here("gradients are added up over one tree")
+        if (longest := int(np.count_nonzero(np.diff(ngrams.levels)))) < self.order:
+            warn(f"no sentence is long enough for order {self.order}: the longest n-gram has {longest} words")
         if self.signed > 1:
             self._check_room(ngrams)
             ngrams = with_all_words(ngrams, self.signed)
@@ -134,7 +138,8 @@ class LogLinearModel(LogLinearSettings, Learner):
             weights[tree.entry_of] = start.carried(ngrams) / make(*self._first()).row_slopes
         search = Search(Rules(self.passes, self.tolerance, tuned, self.early), *self._first())
         fitting = Fitting(make, weights, search, text, batches, self.steepness, self.noise)
-        self._learn(fitting, checkpoint or Checkpoint(), 10**6 if any(tuned) else self.passes)
+        facts = {"entries": tree.n_entries, "dev": "" if dev is None else dev.signature()}
+        self._learn(fitting, checkpoint or Checkpoint(), facts)
         self._keep(ngrams, fitting)
         return self
 
@@ -170,11 +175,13 @@ class LogLinearModel(LogLinearSettings, Learner):
                 "higher min_count fewer"
             )
 
-    def _learn(self, fitting: Fitting, checkpoint: Checkpoint, most: int) -> None:
+    def _learn(self, fitting: Fitting, checkpoint: Checkpoint, facts: dict[str, Any]) -> None:
         """All blocks, from where the checkpoint stands."""
+        search = fitting.search
+        blocks = -(-self.passes // BLOCK) * (_MOST_TRIALS if any(search.rules.tuned) else 1)
         self.history_ = checkpoint.run(
-            fitting, most, columns=COLUMNS, facts={"entries": len(fitting.best)}, converged=lambda: fitting.search.over,
-            title="passes", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
+            fitting, blocks, columns=COLUMNS, facts=facts, converged=lambda: search.over,
+            title="passes, ten at a time", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
         ).history  # fmt: skip
 
     def _keep(self, ngrams: Ngrams, fitting: Fitting) -> None:
@@ -255,7 +262,7 @@ class LogLinearModel(LogLinearSettings, Learner):
 
     def summary(self) -> dict[str, Any]:
         """Penalty, what was chosen, how many weights there are and how many are not zero, the end of the history."""
-        last = self.history_[-1].tolist()
+        trials = np.unique(self.history_[:, :2], axis=0, return_counts=True)[1]
         return {
             "order": self.order_,
             "penalty": self.penalty,
@@ -264,8 +271,8 @@ class LogLinearModel(LogLinearSettings, Learner):
             "parameters": self.provenance_["parameters"],
             "nonzero": self.provenance_["nonzero"],
             "ngrams": np.diff(self.ngrams_.levels).tolist(),
-            "passes": 10 * len(self.history_),
-            "objective": last[2],
+            "passes": int(np.minimum(BLOCK * trials, self.passes).sum()),
+            "objective": float(self.history_[-1, 2]),
         }
 
     def _events(self, corpus: Corpus) -> Events:
@@ -291,6 +298,6 @@ def _check(loaded: container.Container) -> None:
     levels, added = loaded.arrays["levels"].tolist(), loaded.arrays["added"]
     if len(levels) - 1 > model.order:
         raise ValueError("its n-grams do not fit its order")
-    highest = [np.abs(added[first:last]).max(initial=0.0) for first, last in zip(levels[:-1], levels[1:], strict=True)]
+    highest = [np.abs(added[first:last]).max(initial=0.0) for first, last in itertools.pairwise(levels)]
     if sum(highest) > _HIGHEST:
         raise ValueError("its weights add up to more than can be computed with")

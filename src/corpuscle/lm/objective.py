@@ -191,9 +191,8 @@ class Objective:
         heads, masses = np.full((parts, top), -1, np.int32), np.zeros((parts, top))
 
         def up(number: int, first: int, last: int) -> None:
-            proximal.cut_up(
-                self._forest, out, scale, descend(first, last), top, (heads[number], masses[number]), self._heaps, heights
-            )  # fmt: skip
+            part, left = descend(first, last), (heads[number], masses[number])
+            proximal.cut_up(self._forest, out, scale, part, top, left, self._heaps, heights)
 
         def down(_: int, first: int, last: int) -> None:
             proximal.cut_down(self._forest, *self._entries(first, last), heights, out)

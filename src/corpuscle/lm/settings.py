@@ -110,16 +110,16 @@ class LogLinearSettings(WordSettings):
         choices=PENALTIES,
     )
     strength: float | str | None = setting(
-        "How strong the penalty is, in units of the summed loss; auto: chosen on --dev, as without a value.",
+        "How strong the penalty is, in units of the summed loss; auto: chosen on --dev, as without it.",
         default=None, low=0.0, high=1e12, words=(AUTO,), shown="by penalty",
     )  # fmt: skip
     weighted: float | str | None = setting(
-        "Weights of contexts of d words count this number to the power of d; auto: chosen on --dev, as without a value.",
+        "Weights of contexts of d words count this number to the power of d; auto: chosen on --dev, as without it.",
         default=None, above=0.0, below=10.0, words=(AUTO,), shown="by penalty",
     )  # fmt: skip
     weighting: str = setting(
-        "What depth decides: how much a weight counts, the same with one step a node of the collapsed tree, or how much "
-        "it is penalised.",
+        "What depth decides: how much a weight counts, the same with one step a node of the collapsed tree, or how "
+        "much it is penalised.",
         default="feature",
         choices=("feature", "node", "penalty"),
     )
@@ -129,8 +129,8 @@ class LogLinearSettings(WordSettings):
         choices=(AUTO, "yes", "no"),
     )
     signed: int = setting(
-        "Weights of contexts with fewer words than this may be negative; above 1, those of all words that never followed "
-        "such a context are kept, too.",
+        "Weights of contexts with fewer words than this may be negative; above 1, those of all words that never "
+        "followed such a context are kept, too.",
         default=0, low=0, high=MAX_ORDER,
     )  # fmt: skip
     estimator: str = setting(

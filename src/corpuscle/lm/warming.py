@@ -13,6 +13,7 @@ from corpuscle.engine.ngrams.spilling import Spilled, merge_spilled
 from corpuscle.engine.ngrams.trie import look_up
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.lm.arpa import read_arpa, write_arpa
+from corpuscle.lm.loglinear import LogLinearModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.model import read
@@ -48,5 +49,15 @@ def warm() -> None:
             with sampled.checkpoint(corpus, path) as checkpoint:
                 checkpoint.every = 0.0
                 sampled.fit(corpus, checkpoint=checkpoint)
+        for penalty, settings in (
+            ("l1", {"signed": 2, "order": 3}),
+            ("tree-l2", {}),
+            ("tree-linf", {"estimator": "stochastic"}),
+            ("tree-linf", {"boundary": "none"}),
+        ):
+            made = LogLinearModel(penalty=penalty, passes=1, min_count=1, **{"order": 2, **settings})
+            with made.checkpoint(corpus, path) as checkpoint:
+                made.fit(corpus, corpus, checkpoint=checkpoint).save(path)
+            LogLinearModel(order=2, passes=1).fit(corpus, start=LogLinearModel.from_container(read(path)))
         write_arpa(model, path)
         read_arpa(path)

@@ -133,8 +133,8 @@ def suffix_trie(ngrams: Ngrams, predictable: np.ndarray) -> SuffixTree:
     starts = np.zeros(nodes + 1, np.int64)
     starts[1] = n_types
     starts[places[alive] + 1] = np.diff(ngrams.first_child)[alive]
-    of_nodes, of_rows = ([np.zeros(n, np.int32) for _ in range(4)] for n in (nodes, len(ngrams.words)))
-    tree = SuffixTree(*of_nodes, starts, *of_rows)
+    arrays = [np.zeros(n, np.int32) for n in (nodes, len(ngrams.words)) for _ in range(4)]
+    tree = SuffixTree(*arrays[:4], starts, *arrays[4:])  # type: ignore[call-arg]
     tree.parents[0], tree.sizes[0] = -1, 1
     _fill(ngrams, frozen(counts, np.int32), places, tree)
     return _frozen(*tree)
@@ -162,7 +162,7 @@ def _kept(tree: SuffixTree) -> np.ndarray:
 def collapsed(tree: SuffixTree) -> SuffixTree:
     """The suffix tree of a trie: contexts that always occur within one longer context are one with it."""
     kept, above = _kept(tree), np.maximum(tree.parents, 0)
-    nodes = np.cumsum(kept) - 1  # of those that go, the one before, because the whole chain follows its first in preorder
+    nodes = np.cumsum(kept) - 1  # a chain follows its first context in preorder, so all of it gets the number of that
     entries = np.empty(tree.n_entries, np.int32)
     _map_entries(tree, kept, entries)
     total = int(kept.sum())
@@ -238,7 +238,9 @@ def with_all_words(ngrams: Ngrams, order: int) -> Ngrams:
         place[here] = first + own
         total = int(number.sum())
         new = place[here] - new_levels[-1]
-        level_words = np.tile(np.arange(n_types, dtype=np.int32), total // n_types) if m <= order else np.empty(total, np.int32)
+        level_words = np.empty(total, np.int32)
+        if m <= order:
+            level_words = np.tile(np.arange(n_types, dtype=np.int32), total // n_types)
         level_words[new] = ngrams.words[here]
         level_counts = np.zeros(total, np.int32)
         level_counts[new] = ngrams.counts[here]

@@ -103,8 +103,8 @@ def tree_down(passes, weights, first, last):
 
 @kernel
 def tree_up(passes, positions, first, last, root, gradient):
-    """The pass up over the same nodes: ``gradient`` (entries,), divided by ``positions``, and in ``root`` (n_types + 1,) what goes up to the
-    root, whose last number is for A."""
+    """The pass up over the same nodes: ``gradient`` (entries,), divided by ``positions``, and in ``root``
+    (n_types + 1,) what goes up to the root, whose last number is for A."""
     exps, sums, n = passes.exps, passes.sums, passes.starts[1]
     for e in range(passes.starts[first], passes.starts[last]):
         gradient[e] = 0.0
