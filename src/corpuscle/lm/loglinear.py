@@ -249,6 +249,8 @@ class LogLinearModel(LogLinearSettings, Learner):
 
     def weights(self, words: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], str, float]]:
         """Contexts, words and what they add to the score, the largest first; of some words alone, if they are given."""
+        if unknown := [word for word in words if word not in self.vocab_]:
+            raise SettingError(f"the model does not know {unknown[0]}")
         ids = self.vocab_.encode(list(words)) if words else None
         contexts = np.repeat(np.arange(len(self.ngrams_.first_child) - 1), np.diff(self.ngrams_.first_child))
         for row in np.argsort(-self.added_, kind="stable").tolist():
