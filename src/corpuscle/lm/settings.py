@@ -118,8 +118,7 @@ class LogLinearSettings(WordSettings):
         default=None, above=0.0, below=10.0, words=(AUTO,), shown="by penalty",
     )  # fmt: skip
     weighting: str = setting(
-        "What depth decides: how much a weight counts, the same with one step a node of the collapsed tree, or how "
-        "much it is penalised.",
+        "What depth decides: how much weights count, the same by nodes of the collapsed tree, or how high penalties are.",
         default="feature",
         choices=("feature", "node", "penalty"),
     )
@@ -129,8 +128,7 @@ class LogLinearSettings(WordSettings):
         choices=(AUTO, "yes", "no"),
     )
     signed: int = setting(
-        "Weights of contexts with fewer words than this may be negative; above 1, those of all words that never "
-        "followed such a context are kept, too.",
+        "Weights of contexts with fewer words may be negative; above 1, words that never followed them have some, too.",
         default=0, low=0, high=MAX_ORDER,
     )  # fmt: skip
     estimator: str = setting(
