@@ -417,7 +417,7 @@ def notes(results: dict[str, Any]) -> str:
             "`auto` is what `--dev` does by default: strength and weight chosen and early stopping, all on the "
             "development text.",
             "- Weighted: a weight at depth d counts a^d times, with a = 1.1 (tree-l2), 0.85 (tree-linf), 0.7 (l1), 0.5 "
-            "(l2), the paper's values; by node, d is the depth in the collapsed tree, on which the model is then learned.",
+            "(l2), the paper's values; by node, d is the depth in the collapsed tree, which is then learned on.",
             "- A pass is one iteration: gradient, proximal step, and the loss at the new point for the line search.",
             "" if PEER else "- SPAMS_PYTHON did not name a Python with spams-bin.",
         ]

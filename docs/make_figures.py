@@ -211,8 +211,8 @@ def penalties() -> str:
             sheet.text(left + x, top + y + 25, shown, anchor="middle", class_="mu" if zero else None, font_size=11)
     return sheet.finish(
         "What a tree penalty zeroes out",
-        "Weights of the word time in the tree of its contexts: l1 leaves a long context whose shorter one is zero, tree "
-        "penalties take whole subtrees back.",
+        "Weights of the word time in the tree of its contexts: l1 leaves a long context whose shorter one is zero, "
+        "tree penalties take whole subtrees back.",
     )
 
 

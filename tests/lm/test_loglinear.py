@@ -1,20 +1,24 @@
 """Log-linear language models: the passes against the formula written out, trie against tree, the model as a whole."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 
 import corpuscle
+from corpuscle.cli.main import main
 from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
 from corpuscle.engine.ngrams.suffixes import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
 from corpuscle.engine.optim.accelerated import Fista, Stochastic
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.lm import LogLinearModel, NgramModel, objective, read_arpa, write_arpa
 from corpuscle.lm.fitting import Batches, Rules, Search
 from corpuscle.lm.objective import Objective, Shape, may_collapse
+from corpuscle.samples import generate
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
+from tests.hostile import survives_hostile_edits
 
 SENTENCES = [
     line.split()
@@ -512,6 +516,7 @@ def test_texts_that_nothing_can_be_learned_from():
         LogLinearModel(min_count=1).fit(Corpus.from_sentences(SENTENCES), Corpus.from_sentences([]))
 
 
+@pytest.mark.filterwarnings("ignore:no sentence is long enough")
 def test_one_word_is_text_enough():
     for order in (1, 2, 5):
         model = fitted([["a"]], order=order)
@@ -520,16 +525,112 @@ def test_one_word_is_text_enough():
         assert stream.distribution([]).sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.fixture
+def files(tmp_path):
+    """A training and a development text in files."""
+    for name, lines in (("train", SENTENCES * 2), ("dev", SENTENCES[:6])):
+        (tmp_path / name).write_text("\n".join(map(" ".join, lines)) + "\n")
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_command_learns_chooses_and_lists_weights(capsys, files):
+    train = ["lm", "train", files / "train", "-o", files / "m", "--method", "loglinear", "--order", "3"]
+    dev = ["--dev", files / "dev", "--strength", "auto", "--weighted", "auto", "--min-count", "1"]
+    code, out, err = run(capsys, *train, *dev, "--arpa", files / "arpa", "--json")
+    assert code == 0, err
+    figures = json.loads(out.splitlines()[-1])
+    assert figures["tuned"] == ["strength", "weighted"] and figures["nonzero"] <= figures["parameters"]
+    assert "chosen on" in err and not (files / "m.partial").exists()
+    for command in (["perplexity", files / "m", files / "dev"], ["next", files / "m", "a b"], ["sample", files / "m"]):
+        assert run(capsys, "lm", *command)[0] == 0
+    code, out, _ = run(capsys, "lm", "weights", files / "m", "b", "--top", "3")
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0 and len(rows) == 3 and {row[1] for row in rows} == {"b"}
+    assert float(rows[0][2]) >= float(rows[2][2]) > 0.0
+    code, out, _ = run(capsys, "lm", "perplexity", files / "m", files / "train", "--json")
+    assert run(capsys, "lm", "import", files / "arpa", "-o", files / "back")[0] == 0
+    _, again, _ = run(capsys, "lm", "perplexity", files / "back", files / "train", "--json")
+    assert json.loads(out)["perplexity"] == pytest.approx(json.loads(again)["perplexity"], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (["--strength", "auto"], "needs a development text"),
+        (["--collapse", "yes"], "collapse yes is not exact here: tree-l2"),
+        (["--penalty", "tree-linf", "--weighted", "0.9", "--collapse", "yes"], "--weighting node"),
+        (["--strength", "-1"], "--strength is a number from 0"),
+        (["--weighted", "0"], "--weighted is a number"),
+        (["--order", "0"], "--order is a whole number from 1"),
+        (["--boundary", "pad"], "boundary is one of single, none"),
+        (["--boundary", "none", "--arpa", "x.arpa"], "no ARPA form"),
+        (["--noise", "1"], "means nothing without estimator stochastic"),
+        (["--sweeps", "3"], "it is for"),
+        (["--resume"], "nothing to resume"),
+    ],
+)
+def test_bad_options_are_one_line(capsys, files, options, reason):
+    command = ["lm", "train", files / "train", "-o", files / "n", "--method", "loglinear", "--min-count", "1"]
+    code, _, err = run(capsys, *command, *options)
+    assert (code, err.count("\n")) == (2, 1) and err.startswith("error: ") and reason in err
+    assert not (files / "n").exists()
+
+
+def test_weights_of_other_models_and_words(capsys, files):
+    counted = ["lm", "train", files / "train", "-o", files / "k", "--quiet", "--discounts", "0.5,1,1.5"]
+    assert run(capsys, *counted)[0] == 0
+    code, _, err = run(capsys, "lm", "weights", files / "k")
+    assert code == 2 and err.count("\n") == 1
+    small = ["--method", "loglinear", "--passes", "10", "--min-count", "1"]
+    assert run(capsys, "lm", "train", files / "train", "-o", files / "l", *small)[0] == 0
+    assert run(capsys, "lm", "weights", files / "l", "zzz")[::2] == (2, "error: the model does not know zzz\n")
+
+
+def test_hostile_models_are_refused_or_harmless(tmp_path):
+    fitted(penalty="tree-linf", strength=0.5, passes=20).save(tmp_path / "m")
+
+    def use(path):
+        model = corpuscle.load(path)
+        model.events(Corpus.from_sentences([["a", "b", "zzz"], []]))
+        list(itertools.islice(model.weights(), 3))
+
+    assert survives_hostile_edits(tmp_path / "m", use, edits=150) > 30
+
+
+def test_hostile_unfinished_work_is_refused_or_harmless(tmp_path):
+    train, dev = Corpus.from_sentences(SENTENCES), Corpus.from_sentences(SENTENCES[:4])
+    settings = {"min_count": 1, "order": 2, "passes": 30, "strength": 0.5, "weighted": 1.0}
+    learner = LogLinearModel(**settings)
+    with pytest.raises(Interrupted), learner.checkpoint(train, tmp_path / "m") as checkpoint:
+        checkpoint._stop.requested = True
+        learner.fit(train, dev, checkpoint=checkpoint)
+
+    def resume(partial):
+        (tmp_path / "x.partial").write_bytes(partial.read_bytes())
+        again = LogLinearModel(**settings)
+        with again.checkpoint(train, tmp_path / "x", resume=True) as kept:
+            again.fit(train, dev, checkpoint=kept).save(tmp_path / "x")
+
+    assert survives_hostile_edits(tmp_path / "m.partial", resume, edits=120) > 20
+    again = LogLinearModel(**settings)
+    with pytest.raises(InputError, match="another run"), again.checkpoint(train, tmp_path / "m", resume=True) as kept:
+        again.fit(train, dev[1:], checkpoint=kept)
+
+
 @pytest.mark.slow
 def test_tree_norms_are_near_kneser_ney_on_a_text_whose_contexts_matter():
-    from corpuscle.samples import generate
-
-    text = generate(seed=3, sentences=3000).corpus if hasattr(generate(seed=3, sentences=1), "corpus") else None
-    assert text is not None
-    dev, test, train = text[:300], text[300:800], text[800:]
-    baseline = NgramModel(method="kn", order=5).fit(train).perplexity(test, draws=1)["perplexity"]
+    text = Corpus.from_sentences([sentence.words for sentence in generate(seed=3).sentences()])
+    held, order = np.arange(len(text)) % 10, 5
+    train, dev, test = text.select(held > 2), text.select(held == 0), text.select((held == 1) | (held == 2))
+    baseline = NgramModel(method="kn", order=order).fit(train).perplexity(test, draws=1)["perplexity"]
     best = min(
-        LogLinearModel(penalty=penalty).fit(train, dev).perplexity(test, draws=1)["perplexity"]
+        LogLinearModel(penalty=penalty, order=order).fit(train, dev).perplexity(test, draws=1)["perplexity"]
         for penalty in ("tree-l2", "tree-linf")
     )
     assert best <= 1.05 * baseline

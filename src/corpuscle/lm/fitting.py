@@ -34,6 +34,9 @@ _GAIN = 1e-4
 STRENGTHS, WEIGHTS = 1.4, 1.15
 """The steps of strengths, and of weights by depth."""
 
+_FAR = 1e9
+"""No step is so long, and no run."""
+
 COLUMNS = 4
 STATE = {
     "weights": Array("float64", ("entries",), finite=True),
@@ -202,8 +205,15 @@ class Fitting:
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         """Go through the history again, which says which trial this is."""
-        if len(arrays["best"]) != len(self.best) or len(arrays["weights"]) != len(self.best):
+        if len(arrays["best"]) != len(self.best):
             raise ValueError("it does not fit the text")
+        numbers = arrays["numbers"]
+        if len(numbers) != len(self.optimiser.state()["numbers"]) or (numbers < 0).any() or numbers.max() > _FAR:
+            raise ValueError("it does not say how far it has come")
+        if self.batches is None and (numbers[0] < 1.0 / _FAR or numbers[1] < 1.0):
+            raise ValueError("it does not say how long its steps are")
+        if not all(np.isfinite(self.objective.loss(np.array(arrays[name]))) for name in ("weights", "point", "best")):
+            raise ValueError("its weights are too large")
         for row in arrays["history"]:
             if self.search.over:
                 raise ValueError("its history goes on behind its end")

@@ -17,9 +17,9 @@ Nelakanti, Archambeau, Mairal, Bach and Bouchard, "Structured penalties for log-
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -181,7 +181,7 @@ class LogLinearModel(LogLinearSettings, Learner):
         blocks = -(-self.passes // BLOCK) * (_MOST_TRIALS if any(search.rules.tuned) else 1)
         self.history_ = checkpoint.run(
             fitting, blocks, columns=COLUMNS, facts=facts, converged=lambda: search.over,
-            title="passes, ten at a time", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
+            title="passes by tens", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
         ).history  # fmt: skip
 
     def _keep(self, ngrams: Ngrams, fitting: Fitting) -> None:
@@ -194,6 +194,8 @@ class LogLinearModel(LogLinearSettings, Learner):
                 self.chosen_[name] = round(value, 6)
         added = objective.added(fitting.best)
         self.provenance_ |= {"parameters": objective.tree.n_entries, "nonzero": int(np.count_nonzero(fitting.best))}
+        if _highest(ngrams.levels, added) > _HIGHEST:
+            raise SettingError("scores are too large to be computed with; a higher strength keeps them smaller")
         shape, kept = kept_rows(ngrams, added != 0.0)
         self._set(*shape, added[kept])
 
@@ -297,9 +299,12 @@ def _check(loaded: container.Container) -> None:
     """Validate what a file claims to be before any kernel sees it."""
     check_rows(loaded)
     model = LogLinearModel.restored(loaded.described)
-    levels, added = loaded.arrays["levels"].tolist(), loaded.arrays["added"]
-    if len(levels) - 1 > model.order:
+    if len(loaded.arrays["levels"]) - 1 > model.order:
         raise ValueError("its n-grams do not fit its order")
-    highest = [np.abs(added[first:last]).max(initial=0.0) for first, last in itertools.pairwise(levels)]
-    if sum(highest) > _HIGHEST:
+    if _highest(loaded.arrays["levels"], loaded.arrays["added"]) > _HIGHEST:
         raise ValueError("its weights add up to more than can be computed with")
+
+
+def _highest(levels: np.ndarray, added: np.ndarray) -> float:
+    """A bound of all scores: the sum of the largest weights of all orders."""
+    return sum(float(np.abs(added[first:last]).max(initial=0.0)) for first, last in pairwise(levels.tolist()))

@@ -118,7 +118,7 @@ class LogLinearSettings(WordSettings):
         default=None, above=0.0, below=10.0, words=(AUTO,), shown="by penalty",
     )  # fmt: skip
     weighting: str = setting(
-        "What depth decides: how much weights count, the same by nodes of the collapsed tree, or how high penalties are.",
+        "What depth decides: how much weights count, the same by nodes of the collapsed tree, or penalties.",
         default="feature",
         choices=("feature", "node", "penalty"),
     )
