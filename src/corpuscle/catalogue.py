@@ -117,7 +117,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "lm",
         "Language models: how likely is a sentence, what comes next.",
-        "Kneser-Ney and Pitman-Yor language models: train, score, sample, mix, compare, prune; ARPA files",
+        "Kneser-Ney, Pitman-Yor and log-linear language models: train, score, sample, mix, compare, prune; ARPA files",
         methods={
             "mkn": (*_NGRAM, "Kneser-Ney with modified discounts, interpolated"),
             "kn": (*_NGRAM, "Kneser-Ney, interpolated"),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.suffixes import longest_matches
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.engine.optim.accelerated import Fista, Stochastic
@@ -53,12 +54,12 @@ class Development:
     def __init__(self, ngrams: Ngrams, symbols: np.ndarray, predictable: np.ndarray, start: int, end: int):
         contexts, rows = longest_matches(ngrams, symbols, start, end)
         self.ngrams, self.contexts, self.rows = ngrams, contexts[rows >= 0], rows[rows >= 0]
-        self.base = np.where(predictable, 0.0, -np.inf)
+        self.base = frozen(np.where(predictable, 0.0, -np.inf), np.float64)
 
     def log_probability(self, added: np.ndarray) -> float:
         """The mean log probability of an event, given what every n-gram adds to its score."""
         scores, totals = np.empty(len(added)), np.empty(len(self.ngrams.first_child))
-        score_rows(self.ngrams, added, self.base, scores, totals)
+        score_rows(self.ngrams, frozen(added, np.float64), self.base, scores, totals)
         return float((scores[self.rows] - totals[self.contexts]).mean())
 
 

@@ -224,7 +224,8 @@ class LogLinearModel(LogLinearSettings, Learner):
         """The model as a back-off model, exactly."""
         ngrams = self.ngrams_
         scores, totals = np.empty(len(self.added_)), np.empty(len(ngrams.first_child))
-        score_rows(ngrams, self.added_, np.where(self._predictable, 0.0, -np.inf), scores, totals)
+        base = frozen(np.where(self._predictable, 0.0, -np.inf), np.float64)
+        score_rows(ngrams, self.added_, base, scores, totals)
         contexts = len(ngrams.first_child) - 1
         context = np.repeat(np.arange(contexts), np.diff(ngrams.first_child))
         n_types = int(ngrams.levels[1])

@@ -49,15 +49,17 @@ def warm() -> None:
             with sampled.checkpoint(corpus, path) as checkpoint:
                 checkpoint.every = 0.0
                 sampled.fit(corpus, checkpoint=checkpoint)
-        for penalty, settings in (
-            ("l1", {"signed": 2, "order": 3}),
-            ("tree-l2", {}),
-            ("tree-linf", {"estimator": "stochastic"}),
-            ("tree-linf", {"boundary": "none"}),
+        common = LogLinearModel(order=2, passes=1, min_count=1)
+        for made in (
+            common.replace(penalty="l1", signed=2),
+            common,
+            common.replace(penalty="tree-linf", estimator="stochastic"),
+            common.replace(penalty="tree-linf", boundary="none", weighted=0.9, weighting="node"),
         ):
-            made = LogLinearModel(penalty=penalty, passes=1, min_count=1, **{"order": 2, **settings})
             with made.checkpoint(corpus, path) as checkpoint:
                 made.fit(corpus, corpus, checkpoint=checkpoint).save(path)
-            LogLinearModel(order=2, passes=1).fit(corpus, start=LogLinearModel.from_container(read(path)))
+            begun = LogLinearModel.from_container(read(path))
+            begun.perplexity(corpus, draws=10)
+            common.replace(order=3).fit(corpus, start=begun)
         write_arpa(model, path)
         read_arpa(path)
