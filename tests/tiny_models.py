@@ -37,6 +37,7 @@ COMMANDS = {
     "words.hmm": "classes train text -o {0} --method hmm --classes 3 --passes 4",
     "lm.ngram": "lm train text -o {0} --min-count 1 --order 2",
     "lm.class": "lm train text -o {0} --class-model words.exchange --order 2",
+    "lm.loglinear": "lm train text -o {0} --method loglinear --order 3 --passes 30 --min-count 1",
     "lm.hpy": "lm train text -o {0} --method hpy --order 2 --sweeps 4 --samples 2 --min-count 1",
     "lm.hmm": "lm train text -o {0} --method hmm --states 2 --min-count 1 --pool 1",
     "lm.plre": "lm train text -o {0} --method plre --ranks 2,1 --min-count 1",

@@ -290,6 +290,22 @@ def mix(model: tuple[str, ...], output: str, dev: str, documents: str | None) ->
     )
 
 
+@command(group, figures=False)
+@argument("model")
+@argument("word", many=True, required=False)
+@output("-")
+@option("top", "Only so many.", metavar="N", type=COUNT)
+def weights(model: str, word: tuple[str, ...], output: str, top: int | None) -> None:
+    """What contexts add to the scores of words in a log-linear model, the most first: context, word, weight."""
+    from itertools import islice
+
+    from corpuscle.text.tables import write_table
+
+    loaded = load(model, "lm", ("lm.loglinear",))
+    rows = ((" ".join(context), *rest) for context, *rest in islice(loaded.weights(word), top))
+    write_table(output, (), rows, ".6g")
+
+
 @command(group, settings=[NgramSettings.SETTINGS[name] for name in ("prune", "entropy")])
 @argument("model")
 @output()

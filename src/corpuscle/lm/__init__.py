@@ -4,6 +4,7 @@
 - ``HpyModel``: hierarchical Pitman-Yor models of fixed or infinite order, by Gibbs sampling;
 - ``HmmModel``: hidden Markov models, by linear algebra or by EM;
 - ``PlreModel``: power low rank ensembles, Kneser-Ney with low rank orders in between;
+- ``LogLinearModel``: log-linear models on suffix trees, with penalties on single weights or on trees of them;
 - ``ClassModel``: n-grams of word classes;
 - ``CacheModel``: the words of the document so far, for mixtures;
 - ``Mixture``: a weighted mean of models;
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.hmm import HmmModel
     from corpuscle.lm.learner import find_markup
+    from corpuscle.lm.loglinear import LogLinearModel
     from corpuscle.lm.mixture import Mixture
     from corpuscle.lm.ngram import NgramModel
     from corpuscle.lm.pitman_yor import HpyModel
