@@ -130,6 +130,7 @@ TASKS: dict[str, Task] = dict([
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
             "plre": ("PlreSettings", "PlreModel", "power low rank ensembles: Kneser-Ney with orders in between"),
+            "auto": ("AutoSettings", "AutoModel", "all of them and class n-grams, mixed, and what pays on --dev kept"),
             "cache": ("CacheSettings", "CacheModel", "the words of the document so far, for mixtures"),
         },
         kinds={
