@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["group"]
 
 group = task_group("lm")
+_index = option("documents", "first_line and lines of every document of a text, for a cache.", metavar="TSV")
 
 
-_index = option("documents", "first_line and lines of every document of one text, for a cache.", metavar="TSV")
 
 
 def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False, documents: str | None = None) -> Corpus:
@@ -65,6 +65,7 @@ def _by_order(given: Mapping[str, str]) -> str:
 @argument("text", many=True)
 @output()
 @option("dev", "Choose what was not given on this text.", metavar="TEXT")
+@_index
 @option("class_model", "A class n-gram over these word classes.", metavar="FILE")
 @written("arpa", "Write an ARPA file, too.", metavar="FILE")
 @resume
@@ -73,6 +74,7 @@ def train(
     text: tuple[str, ...],
     output: str,
     dev: str | None,
+    documents: str | None,
     class_model: str | None,
     arpa: str | None,
     resume: bool,
@@ -82,6 +84,7 @@ def train(
         ("--dev", dev, model.TUNES),
         ("--class-model", class_model, model.KIND.name == "lm.ngram"),
         ("--resume", resume, model.RESUMES),
+        ("--documents", documents, model.method_name == "auto"),
     ):
         if given and not takes:
             raise SettingError(f"{name} means nothing with --method {model.method_name}")
@@ -91,7 +94,7 @@ def train(
         model = _over_classes(model, class_model)
     if arpa is not None:
         model.check_arpa()
-    return _learn(model, text, output, arpa, dev, resume)
+    return _learn(model, text, output, arpa, dev, resume, documents)
 
 
 def _training(model: Any, text: Sequence[str]) -> Corpus:
@@ -119,9 +122,9 @@ def _over_classes(ngram: NgramModel, path: str) -> ClassModel:
 
 
 def _learn(
-    model: Any, text: Sequence[str], output: str, arpa: str | None, dev: str | None, resume: bool
+    model: Any, text: Sequence[str], output: str, arpa: str | None, dev: str | None, resume: bool, documents: str | None
 ) -> Figures:
-    """Learn a model, write it, and say what came of it."""
+    """Learn a model, write it, and say what came of it; ``documents``: an index of those of ``dev``."""
     import os
     import time
     from contextlib import nullcontext
@@ -129,7 +132,7 @@ def _learn(
     corpus, begin = _training(model, text), time.perf_counter()
     arguments: dict[str, Any] = {}
     if dev is not None:
-        arguments["dev"] = read_input([dev], **model.reading)
+        arguments["dev"] = read_input([dev], documents=documents, **model.reading)
         if not arguments["dev"].n_tokens:
             raise InputError(dev, None, "the development text is empty")
     if getattr(model, "memory", None) is not None:
@@ -152,7 +155,21 @@ def _learn(
         say(f"chosen on {dev}: {', '.join(shown)}")
     known = f"{sizes['words']:,} words, {sizes['types']:,} of them known"
     said = f"{output}: {model.method_name}, order {figures['order']}, {known}, {figures['seconds']:.1f} s"
-    return Figures(figures, said)
+    return Figures(figures, said + _parts_table(figures.get("parts", ())))
+
+
+def _parts_table(parts: Sequence[Mapping[str, Any]]) -> str:
+    """What each candidate does for a mixture: how much higher perplexity would be without it, its own, size, speed."""
+    if not parts:
+        return ""
+    columns = ("method", "weight", "without it", "perplexity", "MB", "tokens a second", "seconds")
+    rows = [
+        (part["method"], f"{part['weight']:.3f}", f"{part['contribution']:+.1%}" if part["weight"] else "does not pay",
+         f"{part['perplexity']:.2f}", f"{part['bytes'] / 1e6:.1f}", f"{part['tokens_per_second']:,.0f}",
+         f"{part['seconds']:.1f}")
+        for part in parts
+    ]  # fmt: skip
+    return "\n" + table_text(columns, rows)
 
 
 @command(group, work=True, seed=True)

@@ -7,7 +7,7 @@
 - ``LogLinearModel``: log-linear models on suffix trees, with penalties on single weights or on trees of them;
 - ``ClassModel``: n-grams of word classes;
 - ``CacheModel``: the words of the document so far, for mixtures;
-- ``Mixture``: a weighted mean of models;
+- ``Mixture``: a weighted mean of models; ``AutoModel``: one of those that pay on a development text;
 - ``read_arpa``, ``write_arpa``: exchange with other tools; ``compare``: a paired test of two models.
 
 All models are ``LanguageModel``: ``fit``, ``perplexity``, ``surprisals``, ``next_words``, ``sample``, ``save``.
@@ -19,6 +19,7 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
+    from corpuscle.lm.auto import AutoModel
     from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
     from corpuscle.lm.cache import CacheModel
     from corpuscle.lm.classes import ClassModel

@@ -9,8 +9,8 @@ from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
 __all__ = [
-    "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "CacheSettings",
-    "HmmSettings", "HpySettings", "LogLinearSettings", "NgramSettings", "PlreSettings",
+    "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "AutoSettings",
+    "CacheSettings", "HmmSettings", "HpySettings", "LogLinearSettings", "NgramSettings", "PlreSettings",
 ]  # fmt: skip
 
 BOUNDARIES = ("single", "pad", "none")
@@ -46,6 +46,12 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+
+class AutoSettings(WordSettings):
+    """Settings of the best model for a text."""
+
+    order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
 
 
 class CacheSettings(WordSettings):
