@@ -117,7 +117,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "lm",
         "Language models: how likely is a sentence, what comes next.",
-        "Kneser-Ney, Pitman-Yor and low rank language models: train, score, sample, mix, compare, prune; ARPA files",
+        "Kneser-Ney, Pitman-Yor, low rank, log-linear and hidden Markov models: train, score, mix, compare; ARPA",
         methods={
             "mkn": (*_NGRAM, "Kneser-Ney with modified discounts, interpolated"),
             "kn": (*_NGRAM, "Kneser-Ney, interpolated"),
@@ -131,6 +131,13 @@ TASKS: dict[str, Task] = dict([
             ),
             "hmm": ("HmmSettings", "HmmModel", "a hidden Markov model, by linear algebra or by EM"),
             "plre": ("PlreSettings", "PlreModel", "power low rank ensembles: Kneser-Ney with orders in between"),
+            "auto": ("AutoSettings", "AutoModel", "all of them and class n-grams, mixed, and what pays on --dev kept"),
+            "cache": ("CacheSettings", "CacheModel", "the words of the document so far, for mixtures"),
+            "loglinear": (
+                "LogLinearSettings",
+                "LogLinearModel",
+                "a log-linear model of all contexts, with a convex penalty on their tree",
+            ),
         },
         kinds={
             "lm.ngram": "NgramModel",
@@ -138,6 +145,8 @@ TASKS: dict[str, Task] = dict([
             "lm.hpy": "HpyModel",
             "lm.hmm": "HmmModel",
             "lm.plre": "PlreModel",
+            "lm.cache": "CacheModel",
+            "lm.loglinear": "LogLinearModel",
             "lm.mixture": "Mixture",
         },
         step="language_model:LANGUAGE_MODEL",

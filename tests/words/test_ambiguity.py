@@ -53,3 +53,16 @@ def test_the_word_of_two_parts_of_speech_comes_first_with_a_sentence_of_each(mod
 def test_words_of_one_class_and_rare_words_are_not_listed(model):
     listed = {each.word for each in ambiguous_words(model, corpus(), k=100, least=1, share=0.1)}
     assert not listed & {"the", "we"} and ambiguous_words(model, corpus(), least=10**6) == []
+
+
+def test_a_clear_sentence_is_looked_for_among_the_first_ones_only(model, monkeypatch):
+    monkeypatch.setattr("corpuscle.words.ambiguity.MOST", 40)
+    text = corpus()
+    for sense in ambiguous_words(model, text, k=1, least=50)[0].classes:
+        tokens, found = 0, False
+        for i in range(len(text)):
+            tokens += text.words(i).count("bear")
+            found |= text.words(i) == sense.sentence
+            if tokens >= 40:
+                break
+        assert found

@@ -9,8 +9,8 @@ from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
 __all__ = [
-    "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "METHODS", "HmmSettings", "HpySettings", "NgramSettings",
-    "PlreSettings",
+    "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "AutoSettings",
+    "CacheSettings", "HmmSettings", "HpySettings", "LogLinearSettings", "NgramSettings", "PlreSettings",
 ]  # fmt: skip
 
 BOUNDARIES = ("single", "pad", "none")
@@ -21,6 +21,9 @@ INFINITE = "infinite"
 ESTIMATORS = ("hkz", "reduced", "em", "spectral-em")
 """How hidden Markov models are learned, see ``HmmSettings.estimator``."""
 MOST_RESTARTS = 10
+AUTO = "auto"
+PENALTIES = ("l1", "l2", "tree-l2", "tree-linf")
+"""Of log-linear models; l2 is squared."""
 MAX_ORDER, MAX_RANK = 100, 100_000
 
 
@@ -43,6 +46,21 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+
+class AutoSettings(WordSettings):
+    """Settings of the best model for a text."""
+
+    order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
+
+
+class CacheSettings(WordSettings):
+    """Settings of caches."""
+
+    half_life: int = setting("After so many words a word has half its weight.", default=500, low=1, high=10**9)
+    strength: float = setting(
+        "So many words weigh as much as what was known before the document.", default=3.0, above=0.0
+    )
 
 
 class NgramSettings(WordSettings):
@@ -216,3 +234,58 @@ class PlreSettings(WordSettings):
         if longest > self.order - 1:
             fitting = f"at most {self.order - 1} of them, for order 2 and so on" if self.order > 1 else "none at all"
             raise SettingError(f"a model of order {self.order} has {fitting}; not {longest} ranks")
+
+
+class LogLinearSettings(WordSettings):
+    """Settings of log-linear models on suffix trees."""
+
+    order: int = setting("How many words.", default=5, low=1, high=MAX_ORDER)
+    penalty: str = setting(
+        "What keeps weights small: single ones, or whole subtrees of longer contexts.",
+        default="tree-l2",
+        choices=PENALTIES,
+    )
+    strength: float | str | None = setting(
+        "How strong the penalty is, in units of the summed loss; auto: chosen on --dev, as without it.",
+        default=None, low=0.0, high=1e12, words=(AUTO,), shown="by penalty",
+    )  # fmt: skip
+    weighted: float | str | None = setting(
+        "Weights of contexts of d words count this number to the power of d; auto: chosen on --dev, as without it.",
+        default=None, above=0.0, below=10.0, words=(AUTO,), shown="by penalty",
+    )  # fmt: skip
+    weighting: str = setting(
+        "What depth decides: how much weights count, the same by nodes of the collapsed tree, or penalties.",
+        default="feature",
+        choices=("feature", "node", "penalty"),
+    )
+    collapse: str = setting(
+        "Learn one weight for contexts that always occur together: where that is exact, or not.",
+        default=AUTO,
+        choices=(AUTO, "yes", "no"),
+    )
+    signed: int = setting(
+        "Weights of contexts with fewer words may be negative; above 1, words that never followed them have some, too.",
+        default=0, low=0, high=MAX_ORDER,
+    )  # fmt: skip
+    estimator: str = setting(
+        "Exact gradients with momentum, or gradients of a few positions at a time.",
+        default="fista",
+        choices=("fista", "stochastic"),
+    )
+    passes: int = setting("At most so many passes over the text.", default=1000, low=1, high=10**9)
+    tolerance: float = setting("Stop when 50 passes gain less than this share of the objective.", default=1e-4, low=0.0)
+    early: bool = setting("With --dev, stop where the development text gains nothing.", default=True)
+    batch_tokens: int = setting("Stochastic: positions of a step.", default=400, low=1, high=10**9)
+    steepness: float = setting("Stochastic: a bound of the curvature of the loss.", default=0.05, above=0.0, high=1e12)
+    noise: float = setting("Stochastic: how fast steps become shorter.", default=1e-4, low=0.0, high=1e12)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.boundary == "pad":
+            raise SettingError("boundary is one of single, none in a log-linear model; not 'pad'")
+        if self.signed > self.order:
+            raise SettingError(f"a model of order {self.order} has no contexts of {self.signed - 1} words to be signed")
+        if self.estimator == "fista":
+            given = [name for name in ("batch_tokens", "steepness", "noise") if self.origins[name] == "given"]
+            if given:
+                raise SettingError(f"{given[0]} means nothing without estimator stochastic")

@@ -23,6 +23,9 @@ from corpuscle.words.hmm import HmmClasses
 
 __all__ = ["AmbiguousWord", "ClassOfWord", "ambiguities", "ambiguous_words"]
 
+MOST = 1000
+"""So many tokens of a word are looked at for a clear sentence."""
+
 
 class ClassOfWord(NamedTuple):
     """One class of a word: its number, its share of the tokens of the word, other words of the class, the most frequent
@@ -77,10 +80,12 @@ def ambiguous_words(
 
 def _clearest(model: HmmClasses, text: Corpus | Forest, ids: np.ndarray) -> list[list[tuple[list[str], int] | None]]:
     """For each of some words and each class, the sentence in which the word is most probably of that class, and where
-    it stands there."""
+    it stands there; of the first ``MOST`` tokens of a word and whatever other sentences show."""
     forest = Forest.of(text, model.structure)
     recoded = forest.recode(model.vocab_)
-    wanted = np.isin(recoded.corpus.tokens, ids)
+    wanted = np.zeros(recoded.n_tokens, bool)
+    for id in ids:
+        wanted[np.flatnonzero(recoded.corpus.tokens == id)[:MOST]] = True
     has = np.add.reduceat(np.append(wanted, False), recoded.corpus.sentence_starts[:-1]) > 0
     has &= recoded.corpus.lengths > 0
     forest, recoded = forest.select(has), recoded.select(has)

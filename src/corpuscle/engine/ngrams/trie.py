@@ -113,10 +113,14 @@ def linked_tables(
     levels: np.ndarray, words: np.ndarray, first_child: np.ndarray, log_probability: np.ndarray, backoff: np.ndarray
 ) -> BackoffTables:
     """A back-off model of these arrays, which finds the suffixes itself."""
-    words, first_child = frozen(words, np.int32), frozen(first_child, np.int32)
+    return frozen_tables(levels, words, first_child, suffixes_of(words, first_child), log_probability, backoff)
+
+
+def suffixes_of(words: np.ndarray, first_child: np.ndarray) -> np.ndarray:
+    """The row of the longest proper suffix of every row that is an n-gram, too: int32 (rows,)."""
     suffix = np.full(len(words), ROOT, np.int32)
-    _find_suffixes(words, first_child, suffix)
-    return frozen_tables(levels, words, first_child, suffix, log_probability, backoff)
+    _find_suffixes(frozen(words, np.int32), frozen(first_child, np.int32), suffix)
+    return suffix
 
 
 def truncate(ngrams: Ngrams, order: int) -> Ngrams:
