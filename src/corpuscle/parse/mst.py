@@ -21,7 +21,7 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.kernels.lifting import crossings, lift
 from corpuscle.parse.kernels.relations import relate
@@ -41,7 +41,7 @@ __all__ = ["LONGEST", "PARTIAL", "MstParser", "Parses"]
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
 _PAIRED = 300
-"""Longer sentences are parsed without pairs."""
+"""Longer sentences are parsed without pairs, which is said."""
 _CUBES = 1 << 18
 """A worker parses sentences whose lengths, cubed, add up to about this."""
 _CROSSING = 0.05
@@ -181,6 +181,8 @@ class MstParser(MstSettings, container.Model):
         layers, starts = self._layers(bank), bank.corpus.sentence_starts
         lengths = np.minimum(bank.corpus.lengths, _PAIRED).astype(np.int64)
         bounds = chunks_of(lengths**3 + 1, _CUBES).tolist()
+        if self.order == 2 and bank.corpus.lengths.max(initial=0) > _PAIRED:
+            warn(f"sentences of more than {_PAIRED} words are parsed by their arcs alone")
         chunks = [(layers, first, last, confidence) for first, last in pairwise(bounds)]
         parts = list(self.spread(_parse_chunk, chunks))
         if not parts:
