@@ -69,6 +69,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables."""
     return (
-        "Trained on the whole training part with default settings; tags of the development part as they are in the files. "
+        "Trained on the whole training part with default settings; tags of the development part as in the files. "
         "Intervals are of 1,000 resampled sets of sentences."
     )

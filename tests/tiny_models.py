@@ -26,6 +26,12 @@ SOURCE = "das haus ist klein\ndas buch\nein haus\nein kleines buch\ndas ist ein 
 TARGET = "the house is small\nthe book\na house\na small book\nthat is a book\n" * 3
 ITEMS = "".join(f"{i // 3}\t{line}\n" for i, line in enumerate(TEXT.replace("\n\n", "\n").splitlines()))
 
+TREES = "".join(
+    f"{i}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_\n" + "\n" * (i == 3)
+    for rows in [(("the", "DET", 2, "det"), ("cat", "NOUN", 3, "nsubj"), ("sings", "VERB", 0, "root"))] * 4
+    for i, (word, tag, head, relation) in enumerate(rows, 1)
+)
+
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
     "words.brown": "classes train text -o {0} --method brown --classes 3",
@@ -56,6 +62,7 @@ COMMANDS = {
     "align.matrix": "align matrix align.hmm source target -o {0}",
     "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
+    "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
 }
 """Kind -> how its file is made, in this order."""
 
@@ -69,6 +76,7 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("items.tsv").write_text(ITEMS, "utf-8")
         Path("source").write_text(SOURCE, "utf-8")
         Path("target").write_text(TARGET, "utf-8")
+        Path("trees.conllu").write_text(TREES, "utf-8")
         for kind, command in COMMANDS.items():
             if main([*command.format(kind).split(), "--quiet"]) != 0:
                 raise SystemExit(f"{kind} could not be made")
