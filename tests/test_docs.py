@@ -79,9 +79,10 @@ def test_the_picture_of_the_floors_shows_the_layers_of_the_linter():
     assert [name for name in (*tasks, *ground) if f"`{name}`" not in page] == []
 
 
-def test_the_picture_of_shared_work_is_what_its_script_draws():
+def test_the_pictures_of_shared_work_and_of_penalties_are_what_their_script_draws():
     made = runpy.run_path(str(ROOT / "docs" / "make_figures.py"))
-    assert (ROOT / "docs" / "images" / "scale-tree.svg").read_text(encoding="utf-8") == made["sharing"]() + "\n"
+    for name, draw in (("scale-tree", "sharing"), ("lm-penalties", "penalties")):
+        assert (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8") == made[draw]() + "\n"
 
 
 def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():

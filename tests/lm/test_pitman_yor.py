@@ -310,7 +310,8 @@ def test_an_empty_text_is_an_error():
 
 TRAIN = {
     "method": str, "order": int | str, "sentences": int, "words": int, "types": int, "sweeps": int,
-    "samples": int, "discounts": [float], "strengths": [float], "log_likelihood": float, "tuned": [str], "seconds": float,
+    "samples": int, "discounts": [float], "strengths": [float], "log_likelihood": float, "tuned": [str],
+    "seconds": float,
 }  # fmt: skip
 
 

@@ -8,7 +8,10 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
-__all__ = ["BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "METHODS", "HmmSettings", "HpySettings", "NgramSettings"]
+__all__ = [
+    "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "AutoSettings",
+    "CacheSettings", "HmmSettings", "HpySettings", "LogLinearSettings", "NgramSettings", "PlreSettings",
+]  # fmt: skip
 
 BOUNDARIES = ("single", "pad", "none")
 METHODS = ("mkn", "kn", "backoff-mkn", "backoff-kn", "absolute")
@@ -18,13 +21,21 @@ INFINITE = "infinite"
 ESTIMATORS = ("hkz", "reduced", "em", "spectral-em")
 """How hidden Markov models are learned, see ``HmmSettings.estimator``."""
 MOST_RESTARTS = 10
-MAX_ORDER = 100
+AUTO = "auto"
+PENALTIES = ("l1", "l2", "tree-l2", "tree-linf")
+"""Of log-linear models; l2 is squared."""
+MAX_ORDER, MAX_RANK = 100, 100_000
 
 
 def _discounts(text: str) -> tuple[Any, ...]:
     """``0.7`` or ``0.5,1,1.4``, or several of them with ``;`` between, one an order."""
     orders = [tuple(float(number) for number in order.split(",")) for order in text.split(";")]
     return orders[0] if len(orders) == 1 else tuple(orders)
+
+
+def _ranks(text: str) -> tuple[tuple[int, ...], ...]:
+    """``64,2``, an entry an order, or several of them with ``;`` between, one a power."""
+    return tuple(tuple(int(number) for number in layer.split(",")) for layer in text.split(";"))
 
 
 class WordSettings(ReadingSettings, Seeded, Parallel):
@@ -35,6 +46,21 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+
+class AutoSettings(WordSettings):
+    """Settings of the best model for a text."""
+
+    order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
+
+
+class CacheSettings(WordSettings):
+    """Settings of caches."""
+
+    half_life: int = setting("After so many words a word has half its weight.", default=500, low=1, high=10**9)
+    strength: float = setting(
+        "So many words weigh as much as what was known before the document.", default=3.0, above=0.0
+    )
 
 
 class NgramSettings(WordSettings):
@@ -149,3 +175,116 @@ class HmmSettings(WordSettings):
                 raise SettingError(f"{name} means nothing with estimator em")
         if self.projection == "svd" and self.origins["kappa"] == "given":
             raise SettingError("kappa means nothing with projection svd")
+
+
+class PlreSettings(WordSettings):
+    """Settings of power low rank ensembles."""
+
+    order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
+    powers: tuple[float, ...] = setting(
+        "Powers of the counts in the orders in between, falling: one order in between for each.",
+        default=(0.67, 0.33), low=0.0, high=1.0,
+    )  # fmt: skip
+    ranks: Any = setting(
+        "Ranks of order 2, 3 and so on, 0 for none; a list a power, or one: a quarter of it from power to power.",
+        default=None, metavar="N,N[;...]", parse=_ranks, shown="64,2,1; less for small texts",
+    )  # fmt: skip
+    discounting: str = setting(
+        "One discount an order, or others for counts of 1, 2, and more.", default="plain", choices=("plain", "modified")
+    )
+    discounts: Any = setting(
+        "Instead of estimated ones: one number (plain) or three (modified), for all orders or one entry an order.",
+        default=None, metavar="D|D1,D2,D3[;...]", parse=_discounts,
+    )  # fmt: skip
+    lower: str = setting(
+        "Counts of lower orders: numbers of types before an n-gram, or the mass that is taken from longer ones.",
+        default="types", choices=("types", "mass"),
+    )  # fmt: skip
+    unigram: str = setting(
+        "Who gets the mass that discounting frees: all words alike, or nobody.",
+        default="uniform", choices=("uniform", "types"),
+    )  # fmt: skip
+    passes: int = setting("Updates of each matrix.", default=15, low=0, high=10**6)
+    strict: bool = setting("Fail where discounts cannot be estimated.", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.powers or list(self.powers) != sorted(self.powers, reverse=True):
+            raise SettingError(f"powers are a list that does not rise, such as 0.67,0.33; not {self.powers!r}")
+        if self.ranks is not None:
+            self._check_ranks()
+
+    @property
+    def rank_lists(self) -> list[list[int]]:
+        """The ranks that were given, a list for each power or one for all of them; none if none were given."""
+        several = list(self.ranks) if isinstance(self.ranks, tuple | list) else [self.ranks]
+        if all(type(rank) is int for rank in several):
+            several = [several]
+        return [list(ranks) if isinstance(ranks, tuple | list) else [ranks] for ranks in several if ranks is not None]
+
+    def _check_ranks(self) -> None:
+        layers = self.rank_lists
+        right = layers and all(layers)
+        if not right or not all(type(rank) is int and 0 <= rank <= MAX_RANK for layer in layers for rank in layer):
+            raise SettingError(f"ranks are whole numbers from 0 to {MAX_RANK:,}, one an order; not {self.ranks!r}")
+        if len(layers) not in (1, len(self.powers)):
+            raise SettingError(f"ranks have one list, or one for each of {len(self.powers)} powers; not {len(layers)}")
+        longest = max(map(len, layers))
+        if longest > self.order - 1:
+            fitting = f"at most {self.order - 1} of them, for order 2 and so on" if self.order > 1 else "none at all"
+            raise SettingError(f"a model of order {self.order} has {fitting}; not {longest} ranks")
+
+
+class LogLinearSettings(WordSettings):
+    """Settings of log-linear models on suffix trees."""
+
+    order: int = setting("How many words.", default=5, low=1, high=MAX_ORDER)
+    penalty: str = setting(
+        "What keeps weights small: single ones, or whole subtrees of longer contexts.",
+        default="tree-l2",
+        choices=PENALTIES,
+    )
+    strength: float | str | None = setting(
+        "How strong the penalty is, in units of the summed loss; auto: chosen on --dev, as without it.",
+        default=None, low=0.0, high=1e12, words=(AUTO,), shown="by penalty",
+    )  # fmt: skip
+    weighted: float | str | None = setting(
+        "Weights of contexts of d words count this number to the power of d; auto: chosen on --dev, as without it.",
+        default=None, above=0.0, below=10.0, words=(AUTO,), shown="by penalty",
+    )  # fmt: skip
+    weighting: str = setting(
+        "What depth decides: how much weights count, the same by nodes of the collapsed tree, or penalties.",
+        default="feature",
+        choices=("feature", "node", "penalty"),
+    )
+    collapse: str = setting(
+        "Learn one weight for contexts that always occur together: where that is exact, or not.",
+        default=AUTO,
+        choices=(AUTO, "yes", "no"),
+    )
+    signed: int = setting(
+        "Weights of contexts with fewer words may be negative; above 1, words that never followed them have some, too.",
+        default=0, low=0, high=MAX_ORDER,
+    )  # fmt: skip
+    estimator: str = setting(
+        "Exact gradients with momentum, or gradients of a few positions at a time.",
+        default="fista",
+        choices=("fista", "stochastic"),
+    )
+    passes: int = setting("At most so many passes over the text.", default=1000, low=1, high=10**9)
+    tolerance: float = setting("Stop when 50 passes gain less than this share of the objective.", default=1e-4, low=0.0)
+    early: bool = setting("With --dev, stop where the development text gains nothing.", default=True)
+    batch_tokens: int = setting("Stochastic: positions of a step.", default=400, low=1, high=10**9)
+    steepness: float = setting("Stochastic: a bound of the curvature of the loss.", default=0.05, above=0.0, high=1e12)
+    noise: float = setting("Stochastic: how fast steps become shorter.", default=1e-4, low=0.0, high=1e12)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.boundary == "pad":
+            raise SettingError("boundary is one of single, none in a log-linear model; not 'pad'")
+        if self.signed > self.order:
+            raise SettingError(f"a model of order {self.order} has no contexts of {self.signed - 1} words to be signed")
+        if self.estimator == "fista":
+            given = [name for name in ("batch_tokens", "steepness", "noise") if self.origins[name] == "given"]
+            if given:
+                raise SettingError(f"{given[0]} means nothing without estimator stochastic")

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from corpuscle.engine.dp import chains, grids, lattices, nbest, trees
-from tests.engine.dp import test_chains, test_grids, test_nbest, test_trees
+from corpuscle.engine.dp import chains, charts, grids, lattices, nbest, spanning, trees
+from tests.engine.dp import test_chains, test_charts, test_grids, test_nbest, test_trees
 
 KERNELS = {
     f"{module.__name__}.{name}"
-    for module in (chains, grids, lattices, nbest, trees)
+    for module in (chains, charts, grids, lattices, nbest, spanning, trees)
     for name in module.__all__
     if hasattr(getattr(module, name), "py_func")
 }
@@ -40,3 +40,14 @@ def warm() -> None:
     trees.parents_first(nodes.parents, np.zeros(3, np.int32))
     for tree in trees.sum_tree, trees.best_tree:
         tree(0, 3, nodes, model, 2, 0.0, trees.room_for(3, 2))
+    arcs, siblings = test_charts.scores_for(1, n, 2)
+    chart, heads = charts.chart_for(n), np.zeros((2, n), np.int32)
+    charts.k_best(n, arcs, siblings, True, 2, chart, heads, np.zeros(2))
+    charts.best_heads(n, arcs, siblings, True, chart, heads[0])
+    spanning.climb(arcs, siblings, True, heads[0])
+    charts.tilt(n, heads[0], arcs, siblings)
+    charts.best_chart(n, arcs, siblings, True, chart)
+    charts.sum_chart(n, arcs, siblings, True, chart)
+    charts.expectations(n, arcs, siblings, True, chart, charts.chart_for(n), np.zeros((n + 1, n + 1)))
+    spanning.best_tree(n, arcs, True, heads[0])
+    spanning.k_best_trees(n, arcs, True, 2, heads, np.zeros(2))

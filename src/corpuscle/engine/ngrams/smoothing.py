@@ -365,6 +365,20 @@ def prune_rows(tables: BackoffTables, keep: np.ndarray) -> BackoffTables:
 
     Probabilities stay as they are; back-off weights are recomputed so that every context sums to one.
     """
+    shape, kept = kept_rows(tables, keep)
+    contexts = kept[: len(shape[2]) - 1]
+    pruned = linked_tables(*shape, tables.log_probability[kept], tables.backoff[contexts])
+    model = automaton(pruned)
+    for m in range(1, pruned.order):
+        _renormalise(model, int(pruned.levels[m - 1]), int(pruned.levels[m]))
+    return pruned._replace(backoff=frozen(model.contexts["backoff"][:-1], np.float64))
+
+
+def kept_rows(
+    tables: BackoffTables | Ngrams, keep: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """``levels``, ``words`` and ``first_child`` of a trie with the rows that are in ``keep`` (bool), their contexts and
+    the unigrams alone; and which rows these are, int64 (kept,)."""
     levels = tables.levels.tolist()
     keep = np.array(keep, bool)
     keep[: levels[1]] = True
@@ -378,9 +392,4 @@ def prune_rows(tables: BackoffTables, keep: np.ndarray) -> BackoffTables:
     first_child = (
         np.append(rows_before[tables.first_child[contexts]], new_levels[-1]) if order > 1 else np.zeros(1, np.int64)
     )
-    probability, backoff = tables.log_probability[kept], tables.backoff[contexts]
-    pruned = linked_tables(new_levels, tables.words[kept], first_child, probability, backoff)
-    model = automaton(pruned)
-    for m in range(1, order):
-        _renormalise(model, int(new_levels[m - 1]), int(new_levels[m]))
-    return pruned._replace(backoff=frozen(model.contexts["backoff"][:-1], np.float64))
+    return (new_levels, tables.words[kept], first_child), kept

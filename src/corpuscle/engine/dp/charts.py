@@ -1,0 +1,356 @@
+"""Charts: all projective dependency trees of a sentence, in which no two arcs cross.
+
+Position 0 is the root, positions 1..n are the words. A tree gives every word a head; its weight is the product of the
+weights of its arcs, ``arcs[h, m]`` for head h and modifier m, and, in the second order, of its pairs of neighbouring
+modifiers: ``siblings[h, s, m]``, where s is the next modifier of h on the same side that is nearer to h, and s = h if
+there is none. Without siblings the array has no entries, and the program is that of the first order.
+
+A span of words that hangs together has its head at one of its ends, so two numbers say everything:
+
+- ``complete[h, e]``: h with all its modifiers towards e, e the last word below them;
+- ``incomplete[h, m]``: the arc from h to m, with everything that lies between them;
+- ``between[s, t]`` (s < t): what lies between two words that have no arc: the right half of s, the left half of t.
+
+With plus over the split r, from short spans to long ones:
+
+    between[s, t]    = plus_{s <= r < t} complete[s, r] complete[t, r + 1]
+    incomplete[h, m] = arcs[h, m] between[h, m]                                                   (first order)
+                     = arcs[h, m] ( siblings[h, h, m] complete[m, next to h]                      (second order)
+                                    plus_{r between h and m} siblings[h, r, m] incomplete[h, r] between[r, m] )
+    complete[h, e]   = plus_{r from h (exclusive) to e} incomplete[h, r] complete[r, e]
+
+and ``complete[0, n]`` is the answer: every tree is built in exactly one way. A tree with a single root has nothing
+between the root and its modifier: for h = 0 only the split r = 0, and only the first modifier, are allowed.
+
+``expectations`` is the sum with its sweep reversed: the share of all trees' weight that passes through each arc. Sums
+are taken of weights; ``tilt`` makes logarithms of any size into weights by which the best tree has weight 1, which
+changes no share, because every tree has exactly one arc into each word. ``k_best`` walks the finished table of the
+best: a tree is the best one but for some splits, and what it loses is the sum of what each of these splits loses.
+
+Eisner, "Three new probabilistic models for dependency parsing", 1996 (first order); McDonald and Pereira, "Online
+learning of approximate dependency parsing algorithms", 2006 (second order); the k best as in Huang and Chiang, "Better
+k-best parsing", 2005, by losses instead of lists.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.engine.containers.heap import pop, push
+from corpuscle.engine.dp.semirings import MAX, SUM
+
+__all__ = [
+    "NO_SIBLINGS", "Chart", "best_chart", "best_heads", "chart_for", "expectations", "k_best", "sum_chart", "tilt",
+]  # fmt: skip
+
+NO_SIBLINGS = np.empty((0, 0, 0))
+_COMPLETE, _INCOMPLETE, _BETWEEN = 0, 1, 2
+
+
+class Chart(NamedTuple):
+    """The table of a program; each float64 (n + 1, n + 1), see the top."""
+
+    complete: np.ndarray
+    incomplete: np.ndarray
+    between: np.ndarray
+
+
+def chart_for(n: int) -> Chart:
+    """Room for sentences of up to n words."""
+    return Chart(*(np.zeros((n + 1, n + 1)) for _ in Chart._fields))
+
+
+def eisner(semiring: int) -> Any:
+    """The kernel that fills the chart of a sentence."""
+    one = 1.0 if semiring == SUM else 0.0
+    none = 0.0 if semiring == SUM else -math.inf
+
+    @kernel
+    def fill(n, arcs, siblings, single, chart):
+        """Fill ``chart`` for n words; returns the sum over all trees, or the score of the best.
+
+        ``arcs``: float64 (n + 1, n + 1) and ``siblings`` (n + 1, n + 1, n + 1) or empty, of which column 0 is not read;
+        logarithms for the best. ``single``: whether the root has one modifier only.
+        """
+        complete, incomplete, between = chart.complete, chart.incomplete, chart.between
+        paired = len(siblings) > 0
+        for i in range(n + 1):
+            complete[i, i] = one
+        for width in range(1, n + 1):
+            for s in range(n + 1 - width):
+                t = s + width
+                value = none
+                for r in range(s, s + 1 if single and s == 0 else t):
+                    if semiring == SUM:
+                        value += complete[s, r] * complete[t, r + 1]
+                    else:
+                        value = max(value, complete[s, r] + complete[t, r + 1])
+                between[s, t] = value
+                for side in range(2):
+                    h, m = (s, t) if side == 0 else (t, s)
+                    if m == 0:
+                        continue  # nothing is the head of the root
+                    if paired:
+                        inner = complete[m, h + 1] if side == 0 else complete[m, h - 1]
+                        value = inner * siblings[h, h, m] if semiring == SUM else inner + siblings[h, h, m]
+                        for r in range(s + 1, s + 1 if single and h == 0 else t):
+                            gap = between[r, t] if side == 0 else between[s, r]
+                            if semiring == SUM:
+                                value += incomplete[h, r] * gap * siblings[h, r, m]
+                            else:
+                                value = max(value, incomplete[h, r] + gap + siblings[h, r, m])
+                    else:
+                        value = between[s, t]
+                    incomplete[h, m] = value * arcs[h, m] if semiring == SUM else value + arcs[h, m]
+                for side in range(2):
+                    h, e = (s, t) if side == 0 else (t, s)
+                    if side == 1 and s == 0:
+                        continue
+                    value = none
+                    for i in range(width):
+                        r = s + 1 + i if side == 0 else s + i
+                        if semiring == SUM:
+                            value += incomplete[h, r] * complete[r, e]
+                        else:
+                            value = max(value, incomplete[h, r] + complete[r, e])
+                    complete[h, e] = value
+        return complete[0, n]
+
+    return fill
+
+
+sum_chart, best_chart = eisner(SUM), eisner(MAX)
+
+
+@kernel_inline
+def _splits(what, h, e, single):
+    """The splits of an item: from the first to before the last; incomplete spans with siblings have h before them."""
+    s, t = min(h, e), max(h, e)
+    if what == _BETWEEN:
+        return s, s + 1 if single and s == 0 else t
+    if what == _INCOMPLETE:
+        return s + 1, s + 1 if single and h == 0 else t
+    return (s + 1, t + 1) if h == s else (s, t)
+
+
+@kernel_inline
+def _score(what, h, e, r, arcs, siblings, chart):
+    """The best score of an item whose split is r."""
+    if what == _COMPLETE:
+        return chart.incomplete[h, r] + chart.complete[r, e]
+    if what == _BETWEEN:
+        return chart.complete[h, r] + chart.complete[e, r + 1]
+    if len(siblings) == 0:
+        return chart.between[min(h, e), max(h, e)] + arcs[h, e]
+    if r == h:
+        return chart.complete[e, h + 1 if h < e else h - 1] + siblings[h, h, e] + arcs[h, e]
+    return chart.incomplete[h, r] + chart.between[min(r, e), max(r, e)] + siblings[h, r, e] + arcs[h, e]
+
+
+@kernel_inline
+def _push_parts(what, h, e, r, paired, todo, top):
+    """Put what an item with split r is made of on the stack ``todo`` (room, 3); returns its new height."""
+    if what == _COMPLETE:
+        parts = ((_INCOMPLETE, h, r), (_COMPLETE, r, e))
+    elif what == _BETWEEN:
+        parts = ((_COMPLETE, h, r), (_COMPLETE, e, r + 1))
+    elif not paired:
+        parts = ((_BETWEEN, min(h, e), max(h, e)), (_COMPLETE, e, e))
+    elif r == h:
+        parts = ((_COMPLETE, e, h + 1 if h < e else h - 1), (_COMPLETE, e, e))
+    else:
+        parts = ((_INCOMPLETE, h, r), (_BETWEEN, min(r, e), max(r, e)))
+    for part in parts:
+        if part[1] != part[2]:
+            todo[top, 0], todo[top, 1], todo[top, 2] = part
+            top += 1
+    return top
+
+
+@kernel_inline
+def _best_split(what, h, e, single, arcs, siblings, chart):
+    """The split of the best score of an item; the first of equal ones."""
+    first, last = _splits(what, h, e, single)
+    best, found = -math.inf, h
+    if what == _INCOMPLETE:
+        best = _score(what, h, e, h, arcs, siblings, chart)
+        if len(siblings) == 0:
+            return found
+    for r in range(first, last):
+        score = _score(what, h, e, r, arcs, siblings, chart)
+        if score > best:
+            best, found = score, r
+    return found
+
+
+@kernel
+def best_heads(n, arcs, siblings, single, chart, heads):
+    """``heads`` int32 (n,) := the head of each word in the best tree; returns its score, -inf if there is none."""
+    score = best_chart(n, arcs, siblings, single, chart)
+    if not score > -math.inf:
+        return -math.inf
+    todo = np.empty((2 * n + 4, 3), np.int64)
+    todo[0] = _COMPLETE, 0, n
+    top = 1
+    while top > 0:
+        top -= 1
+        what, h, e = todo[top]
+        if what == _INCOMPLETE:
+            heads[e - 1] = h
+        r = _best_split(what, h, e, single, arcs, siblings, chart)
+        top = _push_parts(what, h, e, r, len(siblings) > 0, todo, top)
+    return score
+
+
+@kernel
+def k_best(n, arcs, siblings, single, k, chart, heads, scores):
+    """``heads`` int32 (k, n), ``scores`` (k,) := the k best trees, the best one first; returns how many there are.
+
+    A candidate is a tree that differs from an earlier one (``origin``) in the split of one item, the ``place``-th in
+    the order in which trees are unfolded; all splits before it are those of its origin, all behind it the best ones. So
+    every tree is a candidate once. Only the k candidates that lose least can ever be chosen: others are not kept.
+    """
+    if not best_chart(n, arcs, siblings, single, chart) > -math.inf:
+        return 0
+    paired = len(siblings) > 0
+    todo, room = np.empty((2 * n + 4, 3), np.int64), 4 * n + 4
+    splits = np.empty((k, room), np.int64)  # of the chosen trees, item by item
+    capacity = 4 * k + 16
+    losses, names = np.empty(capacity), np.empty(capacity, np.int64)
+    origins, places, choices = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    origins[0], places[0], choices[0] = -1, -1, 0
+    push(losses, names, 0, 0.0, 0)
+    size, made, count = 1, 1, 0
+    while size > 0 and count < k:
+        loss, name = -losses[0], names[0]
+        pop(losses, names, size)
+        size -= 1
+        origin, place, choice = origins[name], places[name], choices[name]
+        todo[0] = _COMPLETE, 0, n
+        top, item = 1, 0
+        while top > 0:
+            top -= 1
+            what, h, e = todo[top, 0], todo[top, 1], todo[top, 2]
+            if what == _INCOMPLETE:
+                heads[count, e - 1] = h
+            if item < place:
+                r = splits[origin, item]
+            elif item == place:
+                r = choice
+            else:
+                r = _best_split(what, h, e, single, arcs, siblings, chart)
+                best = _score(what, h, e, r, arcs, siblings, chart)
+                first, last = _splits(what, h, e, single)
+                if what == _INCOMPLETE:
+                    first = first - 1 if paired else last  # one more, for the split h
+                for other in range(first, last):
+                    split = h if what == _INCOMPLETE and other == first else other
+                    if split == r:
+                        continue
+                    total = loss + best - _score(what, h, e, split, arcs, siblings, chart)
+                    if not total < math.inf:
+                        continue
+                    if size + 1 == capacity or made == capacity:
+                        size, made = _keep(k - count, size, losses, names, origins, places, choices)
+                    origins[made], places[made], choices[made] = count, item, split
+                    push(losses, names, size, -total, made)
+                    size, made = size + 1, made + 1
+            splits[count, item] = r
+            item += 1
+            top = _push_parts(what, h, e, r, paired, todo, top)
+        scores[count] = chart.complete[0, n] - loss
+        count += 1
+    return count
+
+
+@kernel
+def _keep(wanted, size, losses, names, origins, places, choices):
+    """Keep only the ``wanted`` candidates that lose least, numbered anew; returns how many and how many numbers."""
+    order = np.argsort(-losses[:size], kind="mergesort")[:wanted]
+    kept = names[:size][order]
+    losses[: len(order)] = losses[:size][order]  # falling, so a heap
+    for records in (origins, places, choices):
+        records[: len(order)] = records[kept]
+    for i in range(len(order)):
+        names[i] = i
+    return len(order), len(order)
+
+
+@kernel
+def expectations(n, arcs, siblings, single, chart, outside, expected):
+    """``expected`` (n + 1, n + 1) := the share of the weight of all trees that have each arc; returns the sum.
+
+    ``chart``, ``outside``: room. ``outside`` is what a unit of an entry of ``chart`` adds to the share of all trees.
+    """
+    total = sum_chart(n, arcs, siblings, single, chart)
+    expected[: n + 1, : n + 1] = 0.0
+    if not total > 0.0:
+        return total
+    complete, incomplete, between = chart.complete, chart.incomplete, chart.between
+    for table in outside:
+        table[: n + 1, : n + 1] = 0.0
+    outside.complete[0, n] = 1.0 / total
+    paired = len(siblings) > 0
+    for width in range(n, 0, -1):
+        for s in range(n + 1 - width):
+            t = s + width
+            for side in range(2):
+                h, e = (s, t) if side == 0 else (t, s)
+                flow = outside.complete[h, e]
+                if flow == 0.0 or e == 0:
+                    continue
+                for i in range(width):
+                    r = s + 1 + i if side == 0 else s + i
+                    outside.incomplete[h, r] += flow * complete[r, e]
+                    outside.complete[r, e] += flow * incomplete[h, r]
+            for side in range(2):
+                h, m = (s, t) if side == 0 else (t, s)
+                if m == 0:
+                    continue
+                expected[h, m] = outside.incomplete[h, m] * incomplete[h, m]
+                flow = outside.incomplete[h, m] * arcs[h, m]
+                if not paired:
+                    outside.between[s, t] += flow
+                    continue
+                outside.complete[m, h + 1 if side == 0 else h - 1] += flow * siblings[h, h, m]
+                for r in range(s + 1, s + 1 if single and h == 0 else t):
+                    weight = flow * siblings[h, r, m]
+                    if side == 0:
+                        outside.incomplete[h, r] += weight * between[r, t]
+                        outside.between[r, t] += weight * incomplete[h, r]
+                    else:
+                        outside.incomplete[h, r] += weight * between[s, r]
+                        outside.between[s, r] += weight * incomplete[h, r]
+            flow = outside.between[s, t]
+            for r in range(s, s + 1 if single and s == 0 else t):
+                outside.complete[s, r] += flow * complete[t, r + 1]
+                outside.complete[t, r + 1] += flow * complete[s, r]
+    return total
+
+
+@kernel
+def tilt(n, heads, arcs, siblings):
+    """Logarithms to weights, in place, by which the tree ``heads`` int32 (n,) has weight 1: every arc into a word is
+    divided by what that word's arc (and pair) in this tree have; returns the logarithm of what all were divided by."""
+    total = 0.0
+    for m in range(1, n + 1):
+        h = heads[m - 1]
+        base = arcs[h, m]
+        if len(siblings) > 0:
+            step = 1 if h > m else -1
+            sibling = m + step
+            while sibling != h and heads[sibling - 1] != h:
+                sibling += step
+            base += siblings[h, sibling, m]
+        total += base
+        for g in range(n + 1):
+            arcs[g, m] = math.exp(min(arcs[g, m] - base, 500.0))
+    for h in range(len(siblings)):
+        for s in range(n + 1):
+            for m in range(1, n + 1):
+                siblings[h, s, m] = math.exp(min(siblings[h, s, m], 500.0))
+    return total

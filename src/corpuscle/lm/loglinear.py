@@ -1,0 +1,311 @@
+"""Log-linear language models on suffix trees: smoothing by a convex penalty instead of hand-made discounts.
+
+Every context of a history adds a learned weight to the scores of the words that have followed it, and the penalty
+decides how long contexts may become: a tree penalty takes back whole subtrees of longer contexts at once (see
+``engine.optim.proximal``; loss and gradient: ``lm.kernels.loglinear``; how weights are found: ``lm.fitting``).
+
+Such a model is a back-off model, exactly. Let Z(s) be the normaliser of the longest context s of a history. A word that
+followed s has the score of that n-gram, any other the score that it has in the longest shorter context, so
+
+    log P(v | s) = score(s v) - log Z(s),   weight of backing off from s = Z(s without its oldest word) / Z(s)
+
+Where a context adds nothing to any word, its n-grams can be left out without a change, and they are: the file has the
+n-grams that add something, and what they need. So reading text, decoders and ARPA files come for free.
+
+Nelakanti, Archambeau, Mairal, Bach and Bouchard, "Structured penalties for log-linear language models", 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle import model as container
+from corpuscle.compiled import frozen
+from corpuscle.engine.ngrams.smoothing import kept_rows
+from corpuscle.engine.ngrams.suffixes import collapsed, longest_matches, suffix_trie, with_all_words
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.learning import Checkpoint
+from corpuscle.lm.base import Events
+from corpuscle.lm.fitting import BLOCK, COLUMNS, STATE, Batches, Development, Fitting, Rules, Search
+from corpuscle.lm.kernels.loglinear import score_rows
+from corpuscle.lm.learner import Learner
+from corpuscle.lm.ngram import NgramModel
+from corpuscle.lm.objective import Objective, Shape, may_collapse
+from corpuscle.lm.rows import ROWS, check_rows
+from corpuscle.lm.settings import AUTO, IMPORTED, LogLinearSettings
+from corpuscle.settings import learned
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.settings import ReadingSettings
+from corpuscle.text.vocab import END, START, Vocab
+
+__all__ = ["PARTIAL", "LogLinearModel"]
+
+DEFAULTS = {"l1": (0.7, 1.0), "l2": (0.25, 1.0), "tree-l2": (0.85, 1.1), "tree-linf": (0.85, 1.0)}
+"""Strength and weight by depth of each penalty where none is given and there is nothing to choose on."""
+_HIGHEST = 500.0
+"""Scores above this are not computed with."""
+_MOST_ENTRIES = 1 << 28
+_MOST_TRIALS = 100
+
+PARTIAL = learning.partial("lm.loglinear", STATE)
+"""An unfinished run."""
+
+
+class LogLinearModel(LogLinearSettings, Learner):
+    """A log-linear language model.
+
+    Learned: ``vocab_``, ``added_`` float64 (rows,): what every n-gram adds to the score of its last word, over the trie
+    ``ngrams_`` (without counts); ``strength_``, ``weighted_``; ``history_`` float64 (blocks, 4): strength, weight by
+    depth, objective and, if there was a development text, its log probability a word, after each ten passes.
+    """
+
+    TUNES = True
+    RESUMES = True
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "lm.loglinear",
+        1,
+        {
+            **container.VOCAB,
+            **container.ITEMS,
+            **{name: array for name, array in ROWS.items() if name != "suffix"},
+            "added": container.Array("float64", ("rows",), low=-_HIGHEST, high=_HIGHEST, finite=True),
+            "history": container.Array("float64", ("blocks", COLUMNS), finite=True),
+        },
+        check=lambda loaded: _check(loaded),
+    )
+
+    ngrams_: Ngrams = learned()
+    added_: np.ndarray = learned()
+    history_: np.ndarray = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.order_ = self.order
+
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
+        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
+
+    def fit(
+        self, corpus: Corpus, dev: Corpus | None = None, *, checkpoint: Checkpoint | None = None,
+        start: LogLinearModel | None = None,
+    ) -> LogLinearModel:  # fmt: skip
+        """Learn from a text; with a development text choose strength and weight by depth, unless they are given, and
+        when to stop. ``start``: begin with the weights of another model, which keeps its words: the text may have grown
+        since, or the order. ``checkpoint`` keeps unfinished work."""
+        tuned = self._tuned(dev is not None)
+        shape = self._shape(self._first()[1])
+        if self.collapse == "yes" and (reason := may_collapse(shape)):
+            raise SettingError(f"collapse yes is not exact here: {reason}")
+        corpus = self._take(corpus)
+        if start is not None:
+            corpus, self.vocab_ = corpus.recode(start.vocab_), start.vocab_
+        self.__dict__.pop("_ngram_model", None)
+        ngrams = self._counting(corpus)()
+        self.stays_here("gradients are added up over one tree")
+        if (longest := int(np.count_nonzero(np.diff(ngrams.levels)))) < self.order:
+            warn(f"no sentence is long enough for order {self.order}: the longest n-gram has {longest} words")
+        if self.signed > 1:
+            self._check_room(ngrams)
+            ngrams = with_all_words(ngrams, self.signed)
+        tree = suffix_trie(ngrams, self._predictable)
+        # A weight that is to be chosen may need the trie, so a tree that is collapsed has to be good for all of them.
+        if self.collapse != "no" and not may_collapse(shape._replace(weighted=0.5 if tuned[1] else shape.weighted)):
+            tree = collapsed(tree)
+        text = None if dev is None else Development(
+            ngrams, self._symbols(self._take_dev(dev)), self._predictable, *self._ends
+        )  # fmt: skip
+
+        def make(strength: float, weighted: float) -> Objective:
+            uniform = self.estimator == "stochastic"
+            shape = self._shape(weighted)
+            return Objective(tree, self._predictable, shape, strength, uniform=uniform, threads=self.threads)
+
+        batches = None
+        if self.estimator == "stochastic":
+            entries = longest_matches(ngrams, self._symbols(corpus), *self._ends)[1]
+            batches = Batches(tree.entry_of[entries[entries >= 0]], self.batch_tokens, self.seed)
+        weights = np.zeros(tree.n_entries)
+        if start is not None:
+            weights[tree.entry_of] = start.carried(ngrams) / make(*self._first()).row_slopes
+        search = Search(Rules(self.passes, self.tolerance, tuned, self.early), *self._first())
+        fitting = Fitting(make, weights, search, text, batches, self.steepness, self.noise)
+        facts = {"entries": tree.n_entries, "dev": "" if dev is None else dev.signature()}
+        self._learn(fitting, checkpoint or Checkpoint(), facts)
+        self._keep(ngrams, fitting)
+        return self
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The symbols that begin and end sentences, or none."""
+        return (START, END) if self.boundary != "none" else (-1, -1)
+
+    def _first(self) -> tuple[float, float]:
+        """Strength and weight by depth of the first trial."""
+        strength, weighted = DEFAULTS[self.penalty]
+        return (
+            float(self.strength) if isinstance(self.strength, float) else strength,
+            float(self.weighted) if isinstance(self.weighted, float) else weighted,
+        )
+
+    def _shape(self, weighted: float) -> Shape:
+        return Shape(self.penalty, weighted, self.weighting, self.signed)
+
+    def _tuned(self, has_dev: bool) -> tuple[bool, bool]:
+        """Whether strength and weight by depth are to be chosen."""
+        open_ = [not isinstance(getattr(self, name), float) for name in ("strength", "weighted")]
+        if not has_dev and AUTO in (self.strength, self.weighted):
+            raise SettingError("strength or weighted auto needs a development text to choose on")
+        return (open_[0] and has_dev, open_[1] and has_dev)
+
+    def _check_room(self, ngrams: Ngrams) -> None:
+        contexts = int(ngrams.levels[self.signed - 1]) + 1
+        entries = contexts * len(self.vocab_)
+        if entries > _MOST_ENTRIES:
+            raise SettingError(
+                f"signed {self.signed} would have up to {entries:,} weights; signed 1 has {len(self.vocab_):,}, and a "
+                "higher min_count fewer"
+            )
+
+    def _learn(self, fitting: Fitting, checkpoint: Checkpoint, facts: dict[str, Any]) -> None:
+        """All blocks, from where the checkpoint stands."""
+        search = fitting.search
+        blocks = -(-self.passes // BLOCK) * (_MOST_TRIALS if any(search.rules.tuned) else 1)
+        self.history_ = checkpoint.run(
+            fitting, blocks, columns=COLUMNS, facts=facts, converged=lambda: search.over,
+            title="passes by tens", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
+        ).history  # fmt: skip
+
+    def _keep(self, ngrams: Ngrams, fitting: Fitting) -> None:
+        """Become what was found: the n-grams that add something to scores."""
+        search = fitting.search
+        self.strength_, self.weighted_ = search.best[1]
+        objective = fitting.make(self.strength_, self.weighted_)
+        for name, tuned, value in zip(("strength", "weighted"), search.rules.tuned, search.best[1], strict=True):
+            if tuned:
+                self.chosen_[name] = round(value, 6)
+        added = objective.added(fitting.best)
+        self.provenance_ |= {"parameters": objective.tree.n_entries, "nonzero": int(np.count_nonzero(fitting.best))}
+        if _highest(ngrams.levels, added) > _HIGHEST:
+            raise SettingError("scores are too large to be computed with; a higher strength keeps them smaller")
+        shape, kept = kept_rows(ngrams, added != 0.0)
+        self._set(*shape, added[kept])
+
+    def _set(self, levels: np.ndarray, words: np.ndarray, first_child: np.ndarray, added: np.ndarray) -> None:
+        suffix = suffixes_of(words, first_child)
+        self.ngrams_ = frozen_ngrams(levels, words, first_child, suffix, np.zeros(len(words), np.int32))
+        self.added_ = frozen(added, np.float64)
+
+    def carried(self, ngrams: Ngrams) -> np.ndarray:
+        """What each of some n-grams in our words adds to scores: float64 (rows,); those that are new to us nothing."""
+        added, levels = np.zeros(len(ngrams.words)), self.ngrams_.levels.tolist()
+        rows = np.arange(len(self.added_))
+        grams = self.ngrams_.words[:, None]
+        added[: levels[1]] = self.added_[: levels[1]]
+        contexts = np.repeat(np.arange(len(self.ngrams_.first_child) - 1), np.diff(self.ngrams_.first_child))
+        before = rows[: levels[1], None]
+        for m in range(2, min(self.ngrams_.order, ngrams.order) + 1):
+            here = slice(levels[m - 1], levels[m])
+            above = contexts[here.start - levels[1] : here.stop - levels[1]] - levels[m - 2]
+            before = np.concatenate([before[above], grams[here]], 1)
+            found = look_up(ngrams, before)
+            added[found[found >= 0]] = self.added_[here][found >= 0]
+        return added
+
+    def tables(self) -> BackoffTables:
+        """The model as a back-off model, exactly."""
+        ngrams = self.ngrams_
+        scores, totals = np.empty(len(self.added_)), np.empty(len(ngrams.first_child))
+        base = frozen(np.where(self._predictable, 0.0, -np.inf), np.float64)
+        score_rows(ngrams, self.added_, base, scores, totals)
+        contexts = len(ngrams.first_child) - 1
+        context = np.repeat(np.arange(contexts), np.diff(ngrams.first_child))
+        n_types = int(ngrams.levels[1])
+        scores[:n_types] -= totals[-1]
+        scores[n_types:] -= totals[context]
+        backoff = totals[ngrams.suffix[:contexts]] - totals[:contexts]  # a suffix of -1 finds the empty context
+        if np.isnan(scores).any() or np.isnan(backoff).any():
+            raise InputError(None, None, "the weights of this model leave nothing to some context")
+        return frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, scores, backoff)
+
+    @cached_property
+    def _ngram_model(self) -> NgramModel:
+        settings = {name: getattr(self, name) for name in ("boundary", "workers", *ReadingSettings.SETTINGS)}
+        return NgramModel.from_tables(self.tables(), self.vocab_, method=IMPORTED, **settings)
+
+    def check_arpa(self) -> None:
+        if self.boundary == "none":
+            raise SettingError("a model without sentence boundaries has no ARPA form")
+
+    def as_ngram(self) -> NgramModel:
+        """The model as a back-off model, which is exact."""
+        self.check_arpa()
+        return self._ngram_model
+
+    def weights(self, words: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], str, float]]:
+        """Contexts, words and what they add to the score, the largest first; of some words alone, if they are given."""
+        if unknown := [word for word in words if word not in self.vocab_]:
+            raise SettingError(f"the model does not know {unknown[0]}")
+        ids = self.vocab_.encode(list(words)) if words else None
+        contexts = np.repeat(np.arange(len(self.ngrams_.first_child) - 1), np.diff(self.ngrams_.first_child))
+        for row in np.argsort(-self.added_, kind="stable").tolist():
+            if self.added_[row] == 0.0 or (ids is not None and self.ngrams_.words[row] not in ids):
+                continue
+            context, at = [], row
+            while at >= self.ngrams_.levels[1]:
+                at = int(contexts[at - self.ngrams_.levels[1]])
+                context.append(self.vocab_.word(int(self.ngrams_.words[at])))
+            yield tuple(reversed(context)), self.vocab_.word(int(self.ngrams_.words[row])), float(self.added_[row])
+
+    def summary(self) -> dict[str, Any]:
+        """Penalty, what was chosen, how many weights there are and how many are not zero, the end of the history."""
+        trials = np.unique(self.history_[:, :2], axis=0, return_counts=True)[1]
+        return {
+            "order": self.order_,
+            "penalty": self.penalty,
+            "strength": self.strength_,
+            "weighted": self.weighted_,
+            "parameters": self.provenance_["parameters"],
+            "nonzero": self.provenance_["nonzero"],
+            "ngrams": np.diff(self.ngrams_.levels).tolist(),
+            "passes": int(np.minimum(BLOCK * trials, self.passes).sum()),
+            "objective": float(self.history_[-1, 2]),
+        }
+
+    def _events(self, corpus: Corpus) -> Events:
+        return self._ngram_model._events(corpus)
+
+    def _distribution(self, context: list[str]) -> np.ndarray:
+        return self._ngram_model.distribution(context)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        ngrams = {name: getattr(self.ngrams_, name) for name in ("levels", "words", "first_child")}
+        return {**self.vocab_.arrays(), **ngrams, "added": self.added_, "history": self.history_}
+
+    def _restore(self, loaded: container.Container) -> None:
+        arrays = loaded.arrays
+        self.vocab_, self.history_ = Vocab.from_arrays(arrays), arrays["history"]
+        self._set(*(arrays[name] for name in ("levels", "words", "first_child", "added")))
+
+
+def _check(loaded: container.Container) -> None:
+    """Validate what a file claims to be before any kernel sees it."""
+    check_rows(loaded)
+    model = LogLinearModel.restored(loaded.described)
+    if len(loaded.arrays["levels"]) - 1 > model.order:
+        raise ValueError("its n-grams do not fit its order")
+    if _highest(loaded.arrays["levels"], loaded.arrays["added"]) > _HIGHEST:
+        raise ValueError("its weights add up to more than can be computed with")
+
+
+def _highest(levels: np.ndarray, added: np.ndarray) -> float:
+    """A bound of all scores: the sum of the largest weights of all orders."""
+    return sum(float(np.abs(added[first:last]).max(initial=0.0)) for first, last in pairwise(levels.tolist()))
