@@ -1,5 +1,5 @@
 """Hidden Markov classes: tokens a second by classes and projection, growth with the text, and the log-likelihood of
-text that was held out by projection, step size, splitting, estimator and start.
+text that was held out by projection (also on the way, batch by batch), step size, splitting, prior, estimator, start.
 
 The text is the Brown corpus, its 15,000 most frequent words; every tenth sentence is held out. There is no peer: no
 other tool that is kept up learns hidden Markov models on trees, or with projections.
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, typical
+from bench.harness import HERE, Call, Cell, Claim, table, typical
 
 TYPES = 15_000
 SPEEDS = {
@@ -30,6 +30,16 @@ PROJECTIONS = {
 DECAYS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 QUALITY: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
     "projections": ("projections, 128 classes, online, 2 passes", PROJECTIONS),
+    "priors": (
+        "priors of words and transitions, 128 classes",
+        {
+            **{f"online, 5 passes, priors {words:g} and {steps:g}": {"passes": 5, "prior": words, "prior_steps": steps}
+               for words, steps in ((0, 0), (0.003, 0.3), (0.01, 0.1), (0.01, 0.3), (0.01, 1.0), (0.03, 0.3))},
+            **{f"batch, 10 passes, priors {words:g} and {steps:g}":
+               {"estimator": "batch", "passes": 10, "prior": words, "prior_steps": steps}
+               for words, steps in ((0, 0), (0.01, 0.3))},
+        },
+    ),
     "decay": ("step sizes, 128 classes, online, 2 passes", {f"decay {d}": {"decay": d} for d in DECAYS}),
     "splitting": (
         "splitting, 128 classes, online, 4 passes",
@@ -78,6 +88,15 @@ def cells(data: Path) -> Iterator[Cell]:
         ),
         inputs=(text,),
     )
+    yield Cell(
+        "curves",
+        "Brown corpus, held-out log-likelihood and support batch by batch, 128 classes, random start",
+        tuple(
+            Call(side, "bench.classes_hmm:curve", {"text": str(text), "settings": ONLINE | {"init": "random"} | how})
+            for side, how in PROJECTIONS.items()
+        ),
+        inputs=(text,), repeats=1, warm_up=False,
+    )  # fmt: skip
     for name, (title, sides) in QUALITY.items():
         calls = tuple(
             Call(side, "bench.classes_hmm:held_out", {"text": str(text), "settings": ONLINE | how})
@@ -98,6 +117,26 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         exponent = math.log(many / few) / math.log(8)
         claims[1] = Claim(linear, "1.1", f"{exponent:.2f}", exponent <= 1.1)
     return claims
+
+
+def tables(results: dict[str, Any]) -> list[str]:
+    """All tables; and the pictures of what projections keep and lose."""
+    if "curves" in results:
+        _draw_curves(results["curves"])
+    return [table(result) for result in results.values()]
+
+
+def _draw_curves(result: dict[str, Any]) -> None:
+    from corpuscle.figures import Series, line_plot
+
+    runs = {side: each[0]["curves"] for side, each in result["runs"].items()}
+    for what, title, log in (
+        ("log-likelihood", "Held-out log-likelihood a token", False),
+        ("support", "Classes that messages keep", True),
+    ):
+        lines = [Series(side, curves["batch"], curves[what]) for side, curves in runs.items()]
+        picture = line_plot(lines, title=title, x_label="batches of 10,000 tokens", log_x=True, log_y=log)
+        (HERE.parent / "docs" / "images" / f"classes-hmm-{what}.svg").write_text(picture)
 
 
 def notes(results: dict[str, Any]) -> str:
@@ -161,6 +200,47 @@ def held_out(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
         "of training": model.history_[-1].log_likelihood,
         "supports": [step.support for step in model.history_],
     }
+
+
+def curve(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Learn, and look at a fifth of what was held out, and at the support of the last batch, on the way."""
+    from corpuscle.words.hmm import _likelihoods
+    from corpuscle.words.hmm_learning import Em
+    from corpuscle.words.hmm_text import Parameters, chunks, links_of, weights_of
+
+    train, dev = _text(text)
+    model, step = _model(workers=1, **settings), Em.step
+    seen: dict[str, list[float]] = {"batch": [], "log-likelihood": [], "support": []}
+    forest = None
+
+    def watched(em, sweep, number):
+        nonlocal forest
+        with timer:
+            before = em.tallies[1]
+            step(em, sweep, number)
+            kept = em.tallies[1] - before
+        t = sweep * len(em.batches) + number + 1
+        if t & (t - 1) and t != em.total:
+            return
+        forest = forest or _forest(dev, em)
+        weights = weights_of(*em.first_and_steps(), em.emissions())
+        now = Parameters(weights, em.table.n_classes, 0.0)
+        logs = sum(_likelihoods(chunk, now)[0].sum() for chunk in chunks(forest, links_of(forest, []), 8192))
+        seen["batch"].append(t)
+        seen["log-likelihood"].append(float(logs / forest.n_tokens))
+        seen["support"].append(float(kept / em.batches[number].tokens))
+
+    def _forest(corpus, em):
+        from corpuscle.words import Forest
+
+        cut, _ = train.counted().vocab.cut(1, TYPES)
+        assert len(cut) == len(em.occurs)
+        return Forest.chain(corpus[: len(corpus) // 5].recode(cut))
+
+    Em.step = watched
+    model.fit(train)
+    last = {f"last {name}": values[-1] for name, values in seen.items() if name != "batch"}
+    return {**last, **seen}
 
 
 def _model(**settings: Any):

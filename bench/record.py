@@ -82,6 +82,30 @@ def _vectors(documents: list[str]) -> str:
     )
 
 
+def _judgements(tagged: str) -> dict[str, str]:
+    """Word pairs, phrases and relations of the most frequent words of a treebank, with ratings that mean nothing."""
+    fields = [line.split("\t") for line in tagged.splitlines() if "\t" in line]
+    words = Counter((field[1].lower(), field[3]) for field in fields)
+    nouns, verbs, adjectives = ([word for (word, tag), _ in words.most_common() if tag == wanted][:12]
+                                for wanted in ("NOUN", "VERB", "ADJ"))  # fmt: skip
+    pairs = [f"{a}\t{b}\t{(7 * i + 3 * j) % 10}\n" for i, a in enumerate(nouns) for j, b in enumerate(nouns[:i])]
+    phrases = [
+        f"p{(i + j) % 2} {verb} {nouns[i]} {nouns[j]} {verbs[(i + j) % 4]} {(i * j + i) % 7 + 1} HIGH\n"
+        for i, verb in enumerate(verbs)
+        for j in range(6)
+    ]
+    relata = {"coord": (nouns[4:], "n"), "attri": (adjectives[:6], "j"), "event": (verbs[:6], "v"),
+              "random-n": (nouns[2:5], "n"), "random-j": (adjectives[6:], "j")}  # fmt: skip
+    triples = [
+        f"{concept}-n\tthing\t{relation}\t{word}-{letter}\n"
+        for concept in nouns[:4]
+        for relation, (chosen, letter) in relata.items()
+        for word in chosen
+    ]
+    heading = "participant verb subject object landmark input hilo\n"
+    return {"pairs.tsv": "".join(pairs), "phrases.tsv": heading + "".join(phrases), "triples.tsv": "".join(triples)}
+
+
 def make_inputs(command: str = SAMPLE) -> None:
     """Write the sample, and texts made of it, to the current folder."""
     run(shlex.split(command))
@@ -107,6 +131,7 @@ def make_inputs(command: str = SAMPLE) -> None:
         "names.txt": "".join(line.split("\t")[0] + "\n" for line in names),
         "features.tsv": "".join(f"{a}\t{b}\tend={a[-1] == b[-1]}\t1\n" for a, b in sorted(first_words)),
         "unspaced-kit/text/all.txt": words.replace(" ", ""),
+        **_judgements((sample / "tagged.conllu").read_text("utf-8")),
     }
     for name, text in texts.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 """Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks; and
-the pictures of docs/scale.md and docs/lm-loglinear.md.
+the pictures of docs/scale.md, docs/lm-plre.md and docs/lm-loglinear.md.
 
     python docs/make_figures.py
 
@@ -14,6 +14,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from corpuscle.engine.linalg.divergence import factorise
+from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.engine.optim.proximal import forest_of, l1, tree_l2, tree_linf
 from corpuscle.figures import Series, line_plot
 from corpuscle.figures.svg import Sheet, text_width
@@ -182,6 +184,41 @@ def sharing(chunks: int = 7) -> str:
     )
 
 
+PAIRS = {
+    "a": "dog boat house", "the": "dog boat sea", "old": "dog boat house sea", "red": "boat house",
+    "she": "sees sings", "he": "sees runs", "dog": "runs sees", "they": "sees runs sings",
+}  # fmt: skip
+"""What follows what in a small text."""
+
+
+def in_between(rank: int = 2) -> str:
+    """A table of pairs of words, the same at low rank, and at rank one: a 2-gram, a 1.5-gram and a 1-gram."""
+    before, after = list(PAIRS), ["dog", "boat", "house", "sea", "sees", "runs", "sings"]
+    pairs = np.array([[float(word in PAIRS[first].split()) for word in after] for first in before])
+    tables = [pairs, *(factorise(Rows.of(pairs), number, iterations=500).dense() for number in (rank, 1))]
+    titles = ("2-gram", f"1.5-gram: rank {rank}", "1-gram: rank 1")
+    said = ("pairs that were seen", "pairs like those that were seen", "every pair, as if by chance")
+    sheet, cell, left, top = Sheet(740, 312), 24, 56, 88
+    for number, (table, title, below) in enumerate(zip(tables, titles, said, strict=True)):
+        x0 = left + number * (cell * len(after) + 62)
+        sheet.text(x0, 22, title, "ti")
+        for j, word in enumerate(after):
+            x, y = x0 + cell * j + 15, top - 6
+            sheet.text(x, y, word, transform=f"rotate(-45 {x} {y})")
+        for i, word in enumerate(before):
+            sheet.text(x0 - 6, top + cell * i + 16, word, anchor="end")
+            for j in range(len(after)):
+                place = {"x": x0 + cell * j, "y": top + cell * i, "width": cell - 2, "height": cell - 2}
+                sheet.add("rect", **place, class_="f5 bd")
+                sheet.add("rect", **place, class_="f0", opacity=f"{min(1.0, table[i, j]):.2f}")
+        sheet.text(x0, top + cell * len(before) + 18, below, class_="mu")
+    return sheet.finish(
+        "What lies between a 2-gram and a 1-gram",
+        "Three tables of words before and after: seen pairs only; of rank two, where pairs of the same kind are filled "
+        "in; of rank one, where all rows look alike.",
+    )
+
+
 def penalties() -> str:
     """The weights of one word in the tree of its contexts: before a proximal step, and after that of each penalty."""
     contexts = ["", "same", "the same", "at the same", "long", "a long", "this", "by this"]
@@ -224,6 +261,7 @@ def main() -> None:
     (images / "samples-zipf.svg").write_text(zipf(language) + "\n", encoding="utf-8")
     (images / "samples-alignment.svg").write_text(alignment(telling_pair(language)) + "\n", encoding="utf-8")
     (images / "scale-tree.svg").write_text(sharing() + "\n", encoding="utf-8")
+    (images / "lm-plre.svg").write_text(in_between() + "\n", encoding="utf-8")
     (images / "lm-penalties.svg").write_text(penalties() + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     for name, content in blocks(language).items():

@@ -9,7 +9,7 @@ import pytest
 
 import corpuscle
 from corpuscle.cli.main import main
-from corpuscle.lm import ClassModel, HpyModel, Mixture, NgramModel
+from corpuscle.lm import ClassModel, HmmModel, HpyModel, Mixture, NgramModel
 from corpuscle.segment import NestedSegmenter
 from corpuscle.text import Corpus
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_topics, mark
@@ -81,6 +81,8 @@ def working(model, **where):
         lambda **where: NgramModel(order=4, **where),
         lambda **where: NgramModel(order=2, boundary="none", **where),
         lambda **where: HpyModel(order=3, sweeps=3, samples=1, **where),
+        lambda **where: HmmModel(states=4, **where),
+        lambda **where: HmmModel(states=4, estimator="em", passes=3, **where),
         lambda **where: ClassModel({f"w{i}": i % 5 for i in range(50)}, NgramModel(order=3, min_count=1, **where)),
         lambda **where: ExchangeClasses(classes=6, **where),
         lambda **where: BrownClasses(classes=6, **where),
@@ -90,7 +92,10 @@ def working(model, **where):
         lambda **where: HmmClasses(classes=4, passes=3, k_best=2, **where),
         lambda **where: HmmClasses(classes=4, passes=1, estimator="online", batch_tokens=400, init="random", **where),
     ],
-    ids=["ngram", "stream", "hpy", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl", "hmm", "online hmm"],
+    ids=[
+        *("ngram", "stream", "hpy", "operators", "em", "class ngram", "exchange", "brown", "ppmi", "tscca", "lrmvl"),
+        *("hmm", "online hmm"),
+    ],
 )
 def test_a_learner_gives_the_same_bytes(cluster, tmp_path, learner):
     assert is_same_everywhere(cluster, lambda **where: saved(tmp_path, learner(**where), TEXT))
@@ -102,6 +107,7 @@ def language_models():
     yield NgramModel(order=2, boundary="none").fit(TEXT)
     yield HpyModel(order=3, sweeps=3, samples=2).fit(TEXT)
     yield HpyModel(order="infinite", sweeps=3, samples=2).fit(TEXT)
+    yield HmmModel(states=4, estimator="reduced").fit(TEXT)
     yield ClassModel({f"w{i}": i % 5 for i in range(50)}, NgramModel(order=3, min_count=1)).fit(TEXT)
     yield Mixture([first, second]).fit(OTHER[:50])
 

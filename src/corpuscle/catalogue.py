@@ -117,7 +117,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "lm",
         "Language models: how likely is a sentence, what comes next.",
-        "Kneser-Ney, Pitman-Yor and log-linear language models: train, score, sample, mix, compare, prune; ARPA files",
+        "Kneser-Ney, Pitman-Yor, low rank, log-linear and hidden Markov models: train, score, mix, compare; ARPA",
         methods={
             "mkn": (*_NGRAM, "Kneser-Ney with modified discounts, interpolated"),
             "kn": (*_NGRAM, "Kneser-Ney, interpolated"),
@@ -129,6 +129,10 @@ TASKS: dict[str, Task] = dict([
                 "HpyModel",
                 "hierarchical Pitman-Yor processes, of fixed or infinite order, by Gibbs sampling",
             ),
+            "hmm": ("HmmSettings", "HmmModel", "a hidden Markov model, by linear algebra or by EM"),
+            "plre": ("PlreSettings", "PlreModel", "power low rank ensembles: Kneser-Ney with orders in between"),
+            "auto": ("AutoSettings", "AutoModel", "all of them and class n-grams, mixed, and what pays on --dev kept"),
+            "cache": ("CacheSettings", "CacheModel", "the words of the document so far, for mixtures"),
             "loglinear": (
                 "LogLinearSettings",
                 "LogLinearModel",
@@ -139,6 +143,9 @@ TASKS: dict[str, Task] = dict([
             "lm.ngram": "NgramModel",
             "lm.class": "ClassModel",
             "lm.hpy": "HpyModel",
+            "lm.hmm": "HmmModel",
+            "lm.plre": "PlreModel",
+            "lm.cache": "CacheModel",
             "lm.loglinear": "LogLinearModel",
             "lm.mixture": "Mixture",
         },
@@ -181,6 +188,13 @@ TASKS: dict[str, Task] = dict([
             "words.tscca": "TsccaVectors",
             "words.lrmvl": "LrmvlVectors",
         },
+        step="word_vectors:WORD_VECTORS",
+    ),
+    _task(
+        "meaning",
+        "Meaning: what words mean, alone, in a sentence and in phrases.",
+        "what words, tokens in context and phrases mean, as shares of hidden classes; senses, substitutes, maps",
+        package="words",
     ),
     _task(
         "metric",

@@ -34,7 +34,7 @@ from corpuscle.progress import say
 
 __all__ = [
     "cache_directory", "cache_root", "fingerprint", "frozen", "is_temporary", "kernel", "kernel_bare", "kernel_inline",
-    "prefetch",
+    "kernel_reordering", "prefetch",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -272,6 +272,12 @@ def kernel_inline(function: F) -> F:
     Passing a record of two dozen arrays takes longer than most of what small kernels do with it.
     """
     return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def kernel_reordering(function: F) -> F:
+    """A bare kernel whose sums may be added up in any order, so that they vectorise: several times as fast for dot
+    products in single precision. The order is fixed when it is compiled, so results still depend on nothing else."""
+    return _compiled(function, _nrt=False, fastmath={"reassoc", "contract"})
 
 
 @intrinsic

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.figures import Place, Series, bar_plot, line_plot, place_map
+from corpuscle.figures import Place, Series, bar_plot, box_plot, line_plot, place_map
 from corpuscle.figures.axes import axis, label
 from corpuscle.figures.svg import text_width
 from corpuscle.text.html import escape
@@ -148,3 +148,15 @@ def test_names_on_a_map_cover_neither_points_nor_each_other():
 def test_a_map_of_one_place_and_of_words_that_run_from_right_to_left():
     assert place_map([Place("a", 0.0, 0.0)], title="One").count("<circle") == 1
     assert 'direction="rtl"' in place_map([Place("שלום", 0.0, 0.0), Place("b", 1.0, 1.0)], title="Two")
+
+
+def test_a_box_plot_says_medians_and_draws_what_lies_beyond_the_whiskers():
+    numbers = [*range(1, 10), 100]
+    root = parsed(box_plot(["one", "two"], {"a": [numbers, [3.0]], "b": [[5, 5], []]}, title="Boxes", value_label="z"))
+    assert {"one", "two", "a", "b", "z", "Boxes"} <= set(texts(root))
+    assert "median 5.5, half of them from 3.25 to 7.75" in tips(root) and "100" in tips(root)
+    boxes = [element for element in root.iter(SVG + "rect") if element.find(SVG + "title") is not None]
+    assert len(boxes) == 3
+    assert "two, a: median 3" in (root.findtext(SVG + "desc") or "")
+    with pytest.raises(ValueError):
+        box_plot(["one"], {"a": []}, title="")

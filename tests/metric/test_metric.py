@@ -238,3 +238,24 @@ def test_bad_items_are_one_clear_line(
     error = capsys.readouterr().err
     assert error.startswith("error: ") and reason in error and error.count("\n") == 1
     assert not (tmp_path / "m").exists()
+
+
+def test_the_ridge_is_scaled_for_vectors_and_the_same_for_texts_and_the_choice_is_kept(tmp_path: Path) -> None:
+    items, labels = texts()
+    for material, singular in (items, "ridge"), (vectors_of(labels), "scaled"):
+        model = MetricModel().fit(material, labels)
+        assert model.chosen_ == {"singular": singular} and model.singular is None
+        model.save(tmp_path / "m")
+        assert corpuscle.load(tmp_path / "m").origins["singular"] == "tuned"
+    assert MetricModel(singular="pinv").fit(items, labels).chosen_ == {}
+
+
+def test_weights_of_features_need_no_table_of_pairs_of_features(tmp_path: Path) -> None:
+    items, labels = texts()
+    model = MetricModel(method="diagonal", dimensions=0).fit(items, labels)
+    assert model.solution_.map.shape == (model.n_features_,)
+    model.save(tmp_path / "m")
+    again = corpuscle.load(tmp_path / "m")
+    np.testing.assert_array_equal(model.transform(items[:5]), again.transform(items[:5]))
+    name, weight = model.top_features(3, 1)[0]
+    assert name == model.features_.names()[3] and weight == model.solution_.map[3]

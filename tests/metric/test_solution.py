@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.datasets import load_iris, load_wine
 from sklearn.utils.estimator_checks import check_estimator
@@ -135,10 +136,49 @@ def test_the_true_covariance_is_recovered_and_new_groups_are_found_better() -> N
     assert rank_items(fresh @ better.map.T, groups).levels.mean() >= mapped - 0.01
 
 
+@pytest.mark.parametrize("method", ["distortion", "diagonal", "discriminant"])
+def test_with_a_scaled_ridge_units_of_features_do_not_matter(method) -> None:
+    items, labels = data()
+    units = np.array([1e-6, 1.0, 1e4, 0.3, 7.0])
+    how = {"method": method, "singular": "scaled", "ridge": 0.3}
+    before, after = fit(items, labels, **how).mapped(items), fit(items * units, labels, **how).mapped(items * units)
+    ours, theirs = (((m[:, None] - m) ** 2).sum(axis=2) for m in (before, after))
+    factor = 1.0 if method == "discriminant" else np.exp(2 * np.log(units).mean())
+    np.testing.assert_allclose(theirs, factor * ours, rtol=1e-6, atol=1e-6 * theirs.max())
+
+
+def test_a_scaled_ridge_is_a_share_of_the_variance_of_each_feature() -> None:
+    items, labels = data()
+    found = fit(items, labels, singular="scaled", ridge=0.2)
+    a = scatter(items, labels) + np.diag(0.2 * ((items - items.mean(axis=0)) ** 2).sum(axis=0))
+    metric = found.map.T @ found.map
+    np.testing.assert_allclose(metric, np.linalg.det(a) ** (1 / 5) * np.linalg.inv(a), rtol=1e-9)
+
+
+def test_a_feature_that_tells_groups_apart_alone_keeps_weight_and_one_that_never_varies_has_none() -> None:
+    items, labels = data()
+    more = np.column_stack([items, labels, np.full(len(items), 3.0)])
+    found = fit(more, labels, singular="scaled")
+    weights = (found.map**2).sum(axis=0)
+    assert np.isfinite(found.map).all() and weights[5] > 0 and weights[6] == 0
+
+
+@pytest.mark.parametrize("singular", ["scaled", "ridge", "pinv"])
+@pytest.mark.parametrize("weights", [None, "by hand"])
+def test_weights_of_sparse_features_are_those_of_dense_ones(singular, weights) -> None:
+    items, labels = data()
+    items = np.where(np.abs(items) > np.abs(items).mean(), items, 0.0)
+    xi = None if weights is None else np.linspace(0.5, 2.0, len(np.unique(labels)))
+    how = SolutionSettings(method="diagonal", singular=singular)
+    dense, sparse = (solve(kind, grouped(labels), how, xi) for kind in (items, csr_array(items)))
+    np.testing.assert_allclose(sparse.map, dense.map, rtol=1e-9)
+    np.testing.assert_allclose(sparse.mapped(csr_array(items)), dense.mapped(items), rtol=1e-9)
+
+
 def test_the_diagonal_metric_is_the_best_diagonal_one() -> None:
     items, labels = data()
     found, a = fit(items, labels, method="diagonal"), scatter(items, labels)
-    weights = np.diag(found.map) ** 2
+    weights = found.map**2
     np.testing.assert_allclose(weights, np.exp(np.log(np.diag(a)).mean()) / np.diag(a))
     random = np.random.default_rng(6)
     for _ in range(50):

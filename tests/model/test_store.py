@@ -192,6 +192,7 @@ def test_a_model_within_a_model_is_checked_too(tmp_path):
         ("columns", [0, 1, 2, 3, 4, -1], "has the value -1, below 0"),
         ("weights", [0, 1, 2, 3, np.nan, 5], "not finite"),
         ("weights", [0, 1, 2, 3, np.inf, 5], "not finite"),
+        ("weights", [0, 1, 2, 3, 1e120, 5], "no learner arrives at"),
         ("weights", [0, 1, 2], "does not fit"),
         ("grid", np.zeros((4, 3)), "does not fit"),
         ("grid", np.zeros(8), "has 1 axes, not 2"),

@@ -29,7 +29,7 @@ SCHEMA = {
     "report": str,
     "seconds": float,
     "version": str,
-    "left_out": {"names": str, "segment": str},
+    "left_out": {"names": str, "segment": str, "vectors": str},
     "failed": {},
     "steps": {
         "lm": {
@@ -187,7 +187,7 @@ def test_every_text_that_cannot_be_read_is_told_once_and_a_report_is_written(tmp
     assert [line.partition(": invalid")[0] for line in output.err.splitlines()] == [
         f"error: {kit / 'text' / name}.txt:2" for name in ("c", "d")
     ]
-    assert "missing: segment, lm, classes, topics" in output.out
+    assert "missing: segment, lm, classes, vectors, topics" in output.out
     text = "".join(Page((tmp_path / "pack" / "report.html").read_text(encoding="utf-8")).text)
     assert "has learned nothing" in text and "d.txt:2: invalid UTF-8" in text
 

@@ -89,6 +89,10 @@ def learner(forest: Forest, n_classes: int, **rates) -> Em:
         return Em(batches_of(forest, links, forest.n_tokens, 100), start, 0, Rates(1 << 30, **rates), pool, 10)
 
 
+PLAIN = {"prior": 0.0, "prior_steps": 0.0}
+"""Maximum likelihood."""
+
+
 # ---- what can be checked exactly
 
 
@@ -96,11 +100,48 @@ def learner(forest: Forest, n_classes: int, **rates) -> Em:
 @pytest.mark.parametrize("init", ["random", "exchange", "brown"])
 def test_no_pass_of_batch_learning_lowers_the_likelihood(structure, init):
     forest = Forest.tree(bank())
-    model = HmmClasses(classes=5, structure=structure, init=init, passes=30, tolerance=0.0).fit(forest)
+    model = HmmClasses(classes=5, structure=structure, init=init, passes=30, tolerance=0.0, **PLAIN).fit(forest)
     rises = np.diff([each.log_likelihood for each in model.history_])
     assert (rises > -1e-9).all() and rises.sum() > 0.005
     exact = model.log_likelihood(forest) / forest.n_tokens
     assert model.history_[-1].log_likelihood == pytest.approx(exact, abs=1e-12)
+
+
+def test_with_priors_no_pass_lowers_the_logarithm_of_likelihood_times_prior():
+    forest = Forest.tree(bank())
+    em = learner(forest, 5, prior=0.5, prior_steps=2.0)
+    reached = []
+    for sweep in range(20):
+        first, (steps,) = em.first_and_steps()
+        emission = em.emissions()[em.occurs]
+        em.step(sweep, 0)
+        prior = 0.5 * np.log(emission).sum() + 2.0 * (np.log(steps).sum() + np.log(first).sum())
+        reached.append(em.finish(sweep)[0] * forest.n_tokens + prior)
+    assert (np.diff(reached) > -1e-9).all() and reached[-1] - reached[0] > 1
+
+
+def test_a_prior_is_of_the_whole_text_however_it_is_cut_into_batches():
+    corpus = text(3, 400)
+    forest, links = Forest.chain(corpus), np.zeros(corpus.n_tokens, np.int32)
+    start = from_nothing(corpus.vocab.counts > 0, corpus.n_tokens, len(corpus), 1, 4, 1)
+    with workers(1) as pool:
+        whole, parts = (
+            Em(batches_of(forest, links, size, 100), start, 0, Rates(4, prior=0.1, prior_steps=3.0), pool, 1)
+            for size in (corpus.n_tokens, 200)
+        )
+    assert len(parts.batches) > len(whole.batches) == 1
+    np.testing.assert_allclose(parts.emissions(), whole.emissions())
+    for ours, theirs in zip(parts.first_and_steps(), whole.first_and_steps(), strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
+def test_the_priors_of_the_settings_keep_small_texts_from_being_learned_by_heart():
+    truth, corpus = text(5, 300), text(5, 600)[300:]
+    by_heart, held = (HmmClasses(classes=20, init="random", passes=40, tolerance=0.0, **how).fit(truth)
+                      for how in (PLAIN, {}))  # fmt: skip
+    assert by_heart.history_[-1].log_likelihood > held.history_[-1].log_likelihood
+    other = corpus.recode(truth.vocab)
+    assert held.log_likelihood(other) > by_heart.log_likelihood(other) + 10
 
 
 def test_one_class_is_the_unigram_model():
@@ -116,9 +157,9 @@ def test_one_class_is_the_unigram_model():
 def test_counts_of_hard_classes_without_smoothing_give_the_class_bigram_model(structure):
     forest = Forest.tree(bank(2))
     hard = ExchangeClasses(classes=6, structure=structure).fit(forest)
-    model = HmmClasses(classes=6, structure=structure, floor=0.0, prior=0.0, passes=1).fit(forest)
+    model = HmmClasses(classes=6, structure=structure, floor=0.0, passes=1, **PLAIN).fit(forest)
     assert model.history_[0].log_likelihood * forest.n_tokens == pytest.approx(hard.likelihood_, rel=1e-12)
-    none = HmmClasses(classes=6, structure=structure, floor=0.0, passes=0).fit(forest)
+    none = HmmClasses(classes=6, structure=structure, floor=0.0, passes=0, **PLAIN).fit(forest)
     assert none.likelihood_ == pytest.approx(hard.likelihood_, rel=1e-6)  # single precision
     np.testing.assert_array_equal(none.classes_, hard.classes_)
     assert none.mutual_information_ == pytest.approx(hard.mutual_information_, rel=1e-6)
@@ -373,7 +414,7 @@ def test_a_word_that_was_never_seen_is_no_evidence():
 
 def test_sentences_without_probability_are_said_to_be_so():
     corpus = Corpus.from_sentences([["a", "b"]] * 4)
-    model = HmmClasses(classes=2, floor=0.0, prior=0.0, passes=0).fit(corpus)
+    model = HmmClasses(classes=2, floor=0.0, passes=0, **PLAIN).fit(corpus)
     impossible = Corpus.from_sentences([["b", "b"]])
     assert model.log_likelihood(impossible) == -math.inf
     with pytest.warns(CorpuscleWarning, match="2 tokens of sentences without any probability"):

@@ -30,11 +30,23 @@ if TYPE_CHECKING:
 __all__ = ["group"]
 
 group = task_group("lm")
+_index = option("documents", "first_line and lines of every document of a text, for a cache.", metavar="TSV")
 
 
-def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False) -> Corpus:
-    """A text as a model's training text was read, in its own vocabulary."""
-    return _filled(read_input(paths, raw, **model.reading), paths[0], model)
+
+
+def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False, documents: str | None = None) -> Corpus:
+    """A text as a model's training text was read, not an empty one; ``documents``: an index of its documents."""
+    return _filled(_read_any(paths, model, raw, documents), paths[0], model)
+
+
+def _read_any(paths: Sequence[str], model: LanguageModel, raw: bool, documents: str | None) -> Corpus:
+    """The same for a text that may be empty."""
+    if documents is None:
+        return read_input(paths, raw, **model.reading)
+    if raw or not model.by_document:
+        raise SettingError(f"--documents means nothing {'with --raw' if raw else 'for a model that has no cache'}")
+    return read_input(paths, documents=documents, **model.reading)
 
 
 def _filled(corpus: Corpus, path: str, model: LanguageModel) -> Corpus:
@@ -53,6 +65,7 @@ def _by_order(given: Mapping[str, str]) -> str:
 @argument("text", many=True)
 @output()
 @option("dev", "Choose what was not given on this text.", metavar="TEXT")
+@_index
 @option("class_model", "A class n-gram over these word classes.", metavar="FILE")
 @written("arpa", "Write an ARPA file, too.", metavar="FILE")
 @resume
@@ -61,6 +74,7 @@ def train(
     text: tuple[str, ...],
     output: str,
     dev: str | None,
+    documents: str | None,
     class_model: str | None,
     arpa: str | None,
     resume: bool,
@@ -70,6 +84,7 @@ def train(
         ("--dev", dev, model.TUNES),
         ("--class-model", class_model, model.KIND.name == "lm.ngram"),
         ("--resume", resume, model.RESUMES),
+        ("--documents", documents, model.method_name == "auto"),
     ):
         if given and not takes:
             raise SettingError(f"{name} means nothing with --method {model.method_name}")
@@ -79,7 +94,7 @@ def train(
         model = _over_classes(model, class_model)
     if arpa is not None:
         model.check_arpa()
-    return _learn(model, text, output, arpa, dev, resume)
+    return _learn(model, text, output, arpa, dev, resume, documents)
 
 
 def _training(model: Any, text: Sequence[str]) -> Corpus:
@@ -107,9 +122,9 @@ def _over_classes(ngram: NgramModel, path: str) -> ClassModel:
 
 
 def _learn(
-    model: Any, text: Sequence[str], output: str, arpa: str | None, dev: str | None, resume: bool
+    model: Any, text: Sequence[str], output: str, arpa: str | None, dev: str | None, resume: bool, documents: str | None
 ) -> Figures:
-    """Learn a model, write it, and say what came of it."""
+    """Learn a model, write it, and say what came of it; ``documents``: an index of those of ``dev``."""
     import os
     import time
     from contextlib import nullcontext
@@ -117,7 +132,7 @@ def _learn(
     corpus, begin = _training(model, text), time.perf_counter()
     arguments: dict[str, Any] = {}
     if dev is not None:
-        arguments["dev"] = read_input([dev], **model.reading)
+        arguments["dev"] = read_input([dev], documents=documents, **model.reading)
         if not arguments["dev"].n_tokens:
             raise InputError(dev, None, "the development text is empty")
     if getattr(model, "memory", None) is not None:
@@ -140,17 +155,32 @@ def _learn(
         say(f"chosen on {dev}: {', '.join(shown)}")
     known = f"{sizes['words']:,} words, {sizes['types']:,} of them known"
     said = f"{output}: {model.method_name}, order {figures['order']}, {known}, {figures['seconds']:.1f} s"
-    return Figures(figures, said)
+    return Figures(figures, said + _parts_table(figures.get("parts", ())))
+
+
+def _parts_table(parts: Sequence[Mapping[str, Any]]) -> str:
+    """What each candidate does for a mixture: how much higher perplexity would be without it, its own, size, speed."""
+    if not parts:
+        return ""
+    columns = ("method", "weight", "without it", "perplexity", "MB", "tokens a second", "seconds")
+    rows = [
+        (part["method"], f"{part['weight']:.3f}", f"{part['contribution']:+.1%}" if part["weight"] else "does not pay",
+         f"{part['perplexity']:.2f}", f"{part['bytes'] / 1e6:.1f}", f"{part['tokens_per_second']:,.0f}",
+         f"{part['seconds']:.1f}")
+        for part in parts
+    ]  # fmt: skip
+    return "\n" + table_text(columns, rows)
 
 
 @command(group, work=True, seed=True)
 @argument("model")
 @argument("text", many=True)
+@_index
 @raw
-def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figures:
+def perplexity(model: str, text: tuple[str, ...], documents: str | None, raw: bool, seed: int) -> Figures:
     """Perplexity of a text, with and without unknown words, and its 95 % interval."""
     loaded = load(model, "lm")
-    corpus = _read(text, loaded, raw)
+    corpus = _read(text, loaded, raw, documents)
     shares = warn_of_overlap(loaded, corpus, model)
     result = loaded.perplexity(corpus, seed=seed)
     if 0 < corpus.n_tokens <= result["oov"]:
@@ -163,8 +193,9 @@ def perplexity(model: str, text: tuple[str, ...], raw: bool, seed: int) -> Figur
 @argument("model")
 @argument("text")
 @option("by_word", "Every word with its surprisal in bits.", is_flag=True)
+@_index
 @raw
-def score(model: str, text: str, by_word: bool, raw: bool) -> None:
+def score(model: str, text: str, by_word: bool, documents: str | None, raw: bool) -> None:
     """Log10 probability and perplexity of every sentence (TSV: sentence, tokens, oov, log10, perplexity)."""
     import sys
 
@@ -175,8 +206,8 @@ def score(model: str, text: str, by_word: bool, raw: bool) -> None:
     sentence, rows_of = 1, _word_rows if by_word else _sentence_rows
     columns = ("word", "bits", "oov") if by_word else ("tokens", "oov", "log10", "perplexity")
     heading = format_row(("sentence", *columns))
-    if raw or loaded.boundary == "none":  # without boundaries, a sentence goes on where the one before it ends
-        corpora = iter([read_input([text], raw, **loaded.reading)])
+    if raw or documents or loaded.boundary == "none" or loaded.by_document:  # what was said before matters
+        corpora = iter([_read_any([text], loaded, raw, documents)])
     else:
         corpora = iter_text(text, **loaded.reading)
     for corpus, events in loaded.stream(corpora):
@@ -253,7 +284,8 @@ def sample(model: str, n: int, temperature: float, max_length: int, seed: int) -
 @argument("model", many=True)
 @output()
 @option("dev", "The text that decides the weights.", metavar="TEXT", required=True)
-def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
+@_index
+def mix(model: tuple[str, ...], output: str, dev: str, documents: str | None) -> Figures:
     """Mix two or more models with the weights that make a development text most likely."""
     from corpuscle.lm import Mixture
 
@@ -261,7 +293,7 @@ def mix(model: tuple[str, ...], output: str, dev: str) -> Figures:
     if any(isinstance(part, Mixture) for part in parts):
         raise SettingError("a mixture of mixtures: give all the models in one command instead")
     mixture = Mixture(parts)
-    corpus = _read([dev], mixture)
+    corpus = _read([dev], mixture, documents=documents)
     with naming(dev):
         mixture.fit(corpus)
     mixture.save(output)
@@ -306,16 +338,17 @@ def prune(model: str, output: str, prune: tuple[int, ...], entropy: float) -> Fi
 @command(group, work=True, figures=False)
 @argument("model")
 @output(form="file")
-def export(model: str, output: str) -> None:
+@option("approximate", "Write what comes near to a model that has no exact ARPA form.", is_flag=True)
+def export(model: str, output: str, approximate: bool) -> None:
     """Write a model as an ARPA file (packed if its name ends in .gz or .xz)."""
-    _export(load(model, "lm"), model, output)
+    _export(load(model, "lm"), model, output, approximate)
 
 
-def _export(model: LanguageModel, name: str, path: str) -> None:
+def _export(model: LanguageModel, name: str, path: str, approximate: bool = False) -> None:
     from corpuscle.lm import write_arpa
 
     try:
-        ngram = model.as_ngram()
+        ngram = model.approximate_ngram() if approximate else model.as_ngram()
     except SettingError as error:
         raise InputError(name, None, str(error)) from error
     write_arpa(ngram, path)

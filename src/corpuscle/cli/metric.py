@@ -52,7 +52,7 @@ def train(model: MetricModel, items: str, output: str, groups: str, documents: s
     return Figures(
         {
             **model.provenance_,
-            "dimensions": model.solution_.map.shape[1],
+            "dimensions": model.solution_.map.shape[-1],
             "directions": len(model.solution_.map),
             "distance": model.distance_,
             "seconds": time.perf_counter() - begin,

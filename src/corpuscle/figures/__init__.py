@@ -5,6 +5,7 @@ scales with the width it is given, asks for nothing from the network, has a titl
 see it, shows the numbers when a pointer rests on a mark, and is the same bytes for the same data.
 """
 
+from corpuscle.figures.boxes import box_plot
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.maps import Place, place_map
@@ -13,6 +14,6 @@ from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 from corpuscle.figures.trees import LeafShown, merge_tree
 
 __all__ = [
-    "LeafShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "line_plot", "merge_tree",
-    "phrase_lattice", "place_map", "shaded_text", "topic_list",
+    "LeafShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "box_plot", "line_plot",
+    "merge_tree", "phrase_lattice", "place_map", "shaded_text", "topic_list",
 ]  # fmt: skip

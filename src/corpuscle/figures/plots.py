@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from corpuscle.figures.axes import Axis, axis, label
 from corpuscle.figures.svg import COLOURS, Sheet, number, shorten, text_width
 
-__all__ = ["Series", "bar_plot", "line_plot"]
+__all__ = ["Series", "bar_plot", "heading", "legend", "line_plot"]
 
 WIDTH = 460.0
 _MARGIN = 10.0
@@ -50,7 +50,7 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
     return [shorten(line, width, size) for line in lines]
 
 
-def _heading(sheet: Sheet, title: str) -> float:
+def heading(sheet: Sheet, title: str) -> float:
     """Write the title; returns where the rest may begin."""
     y = 6.0
     for line in _wrapped(title, sheet.width - 2 * _MARGIN, 15.5):
@@ -74,7 +74,7 @@ def _marker(sheet: Sheet, kind: int, x: float, y: float, tip: str = "") -> None:
         sheet.add("polygon", points=points, class_=class_, tip=tip)
 
 
-def _legend(sheet: Sheet, names: Sequence[str], y: float, markers: bool) -> float:
+def legend(sheet: Sheet, names: Sequence[str], y: float, markers: bool) -> float:
     """A row (or rows) of line samples with names; returns where the rest may begin."""
     x, y = _MARGIN, y + 12
     for kind, name in enumerate(names):
@@ -137,9 +137,9 @@ def line_plot(
     """
     sheet = Sheet(WIDTH, 0)
     markers = all(len(s.x) <= _MOST_MARKERS for s in series)
-    top = _heading(sheet, title)
+    top = heading(sheet, title)
     if len(series) > 1:
-        top = _legend(sheet, [s.name for s in series], top, markers)
+        top = legend(sheet, [s.name for s in series], top, markers)
     top += 26 if y_label else 10
     bottom = top + 210
     sheet.height = bottom + (46 if x_label else 26)
@@ -221,7 +221,7 @@ def bar_plot(
     if (low is None) != (high is None):
         raise ValueError("an interval has two sides: give both low and high, or neither")
     sheet = Sheet(WIDTH, 0)
-    top = _heading(sheet, title) + 4
+    top = heading(sheet, title) + 4
     left = _MARGIN + min(150.0, max(text_width(name) for name in names)) + 8
     numbers = [label(v) if math.isfinite(v) else "–" for v in values]
     right = WIDTH - _MARGIN - max(text_width(n) for n in numbers) - 6

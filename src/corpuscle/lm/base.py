@@ -85,23 +85,33 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     return mask
 
 
+def documents_of(corpus: Corpus) -> np.ndarray:
+    """Where the documents of a text begin, int64 (n_documents + 1,) in sentences; a text without any has one for each
+    stretch of sentences up to an empty one."""
+    if corpus.document_starts is not None:
+        return np.unique(np.concatenate([[0], corpus.document_starts, [len(corpus)]]))
+    return np.unique(np.concatenate([[0], np.flatnonzero(corpus.lengths == 0) + 1, [len(corpus)]]))
+
+
 class _Piece(NamedTuple):
-    """Some sentences in the words of a model, without these words."""
+    """Some sentences in the words of a model, without these words; ``documents``: where its documents begin."""
 
     tokens: np.ndarray
     starts: np.ndarray
+    documents: np.ndarray | None
 
 
-def _cut(corpus: Corpus) -> Iterator[_Piece]:
-    """The pieces of a text that workers share; an empty text has an empty one."""
-    bounds = chunks_of(corpus.lengths + 1, _EVENTS).tolist()
+def _cut(corpus: Corpus, by_document: bool) -> Iterator[_Piece]:
+    """The pieces of a text that workers share, perhaps of whole documents; an empty text has an empty one."""
+    units = documents_of(corpus) if by_document else np.arange(len(corpus) + 1)
+    bounds = units[chunks_of(np.diff(corpus.sentence_starts[units]) + np.diff(units), _EVENTS)].tolist()
     for first, last in pairwise(bounds if len(bounds) > 1 else [0, 0]):
         piece = corpus[first:last]
-        yield _Piece(piece.tokens, piece.sentence_starts)
+        yield _Piece(piece.tokens, piece.sentence_starts, documents_of(piece) if by_document else None)
 
 
 def _events_of(piece: _Piece, model: LanguageModel) -> Events:
-    return model._events(Corpus(piece.tokens, piece.starts, model.vocab_))
+    return model._events(Corpus(piece.tokens, piece.starts, model.vocab_, piece.documents))
 
 
 def _scores_of(sentences: Sequence[str], model: LanguageModel) -> SentenceScores:
@@ -131,6 +141,8 @@ class LanguageModel(Model, ABC):
 
     TUNES: ClassVar[bool] = False
     RESUMES: ClassVar[bool] = False
+    by_document: bool = False
+    """Whether its predictions depend on the document so far, beyond the sentence."""
 
     boundary: str = learned()
     order_: int = learned()
@@ -157,6 +169,10 @@ class LanguageModel(Model, ABC):
     def as_ngram(self) -> NgramModel:
         """The model as a back-off model, where that is exact."""
         raise SettingError(f"a model of kind {self.KIND.name} has no ARPA form")
+
+    def approximate_ngram(self) -> NgramModel:
+        """A back-off model that comes near to this one; itself, where that is exact."""
+        return self.as_ngram()
 
     @abstractmethod
     def _events(self, corpus: Corpus) -> Events:
@@ -227,7 +243,7 @@ class LanguageModel(Model, ABC):
             self.stays_here(_ONE_STREAM)
             yield from ((corpus, self._events(Corpus.checked(corpus).recode(self.vocab_))) for corpus in corpora)
             return
-        groups = ((corpus, _cut(Corpus.checked(corpus).recode(self.vocab_))) for corpus in corpora)
+        groups = ((corpus, _cut(Corpus.checked(corpus).recode(self.vocab_), self.by_document)) for corpus in corpora)
         for corpus, parts in self.spread_groups(_events_of, groups):
             yield corpus, _joined(parts)
 
@@ -254,7 +270,8 @@ class LanguageModel(Model, ABC):
         """Figures of sentences given as strings, read as the model's training text was; the fastest way for many."""
         sentences = [sentences] if isinstance(sentences, str) else sentences
         sizes = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
-        pieces = [sentences[first:last] for first, last in pairwise(chunks_of(sizes, _CHARACTERS).tolist())]
+        bounds = [0, len(sentences)] if self.by_document else chunks_of(sizes, _CHARACTERS).tolist()
+        pieces = [sentences[first:last] for first, last in pairwise(bounds)]
         parts = list(self.spread(_scores_of, pieces or [sentences]))
         return SentenceScores(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 

@@ -23,7 +23,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Mixture"]
+__all__ = ["Mixture", "em_weights"]
 
 _MAX_MODELS = 100
 
@@ -41,6 +41,17 @@ def _union(models: Sequence[LanguageModel]) -> Vocab:
 
 def _kinds() -> tuple[container.Kind, ...]:
     return tuple(model.KIND for model in _components().values())
+
+
+def em_weights(probabilities: np.ndarray, passes: int = 1000, tolerance: float = 1e-8) -> np.ndarray:
+    """The weights under which events with these probabilities, float64 (n_models, n_events), are most likely."""
+    weights = np.full(len(probabilities), 1.0 / len(probabilities))
+    for _ in range(passes):
+        joint = weights[:, None] * probabilities
+        before, weights = weights, (joint / joint.sum(0)).mean(1)
+        if np.abs(weights - before).max() < tolerance:
+            break
+    return weights
 
 
 class Mixture(LanguageModel):
@@ -70,6 +81,7 @@ class Mixture(LanguageModel):
         self.models, self.passes, self.tolerance = list(models), passes, tolerance
         self.order_ = max(model.order_ for model in models)
         self.boundary = first.boundary
+        self.by_document = any(model.by_document for model in models)
         self.vocab_ = _union(models)
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
@@ -88,21 +100,18 @@ class Mixture(LanguageModel):
         """Find the weights under which a development text is most likely."""
         if Corpus.checked(dev).n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
-        probabilities = np.exp(self._component_logs(dev.recode(self.vocab_))[0])
+        probabilities = np.exp(self.component_logs(dev))
         probabilities = probabilities[:, probabilities.sum(0) > 0]
         if probabilities.size == 0:
             raise InputError(None, None, "no model gives anything in the development text a probability")
         items = [*(model.tuning_items_ for model in self.models), item_hashes(dev)]
         self.tuning_items_ = np.unique(np.concatenate(items))
-        self.weights_ = np.full(len(self.models), 1.0 / len(self.models))
-        for _ in range(self.passes):
-            joint = self.weights_[:, None] * probabilities
-            weights = (joint / joint.sum(0)).mean(1)
-            moved = np.abs(weights - self.weights_).max()
-            self.weights_ = weights
-            if moved < self.tolerance:
-                break
+        self.weights_ = em_weights(probabilities, self.passes, self.tolerance)
         return self
+
+    def component_logs(self, corpus: Corpus) -> np.ndarray:
+        """log P of every event of a text under each model, float64 (n_models, n_events)."""
+        return self._component_logs(corpus.recode(self.vocab_))[0]
 
     def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
         """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""

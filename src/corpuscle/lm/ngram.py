@@ -20,8 +20,7 @@ from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.engine.ngrams.walking import score_few
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.lm.base import Events, events_of
-from corpuscle.lm.learner import Learner
+from corpuscle.lm.automata import AutomatonModel
 from corpuscle.lm.limits import counting_within
 from corpuscle.lm.rows import ROWS, check_rows
 from corpuscle.lm.settings import IMPORTED, NgramSettings
@@ -58,7 +57,7 @@ FAMILY = {
 }
 
 
-class NgramModel(NgramSettings, Learner):
+class NgramModel(NgramSettings, AutomatonModel):
     """Absolute discounting and Kneser-Ney models: interpolated or back-off, plain or modified.
 
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
@@ -311,25 +310,6 @@ class NgramModel(NgramSettings, Learner):
         """The model laid out for reading text, and for decoders (``engine.ngrams.step``)."""
         return trie.automaton(self.tables_)
 
-    @property
-    def initial_state(self) -> int:
-        """The state of ``automaton_`` at the beginning of a sentence."""
-        return self._initial(self.automaton_)
-
-    def _initial(self, model: Automaton) -> int:
-        return int(trie.state_of(model, np.full(self._left, START, np.int32)))
-
-    @property
-    def _left(self) -> int:
-        """How many start symbols stand before a sentence."""
-        return {"single": 1, "pad": self.order_ - 1, "none": 0}[self.boundary]
-
-    def _score(self, model: Automaton, corpus: Corpus) -> np.ndarray:
-        if self.boundary == "none":
-            return trie.score_stream(model, corpus.tokens)
-        starts, initial = corpus.sentence_starts, self._initial(model)
-        return trie.score_sentences(model, corpus.tokens, starts, initial, END, self.threads)
-
     def _scores(self, corpus: Corpus) -> np.ndarray:
         """Log probability of every event: the first few read straight from the counts, where the method allows it;
         for more of them, and for an empty text, the model is laid out as ``automaton_``."""
@@ -346,23 +326,6 @@ class NgramModel(NgramSettings, Learner):
         if np.isnan(scores).any():
             raise InputError(None, None, _CONTRADICTORY)
         return scores
-
-    def _events(self, corpus: Corpus) -> Events:
-        scores = self._scores(corpus)
-        if self.boundary == "none":
-            return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
-        starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
-        return Events(scores, events_of(corpus, corpus.tokens == UNKNOWN), starts)
-
-    def _distribution(self, context: list[str]) -> np.ndarray:
-        return trie.distribution(self.automaton_, self._state_after(context), len(self.vocab_))
-
-    def _state_after(self, context: list[str]) -> int:
-        ids = self.vocab_.encode(context)
-        if self._begins(context):
-            left = 1 if self.boundary == "single" else max(1, self.order_ - 1)
-            ids = np.concatenate([np.full(left, START, np.int32), ids[1:]])
-        return int(trie.state_of(self.automaton_, ids))
 
     def next_words(self, context: str | Sequence[str], k: int = 10) -> list[tuple[str, float]]:
         """The k most likely next words with their probabilities, without a look at the whole vocabulary."""

@@ -9,8 +9,8 @@ from corpuscle.settings import Parallel, Seeded, setting, size_of
 from corpuscle.text.settings import ReadingSettings
 
 __all__ = [
-    "AUTO", "BOUNDARIES", "IMPORTED", "INFINITE", "METHODS", "PENALTIES", "HpySettings", "LogLinearSettings",
-    "NgramSettings",
+    "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "AutoSettings",
+    "CacheSettings", "HmmSettings", "HpySettings", "LogLinearSettings", "NgramSettings", "PlreSettings",
 ]  # fmt: skip
 
 BOUNDARIES = ("single", "pad", "none")
@@ -18,16 +18,24 @@ METHODS = ("mkn", "kn", "backoff-mkn", "backoff-kn", "absolute")
 IMPORTED = "imported"
 """The method of a model whose probabilities come from elsewhere."""
 INFINITE = "infinite"
+ESTIMATORS = ("hkz", "reduced", "em", "spectral-em")
+"""How hidden Markov models are learned, see ``HmmSettings.estimator``."""
+MOST_RESTARTS = 10
 AUTO = "auto"
 PENALTIES = ("l1", "l2", "tree-l2", "tree-linf")
 """Of log-linear models; l2 is squared."""
-MAX_ORDER = 100
+MAX_ORDER, MAX_RANK = 100, 100_000
 
 
 def _discounts(text: str) -> tuple[Any, ...]:
     """``0.7`` or ``0.5,1,1.4``, or several of them with ``;`` between, one an order."""
     orders = [tuple(float(number) for number in order.split(",")) for order in text.split(";")]
     return orders[0] if len(orders) == 1 else tuple(orders)
+
+
+def _ranks(text: str) -> tuple[tuple[int, ...], ...]:
+    """``64,2``, an entry an order, or several of them with ``;`` between, one a power."""
+    return tuple(tuple(int(number) for number in layer.split(",")) for layer in text.split(";"))
 
 
 class WordSettings(ReadingSettings, Seeded, Parallel):
@@ -38,6 +46,21 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+
+class AutoSettings(WordSettings):
+    """Settings of the best model for a text."""
+
+    order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
+
+
+class CacheSettings(WordSettings):
+    """Settings of caches."""
+
+    half_life: int = setting("After so many words a word has half its weight.", default=500, low=1, high=10**9)
+    strength: float = setting(
+        "So many words weigh as much as what was known before the document.", default=3.0, above=0.0
+    )
 
 
 class NgramSettings(WordSettings):
@@ -98,6 +121,119 @@ class HpySettings(WordSettings):
             raise SettingError("boundary is one of single, none where the order is infinite; not 'pad'")
         if self.order != INFINITE and self.origins["max_order"] == "given":
             raise SettingError("max_order means nothing without order infinite")
+
+
+class HmmSettings(WordSettings):
+    """Settings of hidden Markov models."""
+
+    states: int = setting("How many hidden states, beside that of the end.", default=20, low=1, high=1000)
+    estimator: str = setting(
+        "By linear algebra, with an operator for each word (hkz) or for each dimension (reduced); by expectation and "
+        "maximisation from a random start (em), or from the parameters of hkz (spectral-em).",
+        default="hkz",
+        choices=ESTIMATORS,
+    )
+    projection: str = setting(
+        "Where the space of states comes from: singular vectors of pairs of neighbours, or canonical directions.",
+        default="cca",
+        choices=("cca", "svd"),
+    )
+    kappa: float = setting("Add so much to the count of every word, against rare ones (cca).", default=50.0, low=0)
+    rank_tolerance: float | str = setting(
+        "Singular values below this part of the first are no rank; noise: below what chance makes of so many words.",
+        default=1e-3, low=0.0, words=("noise",),
+    )  # fmt: skip
+    pool: int = setting("Rarer words share the operators of words that look alike.", default=10, low=1, high=10**9)
+    least: float = setting("No prediction is below this, before the unigram share.", default=1e-6, above=0.0, high=1e-3)
+    unigram_share: float = setting(
+        "How much of every prediction is the unigram distribution.", default=0.05, above=0.0, below=1.0,
+        shown="0.05, or what --dev says",
+    )  # fmt: skip
+    passes: int = setting("EM: at most so many passes over the text.", default=100, low=0, high=100_000)
+    tolerance: float = setting(
+        "EM ends when a pass raises the log-likelihood by less than this part.", default=1e-5, low=0.0
+    )
+    restarts: int = setting(
+        "EM: so many random starts, of which the likeliest end is kept.", default=1, low=1, high=MOST_RESTARTS
+    )
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is anything iterative."""
+        return self.estimator in ("em", "spectral-em")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.boundary != "single":
+            raise SettingError(f"boundary is single for hidden Markov models; not {self.boundary!r}")
+        if self.restarts > 1 and self.estimator != "em":
+            raise SettingError("restarts means nothing without estimator em")
+        for name in () if self.learns else ("passes", "tolerance"):
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} means nothing without expectation and maximisation")
+        for name in () if self.estimator != "em" else ("projection", "kappa", "rank_tolerance"):
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} means nothing with estimator em")
+        if self.projection == "svd" and self.origins["kappa"] == "given":
+            raise SettingError("kappa means nothing with projection svd")
+
+
+class PlreSettings(WordSettings):
+    """Settings of power low rank ensembles."""
+
+    order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
+    powers: tuple[float, ...] = setting(
+        "Powers of the counts in the orders in between, falling: one order in between for each.",
+        default=(0.67, 0.33), low=0.0, high=1.0,
+    )  # fmt: skip
+    ranks: Any = setting(
+        "Ranks of order 2, 3 and so on, 0 for none; a list a power, or one: a quarter of it from power to power.",
+        default=None, metavar="N,N[;...]", parse=_ranks, shown="64,2,1; less for small texts",
+    )  # fmt: skip
+    discounting: str = setting(
+        "One discount an order, or others for counts of 1, 2, and more.", default="plain", choices=("plain", "modified")
+    )
+    discounts: Any = setting(
+        "Instead of estimated ones: one number (plain) or three (modified), for all orders or one entry an order.",
+        default=None, metavar="D|D1,D2,D3[;...]", parse=_discounts,
+    )  # fmt: skip
+    lower: str = setting(
+        "Counts of lower orders: numbers of types before an n-gram, or the mass that is taken from longer ones.",
+        default="types", choices=("types", "mass"),
+    )  # fmt: skip
+    unigram: str = setting(
+        "Who gets the mass that discounting frees: all words alike, or nobody.",
+        default="uniform", choices=("uniform", "types"),
+    )  # fmt: skip
+    passes: int = setting("Updates of each matrix.", default=15, low=0, high=10**6)
+    strict: bool = setting("Fail where discounts cannot be estimated.", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.powers or list(self.powers) != sorted(self.powers, reverse=True):
+            raise SettingError(f"powers are a list that does not rise, such as 0.67,0.33; not {self.powers!r}")
+        if self.ranks is not None:
+            self._check_ranks()
+
+    @property
+    def rank_lists(self) -> list[list[int]]:
+        """The ranks that were given, a list for each power or one for all of them; none if none were given."""
+        several = list(self.ranks) if isinstance(self.ranks, tuple | list) else [self.ranks]
+        if all(type(rank) is int for rank in several):
+            several = [several]
+        return [list(ranks) if isinstance(ranks, tuple | list) else [ranks] for ranks in several if ranks is not None]
+
+    def _check_ranks(self) -> None:
+        layers = self.rank_lists
+        right = layers and all(layers)
+        if not right or not all(type(rank) is int and 0 <= rank <= MAX_RANK for layer in layers for rank in layer):
+            raise SettingError(f"ranks are whole numbers from 0 to {MAX_RANK:,}, one an order; not {self.ranks!r}")
+        if len(layers) not in (1, len(self.powers)):
+            raise SettingError(f"ranks have one list, or one for each of {len(self.powers)} powers; not {len(layers)}")
+        longest = max(map(len, layers))
+        if longest > self.order - 1:
+            fitting = f"at most {self.order - 1} of them, for order 2 and so on" if self.order > 1 else "none at all"
+            raise SettingError(f"a model of order {self.order} has {fitting}; not {longest} ranks")
 
 
 class LogLinearSettings(WordSettings):

@@ -13,9 +13,12 @@ from corpuscle.engine.ngrams.spilling import Spilled, merge_spilled
 from corpuscle.engine.ngrams.trie import look_up
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.lm.arpa import read_arpa, write_arpa
+from corpuscle.lm.cache import CacheModel
+from corpuscle.lm.hmm import HmmModel
 from corpuscle.lm.loglinear import LogLinearModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
+from corpuscle.lm.plre import PlreModel
 from corpuscle.model import read
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.plain import warm as warm_text
@@ -42,6 +45,10 @@ def warm() -> None:
             loaded.next_words(["a"])  # lays the model out, so that from now on it scores otherwise
             loaded.perplexity(corpus, draws=10)
         NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
+        PlreModel(order=3, min_count=1, ranks=(2,), lower="mass").fit(corpus).perplexity(corpus, draws=10)
+        cache = CacheModel(min_count=1).fit(corpus)
+        cache.perplexity(corpus, draws=10)
+        cache.next_words(["a"])
         for order in (2, "infinite"):
             sampled = HpyModel(order=order, sweeps=2, samples=1, min_count=1).fit(corpus)
             sampled.perplexity(corpus, draws=10)
@@ -49,6 +56,9 @@ def warm() -> None:
             with sampled.checkpoint(corpus, path) as checkpoint:
                 checkpoint.every = 0.0
                 sampled.fit(corpus, checkpoint=checkpoint)
+        for estimator in "hkz", "em":
+            hidden = HmmModel(states=1, estimator=estimator, min_count=1, pool=1).fit(corpus)
+            hidden.perplexity(corpus, draws=10)
         common = LogLinearModel(order=2, passes=1, min_count=1)
         for made in (
             common.replace(penalty="l1", signed=2),

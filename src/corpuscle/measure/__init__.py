@@ -6,7 +6,7 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
-from corpuscle.measure.correlation import rank_correlation, spearman
+from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
 from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
@@ -18,8 +18,9 @@ from corpuscle.measure.segmentation import OtherText, compare_segmentations, seg
 __all__ = [
     "ELEVEN_POINT", "Comparison", "Interval", "OtherText", "Ranked", "Result", "Shown", "accuracy", "alignment_error",
     "approximate_randomisation", "bootstrap", "bootstrap_ratio", "compare", "compare_alignments", "compare_clusterings",
-    "compare_f1", "compare_perplexity", "compare_segmentations", "letter_perplexity", "news_measures",
-    "news_statistics", "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
+    "compare_f1", "compare_perplexity", "compare_segmentations", "compare_spearman", "human_ceiling",
+    "letter_perplexity", "news_measures", "news_statistics",
+    "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
     "rank_items", "retrieval", "segmentation_counts", "segmentation_scores", "signature", "singleton_fertility",
     "spearman", "token_likelihood",
 ]  # fmt: skip

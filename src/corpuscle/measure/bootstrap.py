@@ -24,7 +24,7 @@ from corpuscle.random import purpose_id
 
 __all__ = [
     "MAX_ITEMS", "approximate_randomisation", "bootstrap", "bootstrap_all", "bootstrap_ratio", "compare",
-    "interval_of", "item_draws", "paired_bootstrap",
+    "comparison_of", "interval_of", "item_draws", "paired_bootstrap",
 ]  # fmt: skip
 
 MAX_ITEMS = 20_000
@@ -133,6 +133,16 @@ def bootstrap_ratio(
     return bootstrap(np.column_stack([numerators, denominators]), _ratio(transform), draws=draws, seed=seed)
 
 
+def comparison_of(difference: float, drawn: np.ndarray, of: Shown, how: str) -> Comparison:
+    """A difference with what the draws of a paired bootstrap, ``how``, say about it; see ``compare``."""
+    interval = interval_of(drawn)
+    drawn = drawn[~np.isnan(drawn)]
+    rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
+    p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan
+    line = signature(f"difference of {of.label}", test=f"paired {how}")
+    return Comparison(difference, interval.low, interval.high, interval.deviation, p_value, of, line)
+
+
 def compare(
     statistics_a: Any,
     statistics_b: Any,
@@ -158,12 +168,7 @@ def compare(
     with np.errstate(all="ignore"):
         difference = float(figure(a.sum(axis=0)) - figure(b.sum(axis=0)))
         drawn = figure(sums[:, :width]) - figure(sums[:, width:])
-        interval = interval_of(drawn)
-    drawn = drawn[~np.isnan(drawn)]
-    rarer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
-    p_value = min(1.0, 2.0 * (rarer + 1) / (len(drawn) + 1)) if len(drawn) else np.nan
-    how = signature(f"difference of {of.label}", test=f"paired {resampled(items, draws, seed)}")
-    return Comparison(difference, interval.low, interval.high, interval.deviation, p_value, of, how)
+        return comparison_of(difference, drawn, of, resampled(items, draws, seed))
 
 
 def paired_bootstrap(

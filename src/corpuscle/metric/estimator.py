@@ -28,8 +28,8 @@ class DistortionMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def __init__(
         self,
         method: str = "distortion",
-        singular: str = "ridge",
-        ridge: float = 1e-3,
+        singular: str = "scaled",
+        ridge: float | None = None,
         weights: Any = "equal",
         directions: int | None = None,
     ):
@@ -42,8 +42,9 @@ class DistortionMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         given = self.get_params()
         weights = None if isinstance(self.weights, str) else given.pop("weights")
         found = solve(X, grouped(y), SolutionSettings(**given), weights)
-        self.components_, self.scale_, self.values_ = found.map, found.scale, found.values
-        self._n_features_out = len(found.map)
+        rows = np.diag(found.map) if found.map.ndim == 1 else found.map
+        self.components_, self.scale_, self.values_ = rows, found.scale, found.values
+        self._n_features_out = len(rows)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

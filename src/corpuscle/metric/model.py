@@ -18,7 +18,7 @@ from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError, warn
 from corpuscle.metric.features import Features, counted, find_features, occurrences, resampled, with_idf
 from corpuscle.metric.items import Items
-from corpuscle.metric.settings import MetricSettings
+from corpuscle.metric.settings import MetricSettings, SolutionSettings
 from corpuscle.metric.solution import Solution, grouped, solve
 from corpuscle.model import VOCAB, Array, Container, Kind, Model
 from corpuscle.random import Random, shuffle
@@ -63,8 +63,8 @@ class MetricModel(MetricSettings, Model):
         "metric.model",
         1,
         lambda extra: {
-            "map": Array("float64", ("directions", "inner"), finite=True),
-            "values": Array("float64", ("directions",), finite=True),
+            "map": Array("float64", ("inner",) if extra.get("diagonal") else ("directions", "inner"), finite=True),
+            "values": Array("float64", ("inner",) if extra.get("diagonal") else ("directions",), finite=True),
             **({"basis": Array("float64", ("n_features", "inner"), finite=True)} if extra.get("reduced") else {}),
             **(
                 {
@@ -108,9 +108,14 @@ class MetricModel(MetricSettings, Model):
         reduce = self.dimensions != 0 if self.features_ is not None else bool(self.dimensions)
         self.basis_ = self._reduction(matrix) if reduce else None
         reduced = self._reduced(matrix)
-        if len(reduced) - len(groups.sizes) < reduced.shape[1]:
-            warn(f"{len(reduced)} items of {len(groups.sizes)} groups do not fill {reduced.shape[1]} dimensions")
-        self.solution_ = solve(reduced, groups, self, weights)
+        items_, inner = reduced.shape
+        if self.method != "diagonal" and items_ - len(groups.sizes) < inner:
+            warn(f"{items_} items of {len(groups.sizes)} groups do not fill {inner} dimensions")
+        # The directions of a reduction, and words, are measured in the same unit; other features are not.
+        alike = self.features_ is not None or reduce
+        self.chosen_ = {} if self.singular else {"singular": "ridge" if alike else "scaled"}
+        how = {name: getattr(self, name) for name in SolutionSettings.SETTINGS} | self.chosen_
+        self.solution_ = solve(reduced, groups, SolutionSettings(**how), weights)
         self.provenance_ = {"items": len(chosen), "groups": len(groups.sizes), "features": self.n_features_}
         return self
 
@@ -158,10 +163,11 @@ class MetricModel(MetricSettings, Model):
             raise SettingError(f"the items span {rank} dimensions, not {wanted}")
         return np.ascontiguousarray(vectors[:, :rank])
 
-    def _reduced(self, matrix: Any) -> np.ndarray:
-        """Items in the space where the metric is solved, float64 (items, inner)."""
+    def _reduced(self, matrix: Any) -> Any:
+        """Items in the space where the metric is solved, float64 (items, inner): dense, unless features alone have
+        weights."""
         if self.basis_ is None:
-            return matrix.toarray() if issparse(matrix) else matrix
+            return matrix.toarray() if issparse(matrix) and self.method != "diagonal" else matrix
         return np.asarray(matrix @ self.basis_)
 
     def vectors(self, items: Any) -> Any:
@@ -185,7 +191,7 @@ class MetricModel(MetricSettings, Model):
 
         Compared by cosine, mapped items have length one; an empty text is mapped to zero.
         """
-        mapped = self._reduced(self.vectors(items)) @ self.solution_.map.T
+        mapped = self.solution_.mapped(self._reduced(self.vectors(items)))
         return unit_rows(mapped) if self.distance_ == "cosine" else mapped
 
     def neighbours(self, items: Any, k: int = 10, among: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +203,7 @@ class MetricModel(MetricSettings, Model):
         """The features with the largest weights in a direction of the map, and these weights."""
         if not 0 <= direction < len(self.solution_.map):
             raise SettingError(f"there is no direction {direction}; they are 0 to {len(self.solution_.map) - 1}")
-        row = self.solution_.map[direction]
+        row = self.solution_.row(direction)
         weights = row if self.basis_ is None else self.basis_ @ row
         names = list(map(str, range(len(weights)))) if self.features_ is None else self.features_.names()
         return [(names[i], float(weights[i])) for i in np.argsort(-np.abs(weights), kind="stable")[:k]]
@@ -216,6 +222,7 @@ class MetricModel(MetricSettings, Model):
             "text": self.features_ is not None,
             "reduced": self.basis_ is not None,
             "scale": self.solution_.scale,
+            "diagonal": self.solution_.map.ndim == 1,
         }
 
     def _restore(self, loaded: Container) -> None:
@@ -247,7 +254,7 @@ def _check(loaded: Container) -> None:
     n, scale = extra.get("n_features"), extra.get("scale")
     if type(n) is not int or type(scale) is not float or not (np.isfinite(scale) and scale > 0):
         raise ValueError("it does not say how many features there are, or its scale")
-    if "basis" not in arrays and arrays["map"].shape[1] != n:
+    if "basis" not in arrays and arrays["map"].shape[-1] != n:
         raise ValueError("the map does not fit the features")
     if extra.get("text"):
         types = len(arrays["vocab/offsets"]) - 1

@@ -9,7 +9,7 @@ from corpuscle.text.settings import TextSettings
 __all__ = ["DISTANCES", "METHODS", "SINGULAR", "WEIGHTS", "MetricSettings", "SolutionSettings"]
 
 METHODS = ("discriminant", "distortion", "diagonal")
-SINGULAR = ("ridge", "pinv", "shrink", "range")
+SINGULAR = ("ridge", "scaled", "pinv", "shrink", "range")
 WEIGHTS = ("equal", "size")
 DISTANCES = ("euclidean", "cosine")
 
@@ -18,12 +18,14 @@ class SolutionSettings(Settings):
     """What decides how groups of vectors become a metric."""
 
     method: str = setting("How to learn.", default="discriminant", choices=METHODS)
-    singular: str = setting(
-        "Directions without scatter inside groups: a ridge, no weight, shrinkage, or a ridge where there are data.",
-        default="ridge",
-        choices=SINGULAR,
-    )
-    ridge: float = setting("The ridge, as a share of the mean scatter of a direction.", default=0.1, above=0.0)
+    singular: str | None = setting(
+        "Where groups have no scatter: a ridge, one by the variance of each feature, no weight, shrinkage, the range.",
+        default=None, choices=SINGULAR, shown="scaled for vectors, ridge for texts and after a reduction",
+    )  # fmt: skip
+    ridge: float | None = setting(
+        "The ridge, as a share of the mean scatter of a direction, or of the variance of a feature.",
+        default=None, above=0.0, shown="0.1; scaled 0.01",
+    )  # fmt: skip
     weights: str = setting(
         "What a group counts: equal, the sum over its items; size, their mean.", default="equal", choices=WEIGHTS
     )

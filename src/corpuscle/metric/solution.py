@@ -12,6 +12,10 @@ Euclidean distances after the map are the metric. Determinants are never formed.
 
 **diagonal**: the best M among diagonal matrices, by the same argument: g diag(1 / A_kk).
 
+Where A is singular, or nearly so, a multiple of the identity is added to it (``ridge``), or to each entry of its
+diagonal a share of the scatter of all items in that feature (``scaled``): then the unit in which a feature is measured
+does not matter, as it does not without a ridge, and a feature that varies between groups alone keeps a finite weight.
+
 **discriminant**: A alone does not know which directions tell groups apart; one in which all items hardly vary gets
 a large weight. Let S be the covariance inside groups and T that of all items; in the coordinates that make S the
 identity and T diagonal with the entries 1 + p_k, p_k is how much groups vary for each unit of variation inside them.
@@ -27,10 +31,10 @@ section 3.3, for ``shrink``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, issparse
 
 from corpuscle.errors import SettingError, warn
 from corpuscle.metric.settings import SolutionSettings
@@ -50,13 +54,26 @@ class Groups(NamedTuple):
 class Solution(NamedTuple):
     """A metric.
 
-    - ``map`` float64 (R, n): distances between mapped items are those of the metric;
+    - ``map`` float64 (R, n): distances between mapped items are those of the metric; or (n,), the weights of single
+      features;
     - ``scale``: g; ``values`` float64 (R,): the eigenvalues of the (regularised) scatter, or p, by direction.
     """
 
     map: np.ndarray
     scale: float
     values: np.ndarray
+
+    def mapped(self, items: Any) -> np.ndarray:
+        """Items (m, n), dense or sparse, after the map, float64 (m, R)."""
+        if self.map.ndim == 2:
+            return np.asarray(items @ self.map.T)
+        return (items @ diags_array(self.map)).toarray() if issparse(items) else items * self.map
+
+    def row(self, direction: int) -> np.ndarray:
+        """One direction of the map, float64 (n,)."""
+        if self.map.ndim == 2:
+            return self.map[direction]
+        return np.where(np.arange(len(self.map)) == direction, self.map, 0.0)
 
 
 def grouped(labels: np.ndarray) -> Groups:
@@ -104,48 +121,85 @@ def _spectrum(scatter: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nda
     return values[kept], (vectors * signs)[:, kept]
 
 
-def solve(items: np.ndarray, groups: Groups, settings: SolutionSettings, weights: np.ndarray | None = None) -> Solution:
-    """The metric of items (m, n) in groups; ``weights``: xi of each group, instead of what the settings say."""
-    n = items.shape[1]
-    centred = _centred(items, groups, group_weights(settings.weights if weights is None else weights, groups))
-    scatter = centred.T @ centred
-    mean = np.trace(scatter) / n
-    if not mean > 0:
-        raise SettingError("no group has any scatter: all of its items are the same")
+def solve(items: Any, groups: Groups, settings: SolutionSettings, weights: np.ndarray | None = None) -> Solution:
+    """The metric of items (m, n) in groups; they may be sparse where single features are weighted. ``weights``: xi of
+    each group, instead of what the settings say. ``singular`` None is ``scaled``."""
+    each = group_weights(settings.weights if weights is None else weights, groups)
+    singular = settings.singular or "scaled"
+    ridge = settings.ridge or (0.01 if singular == "scaled" else 0.1)
     tolerance = max(items.shape) * np.finfo(np.float64).eps
     if settings.method == "diagonal":
-        return _diagonal(np.diag(scatter).copy(), settings, tolerance)
-    basis = np.eye(n)
-    if settings.singular == "range":
+        own = ridge * each.mean() * _variation(items) if singular == "scaled" else None
+        return _diagonal(_feature_scatter(items, groups, each), own, singular, ridge, tolerance)
+    n = items.shape[1]
+    centred = _centred(items, groups, each)
+    scatter = centred.T @ centred
+    mean = _mean_of(np.diag(scatter))
+    basis, units = np.eye(n), np.ones(n)
+    if singular == "range":
         around = items - items.mean(axis=0)
         basis = _spectrum(around.T @ around, tolerance)[1]
         scatter = basis.T @ scatter @ basis
-    if settings.singular == "shrink":
+    if singular == "shrink":
         share = shrinkage(centred)
         scatter = (1 - share) * scatter + share * mean * np.eye(n)
-    elif settings.singular in ("ridge", "range"):
-        scatter = scatter + settings.ridge * mean * np.eye(len(scatter))
+    elif singular == "scaled":
+        scatter = scatter + np.diag(ridge * each.mean() * _variation(items))
+        units = np.sqrt(np.diag(scatter))
+        basis = np.eye(n)[:, units > 0]  # a feature without any variation says nothing
+        units = units[units > 0]
+        scatter = basis.T @ scatter @ basis / np.outer(units, units)
+    elif singular in ("ridge", "range"):
+        scatter = scatter + ridge * mean * np.eye(len(scatter))
     values, vectors = _spectrum(scatter, tolerance)
     if values[0] > _CONDITION * values[-1]:
         warn(f"the scatter is nearly singular (condition {values[0] / values[-1]:.1e}); a ridge would help")
-    vectors = basis @ vectors
+    vectors = basis @ (vectors / units[: len(vectors), None])
     if settings.method == "discriminant":
         degrees = float((groups.sizes - 1).sum())
         return _discriminant(items, vectors / np.sqrt(values / degrees), settings)
     if settings.directions is not None and settings.directions > len(values):
         raise SettingError(f"the scatter has {len(values)} directions, not {settings.directions}")
-    scale = float(np.exp(np.log(values).mean()))
+    scale = float(np.exp(np.log(values).mean() + 2 * np.log(units).mean()))
     chosen = slice(None) if settings.directions is None else slice(len(values) - settings.directions, None)
     return Solution(np.ascontiguousarray((np.sqrt(scale / values) * vectors).T[chosen]), scale, values[chosen])
 
 
-def _diagonal(scatter: np.ndarray, settings: SolutionSettings, tolerance: float) -> Solution:
-    """Weights of single features; those without scatter get a ridge, or (pinv) no weight."""
-    if settings.singular != "pinv":
-        scatter += settings.ridge * scatter.mean()
-    kept = scatter > tolerance * scatter.max()
+def _mean_of(scatter: np.ndarray) -> float:
+    """The mean scatter of features (n,), which must not be zero."""
+    mean = float(scatter.mean())
+    if not mean > 0:
+        raise SettingError("no group has any scatter: all of its items are the same")
+    return mean
+
+
+def _variation(items: Any) -> np.ndarray:
+    """The scatter of all items around their mean, feature by feature, float64 (n,)."""
+    mean = np.asarray(items.mean(axis=0))
+    if not issparse(items):
+        return ((items - mean) ** 2).sum(axis=0)
+    return np.maximum(np.asarray(items.power(2).sum(axis=0)) - items.shape[0] * mean**2, 0.0)
+
+
+def _feature_scatter(items: Any, groups: Groups, weights: np.ndarray) -> np.ndarray:
+    """The diagonal of A, float64 (n,)."""
+    if not issparse(items):
+        return (_centred(items, groups, weights) ** 2).sum(axis=0)
+    m = items.shape[0]
+    members = csr_array((np.ones(m), (groups.number, np.arange(m))))
+    squares = weights @ (members @ items.power(2))
+    return np.maximum(squares - (weights / groups.sizes) @ (members @ items).power(2), 0.0)
+
+
+def _diagonal(scatter: np.ndarray, own: np.ndarray | None, singular: str, ridge: float, tolerance: float) -> Solution:
+    """Weights of single features; those without scatter get a ridge (``own``, (n,), or the same for all), or (pinv) no
+    weight."""
+    mean = _mean_of(scatter)
+    if singular != "pinv":
+        scatter = scatter + (ridge * mean if own is None else own)
+    kept = scatter > (tolerance * scatter.max() if own is None else 0.0)
     scale = float(np.exp(np.log(scatter[kept]).mean()))
-    return Solution(np.eye(len(scatter))[kept] * np.sqrt(scale / scatter[kept])[:, None], scale, scatter[kept])
+    return Solution(np.where(kept, np.sqrt(scale / np.where(kept, scatter, 1.0)), 0.0), scale, scatter)
 
 
 def _discriminant(items: np.ndarray, whitening: np.ndarray, settings: SolutionSettings) -> Solution:

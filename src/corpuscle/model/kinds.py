@@ -28,6 +28,9 @@ _SIZE = re.compile(r"([A-Za-z_][A-Za-z_0-9/]*)([+-][0-9]+)?")
 class Invalid(ValueError):
     """Why a set of arrays is not what its kind declares."""
 
+_LARGEST = {"float64": 1e100, "float32": 1e15}
+"""What a finite value is at most, far from the end of its type, so that squares and their sums stay finite."""
+
 
 @dataclass(frozen=True)
 class Array:
@@ -38,7 +41,7 @@ class Array:
     - ``low`` and ``high``: every value is in [low, high); either may be a number or a size name;
     - ``rising``: no value is smaller than the one before it;
     - ``offsets_into``: rising, begins with 0, ends with that size;
-    - ``finite``: no NaN, no infinity;
+    - ``finite``: no NaN, no infinity, and nothing so large that a square of it, or a sum of squares, could become one;
     - ``strings``: this is the UTF-8 of distinct, non-empty strings without NUL and line feed, which begin at the
       offsets in the named array;
     - ``optional``: may be missing.
@@ -190,6 +193,8 @@ def _check_values(name: str, declared: Array, array: np.ndarray, sizes: Mapping[
     smallest, largest = extremes.min().item(), extremes.max().item()  # both are NaN if there is one anywhere
     if declared.finite and not (math.isfinite(smallest) and math.isfinite(largest)):
         raise Invalid(f"array {name!r} has values that are not finite")
+    if declared.finite and max(-smallest, largest) > _LARGEST.get(array.dtype.name, math.inf):
+        raise Invalid(f"array {name!r} has values that no learner arrives at, such as {max(-smallest, largest)}")
     if declared.low is not None and not smallest >= _value(declared.low, sizes):
         raise Invalid(f"array {name!r} has the value {smallest}, below {_value(declared.low, sizes)}")
     if declared.high is not None and not largest < _value(declared.high, sizes):

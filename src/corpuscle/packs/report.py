@@ -112,7 +112,8 @@ def _made(
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
 ) -> list[Html]:
-    used = {name: role for step in steps for role in step.needs for name in kit.files.get(role, ())}
+    roles = {role for step in steps for role in step.used(records[step.name]["findings"])}
+    used = {name: role for role in roles for name in kit.files.get(role, ())}
     timing = [
         (step.title, f"{records[step.name]['seconds']:.1f} s", records[step.name]["finished"], _settings(step))
         for step in steps

@@ -231,7 +231,8 @@ def _nothing_usable(kit: Kit, steps: Sequence[Step]) -> str:
 def _fingerprint(step: Step, job: Job, target: Pack) -> str:
     """Changes whenever the step could give another result."""
     before = {name: (target.done(name) or {}).get("fingerprint") for name in step.after}
-    facts = [step.name, step.version, __version__, job.seed, dict(step.settings), job.hashes(step.needs), before]
+    files = job.hashes((*step.needs, *step.wants))
+    facts = [step.name, step.version, __version__, job.seed, dict(step.settings), files, before]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
@@ -274,7 +275,7 @@ def _write_report(
     failed: Sequence[tuple[Step, list[str]]],
 ) -> Path:
     records = {step.name: target.done(step.name) or {} for step in steps}
-    used = {role for step in steps for role in step.needs}
+    used = {role for step in steps for role in step.used(records[step.name]["findings"])}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
     unused += [(name, "") for name in kit.others]
     write_json(

@@ -99,7 +99,8 @@ class Step:
 
     - ``name``: short, for files and JSON; ``title``: for people;
     - ``version``: to be raised when the step would give other results for the same input;
-    - ``needs``: the roles of a kit's files without which there is nothing to do;
+    - ``needs``: the roles of a kit's files without which there is nothing to do; ``wants``: roles of files that it
+      may use, too; its findings name those that it did use (``also_from``);
     - ``writes``: its files, relative to the pack, the model first;
     - ``check``: what is wrong with its files, before anything is learned;
     - ``run``: does the work; its findings get the size of the model (``bytes``); ``report``: tells what was found;
@@ -123,3 +124,8 @@ class Step:
     after: tuple[str, ...] = ()
     learned: str = ""
     kernels: str = ""
+    wants: tuple[str, ...] = ()
+
+    def used(self, findings: Findings) -> tuple[str, ...]:
+        """The roles of the files that its findings come from."""
+        return *self.needs, *findings.get("also_from", ())

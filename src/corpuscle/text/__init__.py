@@ -12,7 +12,7 @@
 - ``Standoff`` with its ``Mention``, ``Relation``, ``Attribute``: ``read_brat``, ``read_pubtator``, ``read_pipe``,
   ``read_standoff_json``;
 - ``read_vectors``, ``read_pairs``, ``read_news``, ``read_scored_pairs``: word vectors; names and how else they are
-  written; words and how alike they are;
+  written; words and how alike they are; ``read_triples``, ``read_judgements``: what people say about words and phrases;
 - for every ``read_...`` that has one, a ``write_...``;
 - ``files``: reading and writing bytes, packed or not, atomically, with errors that name file and line.
 """
@@ -38,6 +38,16 @@ if TYPE_CHECKING:
     from corpuscle.text.columns import Columns, read_columns, write_columns
     from corpuscle.text.conllu import read_conllu, write_conllu
     from corpuscle.text.corpus import Corpus
+    from corpuscle.text.judgements import (
+        Judgement,
+        Phrase,
+        Term,
+        Triple,
+        parse_phrase,
+        phrase_of,
+        read_judgements,
+        read_triples,
+    )
     from corpuscle.text.layers import Layer
     from corpuscle.text.pairs import Pair, ScoredPair, read_news, read_pairs, read_scored_pairs, write_pairs
     from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text

@@ -16,7 +16,9 @@ from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.xml import read_xml
 
-__all__ = ["Pair", "ScoredPair", "checked_pairs", "read_news", "read_pairs", "read_scored_pairs", "write_pairs"]
+__all__ = [
+    "Pair", "ScoredPair", "checked_pairs", "is_score", "read_news", "read_pairs", "read_scored_pairs", "write_pairs",
+]  # fmt: skip
 
 
 class Pair(NamedTuple):
@@ -96,6 +98,11 @@ def read_news(path: AnyPath, results: bool = False) -> list[Pair]:
 _SCORE = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
 
+def is_score(text: str) -> bool:
+    """Whether a field is a finite number."""
+    return bool(_SCORE.fullmatch(text)) and math.isfinite(float(text))
+
+
 def read_scored_pairs(path: AnyPath) -> list[ScoredPair]:
     """Read pairs of words with a score: three fields on every line, separated by tabs, or by commas, semicolons or
     spaces where the first line has no tab. A first line whose last field is no number is a heading."""
@@ -109,8 +116,8 @@ def read_scored_pairs(path: AnyPath) -> list[ScoredPair]:
             raise InputError(path, number, f"{len(fields)} fields, where two words and a score are expected")
         if not all(fields):
             raise InputError(path, number, f"field {fields.index('') + 1} is empty")
-        if _SCORE.fullmatch(fields[2]) and math.isfinite(score := float(fields[2])):
-            pairs.append(ScoredPair(fields[0], fields[1], score))
+        if is_score(fields[2]):
+            pairs.append(ScoredPair(fields[0], fields[1], float(fields[2])))
         elif number > 1:
             raise InputError(path, number, f"{fields[2][:40]!r} is not a score")
     if not pairs:

@@ -3,13 +3,18 @@
 - ``BrownClasses``: one class for each word, by merging;
 - ``ExchangeClasses``: one class for each word, by the exchange algorithm;
 - ``HmmClasses``: classes of tokens, which depend on the context, by hidden Markov models;
+  ``ambiguous_words``: words of several senses, by their classes;
 - ``Forest``: sentences whose words have parents, their left neighbours or their heads; ``read_forest``;
 - ``WordClasses``: what every method can do: its classes can be shown, exported and applied to text;
 - ``ClassTree``: how the classes would merge into one, which gives them bit strings;
   ``draw_tree``, ``tree_shown``: its picture;
 - ``PpmiVectors``, ``SvdVectors``: vectors from what stands near a word;
 - ``OsccaVectors``, ``TsccaVectors``, ``LrmvlVectors``: vectors by canonical correlation;
-- ``WordVectors``: what every method can do: neighbours, analogies, similarities, maps, vectors of unknown words.
+- ``WordVectors``: what every method can do: neighbours, analogies, similarities, maps, vectors of unknown words;
+  ``draw_map``, ``map_shown``: a map of words;
+- ``Meaning``: words as distributions over the classes of a hidden Markov model; ``represent``: out of context, by
+  another text; ``compose``: phrases; ``senses``, ``substitutes``, ``draw_meanings``: tokens in context;
+- ``judge_pairs``, ``sweep``, ``judge_phrases``, ``judge_relations``: how well meanings agree with people.
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +22,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.words.ambiguity import AmbiguousWord, ClassOfWord, ambiguities, ambiguous_words
     from corpuscle.words.brown import BrownClasses
     from corpuscle.words.canonical import OsccaVectors, TsccaVectors
     from corpuscle.words.classes import Pass, WordClasses
@@ -24,8 +30,14 @@ if TYPE_CHECKING:
     from corpuscle.words.exchange import ExchangeClasses
     from corpuscle.words.forests import Forest, forest_of, is_treebank, read_forest, words_of
     from corpuscle.words.hmm import HmmClasses, HmmPass
+    from corpuscle.words.judging import JudgedPhrases, judge_pairs, judge_phrases, pair_scores, sweep
     from corpuscle.words.lrmvl import LrmvlVectors
+    from corpuscle.words.map import draw_map, map_shown
+    from corpuscle.words.meaning import Meaning, represent
     from corpuscle.words.near import PpmiVectors, SvdVectors
+    from corpuscle.words.phrases import COMPOSITIONS, compose
+    from corpuscle.words.relations import Standardised, draw_relations, judge_relations
+    from corpuscle.words.senses import draw_meanings, read_sentences, senses, substitutes
     from corpuscle.words.trees import ClassTree
     from corpuscle.words.vectors import WordVectors
     from corpuscle.words.warming import warm

@@ -49,6 +49,7 @@ from corpuscle.words.hmm_text import (
     expect,
     links_of,
     ready,
+    token_shares,
     weights_of,
 )
 from corpuscle.words.settings import WAYS, HmmSettings
@@ -56,8 +57,8 @@ from corpuscle.words.trees import ClassTree
 
 __all__ = ["HmmClasses", "HmmPass"]
 
-LARGE = 2_000_000
-"""Texts of more tokens are learned from online."""
+LARGE = 100_000
+"""Texts of so many tokens are learned from online."""
 PARTS = 8
 """A batch of online learning is shared out in so many chunks."""
 ALL = 1 << 30
@@ -91,6 +92,7 @@ _ARRAYS = {
     "counts": Array("float32", ("types+3", "classes"), low=0, finite=True),
     "roots": Array("float64", ("classes",), low=0, finite=True),
     "links": Array("float64", ("classes",), low=0, finite=True),
+    "represented": Array("float32", ("types+3", "classes"), low=0, finite=True, optional=True),
     "history": Array("float64", ("passes", 2), finite=True),
     **TRAINING_ITEMS,
 }
@@ -104,7 +106,8 @@ class HmmClasses(HmmSettings, WordClasses):
       any relation; then one for each of ``relations_``), and of words, given classes. A word that was not in the
       training text has a row of zeros and is no evidence for any class;
     - ``counts_`` float32 (len(vocab_), C): how many of the training tokens of each word are expected to be of each
-      class; ``roots_`` and ``links_`` float64 (C,): how many roots, and links from parents, are;
+      class; ``roots_`` and ``links_`` float64 (C,): how many roots, and links from parents, are; ``represented_``: the
+      same as ``counts_`` of another text, exactly, where words shall mean what they do there, or None;
     - ``classes_`` int32 (len(vocab_),): the class that each word has most often; ``history_``, a list of ``HmmPass``.
 
     Classes are numbered by falling frequency. The result is the same for any number of workers.
@@ -118,7 +121,12 @@ class HmmClasses(HmmSettings, WordClasses):
     counts_: np.ndarray = learned()
     roots_: np.ndarray = learned()
     links_: np.ndarray = learned()
+    represented_: np.ndarray | None = learned()
     relations_: list[str] = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.represented_ = None
 
     # ---- learning
 
@@ -161,7 +169,7 @@ class HmmClasses(HmmSettings, WordClasses):
 
     def _choose(self, tokens: int) -> None:
         """What the settings leave open."""
-        online = self.estimator == "online" or (self.estimator == "auto" and tokens > LARGE)
+        online = self.estimator == "online" or (self.estimator == "auto" and tokens >= LARGE)
         chosen = {
             "estimator": "online" if online else "batch",
             "passes": 10 if online else 50,
@@ -203,7 +211,10 @@ class HmmClasses(HmmSettings, WordClasses):
             start = from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
         else:
             start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.floor)
-        rates = Rates(k, self.epsilon, batch, self.decay, self.delay, self.prior, self.tolerance, self.noise, self.seed)
+        rates = Rates(
+            k, self.epsilon, batch, self.decay, self.delay, self.prior, self.prior_steps, self.tolerance, self.noise,
+            self.seed,
+        )  # fmt: skip
         return Em(batches_of(forest, links, tokens, size), start, doublings, rates, pool, self._now("passes"))
 
     def _hard(self, forest: Forest, n_classes: int) -> np.ndarray:
@@ -229,6 +240,7 @@ class HmmClasses(HmmSettings, WordClasses):
         self.history_ = [HmmPass(*row) for row in (*history.tolist(), last)]
         self.vocab_ = vocab
         self.provenance_ |= {"redone": int(redone), "impossible": int(impossible)}
+        self.represented_ = None
         self._derive()
         empty = int((self.counts_.sum(axis=0) < 0.5).sum())
         if empty:
@@ -384,6 +396,14 @@ class HmmClasses(HmmSettings, WordClasses):
         order. Tokens of a sentence that the model thinks impossible have zeros."""
         return self.spread(_posteriors, self._chunks(self._forest(text)))
 
+    def expected_counts(self, text: Corpus | Forest) -> np.ndarray:
+        """How many of the tokens of each word in a text are expected to be of each class, exactly, float64
+        (len(vocab_), C): the sums of ``posteriors``, which are not kept."""
+        forest, total = self._forest(text), np.zeros(self.emission_.shape)
+        for types, counts in self.spread(_expected, self._chunks(forest)):
+            total[types] += counts
+        return total
+
     def write_posteriors(self, text: Corpus | Forest, path: str | PathLike[str]) -> None:
         """Write ``posteriors`` of all tokens to a file of NumPy, float32 (tokens, C); ``-`` is stdout."""
         forest = self._forest(text)
@@ -424,6 +444,7 @@ class HmmClasses(HmmSettings, WordClasses):
             **self.vocab_.arrays(),
             **{name: getattr(self, f"{name}_") for name in ("first", "steps", "emission", "counts", "roots", "links")},
             "history": np.array(self.history_, np.float64),
+            **({} if self.represented_ is None else {"represented": self.represented_}),
         }
 
     def _extra(self) -> dict[str, Any]:
@@ -434,6 +455,7 @@ class HmmClasses(HmmSettings, WordClasses):
         self.vocab_, self.relations_ = Vocab.from_arrays(arrays), list(loaded.extra["relations"])
         for name in ("first", "steps", "emission", "counts", "roots", "links"):
             setattr(self, f"{name}_", arrays[name])
+        self.represented_ = arrays.get("represented")
         self.history_ = [HmmPass(*row) for row in arrays["history"].tolist()]
         self._derive()
 
@@ -455,9 +477,12 @@ def _best(chunk: Chunk, model: HmmClasses) -> np.ndarray:
 
 def _posteriors(chunk: Chunk, model: HmmClasses) -> np.ndarray:
     """How likely each class is at each token of a chunk, float32 (tokens, C)."""
-    n = len(chunk.order)
-    apart = chunk._replace(nodes=chunk.nodes._replace(places=chunk.order), types=np.arange(n, dtype=np.int32))
-    return expect(apart, Parameters(model._weights, model.n_classes_, 0.0)).emission.astype(np.float32)
+    return token_shares(chunk, Parameters(model._weights, model.n_classes_, 0.0)).astype(np.float32)
+
+
+def _expected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of the words of a chunk, and how many of their tokens are expected to be of each class (ids, C)."""
+    return chunk.types, expect(chunk, Parameters(model._weights, model.n_classes_, 0.0)).emission
 
 
 def _exact(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:

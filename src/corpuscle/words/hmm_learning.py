@@ -10,6 +10,10 @@ Online, the table of all words is never touched as a whole: it is kept divided b
 that only the rows of words of the batch change, and the sums of its columns are kept up to date. A class without any
 counts keeps those that it had.
 
+A prior adds a small count to every word of every class, and to every class after every class (of the whole text; where
+the counts are those of a batch, its part of that). Without it EM learns a small text by heart: the log-likelihood of
+other text falls from the first passes on.
+
 Splitting doubles the classes: every count is shared between two twins, whose words differ by a little noise.
 
 Where relations have tables of their own, a column of such a table is (its counts + s times the shared one) / (their sum
@@ -34,10 +38,11 @@ from corpuscle.engine.dp import trees
 from corpuscle.model import Array
 from corpuscle.random import Random
 from corpuscle.scale import Workers
+from corpuscle.text.corpus import Corpus
 from corpuscle.words.forests import Forest
-from corpuscle.words.hmm_text import Batch, Parameters, expect, weights_of
+from corpuscle.words.hmm_text import Batch, Parameters, batches_of, chunk_size, expect, weights_of
 
-__all__ = ["FEW", "PARTIAL", "Em", "Rates", "Table", "from_classes", "from_nothing"]
+__all__ = ["FEW", "PARTIAL", "STATE", "Em", "Rates", "Table", "chain_learner", "from_classes", "from_nothing"]
 
 FEW = 50
 """A relation that occurs more rarely has no table of its own; see also above."""
@@ -95,7 +100,8 @@ class Rates:
     """How learning goes.
 
     - ``k``, ``epsilon``: the projection; ``batch``: all the text at once, or online with ``decay`` and ``delay``;
-    - ``prior``: is added to counts; ``tolerance``: of a pass that hardly gains anything; ``noise``: of splitting.
+    - ``prior``, ``prior_steps``: are added to counts of words and of pairs of classes; ``tolerance``: of a pass that
+      hardly gains anything; ``noise``: of splitting.
     """
 
     k: int
@@ -104,6 +110,7 @@ class Rates:
     decay: float = 0.6
     delay: float = 4.0
     prior: float = 0.0
+    prior_steps: float = 0.0
     tolerance: float = 1e-5
     noise: float = 0.05
     seed: int = 1
@@ -150,19 +157,21 @@ class Em(learning.Learner):
 
     def first_and_steps(self) -> tuple[np.ndarray, np.ndarray]:
         """The probabilities of classes of roots (C,), and of children, given their parents, (links, C, C)."""
-        first, steps = self.table.first + self.rates.prior, self.table.steps + self.rates.prior
-        shared = _by_column(steps.sum(axis=0))
+        more = self.rates.prior_steps * self.mass
+        first, steps = self.table.first + more, self.table.steps
+        shared = _by_column(steps.sum(axis=0) + more)
         few = FEW * self.mass
         own = (steps[1:] + few * shared) / (steps[1:].sum(axis=1, keepdims=True) + few)
         return first / first.sum(), np.concatenate([shared[None], own])
 
     def emissions(self, ids: np.ndarray | slice = slice(None)) -> np.ndarray:
         """The probabilities of some words, or of all, given their classes, (words, C)."""
-        sums = self.sums + self.rates.prior * np.count_nonzero(self.occurs)
+        more = self.rates.prior * self.mass
+        sums = self.sums + more * np.count_nonzero(self.occurs)
         each = 1.0 / np.where(sums > 0, sums, 1.0)
         rows = self.table.emission[ids] * (self.scale * each)
-        if self.rates.prior:
-            rows += self.rates.prior * each
+        if more:
+            rows += more * each
             rows[~self.occurs[ids]] = 0.0
         return rows
 
@@ -271,6 +280,14 @@ class Em(learning.Learner):
         self.table, self.doublings = table, self.stages - 1 - doubled.index(table.n_classes)
         self.sums, self.scale = np.array(arrays["sums"]), float(arrays["scale"][0])
         self.tallies, self.recent = np.array(arrays["tallies"]), np.array(arrays["recent"])
+
+
+def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, pool: Workers) -> Em:
+    """A learner of plain hidden Markov models: all sentences of a text as chains, all classes of every message."""
+    forest, classes = Forest.chain(corpus), start.n_classes
+    links = np.zeros(forest.n_tokens, np.int32)
+    batches = batches_of(forest, links, forest.n_tokens, chunk_size(classes, classes))
+    return Em(batches, start, 0, Rates(classes, tolerance=tolerance), pool, passes)
 
 
 def _by_column(counts: np.ndarray) -> np.ndarray:

@@ -17,7 +17,10 @@ from corpuscle.engine.dp import trees
 from corpuscle.scale import chunks_of
 from corpuscle.words.forests import Forest
 
-__all__ = ["Batch", "Chunk", "Parameters", "batches_of", "chunk_size", "chunks", "expect", "links_of", "weights_of"]
+__all__ = [
+    "Batch", "Chunk", "Parameters", "batches_of", "chunk_size", "chunks", "expect", "links_of", "token_shares",
+    "weights_of",
+]  # fmt: skip
 
 SHARED = 0
 """The link whose table is that of all relations without one of their own."""
@@ -133,3 +136,10 @@ def expect(chunk: Chunk, now: Parameters) -> trees.Counts:
     counts = trees.Counts.empty(classes, links, len(chunk.types), len(nodes.starts) - 1)
     trees.expectations(nodes, weights, now.k, now.epsilon, counts)
     return counts
+
+
+def token_shares(chunk: Chunk, now: Parameters) -> np.ndarray:
+    """How likely each class is at each token of a chunk, float64 (tokens, C); zeros in impossible sentences."""
+    n = len(chunk.order)
+    apart = chunk._replace(nodes=chunk.nodes._replace(places=chunk.order), types=np.arange(n, dtype=np.int32))
+    return expect(apart, now).emission

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.figures.maps import Place, place_map
+from corpuscle.text.scripts import isolated
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.words.vectors import WordVectors
 
-__all__ = ["draw_map"]
+__all__ = ["draw_map", "map_shown"]
 
 FREQUENT, NEIGHBOURS = 100, 12
 
 
-def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
-    """An SVG of the ``k`` most frequent words (default: 100), or of given words and the ``k`` nearest of each (default:
-    12), which share the colour of theirs; ``SettingError`` for a word of which nothing is known."""
+def map_shown(model: WordVectors, words: Sequence[str] = (), k: int | None = None) -> list[Place]:
+    """The points of a map: the ``k`` most frequent words (default: 100), or given words and the ``k`` nearest of each
+    (default: 12), which share the colour of theirs; ``SettingError`` for a word of which nothing is known."""
     given = list(dict.fromkeys(words))
     found = {word: group for group, word in enumerate(given)}
     for group, word in enumerate(given):
@@ -29,8 +30,12 @@ def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None
     shown = list(found)
     ids = model.vocab_.encode(map(model.spelled, shown))
     counts = np.where(ids == UNKNOWN, 0, model.vocab_.counts[ids])
-    points = [
-        Place(word, float(x), float(y), group, f"{word}: {count:,} times in the text", word in given)
+    return [
+        Place(word, float(x), float(y), group, f"{isolated(word)}: {count:,} times in the text", word in given)
         for (word, group), (x, y), count in zip(found.items(), model.coordinates(shown), counts, strict=True)
     ]
-    return place_map(points, title=title or "Words by their vectors")
+
+
+def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
+    """An SVG of the words of ``map_shown``."""
+    return place_map(map_shown(model, words, k), title=title or "Words by their vectors")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 if TYPE_CHECKING:
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from corpuscle.words.forests import Forest
 
 __all__ = [
-    "INITS", "LAYERS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings", "ExchangeSettings",
-    "HmmSettings", "LrmvlSettings", "OsccaSettings", "PpmiSettings", "StructureSettings", "SvdSettings",
-    "TsccaSettings", "VectorSettings",
+    "INITS", "LAYERS", "MEASURES", "PRIORS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings",
+    "ExchangeSettings", "HmmSettings", "LrmvlSettings", "MeaningSettings", "OsccaSettings", "PpmiSettings",
+    "StructureSettings", "SvdSettings", "TsccaSettings", "VectorSettings",
 ]  # fmt: skip
 
 STRUCTURES = ("chain", "tree")
@@ -26,6 +26,10 @@ WAYS = ("count", "emission", "share", "lift")
 """What words of a class are chosen by, see ``HmmClasses.words_of``."""
 INITS = ("exchange", "brown", "random")
 """Where hidden Markov models begin: classes of another method, by its name in the catalogue, or random."""
+
+MEASURES = ("hellinger", "js", "kl", "cosine")
+PRIORS = ("uniform", "marginal", "jeffrey")
+"""What is assumed of a head before its dependents are seen, see ``Meaning.mapped``."""
 
 
 class StructureSettings(TextSettings):
@@ -174,7 +178,7 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
     )
     estimator: str = setting(
         "Learn from all the text at once (batch) or from some of it at a time (online).",
-        default="auto", choices=("auto", "batch", "online"), shown="online above 2 million tokens",
+        default="auto", choices=("auto", "batch", "online"), shown="online from 100,000 tokens on",
     )  # fmt: skip
     passes: int | None = setting(
         "At most so many passes over the text.", default=None, low=0, high=100_000, shown="50; online 10"
@@ -201,9 +205,8 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
     floor: float = setting(
         "What zeros of given classes become, as a part of the largest count.", default=1e-5, low=0.0, below=1.0
     )
-    prior: float = setting(
-        "Added to all expected counts, so that nothing becomes impossible.", default=1e-12, low=0.0, high=1e3
-    )
+    prior: float = setting("Of every word in every class, as a count.", default=0.01, low=0.0, high=1e3)
+    prior_steps: float = setting("Of every class after every class, as a count.", default=0.3, low=0.0, high=1e3)
     labelled: bool = setting("Trees: a table of transitions for every relation that is not rare.", default=False)
     max_length: int | None = setting("Longer sentences are not learned from.", default=None, low=1)
     min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1, high=10**9)
@@ -215,3 +218,23 @@ class HmmSettings(StructureSettings, Seeded, Parallel):
             raise SettingError("labelled means nothing for chains: relations are those of trees (structure tree)")
         if self.split is not None and self.classes not in {self.split << times for times in range(14)}:
             raise SettingError(f"{self.split} classes, doubled, never are {self.classes}")
+
+
+class MeaningSettings(Settings):
+    """How meanings, which are distributions over the classes of a hidden Markov model, are compared."""
+
+    measure: str = setting(
+        "How alike two distributions are: Hellinger distance, Jensen-Shannon or symmetric Kullback-Leibler divergence, "
+        "all negative, or cosine.",
+        default="hellinger", choices=MEASURES,
+    )  # fmt: skip
+    least_probability: float = setting(
+        "What smaller probabilities become where logarithms or products are taken.", default=1e-12, above=0, below=0.1
+    )
+    head_prior: str = setting(
+        "What is assumed of the class of a head when a dependent is compared with it.",
+        default="uniform", choices=PRIORS,
+    )  # fmt: skip
+    rare_below: int = setting(
+        "Words with fewer tokens count as rare: their vectors are uncertain.", default=10, low=0, high=10**9
+    )

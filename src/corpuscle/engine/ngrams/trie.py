@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
+from corpuscle.engine.ngrams.layers import Layers, layer_share, no_layers
 from corpuscle.scale import each
 
 ROOT = -1
@@ -80,13 +81,15 @@ class Automaton(NamedTuple):
     - ``contexts``: CONTEXT (context_rows + 1,), of which the last only ends the range of children before it;
     - ``words``: int32 (rows,), apart from the rest because a search reads many of them;
     - ``rows``: ROW (rows,), with the state after an n-gram: its longest suffix that is a context which matters, because
-      it has continuations or a back-off weight.
+      it has continuations or a back-off weight;
+    - ``layers``: what words get beside the back-off in the last context that does not know them; most models have none.
     """
 
     order: int
     contexts: np.ndarray
     words: np.ndarray
     rows: np.ndarray
+    layers: Layers
 
 
 def chunk_bounds(starts: np.ndarray, size: int = _CHUNK) -> np.ndarray:
@@ -217,11 +220,11 @@ def _fill_automaton(tables, contexts, rows):
             rows[row].state = rows[tables.suffix[row]].state
 
 
-def automaton(tables: BackoffTables) -> Automaton:
+def automaton(tables: BackoffTables, layers: Layers | None = None) -> Automaton:
     """Lay a model out for reading text."""
     contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT), np.empty(len(tables.words), ROW)
     _fill_automaton(tables, contexts, rows)
-    return Automaton(tables.order, contexts, tables.words, rows)
+    return Automaton(tables.order, contexts, tables.words, rows, layers or no_layers())
 
 
 @kernel_bare
@@ -235,22 +238,34 @@ def _search(words, low, size, word):
 
 
 @kernel_bare
+def _backed_off(model, weight, last, passed, row):
+    """The log probability of n-gram ``row`` after contexts that do not know it have been passed, ``passed`` with the
+    back-off weight ``last`` as the last of them, those before it with ``weight``."""
+    if passed != ROOT and len(model.layers.ranks) > 0:
+        share = layer_share(model.layers, passed, row)
+        if share > 0:
+            return weight + np.log(np.exp(last + model.rows[row].log_probability) + share)
+    return weight + last + model.rows[row].log_probability
+
+
+@kernel_bare
 def step(model, state, word):
     """Read one word: ``(state after it, natural log of its probability)``.
 
     Decoders call this inside their own kernels, from a state that ``step`` or ``state_of`` gave, or from ``ROOT``.
     """
-    state, weight = np.int64(state), 0.0
+    state, row, weight, last, passed = np.int64(state), np.int64(word), 0.0, 0.0, np.int64(ROOT)
     while state != ROOT:
         context = model.contexts[state]
         low = np.int64(context.first_child)
         size = model.contexts[state + 1].first_child - low
-        row = _search(model.words, low, size, word)
-        if size > 0 and model.words[row] == word:
-            return np.int64(model.rows[row].state), weight + model.rows[row].log_probability
-        weight += context.backoff
+        found = _search(model.words, low, size, word)
+        if size > 0 and model.words[found] == word:
+            row = found
+            break
+        weight, last, passed = weight + last, context.backoff, state
         state = np.int64(context.suffix)
-    return np.int64(model.rows[word].state), weight + model.rows[word].log_probability
+    return np.int64(model.rows[row].state), _backed_off(model, weight, last, passed, row)
 
 
 @kernel
@@ -275,7 +290,7 @@ def _score_sentences(model, tokens, starts, first, last, initial, end, out):
     lanes = min(_LANES, last - first)
     sentence, at, word = np.empty(lanes, np.int64), np.empty(lanes, np.int64), np.empty(lanes, np.int64)
     state, low, size = np.empty(lanes, np.int64), np.empty(lanes, np.int64), np.full(lanes, -1)
-    weight = np.zeros(lanes)
+    weight, weight_of_last, passed = np.zeros(lanes), np.zeros(lanes), np.full(lanes, ROOT)
     for lane in range(lanes):
         sentence[lane], at[lane], state[lane] = first + lane, starts[first + lane], initial
         word[lane] = tokens[at[lane]] if at[lane] < starts[first + lane + 1] else end
@@ -300,19 +315,23 @@ def _score_sentences(model, tokens, starts, first, last, initial, end, out):
                 size[lane] = 0
                 prefetch(rows, low[lane])
             elif size[lane] != 0:
-                weight[lane] += contexts[here].backoff
+                weight[lane] += weight_of_last[lane]
+                weight_of_last[lane], passed[lane] = contexts[here].backoff, here
                 state[lane], size[lane] = contexts[here].suffix, -1
                 prefetch(contexts, max(0, state[lane]))
             else:
-                out[at[lane] + sentence[lane]] = weight[lane] + rows[low[lane]].log_probability
-                weight[lane], state[lane], size[lane] = 0.0, rows[low[lane]].state, -1
+                event = at[lane] + sentence[lane]
+                out[event] = _backed_off(model, weight[lane], weight_of_last[lane], passed[lane], low[lane])
+                weight[lane], weight_of_last[lane], passed[lane] = 0.0, 0.0, ROOT
+                state[lane], size[lane] = rows[low[lane]].state, -1
                 at[lane] += 1
                 if at[lane] > starts[sentence[lane] + 1]:
                     if waiting == last:  # the last lane moves here
                         lanes -= 1
                         sentence[lane], at[lane], word[lane] = sentence[lanes], at[lanes], word[lanes]
                         state[lane], low[lane], size[lane] = state[lanes], low[lanes], size[lanes]
-                        weight[lane] = weight[lanes]
+                        weight[lane], weight_of_last[lane] = weight[lanes], weight_of_last[lanes]
+                        passed[lane] = passed[lanes]
                         continue
                     sentence[lane], at[lane], state[lane] = waiting, starts[waiting], initial
                     waiting += 1
@@ -370,6 +389,12 @@ def _distribution(model, state, out):
     for i in range(depth - 1, -1, -1):
         context = chain[i]
         out *= np.exp(model.contexts[context].backoff)
+        if len(model.layers.ranks) > 0:
+            below = np.int64(model.contexts[context].suffix)
+            first = 0 if below == ROOT else model.contexts[below].first_child
+            last = len(out) if below == ROOT else model.contexts[below + 1].first_child
+            for row in range(first, last):
+                out[model.words[row]] += layer_share(model.layers, context, row)
         for row in range(model.contexts[context].first_child, model.contexts[context + 1].first_child):
             out[model.words[row]] = np.exp(model.rows[row].log_probability)
 

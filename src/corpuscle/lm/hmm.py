@@ -1,0 +1,393 @@
+"""HmmModel: a hidden Markov model as a language model, learned by linear algebra or by expectation and maximisation.
+
+    p(words) = sum over state sequences of  product over positions of  p(state | state before) p(word | state)
+
+What the past says is a belief, a few numbers: its predictions look back arbitrarily far, but through a narrow door. The
+mathematics of operators is in ``spectral``; EM is that of word classes (``words.hmm_learning``), on sentences that end
+in an end symbol, which only the end state emits.
+
+Estimated operators can predict negative numbers, or a sum that is not one. So every prediction is clipped from below,
+divided by its sum, and mixed with the unigram distribution; the log probability of a text is the sum of the logs of
+these. The belief itself goes on unclipped, and begins anew where it has lost its way (counted: ``resets``).
+
+Words that are rarer than ``pool`` share a *symbol* with words that look alike, of which each has its relative
+frequency. Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle import model as container
+from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
+from corpuscle.engine.ngrams.trie import Ngrams
+from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.lm import spectral
+from corpuscle.lm.base import Events
+from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, Operators, clipped_totals, trace
+from corpuscle.lm.learner import Learner
+from corpuscle.lm.settings import INFINITE, MOST_RESTARTS, HmmSettings
+from corpuscle.scale import Workers, workers
+from corpuscle.settings import learned
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
+from corpuscle.words.hmm_learning import STATE, Table, chain_learner, from_nothing
+from corpuscle.words.signatures import vocabulary_of
+
+__all__ = ["PARTIAL", "HmmModel"]
+
+PARTIAL = learning.partial("lm.hmm", *[STATE] * MOST_RESTARTS)
+"""An unfinished run; a stage is a start."""
+
+WINDOW = 3
+_FORMS = {"hkz": FULL, "reduced": REDUCED, "em": HIDDEN, "spectral-em": HIDDEN}
+_MOST_NUMBERS = 1 << 28
+_AT_ONCE = 1 << 12
+_CHECKED = 50_000
+"""Beliefs of about so many training tokens are looked at to see how steady they are."""
+_SMOOTHED = 0.1
+"""So much of the distributions where spectral-em begins is that of all words, or of all states."""
+
+_REPORTED = (
+    "symbols", "smallest_singular_value", "next_singular_value", "noise", "smallest_of_transitions",
+    "smallest_of_emissions", "resets", "clipped",
+)  # fmt: skip
+"""What ``lm train`` says of a model, if it has it."""
+
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    "symbols": container.Array("int32", ("types+3",), low=0, high="symbols"),
+    "within": container.Array("float64", ("types+3",), high=1e-9, finite=True),
+    "unigram": container.Array("float64", ("symbols",), low=0.0, high=1.001),
+    "start": container.Array("float64", ("dimensions",), finite=True),
+    "anew": container.Array("float64", ("dimensions",), finite=True),
+    "outputs": container.Array("float64", ("symbols", "dimensions"), finite=True),
+    "duals": container.Array("float64", ("with_duals", "dimensions"), finite=True),
+    "maps": container.Array("float64", ("maps", "dimensions", "dimensions"), finite=True),
+    "values": container.Array("float64", ("values",), low=0.0, finite=True),
+    "history": container.Array("float64", ("passes", 2)),
+}
+
+
+def _check(loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    model, arrays = HmmModel.restored(loaded.described), loaded.arrays
+    n, d = arrays["outputs"].shape
+    sizes = {FULL: (0, n), REDUCED: (n, d), HIDDEN: (n, 1)}[model.form]
+    if (len(arrays["duals"]), len(arrays["maps"])) != sizes:
+        raise ValueError("its operators are not those of its estimator")
+    if d == 0 or n <= max(START, END, UNKNOWN) or abs(arrays["unigram"].sum() - 1.0) > 1e-6:
+        raise ValueError("its unigram distribution is none")
+    if (arrays["unigram"] == 0).sum() > 1 or arrays["unigram"][START] != 0:
+        raise ValueError("a symbol has no probability")
+    if (arrays["symbols"] == START).sum() != 1 or (arrays["symbols"] == END).sum() != 1:
+        raise ValueError("a word shares the symbol of a boundary")
+    if model.form == HIDDEN and any((arrays[name] < 0).any() for name in ("start", "anew", "outputs", "maps")):
+        raise ValueError("it has probabilities below zero")
+
+
+class HmmModel(HmmSettings, Learner):
+    """A hidden Markov model, or operators that stand for one.
+
+    - ``operators_``: see ``kernels.operators``; ``symbols_`` int32 (len(vocab_),): the symbol of each word, ``within_``
+      float64 (len(vocab_),): the log of its share of that; ``unigram_`` float64 (n,): the distribution of symbols;
+    - ``values_`` float64: the first singular values, the last of them beyond the model (em: none);
+    - ``history_`` float64 (passes, 2): the log-likelihood a symbol before each pass of EM, and the states kept.
+    """
+
+    TUNES = True
+    RESUMES = True
+
+    KIND: ClassVar[container.Kind] = container.Kind("lm.hmm", 1, _ARRAYS, check=_check)
+
+    operators_: Operators = learned()
+    symbols_: np.ndarray = learned()
+    within_: np.ndarray = learned()
+    unigram_: np.ndarray = learned()
+    values_: np.ndarray = learned()
+    history_: np.ndarray = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.order_ = WINDOW
+
+    @property
+    def form(self) -> int:
+        """Which form its operators have."""
+        return _FORMS[self.estimator]
+
+    # ---- learning
+
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
+        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
+
+    def fit(self, corpus: Corpus, dev: Corpus | None = None, *, checkpoint: Checkpoint | None = None) -> HmmModel:
+        """Learn from a text; a development text chooses the share of unigrams; ``checkpoint`` keeps unfinished work."""
+        corpus = self._take(corpus)
+        text = self._symbolise(corpus)
+        self.values_, self.history_ = np.empty(0), np.empty((0, 2))
+        if self.estimator == "em":
+            self.operators_ = self._maximised(text, None, checkpoint)
+        else:
+            operators = self._spectral(text)
+            if self.estimator == "spectral-em":
+                start = self._start_from(spectral.recover(operators, self.seed))
+                operators = self._maximised(text, start, checkpoint)
+            self.operators_ = operators
+        if dev is not None:
+            self._choose_share(self._take_dev(dev))
+        some = corpus[: max(1, int(np.searchsorted(corpus.sentence_starts, _CHECKED)))]
+        self.provenance_ |= {"symbols": len(self.unigram_), **self._conditions(len(corpus)), **self.steadiness(some)}
+        return self
+
+    def _symbolise(self, corpus: Corpus) -> Corpus:
+        """The text in symbols, every sentence with its end; ``symbols_``, ``within_`` and ``unigram_`` follow."""
+        for stale in "_turned", "_floors":
+            vars(self).pop(stale, None)
+        vocab, self.symbols_ = vocabulary_of(self.vocab_, self.pool, None, "signature" if self.pool > 1 else "unknown")
+        counts = self.vocab_.counts.astype(np.float64)
+        counts[UNKNOWN] = max(counts[UNKNOWN], 1.0)  # it can come, though it never has
+        counts[[START, END]] = 0.0, len(corpus)
+        sums = np.bincount(self.symbols_, counts, len(vocab))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            within = np.log(counts / sums[self.symbols_])
+        self.within_ = np.where(counts > 0, within, 0.0)
+        self.unigram_ = sums / sums.sum()
+        stream = add_boundaries(self.symbols_[corpus.tokens], corpus.sentence_starts, 0, START, END)
+        return Corpus(stream, corpus.sentence_starts + np.arange(len(corpus) + 1), vocab)
+
+    def _symbols(self, corpus: Corpus) -> np.ndarray:
+        """A text in symbols, with one end each, as a stream with all end symbols, of which the very last is another."""
+        n = len(self.unigram_)
+        return spectral.padded(corpus.tokens, corpus.sentence_starts, END, n, spectral.PADS - 1)
+
+    @property
+    def _count(self) -> Callable[..., Ngrams]:
+        n = len(self.unigram_)
+        return partial(count_ngrams, n_types=n + 1, order=WINDOW, end=n)
+
+    def _spectral(self, text: Corpus) -> Operators:
+        n, d, full = len(text.vocab), self.states + 1, self.estimator != "reduced"
+        if full and n * d * d > _MOST_NUMBERS:
+            raise SettingError(
+                f"{n:,} operators of {d} dimensions are too large; estimator reduced has fewer, pool makes fewer words"
+            )
+        windows = spectral.windows_of(self._counting(text)(), END)
+        tokens = len(text.tokens)
+        if int((self.unigram_ > 0).sum()) < d:
+            raise InputError(None, None, f"{self.states} states need more than {d - 1} kinds of symbols")
+        projection = spectral.project(windows, d, self.projection, self.kappa / tokens, self.threads)
+        self.values_ = projection.values
+        floor = tokens**-0.5 if self.rank_tolerance == "noise" else float(self.rank_tolerance) * self.values_[0]
+        rank = int((self.values_[:d] > floor).sum())
+        if rank < d:
+            shown = " ".join(f"{value:.3g}" for value in self.values_[:d])
+            raise InputError(
+                None, None, f"{self.states} states and the end need a rank of {d}; that of the text is {rank} ({shown})"
+            )
+        openings = text.tokens[text.sentence_starts[:-1]]
+        opening = np.bincount(openings, minlength=n) / len(text)
+        make = spectral.full_operators if full else spectral.reduced_operators
+        return make(windows, projection, opening, self.threads)
+
+    def _closed(self, table: Table) -> Table:
+        """The same counts, but the last state is that of the end: it emits the end and nothing else does."""
+        emission = table.emission.copy()
+        emission[END] = emission[:, -1] = 0.0
+        emission[END, -1] = 1.0
+        return table._replace(emission=emission)
+
+    def _start_from(self, found: spectral.Parameters) -> Table:
+        """Where EM begins: recovered parameters, made probabilities, with the end state last."""
+        unigram, d = self.unigram_[:, None], len(found.first)
+        order = np.argsort(found.emission[END] / np.maximum(np.abs(found.emission).sum(axis=0), 1e-300), kind="stable")
+
+        def cleaned(counts: np.ndarray, other: np.ndarray | float) -> np.ndarray:
+            counts = np.clip(counts, 0.0, None)
+            sums = counts.sum(axis=0)
+            counts = np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), other)
+            return (1 - _SMOOTHED) * counts + _SMOOTHED * other
+
+        first, emission = cleaned(found.first[order], 1 / d), cleaned(found.emission[:, order], unigram)
+        steps = cleaned(found.steps[np.ix_(order, order)], 1 / d)
+        emission[START] = 0.0
+        return self._closed(Table(first, steps[None], emission))
+
+    def _maximised(self, text: Corpus, start: Table | None, checkpoint: Checkpoint | None) -> Operators:
+        """EM from a start, or from several random ones: the likeliest end."""
+        checkpoint, best = checkpoint or Checkpoint(), -np.inf
+        occurs, sizes = self._occurring(text), (len(text.tokens), len(text), 1, self.states + 1)
+        operators: Operators | None = None
+        with workers(self.workers, self.cluster) as pool:
+            for number in range(self.restarts):
+                table = start or self._closed(from_nothing(occurs, *sizes, self.seed + number))
+                found, history = self._run(text, table, pool, checkpoint)
+                likelihood = history[-1, 0] if len(history) else 0.0
+                if operators is None or likelihood > best:
+                    operators, best, self.history_ = found, likelihood, history
+        assert operators is not None
+        return operators
+
+    def _occurring(self, text: Corpus) -> np.ndarray:
+        return np.bincount(text.tokens, minlength=len(text.vocab)) > 0
+
+    def _run(self, text: Corpus, start: Table, pool: Workers, checkpoint: Checkpoint) -> tuple[Operators, np.ndarray]:
+        em = chain_learner(text, start, self.passes, self.tolerance, pool)
+        run = checkpoint.run(
+            em, self.passes, columns=2, converged=lambda: em.converged, lasting=self.restarts > 1, title="passes",
+            note="log-likelihood {:.4f} a symbol",
+        )  # fmt: skip
+        first, steps = em.first_and_steps()
+        occupied = np.append(em.sums[:-1], 0.0)
+        parameters = spectral.Parameters(first, steps[0], em.emissions())
+        return spectral.hidden_operators(parameters, occupied / max(occupied.sum(), 1e-300)), run.history
+
+    def _choose_share(self, dev: Corpus) -> None:
+        """The share of unigrams under which a development text is most likely, by EM."""
+        if self.origins["unigram_share"] == "given":
+            return
+        symbols, predicted = self._predicted(dev)
+        unigram, share = self.unigram_[symbols], 0.5
+        for _ in range(200):
+            mixed = share * unigram
+            share = float((mixed / (mixed + (1 - share) * predicted)).mean())
+        self.chosen_["unigram_share"] = round(min(max(share, 1e-4), 1 - 1e-4), 6)
+
+    @property
+    def _share(self) -> float:
+        return self.chosen_.get("unigram_share", self.unigram_share)
+
+    def _conditions(self, sentences: int) -> dict[str, Any]:
+        """What theorems ask about: the smallest singular values, of pairs, of transitions and of emissions."""
+        found: dict[str, Any] = {}
+        if len(self.values_):
+            found |= {
+                "smallest_singular_value": float(self.values_[self.states]),
+                "next_singular_value": float(self.values_[self.states + 1 :].max(initial=0.0)),
+                "noise": float((self.provenance_["words"] + sentences) ** -0.5),
+            }
+        if self.form == HIDDEN:
+            matrices = {"transitions": self.operators_.maps[0].T, "emissions": self.operators_.outputs}
+            found |= {
+                f"smallest_of_{name}": float(np.linalg.svd(each, compute_uv=False)[-1])
+                for name, each in matrices.items()
+            }
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of what was learned."""
+        figures = {"order": INFINITE, "method": "hmm", "estimator": self.estimator, "states": self.states}
+        known = {name: self.provenance_[name] for name in _REPORTED if name in self.provenance_}
+        if len(self.history_):
+            known |= {"passes": len(self.history_), "log_likelihood": float(self.history_[-1, 0])}
+        return {**figures, **known, "unigram_share": self._share}
+
+    # ---- predictions
+
+    @cached_property
+    def _turned(self) -> np.ndarray:
+        """The outputs as ``clipped_totals`` wants them, (d, n)."""
+        return np.ascontiguousarray(self.operators_.outputs.T)
+
+    @cached_property
+    def _floors(self) -> np.ndarray:
+        floors = np.full(len(self.unigram_), self.least)
+        floors[START] = 0.0
+        return floors
+
+    def _prepare(self) -> None:
+        self._turned, self._floors  # noqa: B018
+
+    def _beliefs(self, corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        """The symbols of a text with the belief before each and the number of resets, some sentences at a time."""
+        starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
+        symbols = add_boundaries(self.symbols_[corpus.tokens], corpus.sentence_starts, 0, START, END)
+        first = 0
+        while first < len(corpus):
+            last = max(first + 1, int(np.searchsorted(starts, starts[first] + _AT_ONCE, side="right")) - 1)
+            here = symbols[starts[first] : starts[last]]
+            beliefs = np.empty((len(here), len(self.operators_.start)))
+            resets = trace(self.form, self.operators_, here, starts[first : last + 1] - starts[first], beliefs)
+            yield here, beliefs, resets
+            first = last
+
+    def _predicted(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+        """The symbols of a text, sentence ends included, and the prediction of each, without the unigram share."""
+        found, probability = [np.empty(0, np.int32)], [np.empty(0)]
+        for symbols, beliefs, _ in self._beliefs(corpus):
+            values = (self.operators_.outputs[symbols] * beliefs).sum(axis=1)
+            if self.form != HIDDEN:
+                totals = np.empty(len(symbols))
+                clipped_totals(self._turned, beliefs, self._floors, totals)
+                values = np.maximum(values, self._floors[symbols]) / totals
+            found.append(symbols)
+            probability.append(values)
+        return np.concatenate(found), np.concatenate(probability)
+
+    def _events(self, corpus: Corpus) -> Events:
+        symbols, predicted = self._predicted(corpus)
+        share, starts = self._share, corpus.sentence_starts + np.arange(len(corpus) + 1)
+        words = add_boundaries(corpus.tokens, corpus.sentence_starts, 0, START, END)
+        mixed = (1 - share) * predicted + share * self.unigram_[symbols]
+        return Events(np.log(mixed) + self.within_[words], words == UNKNOWN, starts)
+
+    def _distribution(self, context: list[str]) -> np.ndarray:
+        words, operators = context, self.operators_
+        if self._begins(context):
+            words = context[1:]
+        else:
+            operators = operators._replace(start=operators.anew)
+        symbols = np.append(self.symbols_[self.vocab_.encode(words)], END).astype(np.int32)
+        beliefs = np.empty((len(symbols), len(operators.start)))
+        trace(self.form, operators, symbols, np.array([0, len(symbols)]), beliefs)
+        predicted = operators.outputs @ beliefs[-1]
+        if self.form != HIDDEN:
+            predicted = np.maximum(predicted, self._floors)
+            predicted /= predicted.sum()
+        mixed = (1 - self._share) * predicted + self._share * self.unigram_
+        result = mixed[self.symbols_] * np.exp(self.within_)
+        result[START] = 0.0
+        return result
+
+    def steadiness(self, corpus: Corpus) -> dict[str, float]:
+        """How often, a symbol of a text, a belief begins anew (``resets``), and a prediction of what then comes is
+        below the least (``clipped``)."""
+        events, resets, clipped = 0, 0, 0
+        for symbols, beliefs, count in self._beliefs(Corpus.checked(corpus).recode(self.vocab_)):
+            values = (self.operators_.outputs[symbols] * beliefs).sum(axis=1)
+            events, resets, clipped = events + len(symbols), resets + count, clipped + int((values < self.least).sum())
+        return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
+
+    def parameters(self) -> spectral.Parameters:
+        """Start, transitions and emissions, (len(vocab_), d): those of EM, or what estimated operators stand for, which
+        are not quite probabilities."""
+        if self.form == HIDDEN:
+            found = spectral.Parameters(self.operators_.start, self.operators_.maps[0].T, self.operators_.outputs)
+        else:
+            found = spectral.recover(self.operators_, self.seed)
+        return found._replace(emission=found.emission[self.symbols_] * np.exp(self.within_)[:, None])
+
+    # ---- files
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        names = "symbols", "within", "unigram", "values", "history"
+        return {
+            **self.vocab_.arrays(), **self.operators_._asdict(),
+            **{name: getattr(self, f"{name}_") for name in names},
+        }  # fmt: skip
+
+    def _restore(self, loaded: container.Container) -> None:
+        arrays = loaded.arrays
+        self.vocab_ = Vocab.from_arrays(arrays)
+        for name in "symbols", "within", "unigram", "values", "history":
+            setattr(self, f"{name}_", arrays[name])
+        self.operators_ = Operators(*(np.array(arrays[name]) for name in Operators._fields))

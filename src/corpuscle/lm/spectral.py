@@ -1,0 +1,273 @@
+"""Hidden Markov models by linear algebra: from counts of three symbols in a row to operators that predict the next one.
+
+A hidden Markov model with k states gives a sentence the probability 1' A_(x_m) ... A_(x_1) pi with A_x = T diag(O[x]).
+The states cannot be seen, but any basis of their space does as well, and singular vectors of the matrix of pairs of
+neighbours are one. With windows (x1, x2, x3) at all positions of all sentences,
+
+    P1[a] = p(x1 = a),   P21[b, a] = p(x2 = b, x1 = a),   P3x1[c, a] = p(x3 = c, x2 = x, x1 = a),
+
+an (n, d) matrix U with U'O invertible, and the distribution Start of first symbols,
+
+    b_1 = U' Start,   b_inf' = P1' G,   B_x = U' P3x1 G,
+    p(x_1 ... x_m) = b_inf' B_(x_m) ... B_(x_1) b_1                                       (full operators)
+
+are the same model in another basis, whatever G (n, d) inverts U' P21 on its range: G = (U' P21)^+, or V (U' P21 V)^-1
+with right singular vectors V, which is the same, or with canonical directions, which is not: that weighs symbols by
+how reliable they are, and does better on text. Every sentence ends in three end symbols, of which the model predicts
+the first: an end state from which there is no return, so d = k + 1. All moments come from the same windows; only b_1
+from sentence starts. With u_x the rows of U and g_x those of G, the middle symbol can be reduced, too:
+
+    C(y) = E[u_(x3) g_(x1)' (y . u_(x2))],   B_x = C(a_x)                                 (reduced operators)
+
+(Foster, Rodu and Ungar have G = U (U' P21 U)^-1), where a_x is the *dual* of u_x: rows of A with A'U = I and the range
+of O. That of singular vectors of P21 is U itself; that of canonical directions, U = P^-1 O M for a diagonal P, is
+P U (U' P U)^-1.
+
+The parameters themselves (``recover``): with F = sum_x B_x and a random weight of each symbol, the eigenvectors V of
+F^-1 (sum_x weight_x B_x), scaled to b_inf' v = 1, are the states, and O[x] = diag(V^-1 F^-1 B_x V), T = V^-1 F V,
+pi = V^-1 b_1.
+
+Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, eq. 2-5 and appendix C; Foster,
+Rodu and Ungar, "Spectral dimensionality reduction for HMMs", 2012. n symbols, d dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.engine.linalg.cca import diagonal_cca
+from corpuscle.engine.linalg.lowrank import krylov_svd
+from corpuscle.engine.linalg.sparse import Rows, SparseOperator
+from corpuscle.engine.ngrams.trie import Ngrams
+from corpuscle.lm.kernels.operators import Operators, Windows, sum_products
+from corpuscle.random import Random
+from corpuscle.scale import each
+
+__all__ = [
+    "PADS", "Parameters", "Projection", "duals_of", "full_operators", "hidden_operators", "inverse_of", "padded",
+    "pairs_of", "project", "raw_product", "recover", "reduced_operators", "windows_of", "windows_of_moments",
+]  # fmt: skip
+
+PADS = 3
+"""How many end symbols a sentence has: with fewer the moments lack a rank."""
+_NUMBERS = 1 << 22
+"""So many numbers of operators, about, are summed up at a time."""
+_TRIES = 20
+
+
+class Projection(NamedTuple):
+    """A basis of the space of states: ``basis`` U, its ``duals`` A and ``inverse`` G, float64 (n, d), and ``values``
+    (d or d + 1,), the first singular values of P21, or correlations, the last of them beyond the basis."""
+
+    basis: np.ndarray
+    duals: np.ndarray
+    inverse: np.ndarray
+    values: np.ndarray
+
+
+class Parameters(NamedTuple):
+    """A hidden Markov model: ``first`` pi (d,), ``steps`` T (d, d), ``emission`` O (n, d); columns add up to one."""
+
+    first: np.ndarray
+    steps: np.ndarray
+    emission: np.ndarray
+
+
+# ---- windows
+
+
+def padded(tokens: np.ndarray, starts: np.ndarray, end: int, last: int, pads: int = PADS) -> np.ndarray:
+    """The stream of all sentences with ``pads`` symbols behind each, int32: ``end``, but ``last`` as the very last,
+    beyond which no window reaches."""
+    sentences = len(starts) - 1
+    stream = np.full(len(tokens) + pads * sentences, end, np.int32)
+    stream[np.arange(len(tokens)) + pads * np.repeat(np.arange(sentences), np.diff(starts))] = tokens
+    stream[starts[1:] + pads * np.arange(1, sentences + 1) - 1] = last
+    return stream
+
+
+def windows_of(ngrams: Ngrams, end: int) -> Windows:
+    """The windows of a padded stream from its n-grams of order 3; its last symbol stands for ``end``."""
+    first_pair, first_triple = ngrams.levels[1:3].tolist()
+    last = first_pair - 1
+    triples = slice(first_triple, None)
+    lasts, shares = ngrams.words[triples], ngrams.counts[triples].astype(np.float64)
+    ends = ngrams.first_child[first_pair:].astype(np.int64) - first_triple
+    firsts = np.repeat(np.arange(first_pair, dtype=np.int32), np.diff(ngrams.first_child[: first_pair + 1]))
+    middles = ngrams.words[first_pair:first_triple]
+    return _sorted(firsts, middles, ends, np.where(lasts == last, end, lasts), shares / shares.sum(), last)
+
+
+def windows_of_moments(moments: np.ndarray) -> Windows:
+    """Windows as likely as ``moments[c, x, a]`` = p(x3 = c, x2 = x, x1 = a), (n, n, n)."""
+    n = len(moments)
+    firsts, middles = np.divmod(np.arange(n * n), n)
+    shares = np.ascontiguousarray(moments.transpose(2, 1, 0)).ravel()
+    return _sorted(firsts, middles, n * np.arange(n * n + 1), np.tile(np.arange(n), n * n), shares, n)
+
+
+def _sorted(
+    firsts: np.ndarray, middles: np.ndarray, edges: np.ndarray, lasts: np.ndarray, shares: np.ndarray, n: int
+) -> Windows:
+    """Pairs with continuations, sorted by the second symbol; those without any are left out."""
+    has = np.flatnonzero(edges[:-1] < edges[1:])
+    sums = np.add.reduceat(shares, edges[has])
+    order = np.argsort(middles[has], kind="stable")
+    sums, has = sums[order], has[order]
+    places = np.searchsorted(middles[has], np.arange(n + 1)).astype(np.int64)
+    begins, ends = edges[has].astype(np.int64), edges[has + 1].astype(np.int64)
+    firsts, lasts = (np.ascontiguousarray(ids, np.int32) for ids in (firsts[has], lasts))
+    return Windows(firsts, places, sums, begins, ends, lasts, shares)
+
+
+def pairs_of(windows: Windows) -> Rows:
+    """P21, of shape (n, n): rows are second symbols."""
+    return Rows(windows.places, windows.firsts, windows.sums, len(windows.places) - 1)
+
+
+# ---- the basis
+
+
+def duals_of(basis: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """The duals A of a basis U, (n, d): A'U = I, and the range of A is that of U, or of P U where ``weights`` (n,) is
+    the diagonal of P."""
+    weighted = basis if weights is None else basis * weights[:, None]
+    return weighted @ np.linalg.pinv(basis.T @ weighted)
+
+
+def inverse_of(windows: Windows, basis: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+    """G (n, d) of a basis U: V (U' P21 V)^-1 for directions V (n, d) of first symbols, or the pseudo-inverse of
+    U' P21."""
+    reached = SparseOperator(pairs_of(windows), 1).rmatmat(basis).T
+    return np.linalg.pinv(reached) if right is None else right @ np.linalg.pinv(reached @ right)
+
+
+def project(windows: Windows, dimensions: int, how: str, kappa: float = 0.0, workers: int | None = None) -> Projection:
+    """A basis of so many dimensions, ``how``: "svd" of P21, or "cca" of second with first symbols, where ``kappa``,
+    a probability, is added to that of every symbol that occurs."""
+    pairs = pairs_of(windows)
+    wanted = min(dimensions + 1, pairs.width)
+    if how == "svd":
+        left, values, right = krylov_svd(SparseOperator(pairs, workers), wanted)
+        weights = None
+    else:
+        weights, firsts = (np.where(sums > 0, sums + kappa, 0.0) for sums in (pairs.row_sums(), pairs.column_sums()))
+        left, values, right = diagonal_cca(pairs, weights, firsts, wanted, workers=workers)
+    left, right = (np.ascontiguousarray(side[:, :dimensions]) for side in (left, right))
+    return Projection(left, duals_of(left, weights), inverse_of(windows, left, right), values)
+
+
+# ---- operators
+
+
+def _products(windows: Windows, left: np.ndarray, right: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+    low, high = block
+    result = np.empty((high - low, left.shape[1], left.shape[1]))
+    sum_products(windows, np.ascontiguousarray(left), np.ascontiguousarray(right), low, result)
+    return result
+
+
+def _blocks(n: int, dimensions: int) -> list[tuple[int, int]]:
+    size = max(1, _NUMBERS // dimensions**2)
+    return [(low, min(low + size, n)) for low in range(0, n, size)]
+
+
+def full_operators(
+    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None
+) -> Operators:
+    """B_x for every symbol; ``opening`` (n,): the distribution of first symbols."""
+    basis, inverse = projection.basis, projection.inverse
+    n, d = basis.shape
+    maps = np.empty((n, d, d))
+
+    def fill(block: tuple[int, int]) -> None:
+        maps[slice(*block)] = _products(windows, basis, inverse, block)
+
+    each(fill, _blocks(n, d), workers)
+    firsts = pairs_of(windows).column_sums()
+    return Operators(basis.T @ opening, basis.T @ firsts, maps @ (inverse.T @ firsts), np.empty((0, d)), maps)
+
+
+def reduced_operators(
+    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None
+) -> Operators:
+    """C_j for every dimension, with the duals of all symbols; see ``full_operators``."""
+    basis, duals, inverse, _ = projection
+    n, d = basis.shape
+
+    def contracted(block: tuple[int, int]) -> np.ndarray:
+        products = _products(windows, basis, inverse, block)
+        return basis[slice(*block)].T @ products.reshape(len(products), d * d)
+
+    maps = sum(each(contracted, _blocks(n, d), workers), np.zeros((d, d * d))).reshape(d, d, d)
+    firsts = pairs_of(windows).column_sums()
+    outputs = duals @ (maps @ (inverse.T @ firsts))
+    return Operators(basis.T @ opening, basis.T @ firsts, outputs, np.ascontiguousarray(duals), maps)
+
+
+def hidden_operators(parameters: Parameters, anew: np.ndarray | None = None) -> Operators:
+    """The operators of known parameters; ``anew`` (d,): the states of an unknown past, if not those of a sentence's
+    start."""
+    first, steps, emission = (np.ascontiguousarray(array, np.float64) for array in parameters)
+    maps = np.ascontiguousarray(steps.T)[None]
+    return Operators(first, first if anew is None else anew, emission, emission, maps)
+
+
+# ---- what operators stand for
+
+
+def _weighted(operators: Operators, weights: np.ndarray) -> np.ndarray:
+    """The sum over symbols of weights (n,) times B_x, transposed, (d, d)."""
+    each_map = weights @ operators.duals if len(operators.duals) else weights
+    return np.tensordot(each_map, operators.maps, 1)
+
+
+def _remainder(vectors: np.ndarray, matrices: list[np.ndarray]) -> float:
+    """How far eigenvectors are from diagonalising matrices: the part beside the diagonals, and all that is complex."""
+    if np.linalg.cond(vectors) > 1e12:
+        return np.inf
+    found = np.linalg.solve(vectors, np.array(matrices) @ vectors)
+    diagonals = np.einsum("mii->mi", found)
+    wanted = (diagonals.real**2).sum()
+    return float(((np.abs(found) ** 2).sum() - wanted) / wanted)
+
+
+def recover(operators: Operators, seed: int = 1) -> Parameters:
+    """The parameters of a hidden Markov model from full or reduced operators: real parts, where they are probabilities
+    or not. Of several random weights those are taken whose eigenvectors come closest to diagonalising all the others,
+    as the states do."""
+    total = _weighted(operators, np.ones(len(operators.outputs))).T  # F
+    random = Random(seed, "spectral recovery")
+    draws = (2.0 * random.uniforms(len(operators.outputs)) - 1.0 for _ in range(_TRIES))
+    mixed = [np.linalg.solve(total, _weighted(operators, weights).T) for weights in draws]
+    states = min((np.linalg.eig(matrix)[1] for matrix in mixed), key=lambda vectors: _remainder(vectors, mixed))
+    states = states / (operators.outputs.sum(axis=0) @ states)
+    back = np.linalg.inv(states)
+    products = (states[:, None, :] * (back @ np.linalg.inv(total)).T).reshape(-1, len(total))  # [(b, a), i]
+    emission = operators.maps.reshape(len(operators.maps), -1) @ products
+    if len(operators.duals):
+        emission = operators.duals @ emission
+    found = back @ operators.start, back @ total @ states, emission
+    return Parameters(*(np.ascontiguousarray(array.real) for array in found))
+
+
+def raw_product(operators: Operators, symbols: np.ndarray) -> tuple[float, float]:
+    """b_inf' B_(x_m) ... B_(x_1) b_1 as its sign and the logarithm of its magnitude: a probability with exact moments,
+    any number with estimated ones. Full or reduced operators."""
+    belief, logarithm = operators.start, 0.0
+    for symbol in symbols[:-1].tolist():
+        matrix = operators.maps[symbol] if not len(operators.duals) else _one(operators, symbol)
+        belief = belief @ matrix
+        size = float(np.abs(belief).max())
+        if size == 0.0:
+            return 0.0, -np.inf
+        belief, logarithm = belief / size, logarithm + np.log(size)
+    value = float(operators.outputs[symbols[-1]] @ belief)
+    return float(np.sign(value)), logarithm + float(np.log(abs(value))) if value else -np.inf
+
+
+def _one(operators: Operators, symbol: int) -> np.ndarray:
+    """B_x of reduced operators, transposed."""
+    return np.tensordot(operators.duals[symbol], operators.maps, 1)

@@ -1,0 +1,195 @@
+"""How well meanings agree with people: pairs of words, pairs of phrases, several models on the same pairs.
+
+Rank correlations are those of ``measure.correlation``. Of phrases that several people have rated there are two: over
+single ratings, in which every judgement is a point (published figures and ceilings are such ones), and over the mean of
+each item, which is usually much higher. In both, items are drawn for the interval, with all their ratings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.errors import SettingError, warn
+from corpuscle.measure.correlation import compare_spearman, human_ceiling, spearman
+from corpuscle.measure.result import Comparison, Result, Shown
+from corpuscle.text.judgements import Judgement, Phrase, Term
+from corpuscle.text.pairs import ScoredPair
+from corpuscle.words.meaning import Meaning
+from corpuscle.words.phrases import COMPOSITIONS, compose
+
+__all__ = ["JudgedPhrases", "judge_pairs", "judge_phrases", "pair_scores", "sweep"]
+
+DRAWS = 2000
+CONTRASTS = (("head-context", "head"), ("add-context", "add"), ("head-context", "add"))
+"""Which ways to compose are compared on the same items."""
+
+
+def pair_scores(meaning: Meaning, pairs: Sequence[ScoredPair], best: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """How alike the words of each pair are, float64 (pairs,), not a number where one is unknown; and whether one of
+    them is rare, bool (pairs,). ``best``: of all parts of speech that the words may have, those that are most alike."""
+    scores, rare = np.full(len(pairs), np.nan), np.zeros(len(pairs), bool)
+    for i, pair in enumerate(pairs):
+        first, second = (meaning.readings(Term.parse(word)) for word in pair[:2])
+        if not first or not second:
+            continue
+        if not best:
+            first, second = first[:1], second[:1]
+        table = meaning.similarities(meaning.vectors[first], meaning.vectors[second])
+        a, b = np.unravel_index(int(table.argmax()), table.shape)
+        scores[i] = table[a, b]
+        rare[i] = meaning.rare([first[a], second[b]]).any()
+    return scores, rare
+
+
+def _check_order(values: np.ndarray, what: str, least: int = 3) -> None:
+    """``SettingError`` where there is no rank correlation."""
+    if len(values) < least:
+        raise SettingError(f"{len(values)} {what} have only known words; at least {least} are needed")
+    if (values == values[0]).all():
+        raise SettingError(f"all {len(values)} {what} have the same rating: there is nothing to rank")
+
+
+def judge_pairs(
+    meaning: Meaning,
+    pairs: Sequence[ScoredPair],
+    *,
+    best: bool = False,
+    unknown: str = "drop",
+    draws: int = DRAWS,
+    seed: int = 1,
+) -> Result:
+    """Spearman's correlation of similarities with the scores of pairs of words. Figures: ``spearman``, ``pairs``,
+    ``covered`` (both words are known), ``rare`` (one of them is, of those).
+
+    ``best``: see ``pair_scores``; ``unknown``: pairs with an unknown word are left out (``drop``), or get the mean of
+    the other similarities (``mean``)."""
+    if unknown not in ("drop", "mean"):
+        raise SettingError(f"unknown is drop or mean; not {unknown!r}")
+    gold = np.array([pair.score for pair in pairs], np.float64)
+    scores, rare = pair_scores(meaning, pairs, best)
+    known = ~np.isnan(scores)
+    _check_order(gold[known], "pairs")
+    repeated = len(pairs) - len({frozenset(pair[:2]) for pair in pairs})
+    if repeated:
+        warn(f"{repeated} of {len(pairs)} pairs stand there twice, and count twice")
+    if unknown == "mean":
+        scores, used = np.where(known, scores, scores[known].mean()), np.ones(len(pairs), bool)
+    else:
+        used = known
+    result = spearman(scores[used], gold[used], pairs=len(pairs), draws=draws, seed=seed)
+    figures = {**result.figures, "covered": int(known.sum()), "rare": int((rare & known).sum())}
+    shown = (*result.shown, Shown("rare", "pairs with a rare word", ","))
+    return Result(figures, result.interval, result.signature.replace("left out", unknown), shown)
+
+
+def sweep(
+    meanings: Mapping[str, Meaning],
+    pairs: Sequence[ScoredPair],
+    *,
+    best: bool = False,
+    draws: int = DRAWS,
+    seed: int = 1,
+) -> dict[str, Result]:
+    """Spearman's correlation of several models on the pairs whose words all of them know, by their names."""
+    gold = np.array([pair.score for pair in pairs], np.float64)
+    scores = {name: pair_scores(meaning, pairs, best)[0] for name, meaning in meanings.items()}
+    known = ~np.isnan(np.array(list(scores.values()))).any(axis=0)
+    _check_order(gold[known], "pairs")
+    return {
+        name: spearman(each[known], gold[known], pairs=len(pairs), draws=draws, seed=seed)
+        for name, each in scores.items()
+    }
+
+
+class JudgedPhrases(NamedTuple):
+    """How well ways to compose agree with people.
+
+    - ``ratings``, ``means``: way -> correlation over single ratings, and over the means of items;
+    - ``differences``: two ways -> the correlation of the first minus that of the second, over single ratings;
+    - ``ceiling``: how well people agree with each other, not a number where nobody says who has rated what;
+    - ``items``, ``covered``: phrase pairs, and those with known words only; ``rare``: those of them with a rare word;
+    - ``vanished``, ``impossible``: see ``Composed``.
+    """
+
+    ratings: dict[str, Result]
+    means: dict[str, Result]
+    differences: dict[tuple[str, str], Comparison]
+    ceiling: float
+    items: int
+    covered: int
+    rare: int
+    vanished: int
+    impossible: int
+
+
+def judge_phrases(
+    meaning: Meaning,
+    judgements: Sequence[Judgement],
+    *,
+    ways: Sequence[str] = COMPOSITIONS,
+    weight: float = 0.5,
+    stretch: float = 2.0,
+    draws: int = DRAWS,
+    seed: int = 1,
+) -> JudgedPhrases:
+    """Compare the similarity of phrases with what people say; ``ways``, ``weight``, ``stretch``: see ``compose``."""
+    meaning.check_trees()
+    keys = [(meaning.phrase(each.first), meaning.phrase(each.second), each.landmark) for each in judgements]
+    numbers: dict[tuple[Phrase, Phrase, bool], int] = {}
+    items = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    ratings = np.array([each.rating for each in judgements], np.float64)
+    pairs = list(numbers)
+    ids = [[meaning.find(term) for phrase in pair[:2] for term in phrase.terms] for pair in pairs]
+    known = np.array([None not in each for each in ids], bool)
+    rare = sum(meaning.rare(each).any() for each, ok in zip(ids, known, strict=True) if ok)
+    inside = known[items]
+    _check_order(ratings[inside], "ratings")
+    scores, vanished, impossible = _phrase_scores(meaning, pairs, known, ways, weight, stretch)
+    points, gold, where = {way: each[items[inside]] for way, each in scores.items()}, ratings[inside], items[inside]
+    means = np.bincount(where, gold, len(pairs))[known] / np.bincount(where, minlength=len(pairs))[known]
+    how: dict[str, Any] = {"of": "phrase pairs", "draws": draws, "seed": seed}
+    subjects = [each.subject for each in judgements]
+    return JudgedPhrases(
+        {way: spearman(each, gold, items=where, pairs=len(ratings), **how) for way, each in points.items()},
+        {way: spearman(each[known], means, pairs=len(pairs), **how) for way, each in scores.items()},
+        {
+            (a, b): compare_spearman(points[a], points[b], gold, items=where, **how)
+            for a, b in CONTRASTS
+            if a in ways and b in ways
+        },
+        float("nan") if None in subjects else human_ceiling(ratings, items, subjects),
+        len(pairs),
+        int(known.sum()),
+        int(rare),
+        vanished,
+        impossible,
+    )
+
+
+def _phrase_scores(
+    meaning: Meaning,
+    pairs: Sequence[tuple[Phrase, Phrase, bool]],
+    known: np.ndarray,
+    ways: Sequence[str],
+    weight: float,
+    stretch: float,
+) -> tuple[dict[str, np.ndarray], int, int]:
+    """Way -> how alike the phrases of each pair are, float64 (pairs,), not a number where not all words are known; a
+    landmark stands by itself, out of context."""
+    chosen = np.flatnonzero(known).tolist()
+    numbers: dict[Phrase, int] = {}
+    for i in chosen:
+        first, second, landmark = pairs[i]
+        for phrase in (first,) if landmark else (first, second):
+            numbers.setdefault(phrase, len(numbers))
+    composed = compose(meaning, list(numbers), weight=weight, stretch=stretch, ways=ways)
+    found = {}
+    for way, vectors in composed.vectors.items():
+        p = vectors[[numbers[pairs[i][0]] for i in chosen]]
+        q = [meaning.vector(pairs[i][1].terms[0]) if pairs[i][2] else vectors[numbers[pairs[i][1]]] for i in chosen]
+        found[way] = np.full(len(pairs), np.nan)
+        found[way][chosen] = meaning.similarity_of(p, np.array(q))
+    return found, composed.vanished, composed.impossible

@@ -1,0 +1,216 @@
+"""Meaning: words as distributions over the classes of a hidden Markov model, out of context and in it.
+
+- In context, a token is the posterior distribution of its class, given its whole sentence (``HmmClasses.posteriors``).
+- Out of context, a word is the mean of its tokens: row a of the expected counts, divided by its sum. The model has them
+  of its training text; ``represent`` takes those of another text, exactly.
+
+Both live on the same simplex, so a word here can be compared with a word anywhere.
+
+A dependent and its head are of different parts of speech, and mostly of different classes. What a dependent with the
+distribution v says about its head is the message u = T' v, where T[i, j] = p(class i of a child | class j of its
+parent); see ``Meaning.mapped``.
+
+Grave, Obozinski and Bach, "A Markovian approach to distributional semantics with application to semantic
+compositionality", 2014.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from corpuscle.errors import SettingError, expect
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import AnyPath
+from corpuscle.text.judgements import Phrase, Term, parse_phrase, phrase_of
+from corpuscle.text.tables import write_table
+from corpuscle.text.vocab import FIRST, UNKNOWN
+from corpuscle.words.forests import Forest
+from corpuscle.words.hmm import HmmClasses
+from corpuscle.words.settings import MeaningSettings
+from corpuscle.words.similarities import similarity_matrix, similarity_rows
+
+__all__ = ["Meaning", "represent", "write_tokens"]
+
+NOUN = "NOUN"
+
+
+def represent(model: HmmClasses, text: Corpus | Forest) -> HmmClasses:
+    """A model in which words mean what they do in this text, by exact inference: the mean of their tokens there."""
+    counts = expect(model, HmmClasses, "HmmClasses(...).fit(text) is one").expected_counts(text)
+    if not counts.any():
+        raise SettingError("no word of this text has a meaning in the model")
+    other = copy(model)
+    other.represented_ = counts.astype(np.float32)
+    return other
+
+
+def write_tokens(model: HmmClasses, text: Corpus | Forest, path: AnyPath, k: int = 16) -> None:
+    """Write a table of the tokens of a text in context: sentence and token, from 0 on, word, and its ``k`` likeliest
+    classes as ``class:probability``, a chunk of sentences at a time."""
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        corpus = text.corpus if isinstance(text, Forest) else text
+        places = ((s, p) for s, length in enumerate(corpus.lengths.tolist()) for p in range(length))
+        words = iter(corpus.tokens.tolist())
+        for chunk in model.posteriors(text):
+            best = np.argsort(-chunk, axis=1, kind="stable")[:, :k]
+            for classes, row in zip(best, chunk, strict=True):
+                shares = " ".join(f"{c}:{row[c]:.4g}" for c in classes.tolist() if row[c] > 0)
+                yield *next(places), corpus.vocab.word(next(words)), shares
+
+    write_table(path, ("sentence", "token", "word", "classes"), rows(), escaped=True)
+
+
+class Meaning(MeaningSettings):
+    """What words mean by a model.
+
+    - ``model``: the hidden Markov model; ``vectors`` float64 (len(vocab), C): words out of context, rows that add up to
+      one, zeros for words without any token; ``counts`` float64 (len(vocab),): of how many tokens each is the mean;
+    - ``tagged``: whether its words have parts of speech, ``head/NOUN``.
+    """
+
+    def __init__(self, model: HmmClasses, **given: Any):
+        super().__init__(**given)
+        self.model = expect(model, HmmClasses, "HmmClasses(...).fit(text) is one")
+        counts = np.asarray(model.counts_ if model.represented_ is None else model.represented_, np.float64)
+        self.counts = counts.sum(axis=1)
+        self.vectors = counts / np.where(self.counts > 0, self.counts, 1.0)[:, None]
+        self.vocab, self.tagged = model.vocab_, model.layer.endswith("/tag")
+
+    # ---- words
+
+    @cached_property
+    def _readings(self) -> dict[str, list[int]]:
+        """Spelling -> the ids of the words that are spelled so, one for each part of speech, most frequent first."""
+        readings = defaultdict(list)
+        ids = np.flatnonzero(self.counts[FIRST:] > 0) + FIRST
+        for id in ids[np.argsort(-self.counts[ids], kind="stable")].tolist():
+            word = self.vocab.word(id)
+            readings[word.rpartition("/")[0] if self.tagged else word].append(id)
+        return dict(readings)
+
+    def spelled(self, word: str) -> str:
+        """A word as the training text had it."""
+        return "_".join(self.model.preprocessing.spell(word).split()) or "_"
+
+    def tag(self, id: int) -> str:
+        """The part of speech of a word; nothing where words have none."""
+        return self.vocab.word(id).rpartition("/")[2] if self.tagged else ""
+
+    def readings(self, term: Term) -> list[int]:
+        """The ids of all words that a term may be: the noun first, then by falling frequency."""
+        if self.tagged and term.tag:
+            id = self.vocab.id(f"{self.spelled(term.word)}/{term.tag}")
+            return [id] if id != UNKNOWN and self.counts[id] > 0 else []
+        found = self._readings.get(self.spelled(term.word), [])
+        return sorted(found, key=lambda id: self.tag(id) != NOUN)
+
+    def find(self, term: Term) -> int | None:
+        """The id of a word: a noun if there is one, else the most frequent part of speech; None if it is unknown."""
+        return next(iter(self.readings(term)), None)
+
+    def id(self, word: str | Term) -> int:
+        """The id of a word, ``head`` or ``head/NOUN``; ``SettingError`` if it is unknown."""
+        term = word if isinstance(word, Term) else Term.parse(word)
+        found = self.find(term)
+        if found is None:
+            raise SettingError(f"nothing is known of the word {str(term)[:80]!r}")
+        return found
+
+    def vector(self, word: str | Term) -> np.ndarray:
+        """A word out of context, float64 (C,)."""
+        return self.vectors[self.id(word)]
+
+    def phrase(self, text: str | Phrase | Sequence[Term]) -> Phrase:
+        """A phrase with its tree; words without parts of speech have their most frequent ones. ``SettingError`` if
+        there is no pattern for it."""
+        try:
+            parsed = parse_phrase(text) if isinstance(text, str) else text
+            if isinstance(parsed, Phrase):
+                return parsed
+            return phrase_of([self._with_tag(term) for term in parsed])
+        except ValueError as error:
+            raise SettingError(f"the phrase {str(text)[:60]!r}: {error}") from None
+
+    def _with_tag(self, term: Term) -> Term:
+        found = self._readings.get(self.spelled(term.word))
+        return Term(term.word, self.tag(found[0])) if found and not term.tag else term
+
+    def rare(self, ids: Any) -> np.ndarray:
+        """Whether words have fewer tokens than ``rare_below``, bool; their counts are sums, and rounded."""
+        return self.counts[ids] < self.rare_below - 0.5
+
+    # ---- comparing
+
+    def similarities(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """The similarity of each row of p (m, C) with each of q (n, C), float64 (m, n)."""
+        return similarity_matrix(p, q, self.measure, self.least_probability)
+
+    def similarity_of(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """The similarity of each row of p (n, C) with the row of q beside it, float64 (n,)."""
+        return similarity_rows(p, q, self.measure, self.least_probability)
+
+    def similarity(self, a: str, b: str) -> float:
+        """How alike two words are, out of context."""
+        return float(self.similarity_of(self.vector(a)[None], self.vector(b)[None])[0])
+
+    def nearest(
+        self, vector: np.ndarray, k: int = 10, tag: str = "", without: Sequence[int] = ()
+    ) -> list[tuple[str, float, int]]:
+        """The ``k`` words nearest to a distribution (C,), with similarities and how many tokens they are the mean of;
+        only those of one part of speech, if it is named, and none of some ids. Rare words are left out."""
+        ids = np.flatnonzero((self.counts > 0) & ~self.rare(slice(None)))
+        ids = ids[(ids >= FIRST) & ~np.isin(ids, np.asarray(without, np.int64))]
+        if tag and self.tagged:
+            ids = ids[self.tags[ids] == tag]
+        scores = self.similarities(vector[None], self.vectors[ids])[0]
+        best = np.argsort(-scores, kind="stable")[:k]
+        return [(self.vocab.word(int(ids[i])), float(scores[i]), round(self.counts[ids[i]])) for i in best]
+
+    @cached_property
+    def tags(self) -> np.ndarray:
+        """The part of speech of each id, as strings (len(vocab),)."""
+        return np.array(["" if id < FIRST else self.tag(id) for id in range(len(self.vocab))])
+
+    # ---- heads and dependents
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether transitions lead from heads to dependents, not from neighbours to neighbours."""
+        return self.model.structure == "tree"
+
+    def check_trees(self) -> None:
+        """``SettingError`` unless it ``has_trees``."""
+        if not self.has_trees:
+            raise SettingError("a model of chains knows neighbours, not heads: learn one with --structure tree")
+
+    def step(self, relation: str | None = None) -> np.ndarray:
+        """T, float64 (C, C), of a relation, if the model has one of its own for it, or of all relations."""
+        self.check_trees()
+        relations = self.model.relations_
+        link = 1 + relations.index(relation) if relation in relations else 0
+        return self.model.steps_[link].astype(np.float64)
+
+    def mapped(self, rows: np.ndarray, relation: str | None = None) -> np.ndarray:
+        """What dependents with these distributions (n, C) say about the class of their head, rows (n, C) that add up to
+        one.
+
+        T' v is a likelihood, no distribution. ``head_prior``: ``uniform`` divides it by its sum: all classes of a head
+        are alike beforehand; ``marginal`` lets them be as frequent as among all heads; ``jeffrey`` asks of each class
+        of the dependent which heads it has, sum over i of v[i] T[i, j] / (sum over j of T[i, j]).
+        """
+        step = self.step(relation)
+        if self.head_prior == "jeffrey":
+            sums = step.sum(axis=1, keepdims=True)
+            step = step / np.where(sums > 0, sums, 1.0)
+        said = rows @ step
+        if self.head_prior == "marginal":
+            said = said * self.model.links_
+        sums = said.sum(axis=1, keepdims=True)
+        return np.where(sums > 0, said / np.where(sums > 0, sums, 1.0), 1.0 / said.shape[1])

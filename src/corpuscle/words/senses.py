@@ -1,0 +1,191 @@
+"""Words in their sentences: the tokens of a word, which senses they fall into, what could stand in their place, a map.
+
+In context, a token is a distribution over classes, so the tokens of one word can be clustered: by Ward's method on the
+square roots of their distributions, whose Euclidean distance is Hellinger's. There are as many senses as classes that
+have at least a tenth of the tokens, unless the user says otherwise.
+
+On the map, words out of context and tokens in context stand together, by classical scaling of their Hellinger
+distances (``engine.linalg.scaling``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.engine.linalg.scaling import classical_scaling
+from corpuscle.errors import InputError, SettingError
+from corpuscle.figures.maps import Place, place_map
+from corpuscle.text.conllu import read_conllu
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import AnyPath
+from corpuscle.text.plain import read_text
+from corpuscle.words.forests import Forest, forest_of, is_treebank
+from corpuscle.words.hmm import HmmClasses
+from corpuscle.words.meaning import Meaning
+from corpuscle.words.similarities import similarity_matrix
+
+__all__ = ["Sense", "Sentences", "Token", "draw_meanings", "read_sentences", "senses", "substitutes", "tokens_of"]
+
+MOST_SENSES, SHARE = 6, 0.1
+MOST_TOKENS = 2000
+"""More tokens of a word are not clustered: every so many of them are taken."""
+
+
+class Sentences(NamedTuple):
+    """A text as a model reads it, and each of its sentences as people do."""
+
+    text: Forest
+    shown: Callable[[int], str]
+
+
+class Token(NamedTuple):
+    """A token of a word: its id, its sentence and place in it, both from 0 on, the sentence as people read it, and a
+    few words around the token."""
+
+    id: int
+    sentence: int
+    place: int
+    shown: str
+    near: str
+
+
+class Sense(NamedTuple):
+    """Some tokens of a word that are alike: their mean (C,), their share of all its tokens, the words nearest to them,
+    their most frequent classes with shares, and tokens, those nearest to the mean first."""
+
+    vector: np.ndarray
+    share: float
+    words: list[tuple[str, float, int]]
+    classes: list[tuple[int, float]]
+    tokens: list[Token]
+
+
+def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
+    """A text for a model: trees (CoNLL-U) where it needs them, else a treebank or plain text by the name of the file.
+    Trees cannot be made of plain text: ``InputError``."""
+    if is_treebank(path) or (model.structure == "tree" and os.fspath(path) == "-"):
+        bank = read_conllu(path)
+        return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing, path), bank.text)
+    if model.structure == "tree":
+        raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
+    corpus = read_text(path, preprocessing=model.preprocessing)
+    return Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
+
+
+def tokens_of(
+    meaning: Meaning, ids: Sequence[int], sentences: Sentences, most: int | None = None
+) -> tuple[list[Token], np.ndarray]:
+    """The tokens of some words in a text, and their distributions in context, float64 (tokens, C): all of them, or as
+    many as are wanted, evenly over the text. Sentences that the model thinks impossible are left out."""
+    forest = sentences.text.recode(meaning.vocab)
+    starts = forest.corpus.sentence_starts
+    found = np.flatnonzero(np.isin(forest.corpus.tokens, np.asarray(ids)))
+    if most is not None and len(found) > most:
+        found = found[np.arange(most) * len(found) // most]
+    where = np.searchsorted(starts, found, side="right") - 1
+    chosen = np.unique(where)
+    rows = np.concatenate([
+        np.empty((0, meaning.vectors.shape[1])), *meaning.model.posteriors(forest.select(chosen))
+    ]).astype(np.float64)  # fmt: skip
+    begins = np.concatenate([[0], np.cumsum(forest.corpus.lengths[chosen])])
+    places = found - starts[where]
+    rows = rows[begins[np.searchsorted(chosen, where)] + places]
+    possible = rows.any(axis=1)
+    tokens = [
+        Token(int(forest.corpus.tokens[at]), int(s), int(p), sentences.shown(int(s)), _near(sentences.text, int(at)))
+        for at, s, p in zip(found[possible], where[possible], places[possible], strict=True)
+    ]
+    return tokens, rows[possible] / rows[possible].sum(axis=1, keepdims=True)
+
+
+def _near(text: Forest, at: int) -> str:
+    """A token with two words on either side, without parts of speech."""
+    corpus: Corpus = text.corpus
+    sentence = int(np.searchsorted(corpus.sentence_starts, at, side="right")) - 1
+    begin, end = corpus.sentence_starts[sentence : sentence + 2]
+    ids = corpus.tokens[max(begin, at - 2) : min(end, at + 3)]
+    words = [corpus.vocab.word(int(id)) for id in ids]
+    return " ".join(word.rpartition("/")[0] or word for word in words)
+
+
+def _tokens_or_error(
+    meaning: Meaning, word: str, sentences: Sentences, most: int
+) -> tuple[int, list[Token], np.ndarray]:
+    id = meaning.id(word)
+    tokens, rows = tokens_of(meaning, [id], sentences, most)
+    if not tokens:
+        raise SettingError(f"the word {meaning.vocab.word(id)!r} does not occur in these sentences")
+    return id, tokens, rows
+
+
+def senses(meaning: Meaning, word: str, sentences: Sentences, number: int | None = None, k: int = 10) -> list[Sense]:
+    """The senses of a word in a text, by falling share: so many, or as many as classes have a tenth of its tokens; each
+    with its ``k`` nearest words of the same part of speech."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    id, tokens, rows = _tokens_or_error(meaning, word, sentences, MOST_TOKENS)
+    if number is None:
+        number = int(np.clip((rows.mean(axis=0) >= SHARE).sum(), 1, MOST_SENSES))
+    groups = np.ones(len(rows), np.int64)
+    if number > 1 and len(rows) > 1:
+        groups = fcluster(linkage(np.sqrt(rows), "ward"), min(number, len(rows)), "maxclust")
+    found = []
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        mean = rows[members].mean(axis=0)
+        order = members[np.argsort(-meaning.similarities(mean[None], rows[members])[0], kind="stable")]
+        classes = [(int(c), float(mean[c])) for c in np.argsort(-mean, kind="stable")[:3] if mean[c] >= 0.01]
+        words = meaning.nearest(mean, k, meaning.tag(id), [id])
+        found.append(Sense(mean, len(members) / len(rows), words, classes, [tokens[i] for i in order]))
+    return sorted(found, key=lambda sense: -sense.share)
+
+
+def substitutes(
+    meaning: Meaning, word: str, sentences: Sentences, k: int = 10, most: int = 20
+) -> list[tuple[Token, list[tuple[str, float, int]]]]:
+    """Tokens of a word, at most so many, each with the ``k`` words that are most like it where it stands, of the same
+    part of speech."""
+    id, tokens, rows = _tokens_or_error(meaning, word, sentences, most)
+    found = (meaning.nearest(row, k, meaning.tag(id), [id]) for row in rows)
+    return list(zip(tokens, found, strict=True))
+
+
+def draw_meanings(
+    meaning: Meaning, words: Sequence[str], sentences: Sentences | None = None, k: int = 12, most: int = 12
+) -> str:
+    """An SVG of words out of context, with the ``k`` nearest of each, and of their tokens in some sentences, at most
+    ``most`` of each word; near every token also the two words that could stand there best."""
+    given = list(dict.fromkeys(meaning.id(word) for word in words))
+    if not given:
+        raise SettingError("a map needs at least one word")
+    tokens: list[Token] = []
+    rows = np.empty((0, meaning.vectors.shape[1]))
+    shown = dict.fromkeys(given)
+    for id in given:
+        near = meaning.nearest(meaning.vectors[id], k, meaning.tag(id), given)
+        if sentences is not None:
+            more, distributions = tokens_of(meaning, [id], sentences, most)
+            tokens, rows = tokens + more, np.concatenate([rows, distributions])
+            for row in distributions:
+                near += meaning.nearest(row, 2, meaning.tag(id), given)
+        shown |= dict.fromkeys(meaning.vocab.id(word) for word, _, _ in near)
+    if sentences is not None and not tokens:
+        raise SettingError(f"none of the words {', '.join(words)[:80]} occurs in these sentences")
+    ids = list(shown)
+    points = np.concatenate([meaning.vectors[ids], rows])
+    places, kept = classical_scaling(-similarity_matrix(points, points))
+    names = [
+        Place(token.near, x, y, 1, token.shown, True)
+        for token, (x, y) in zip(tokens, places[len(ids) :].tolist(), strict=True)
+    ]
+    for id, (x, y) in zip(ids, places[: len(ids)].tolist(), strict=True):
+        word, count = meaning.vocab.word(id), round(meaning.counts[id])
+        names.append(Place(word, x, y, 0, f"{word}: the mean of {count:,} tokens", id in given))
+    title = "Words by their meaning" + (" (blue), and tokens in context (orange)" if tokens else "")
+    spoken = f"{len(ids)} words and {len(tokens)} tokens; the plane keeps {kept:.0%} of their squared distances. "
+    spoken += "; ".join(f"{place.name} at {place.x:.2f}, {place.y:.2f}" for place in names[:60])
+    return place_map(names, title=title, description=spoken)
