@@ -290,7 +290,8 @@ def best(timer, data: str) -> dict[str, float]:
     test = dev[middle:]
     found = [model, NgramModel().fit(train)]
     ours, theirs = (float(each.perplexity(test, draws=1)["perplexity"]) for each in found)
-    return {"perplexity": ours, "mkn": theirs} | {f"{name}, weight": part["weight"] for name, part in model.parts_.items()}
+    weights = {f"{name}, weight": part["weight"] for name, part in model.parts_.items()}
+    return {"perplexity": ours, "mkn": theirs} | weights
 
 
 def _fitted(train: Any, method: str, settings: dict[str, Any], more: dict[str, Any], dev: Any) -> Any:
