@@ -14,8 +14,9 @@ file by sentences, 80 and 20 per cent, of which at most 3,000 instances are lear
 those of the mean. Grave, Obozinski and Bach, "Hidden Markov tree models for semantic class induction", 2013, Tables 3
 and 5.
 
-Nothing was tuned on the sets: classes are 256 (chains; hidden Markov models with 5 passes) or 128 (treebanks) of the
-25,000 most frequent words, digits as 0; the CRF has the penalty 0.1 and 100 iterations.
+Settings were not tuned on the sets: classes are 256 (chains; hidden Markov models with 5 passes) or 128 (treebanks) of
+the 25,000 most frequent words, digits as 0; the CRF has the penalty 0.1 and 100 iterations. The rows without passes
+were added after the others had been seen on the development parts, to find out what learning does to the classes.
 """
 
 from __future__ import annotations
@@ -446,21 +447,27 @@ def _compared(one: dict[str, Any], other: dict[str, Any]) -> Any:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What these figures must show."""
+    """What these figures must show. Models that only read given classes in context are judged apart from those that
+    learned: whatever they gain was gained by the method of the classes."""
     grouped, made = _grouped(results), []
     for name, structure in SETS.items():
         base = "Brown" if structure == "chain" else "Brown, chain"
-        text = f"{name}, paper features: F1 of the best hidden Markov classes over Brown clusters"
         runs = grouped.get(f"names, {name}, paper features", {})
-        models = [method for method in runs if method.startswith("HMM")]
-        if base not in runs or not models:
-            made.append(Claim(text, "0.5"))
-            continue
-        best = max(models, key=lambda method: runs[method]["figures"]["F1"])
-        gain = runs[best]["figures"]["F1"] - runs[base]["figures"]["F1"]
-        told = _compared(runs[best], runs[base])
-        shown = f"{gain:+.1f} ({best}; {100 * told.low:+.1f} to {100 * told.high:+.1f})"
-        made.append(Claim(text, "0.5", shown, gain >= 0.5))
+        for text, wanted in (
+            ("best of the hidden Markov models that learned", False),
+            ("exchange classes, read in context by a hidden Markov model that learned nothing", True),
+        ):
+            text = f"{name}, paper features, F1 over Brown clusters: {text}"
+            models = [each for each in runs if each.startswith("HMM") and ("no passes" in each) == wanted]
+            if base not in runs or not models:
+                made.append(Claim(text, "0.5"))
+                continue
+            best = max(models, key=lambda method: runs[method]["figures"]["F1"])
+            gain = runs[best]["figures"]["F1"] - runs[base]["figures"]["F1"]
+            told = _compared(runs[best], runs[base])
+            among = f"best of {len(models)}; " if len(models) > 1 else ""
+            shown = f"{gain:+.1f} ({best}; {among}{100 * told.low:+.1f} to {100 * told.high:+.1f})"
+            made.append(Claim(text, "0.5", shown, gain >= 0.5))
     return made
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, row, table, typical
+from bench.harness import CELLS, HERE, Call, Cell, Claim, row, table, typical
 
 PEER = os.environ.get("SPAMS_PYTHON", "")
 SPLITS, ORDERS, DEPTHS = 4, (2, 3, 5, 8, 12), (2, 3, 4, 6, 8, 10, 12)
@@ -388,8 +388,41 @@ def tables(results: dict[str, Any]) -> Iterator[str]:
     for key, title in (("peer", "### Beside SPAMS"), ("steps", "### Proximal steps of tree l-infinity (Figure 3)")):
         if (result := results.get(f"loglinear-{key}")) is not None:
             lines += [title, "", *_split_table(result["runs"]["all"][0]["figures"]), ""]
+    _draw(results)
     yield "\n".join(lines)
     yield from (table(each) for name, each in results.items() if re.search("passes|signed|auto", name))
+
+
+def _draw(results: dict[str, Any]) -> None:
+    """Figures 2 and 3 for the page."""
+    from corpuscle.figures import Series, line_plot
+
+    images = HERE.parent / "docs" / "images"
+    weighted = [name for name in MODELS if "weighted" in name]
+    for file, title, names, what in (
+        ("perplexity", "Perplexity of known words by order", ["kn", *(set(MODELS) - set(weighted))], ""),
+        ("weighted", "The same with weights by depth", ["kn", *weighted], ""),
+        ("parameters", "Parameters by order", ["kn", "weighted tree-l2", "tree-linf weighted by node"], "parameters"),
+    ):
+        lines = [
+            Series(name, ORDERS, [_figure(results, name, order, what) for order in ORDERS])
+            for name in ("kn", *MODELS)
+            if name in names
+        ]
+        lines = [line for line in lines if all(value == value for value in line.y)]
+        if len(lines) == len(names):
+            label = what or "perplexity"
+            picture = line_plot(lines, title=title, x_label="order", y_label=label, x_ticks=ORDERS)
+            (images / f"lm-loglinear-{file}.svg").write_text(picture + "\n", encoding="utf-8")
+    if (steps := results.get("loglinear-steps")) is not None:
+        figures = steps["runs"]["all"][0]["figures"]
+        lines = [
+            Series(f"{how}, {kind}", DEPTHS, [figures[f"order {order}, {kind}: {how} ms"] for order in DEPTHS])
+            for how, kind in (("pivot", "trie"), ("pivot", "tree"), ("heap", "trie"), ("heap", "tree"))
+        ]
+        title = "Time of a proximal step of tree l-infinity, 100,000 tokens"
+        picture = line_plot(lines, title=title, x_label="order", y_label="ms", x_ticks=DEPTHS)
+        (images / "lm-loglinear-steps.svg").write_text(picture + "\n", encoding="utf-8")
 
 
 def _split_table(figures: dict[str, float]) -> list[str]:

@@ -25,11 +25,11 @@ def quick(monkeypatch):
 def test_it_is_at_least_as_good_as_its_parts_and_its_weights_sum_to_one(tmp_path):
     train, dev = zipf_corpus(), zipf_corpus(seed=4)
     model = AutoModel(order=2, min_count=1).fit(train, dev)
-    assert {part["method"] for part in model.parts_} == {"mkn", "plre", "class", "cache", "hpy"}
-    assert sum(part["weight"] for part in model.parts_) == pytest.approx(1.0, abs=1e-6)
+    assert set(model.parts_) == {"mkn", "plre", "class", "cache", "hpy"}
+    assert sum(part["weight"] for part in model.parts_.values()) == pytest.approx(1.0, abs=1e-6)
     ours = float(model.perplexity(dev, draws=1)["perplexity"])
-    assert ours <= min(part["perplexity"] for part in model.parts_) * 1.001
-    assert all((part["weight"] > 0) == (part["contribution"] > 0) for part in model.parts_)
+    assert ours <= min(part["perplexity"] for part in model.parts_.values()) * 1.001
+    assert all((part["weight"] > 0) == (part["contribution"] > 0) for part in model.parts_.values())
     model.save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")
     assert isinstance(loaded, Mixture | NgramModel | auto.PlreModel | auto.HpyModel)
@@ -44,8 +44,7 @@ def test_a_cache_pays_where_documents_repeat_their_words_and_not_elsewhere():
     repeating = Corpus.from_sentences(sentences).with_documents(np.arange(9) * 5)
     weights = []
     for dev in (repeating, text[400:]):
-        parts = AutoModel(order=2, min_count=1).fit(text[:400], dev).parts_
-        weights.append(next(part["weight"] for part in parts if part["method"] == "cache"))
+        weights.append(AutoModel(order=2, min_count=1).fit(text[:400], dev).parts_["cache"]["weight"])
     assert weights[0] > 0.3 and weights[1] < 0.05
 
 

@@ -34,6 +34,7 @@ SCHEMA = {
     "steps": {
         "lm": {
             "status": str,
+            "method": str,
             "order": int,
             "perplexity": float | None,
             "perplexity_without_oov": float | None,
@@ -352,8 +353,9 @@ def test_the_report_says_what_was_learned_and_what_was_not_used(learned):
     html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
     text = " ".join("".join(Page(html).text).split())
     findings = state(learned / "pack")["steps"]["lm"]["findings"]
-    best = next(row for row in findings["orders"] if row["order"] == findings["order"])
-    assert f"{best['perplexity']:.1f}" in text
+    best = min(findings["methods"], key=lambda row: row["perplexity"])
+    assert best["method"] == findings["method"] and {row["method"] for row in findings["methods"]} == {"mkn", "plre"}
+    assert f"{best['perplexity']:.1f}" in text and "Which method" in text
     for words in ("trained without a tenth", "most surprising", "Word classes", "seed", "no <b>tes.md", "names.tsv"):
         assert words in text
     assert "Left out" in text and "only 1 name; at least 100 are needed" in text

@@ -155,19 +155,19 @@ def _learn(
         say(f"chosen on {dev}: {', '.join(shown)}")
     known = f"{sizes['words']:,} words, {sizes['types']:,} of them known"
     said = f"{output}: {model.method_name}, order {figures['order']}, {known}, {figures['seconds']:.1f} s"
-    return Figures(figures, said + _parts_table(figures.get("parts", ())))
+    return Figures(figures, said + _parts_table(figures.get("parts", {})))
 
 
-def _parts_table(parts: Sequence[Mapping[str, Any]]) -> str:
+def _parts_table(parts: Mapping[str, Mapping[str, float]]) -> str:
     """What each candidate does for a mixture: how much higher perplexity would be without it, its own, size, speed."""
     if not parts:
         return ""
     columns = ("method", "weight", "without it", "perplexity", "MB", "tokens a second", "seconds")
     rows = [
-        (part["method"], f"{part['weight']:.3f}", f"{part['contribution']:+.1%}" if part["weight"] else "does not pay",
-         f"{part['perplexity']:.2f}", f"{part['bytes'] / 1e6:.1f}", f"{part['tokens_per_second']:,.0f}",
+        (name, f"{part['weight']:.3f}", f"{part['contribution']:+.1%}" if part["weight"] else "does not pay",
+         f"{part['perplexity']:.2f}", f"{part['bytes'] / 1e6:.1f}", f"{part['words_per_second']:,.0f}",
          f"{part['seconds']:.1f}")
-        for part in parts
+        for name, part in parts.items()
     ]  # fmt: skip
     return "\n" + table_text(columns, rows)
 

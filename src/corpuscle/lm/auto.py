@@ -49,7 +49,7 @@ class AutoModel(AutoSettings, Learner):
     KIND: ClassVar[container.Kind] = Mixture.KIND
     TUNES = True
     best_: LanguageModel = learned()
-    parts_: list[dict[str, Any]] = learned()
+    parts_: dict[str, dict[str, float]] = learned()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,6 +62,7 @@ class AutoModel(AutoSettings, Learner):
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> AutoModel:
         """Learn all candidates from a text, and choose on a development text."""
+        Corpus.checked(corpus)
         if dev is None:
             raise SettingError("method auto needs a development text to choose on")
         if self.boundary == "none":
@@ -69,14 +70,14 @@ class AutoModel(AutoSettings, Learner):
         self._take(corpus)
         self._take_dev(dev)
         models: dict[str, LanguageModel] = {}
-        self.parts_ = []
+        self.parts_ = {}
         for name, learn in self._candidates(corpus, dev).items():
             begin = time.perf_counter()
             models[name] = learn()
             learned_at = time.perf_counter()
             events = models[name].events(dev)
             speed = len(events.log_probability) / (time.perf_counter() - learned_at)
-            self.parts_.append({"method": name, "seconds": learned_at - begin, "tokens_per_second": speed})
+            self.parts_[name] = {"seconds": learned_at - begin, "words_per_second": speed}
         self._choose(models, dev)
         return self
 
@@ -116,7 +117,7 @@ class AutoModel(AutoSettings, Learner):
             live.remove(least)
             whole = without[least]
         weights = dict(zip(live, em_weights(probabilities[live]).tolist(), strict=True))
-        for i, (part, model) in enumerate(zip(self.parts_, models.values(), strict=True)):
+        for i, (part, model) in enumerate(zip(self.parts_.values(), models.values(), strict=True)):
             rest = [other for other in live if other != i]
             pays = np.expm1(whole - _likelihood(probabilities, rest)) if i in live and rest else 0.0
             part |= {"perplexity": float(np.exp(-np.log(probabilities[i]).mean())), "weight": weights.get(i, 0.0)}

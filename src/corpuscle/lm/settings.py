@@ -128,8 +128,7 @@ class HmmSettings(WordSettings):
 
     states: int = setting("How many hidden states, beside that of the end.", default=20, low=1, high=1000)
     estimator: str = setting(
-        "By linear algebra, with an operator for each word (hkz) or for each dimension (reduced); by expectation and "
-        "maximisation from a random start (em), or from the parameters of hkz (spectral-em).",
+        "Operators of words (hkz) or of dimensions (reduced) by linear algebra; EM from a random or a spectral start.",
         default="hkz",
         choices=ESTIMATORS,
     )

@@ -1,1 +1,2 @@
-"""Containers that kernels share: ``hashtable`` (numbered items found by 64-bit keys), ``heap`` (the best first)."""
+"""Containers that kernels share: ``hashtable`` (numbered items found by 64-bit keys), ``heap`` (the best first),
+``mergeable`` (heaps of which two become one)."""

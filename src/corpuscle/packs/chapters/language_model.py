@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.catalogue import TASKS
 from corpuscle.figures import Series, line_plot
 from corpuscle.packs import page
 from corpuscle.packs.heldout import FEWEST_DOCUMENTS, part_held
@@ -21,12 +22,13 @@ _SHADES, _BITS_A_SHADE = 7, 2.5
 
 def report(findings: Findings, step: Step) -> Chapter:
     """What was found by the step."""
-    chosen = next(row for row in findings["orders"] if row["order"] == findings["order"])
+    chosen = next(row for row in findings["methods"] if row["method"] == findings["method"])
     held = findings["held_out"]
     unseen = chosen["oov"] / max(1, held["words"])
     return Chapter(
         headline=(
-            f"language model of order {findings['order']}: held-out perplexity {_shown(chosen['perplexity'])} "
+            f"language model ({findings['method']}) of order {findings['order']}: "
+            f"held-out perplexity {_shown(chosen['perplexity'])} "
             f"({_shown(chosen['low'])} to {_shown(chosen['high'])}), {percent(unseen)} unknown words"
         ),
         figures={name: chosen[name] for name in chosen if name != "signature"},
@@ -38,6 +40,7 @@ def report(findings: Findings, step: Step) -> Chapter:
         ],
         body=[
             *_in_words(findings, chosen, unseen),
+            *_methods(findings),
             _plots(findings),
             *_sentences(findings),
             page.note(f"How the figures were counted: {chosen['signature'].replace('|', ', ')}."),
@@ -47,7 +50,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             ("corpuscle lm perplexity {model} TEXT", "how well the model predicts a text"),
             ('corpuscle lm next {model} "SOME WORDS"', "what may come next"),
             ("corpuscle lm sample {model} -n 5", "sentences that the model makes up"),
-            ("corpuscle lm export {model} -o lm.arpa", "the model for other tools"),
+            ("corpuscle lm export {model} -o lm.arpa --approximate", "the model for other tools"),
         ],
     )
 
@@ -104,6 +107,21 @@ def _in_words(findings: Findings, chosen: Mapping[str, Any], unseen: float) -> l
             )
         )
     return parts
+
+
+def _methods(findings: Findings) -> list[Html]:
+    """The methods beside one another on the held-out part."""
+    base, rows = findings["methods"][0]["perplexity"], []
+    for row in sorted(findings["methods"], key=lambda row: row["perplexity"] or float("inf")):
+        share = row["perplexity"] / base - 1 if base and row["perplexity"] else 0.0
+        beside = "" if row is findings["methods"][0] else f"{100 * share:+.1f} %"
+        interval = f"{_shown(row['low'])} to {_shown(row['high'])}"
+        rows.append((TASKS["lm"].methods[row["method"]].help, _shown(row["perplexity"]), interval, beside))
+    return [
+        h3("Which method"),
+        p(f"At order {findings['order']}; the first one is in the pack."),
+        page.table(("method", "held-out perplexity", "95 % interval", "beside Kneser-Ney"), rows, numbers=(1, 2, 3)),
+    ]
 
 
 def _plots(findings: Findings) -> Html:

@@ -1,7 +1,8 @@
-"""The language model of a pack: which order suits the text, how good it is, and what surprises it.
+"""The language model of a pack: which order and method suit the text, how good it is, and what surprises it.
 
-Models of orders 1 to 5 learn from nine tenths of the text and are measured on the tenth that they have not seen. The
-best order is then learned once more, from everything: that model is the one in the pack.
+Kneser-Ney models of orders 1 to 5 learn from nine tenths of the text and are measured on the tenth that they have not
+seen; at the best order other methods are tried, too. The best of them is then learned once more, from everything: that
+model is the one in the pack.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import InputError, warn
-from corpuscle.lm import NgramModel, find_markup
+from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
 from corpuscle.packs.chapters import language_model as chapter
 from corpuscle.packs.job import FEWEST_SPACES, Job
 from corpuscle.packs.step import Findings, Step
@@ -26,7 +27,7 @@ from corpuscle.text.wording import clip, percent
 __all__ = ["LANGUAGE_MODEL"]
 
 FILE = "models/lm.model"
-SETTINGS = {"method": "mkn", "orders": [1, 2, 3, 4, 5], "min_count": 1}
+SETTINGS = {"methods": ["mkn", "plre"], "orders": [1, 2, 3, 4, 5], "min_count": 1}
 _SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5
 _FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
@@ -56,16 +57,16 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
             "between spaces: split the text into words before learning from it"
         )
 
-    def learned(order: int, corpus: Corpus) -> NgramModel:
-        model = NgramModel(
-            method=settings["method"], order=order, min_count=settings["min_count"], workers=job.workers, seed=job.seed
-        )
+    def learned(method: str, order: int, corpus: Corpus) -> Any:
+        same = {"order": order, "min_count": settings["min_count"], "workers": job.workers, "seed": job.seed}
+        model = PlreModel(**same) if method == "plre" else NgramModel(method=method, **same)
         return model.fit(corpus)
 
     figures: list[dict[str, Any]] = []
-    best: NgramModel | None = None
-    with bar("language model", len(settings["orders"]) + 1) as progress:
-        longest = learned(max(settings["orders"]), train)
+    first, *others = settings["methods"]
+    best: LanguageModel | None = None
+    with bar("language model", len(settings["orders"]) + len(others) + 1) as progress:
+        longest = learned(first, max(settings["orders"]), train)
         for order in settings["orders"]:
             model = longest.at_order(order)
             result = model.perplexity(held_out, seed=job.seed)
@@ -74,7 +75,16 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
                 best = model
             progress.advance(note=f"order {order}: {result['perplexity']:.1f}")
         assert best is not None
-        final = learned(best.order_, text)
+        methods = [{"method": first, **figures[settings["orders"].index(best.order_)]}]
+        for method in others:
+            other = learned(method, best.order_, train)
+            result = other.perplexity(held_out, seed=job.seed)
+            methods.append({"method": method, "order": best.order_, **result.to_json()})
+            if _perplexity(methods[-1]) < min(map(_perplexity, methods[:-1])):
+                best = other
+            progress.advance(note=f"{method}: {result['perplexity']:.1f}")
+        chosen = min(methods, key=_perplexity)["method"]
+        final = learned(chosen, best.order_, text)
         final.chosen_["order"] = best.order_
         final.save(job.pack / FILE)
         progress.advance()
@@ -95,6 +105,8 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         },
         "orders": figures,
         "order": best.order_,
+        "methods": methods,
+        "method": chosen,
         "coverage": _coverage(train, recoded, job.seed),
         "frequencies": _frequencies(text),
         **_surprises(best, held_out),
@@ -140,7 +152,7 @@ def _frequencies(text: Corpus) -> dict[str, list[int]]:
     return {"rank": ranks.tolist(), "count": counts[ranks - 1].tolist()}
 
 
-def _surprises(model: NgramModel, held_out: Corpus) -> dict[str, list[dict[str, Any]]]:
+def _surprises(model: LanguageModel, held_out: Corpus) -> dict[str, list[dict[str, Any]]]:
     """The held-out sentences with the highest and the lowest surprisal a word, each only once."""
     bits, starts = model.surprisals(held_out)
     lengths = held_out.lengths
@@ -175,6 +187,6 @@ def _finite(bits: float) -> float | None:
 
 
 LANGUAGE_MODEL = Step(
-    name="lm", title="Language model", version=3, needs=("text",), writes=(FILE,), run=run, report=chapter.report,
+    name="lm", title="Language model", version=4, needs=("text",), writes=(FILE,), run=run, report=chapter.report,
     check=check, settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
 )  # fmt: skip
