@@ -117,7 +117,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "lm",
         "Language models: how likely is a sentence, what comes next.",
-        "Kneser-Ney, Pitman-Yor, low rank, log-linear and hidden Markov models: train, score, mix, compare; ARPA",
+        "Kneser-Ney, Pitman-Yor, low rank, log-linear and hidden Markov models: train, score, mix, compare, prune",
         methods={
             "mkn": (*_NGRAM, "Kneser-Ney with modified discounts, interpolated"),
             "kn": (*_NGRAM, "Kneser-Ney, interpolated"),

@@ -23,8 +23,8 @@ from corpuscle.text.treebank import Treebank
 __all__ = ["attachment", "attachment_by", "compare_attachment"]
 
 ATTACHMENT = (
-    Shown("uas", "UAS"), Shown("las", "LAS"), Shown("uas_nopunct", "UAS without punctuation"),
-    Shown("las_nopunct", "LAS without punctuation"), Shown("complete", "complete"), Shown("root", "root"),
+    Shown("las", "LAS"), Shown("uas", "UAS"), Shown("las_nopunct", "LAS without punctuation"),
+    Shown("uas_nopunct", "UAS without punctuation"), Shown("complete", "complete"), Shown("root", "root"),
     Shown("words", "words", ","), Shown("sentences", "sentences", ","),
 )  # fmt: skip
 _PENN = frozenset(("``", "''", ",", ".", ":", "-LRB-", "-RRB-", "PUNCT"))
