@@ -13,7 +13,7 @@ OTHERS = (
     "turkish-imst", "french-sequoia", "arabic-padt", "german-gsd", "japanese-gsd", "chinese", "czech-fictree",
     "finnish-tdt", "hindi-hdtb",
 )  # fmt: skip
-SOURCES = ("parse/**/*.py", "engine/dp/*.py", "text/**/*.py")
+SOURCES = ("corpuscle/parse/**/*.py", "corpuscle/engine/dp/*.py", "corpuscle/measure/dependencies.py")
 
 
 def cells(data: Path) -> Iterator[Cell]:

@@ -96,7 +96,7 @@ class MstParser(MstSettings, container.Model):
 
     def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> MstParser:
         """Learn from trees; development trees choose after how many passes to stop."""
-        if bank.corpus.n_tokens == 0:
+        if Treebank.checked(bank).corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         bank.check_trees(single_root=self.single_root)
         if dev is not None:

@@ -12,10 +12,11 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.files import AnyPath
 from corpuscle.text.layers import Layer, Numbering, flattened
@@ -129,6 +130,11 @@ class Treebank:
             numbers[:] = flattened("heads", heads, sentences)
         nothing = Insertions.build()
         return cls(corpus, numbers, **columns, comments=lines, ranges=nothing, empties=nothing)
+
+    @classmethod
+    def checked(cls, value: Any) -> Treebank:
+        """The value, if it is a Treebank, or an error that says how to make one."""
+        return expect(value, cls, "read_conllu(path) or Treebank.from_sentences([[...], ...], heads=...) makes one")
 
     def __len__(self) -> int:
         """The number of sentences."""
