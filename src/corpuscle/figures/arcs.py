@@ -9,7 +9,10 @@ from corpuscle.text.scripts import direction
 
 __all__ = ["draw_arcs"]
 
-_STEP, _GAP, _LETTERS = 22, 18, 13.0
+_STEP, _GAP = 28, 18
+_PEAK = 0.75
+"""A curve reaches this part of the height of its control points."""
+_FAINTEST = 0.35
 
 
 def _levels(heads: Sequence[int]) -> list[int]:
@@ -45,7 +48,7 @@ def draw_arcs(
         for word, tag, name in zip(words, tags or words, names, strict=True)
     ]
     levels, under = _levels(heads), _levels(below) if other is not None else [0] * len(words)
-    top = 30 + _STEP * (max(levels, default=0) + 1)
+    top = 36 + _STEP * max(1.0, _PEAK * max(levels, default=0))
     width, x, centres = sum(widths) + 20, 10.0, []
     for each in widths:
         centres.append(x + each / 2)
@@ -56,13 +59,14 @@ def draw_arcs(
     depth = _STEP * (max(under, default=0) + 1) if any(below) else 0
     sheet = Sheet(max(width, 120), top + 44 + depth)
     for word, (head, name) in enumerate(zip(heads, names, strict=True), 1):
-        sure = 1.0 if confidence is None else max(0.25, float(confidence[word - 1]))
+        sure = 1.0 if confidence is None else _FAINTEST + (1 - _FAINTEST) * float(confidence[word - 1])
         said = "" if confidence is None else f", {100 * confidence[word - 1]:.0f} % sure"
         tip = f"{words[word - 1]}: {name}{said}"
         different = other is not None and other[word - 1] != head
         _arc(sheet, centres, word, head, top - 16, -_STEP * (levels[word - 1] or 1), int(different), sure, tip)
         middle = centres[word - 1] if head == 0 else (centres[word - 1] + centres[head - 1]) / 2
-        sheet.text(middle, top - 20 - _STEP * (levels[word - 1] or 1), name, "mu", "middle", font_size=10)
+        peak = _STEP * (levels[word - 1] * _PEAK if head else 1.0)
+        sheet.text(middle, top - 20 - peak, name, "mu", "middle", font_size=10)
     for word, head in enumerate(below, 1):
         if other is not None and other[word - 1] != heads[word - 1]:
             _arc(sheet, centres, word, head, top + 34, _STEP * (under[word - 1] or 1), 2, 1.0, words[word - 1])
