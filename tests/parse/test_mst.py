@@ -104,6 +104,23 @@ def test_after_a_step_of_mira_the_right_tree_is_better_by_the_loss(bank, order, 
     assert all(margin >= loss - 1e-2 for margin, loss in zip(margins, losses, strict=True))
 
 
+@pytest.mark.parametrize(("order", "crossing"), [(1, False), (1, True), (2, False), (2, True)])
+def test_room_to_spare_changes_nothing(bank, order, crossing):
+    one = bank[7:8]
+    layers, n, size = layers_of(one, ("tags",)), int(one.corpus.lengths[0]), 1 << 16
+    decoding, learned = training.Decoding(order, crossing, True, np.uint64(48)), []
+    for spare in 0, 9:
+        weights, zeros = np.zeros(size, np.float32), np.zeros(size, np.float32)
+        learning = training.Learning(weights, np.zeros(size), zeros, np.zeros(1, np.int64), 1, 1.0)
+        room = training.room_for(n + spare, order, N_TAGS)
+        room.trees[:] = n + spare
+        touched = np.empty((1, (n + spare) * 8 * len(room.places)), np.uint32)
+        heads, sentences = one.heads.astype(np.int32), np.zeros(5, np.int64)
+        training.learn(layers, sentences, heads, one.corpus.sentence_starts, decoding, learning, room, touched)
+        learned.append(weights)
+    assert learned[0].any() and np.array_equal(*learned)
+
+
 def test_confidence_is_the_share_of_trees_and_n_best_lists_are_sorted(bank, parser):
     sentence = int(np.flatnonzero(bank.corpus.lengths == 5)[0])
     one = bank[sentence : sentence + 1]

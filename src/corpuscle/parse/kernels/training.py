@@ -182,7 +182,7 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
         if learning.trees > 1:
             found = _best_trees(n, decoding, room)
         else:
-            decode(n, decoding, room, room.trees[0])
+            decode(n, decoding, room, room.trees[0, :n])
         constraints = 0
         for tree in range(found):
             loss = 0
