@@ -113,7 +113,7 @@ def test_room_to_spare_changes_nothing(bank, order, crossing):
         weights, zeros = np.zeros(size, np.float32), np.zeros(size, np.float32)
         learning = training.Learning(weights, np.zeros(size), zeros, np.zeros(1, np.int64), 1, 1.0)
         room = training.room_for(n + spare, order, N_TAGS)
-        room.trees[:] = n + spare
+        room.trees[:], room.arcs[:] = n + spare, 5.0
         touched = np.empty((1, (n + spare) * 8 * len(room.places)), np.uint32)
         heads, sentences = one.heads.astype(np.int32), np.zeros(5, np.int64)
         training.learn(layers, sentences, heads, one.corpus.sentence_starts, decoding, learning, room, touched)
