@@ -8,10 +8,10 @@ stands the same model with every word of the text, since the sets have many rare
 positive pointwise mutual information of the same text, 100 dimensions, cosines: what a bag of words knows. The paper
 has 1.9 billion tokens.
 
-GS2011 has been looked at with six models: those of before words and transitions had priors (the chosen one 0.018, -0.078
-to 0.129; that of every word, added when the chosen one had been seen, 0.116, 0.022 to 0.216; two of 128 classes and
-every word, plain and labelled, 0.002 and 0.011), and the two of today. Differences are to be read in this light, and
-beside the correlations themselves, which are below 0 for the chosen model.
+GS2011 has been looked at with six models: those of before words and transitions had priors (the chosen one 0.018,
+-0.078 to 0.129; that of every word, added when the chosen one had been seen, 0.116, 0.022 to 0.216; two of 128 classes
+and every word, plain and labelled, 0.002 and 0.011), and the two of today. Differences are to be read in this light,
+and beside the correlations themselves, which are below 0 for the chosen model.
 """
 
 from __future__ import annotations
