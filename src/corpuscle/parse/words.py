@@ -1,4 +1,4 @@
-"""What parsers see of the words of a treebank: hashes of forms, prefixes, tags and classes, position by position.
+"""What parsers see of the words of a treebank: hashes of forms, prefixes and tags, position by position.
 
 Hashes of strings stand for the strings, so that a parser needs no vocabulary: a word that it has never seen has
 features without weights.
@@ -6,7 +6,7 @@ features without weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,9 +23,9 @@ TAG_LAYERS = ("xpos", "tags")
 PREFIX = 5
 """Words that are longer than this have a prefix of as many letters beside them."""
 _OUTSIDE = ("<before>", "<root>", "<after>")
-_NUMBERS = 1 << 10
-"""Tags as numbers are below this, by their hashes."""
-N_TAGS = _NUMBERS
+_TAG_BITS = 10
+N_TAGS = 1 << _TAG_BITS
+"""Tags as numbers, the first bits of their hashes, are below this."""
 _USUAL = 0.5
 
 
@@ -48,8 +48,8 @@ def _hashes(strings: Sequence[str]) -> np.ndarray:
     return hashes
 
 
-def layers_of(bank: Treebank, tags: Sequence[str], classes: Mapping[str, str] | None = None) -> Layers:
-    """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``classes``: word -> class."""
+def layers_of(bank: Treebank, tags: Sequence[str]) -> Layers:
+    """The words of a treebank as the kernels see them; ``tags``: which layers are tags."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
     starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
@@ -64,9 +64,7 @@ def layers_of(bank: Treebank, tags: Sequence[str], classes: Mapping[str, str] | 
     forms = corpus.vocab.strings
     lexical = [laid_out(forms, corpus.tokens)]
     lexical += [laid_out([form[:PREFIX] if len(form) > PREFIX else "" for form in forms], corpus.tokens)]
-    if classes is not None:
-        lexical += [laid_out([classes.get(form, "") for form in forms], corpus.tokens)]
     rows = [laid_out(layer.vocab.strings, layer.ids) for layer in (getattr(bank, name) for name in tags)]
     hashed = np.array(rows)
     pairs = np.array([(layer, 0) for layer in range(len(lexical))], np.int64)
-    return Layers(starts, np.array(lexical), hashed, (hashed >> np.uint64(54)).astype(np.int32), pairs)
+    return Layers(starts, np.array(lexical), hashed, (hashed >> np.uint64(64 - _TAG_BITS)).astype(np.int32), pairs)

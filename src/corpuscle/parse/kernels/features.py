@@ -67,22 +67,25 @@ def _distance(h, m):
 
 
 @kernel_inline
+def _place(value, shift):
+    """Where the weight of a feature with this hash stands."""
+    key = (value ^ (value >> np.uint64(32))) * _SPREAD
+    return np.uint32((key ^ (key >> np.uint64(29))) * _SPREAD >> shift)
+
+
+@kernel_inline
 def _add(value, template, spread, shift, places, count):
     """Put the place of a feature into ``places``, once alone and once with ``spread``."""
     value += np.uint64(template) * _TEMPLATE
-    for again in range(2):
-        key = (value ^ (value >> np.uint64(32))) * _SPREAD
-        places[count + again] = np.uint32((key ^ (key >> np.uint64(29))) * _SPREAD >> shift)
-        value += spread
+    places[count] = _place(value, shift)
+    places[count + 1] = _place(value + spread, shift)
     return count + 2
 
 
 @kernel_inline
 def place_of(a, b, c, template, shift):
     """The place of the feature of a template with three values."""
-    value = a * _HEAD + b * _MODIFIER + c * _THIRD + np.uint64(template) * _TEMPLATE
-    key = (value ^ (value >> np.uint64(32))) * _SPREAD
-    return np.uint32((key ^ (key >> np.uint64(29))) * _SPREAD >> shift)
+    return _place(a * _HEAD + b * _MODIFIER + c * _THIRD + np.uint64(template) * _TEMPLATE, shift)
 
 
 @kernel_inline
