@@ -159,3 +159,12 @@ def test_many_numbers_at_once_are_those_that_come_one_by_one():
         expected = [one_by_one.uniform() for _ in range(math.prod(shape))]
         np.testing.assert_array_equal(at_once.uniforms(*shape), np.reshape(expected, shape))
     assert at_once.uniform() == one_by_one.uniform()
+
+
+@given(st.integers(1, 200), st.integers(2, 12), st.integers(0, 9))
+def test_folds_are_of_equal_size_and_differ_by_seed(n, k, seed):
+    parts = random.folds(seed, "test", n, k)
+    sizes = np.bincount(parts, minlength=k)
+    assert sizes.sum() == n and sizes.max() - sizes.min() <= 1
+    np.testing.assert_array_equal(parts, random.folds(seed, "test", n, k))
+    assert n < 30 or not np.array_equal(parts, random.folds(seed + 1, "test", n, k))

@@ -24,7 +24,9 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["Random", "below", "beta", "categorical", "gamma", "normal", "purpose_id", "shuffle", "stream", "uniform"]
+__all__ = [
+    "Random", "below", "beta", "categorical", "folds", "gamma", "normal", "purpose_id", "shuffle", "stream", "uniform",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -202,3 +204,13 @@ class Random:
     def array(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """This stream for use inside kernels, at its present position."""
         return np.array([self.key, self.drawn], np.uint64)
+
+
+def folds(seed: int, purpose: str, n_items: int, n_folds: int) -> np.ndarray:
+    """Which of ``n_folds`` parts, equal to one item, each item belongs to: int64 (n_items,), drawn at random.
+
+    For jackknifing: a model learned from the other parts meets the items of one part as new.
+    """
+    order = np.arange(n_items) % n_folds
+    shuffle(stream(seed, purpose_id(purpose), 0, 0), order)
+    return order
