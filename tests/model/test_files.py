@@ -34,8 +34,8 @@ def test_the_committed_files_are_what_their_commands_write(tmp_path):
     for kind, content in make():
         (tmp_path / kind).write_bytes(content)
         made, committed = read(tmp_path / kind), read(FOLDER / f"{kind}.model")
-        headers = ({key: value for key, value in each.header.items() if key != "checksum"} for each in (made, committed))
-        assert next(headers) == next(headers), kind
+        headers = [{**each.header, "checksum": None} for each in (made, committed)]
+        assert headers[0] == headers[1], kind
         assert made.arrays.keys() == committed.arrays.keys(), kind
         for name, array in made.arrays.items():  # last bits depend on the BLAS
             np.testing.assert_allclose(array, committed.arrays[name], atol=1e-7, err_msg=f"{kind}: {name}")
