@@ -8,7 +8,7 @@ cent of the features are fewer than the 1,600 texts; p: that the R-precision of 
 the queries of all folds; K-means into four clusters from 20 random starts. ``uci``: K-means from 100 random starts
 after a reduction by principal components; the metric is learned from the labels on which it is judged, as in the paper.
 ``peers``: learned from one half of a set, judged on the other, with the defaults of every method, where
-METRIC_LEARN_PYTHON names a Python that has metric-learn; an empty row took more than 60 CPU seconds, or ended in an
+METRIC_LEARN_PYTHON names a Python that has metric-learn; an empty row took more than 20 CPU seconds, or ended in an
 error.
 """
 
