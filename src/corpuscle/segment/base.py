@@ -308,7 +308,7 @@ class Segmenter(SegmentSettings, Model):
     def sample(
         self, n: int = 1, *, seed: int = 1, temperature: float = 1.0, max_length: int = 100
     ) -> Iterator[list[str]]:
-        """Random sentences of known and new words, at most ``max_length`` of them; low temperatures prefer likely ones."""
+        """Random sentences of known and new words, at most ``max_length``; low temperatures prefer likely words."""
         for words in self._prediction.sentences(n, seed, temperature, max_length):
             yield [self._spelled(word) for word in words]
 
