@@ -108,8 +108,8 @@ def test_the_score_of_a_line_is_the_sum_over_all_its_segmentations(tiny):
 
 
 def test_scores_sum_to_one_over_all_strings(tiny):
-    """Those of all strings of up to n letters are the probability that a sentence has ended by then; the rest is that of
-    having more letters, added up over words alone: so no string has a probability that another one lacks."""
+    """Those of all strings of up to n letters are the probability that a sentence has ended by then; the rest is that
+    of having more letters, added up over words alone: so no string has a probability that another one lacks."""
     assert sum(tiny.base.values()) == pytest.approx(1.0, abs=1e-12)
     ended, longer, alive, n = 0.0, 0.0, {((), 0): 1.0}, 5
     while alive:
