@@ -217,8 +217,8 @@ def notes(results: dict[str, Any]) -> str:
             "- CPU s: training alone, on an encoded text. `hpy`: 30 sweeps, 5 samples.",
             f"- All English text: {', '.join(ENGLISH)}; measured on the development part of WikiText-2.",
             "- Inside the decoder: ten tunings (seeds) of the system of phrases and letters, English to Hindi, the "
-            f"first {PAIRS:,} names, with mkn as its letter model; then the letter model is replaced and the weights stay "
-            "as they are.",
+            f"first {PAIRS:,} names, with mkn as its letter model; then the letter model is replaced and the weights "
+            "stay as they are.",
         ]
     )
 
