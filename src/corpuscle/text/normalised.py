@@ -110,7 +110,8 @@ def _read_json(path: AnyPath) -> Normalised:
             record: Any = json.loads(line)
         except (ValueError, RecursionError):
             raise InputError(path, number, "not a line of JSON") from None
-        sides = [record.get(name) for name in ("input", "output")] if isinstance(record, dict) else [None, None]
+        holder = record if isinstance(record, dict) else {}
+        sides: list[Any] = [holder.get(name) for name in ("input", "output")]
         for name, side in zip(("input", "output"), sides, strict=True):
             if not isinstance(side, list) or not all(isinstance(token, str) for token in side):
                 raise InputError(path, number, f'needs "{name}", a list of strings')
