@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from corpuscle.text.columns import Columns, read_columns, write_columns
     from corpuscle.text.conllu import read_conllu, write_conllu
     from corpuscle.text.corpus import Corpus
+    from corpuscle.text.gapped import TokenMention, mentions_of_tags, tags_of_mentions
     from corpuscle.text.judgements import (
         Judgement,
         Phrase,
