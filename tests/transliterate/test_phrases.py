@@ -7,18 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpuscle.engine.phrases.extraction import extract, intern, linked, trie
 from corpuscle.random import Random
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.phrases import (
-    attach_targets,
-    blocks,
-    extract,
-    intern,
-    linked,
-    phrase_blocks,
-    trie,
-    uncross,
-)
+from corpuscle.transliterate.kernels.pieces import attach_targets, blocks, phrase_blocks, uncross
 from corpuscle.transliterate.links import JointEM
 
 LENGTH = st.integers(1, 6)

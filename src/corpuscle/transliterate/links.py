@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
+from corpuscle.engine.phrases.extraction import Linked, linked
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.phrases import Linked, attach_targets, linked, uncross
-from corpuscle.transliterate.table import letter_weights
+from corpuscle.transliterate.kernels.pieces import attach_targets, uncross
 
 __all__ = ["JointEM", "align_letters", "repair"]
 
@@ -86,7 +87,7 @@ def _attached(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Alignmen
 
 def repair(alignments: Alignments, bitext: Bitext) -> Alignments:
     """The two rules. Of crossing links as many as possible stay, then those of letters that often belong together."""
-    letters = letter_weights(bitext, alignments, np.ones(len(bitext)))
+    letters = lexical_weights(bitext, alignments, np.ones(len(bitext)))
     pairs = alignments.pairs
     f = bitext.source.tokens[bitext.source.sentence_starts[pairs] + alignments.links[:, 0]].astype(np.int64)
     e = bitext.target.tokens[bitext.target.sentence_starts[pairs] + alignments.links[:, 1]]
