@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from corpuscle.align.loglinear import LogLinear
     from corpuscle.align.methods import DEFAULT_METHOD, METHODS, align_pairs, learner, warm, warm_defaults
     from corpuscle.align.nbest import n_best
-    from corpuscle.align.phrases import PhraseTable, build_table, lexical_weights, merged_links
+    from corpuscle.align.phrases import FEATURES, PhraseTable, build_table, lexical_weights, merged_links
     from corpuscle.align.rules import RuleTable, build_rules, write_table
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS
     from corpuscle.align.symmetrisation import symmetrise

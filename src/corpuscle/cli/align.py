@@ -315,7 +315,8 @@ def matrix(model: str, source: str, target: str | None, output: str, matrix: str
 @argument("model")
 @output("-")
 @option("top", "Only so many of each direction.", metavar="N", type=COUNT)
-def weights(model: str, output: str, top: int | None) -> None:
+@option("family", "Family by family: the N strongest of each, ten unless --top says so.", is_flag=True)
+def weights(model: str, output: str, top: int | None, family: bool) -> None:
     """List the features of a log-linear model and their weights, the strongest first: direction, feature, weight."""
     from corpuscle.align import LogLinear
     from corpuscle.text.tables import write_table
@@ -326,7 +327,7 @@ def weights(model: str, output: str, top: int | None) -> None:
     rows = (
         (name, *learned)
         for direction, name in enumerate(("forward", "backward"))
-        for learned in loaded.learned_features(direction)[:top]
+        for learned in (loaded.strongest(direction, top or 10) if family else loaded.learned_features(direction)[:top])
     )
     write_table(output, (), rows, ".6g")
 

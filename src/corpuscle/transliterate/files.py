@@ -24,16 +24,19 @@ from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows
 from corpuscle.transliterate.tuning import Round
 
 __all__ = [
+    "HISTORY",
     "KIND",
     "PARTIAL",
     "arrays_of",
+    "history_arrays",
     "history_from",
     "read_names",
     "read_results",
     "write_results",
 ]
 
-_HISTORY = {
+HISTORY = {
+    "weights": Array("float64", (8,), finite=True),
     "history/weights": Array("float64", ("rounds", 8), finite=True),
     "history/values": Array("float64", ("rounds",), finite=True),
     "history/candidates": Array("int64", ("rounds",), low=0),
@@ -48,7 +51,7 @@ all pairs. With other aligners, tuning comes first."""
 
 def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
     """Rounds of tuning from a file."""
-    rows = zip(*(arrays[name] for name in _HISTORY), strict=True)
+    rows = zip(*(arrays[f"history/{name}"] for name in ("weights", "values", "candidates")), strict=True)
     return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
 
 
@@ -92,8 +95,7 @@ KIND = Kind(
         "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
         "pieces/counts": Array("int64", ("pieces",), low=0),
         "context": Array("float32", ("context_weights",), finite=True),
-        "weights": Array("float64", (8,), finite=True),
-        **_HISTORY,
+        **HISTORY,
     },
     components=_components,
     check=_check,
@@ -111,6 +113,13 @@ def arrays_of(
         "pieces/symbols": context.symbols,
         "pieces/counts": context.counts,
         "context": context.weights,
+        **history_arrays(weights, history),
+    }
+
+
+def history_arrays(weights: np.ndarray, history: Sequence[Round]) -> dict[str, np.ndarray]:
+    """Weights and the rounds of tuning that found them, as ``HISTORY`` declares them."""
+    return {
         "weights": weights,
         "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
         "history/values": np.array([step.value for step in history], np.float64),

@@ -183,7 +183,7 @@ class PhraseTransliterator(PhraseSettings, Model):
         )
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(
-            bitext, self.aligner, self.passes, self.symmetrise, self.heuristics, checkpoint, **work
+            bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work
         )
         self.alignments_, self.bitext_ = alignments, bitext
         names = learn_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
