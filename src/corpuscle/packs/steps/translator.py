@@ -1,8 +1,8 @@
 """The draft translator of a pack: what it makes of sentences that it has not seen, and how near that comes.
 
 A model learns from nine tenths of the pairs (and tunes its weights on a tenth of those) and is measured on the tenth
-that it has not seen. Then one is learned from all pairs, with the same settings and the weights of the first: that is
-the one in the pack.
+that it has not seen. Then one is learned from all pairs and the links of the pack, with the weights of the first: that
+is the one in the pack.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from corpuscle.packs.chapters import translator as chapter
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
 from corpuscle.packs.step import Findings, Step, check_enough, naming
-from corpuscle.packs.steps.alignments import check, read_parallel
+from corpuscle.packs.steps.alignments import LINKS, read_parallel
 from corpuscle.text import Bitext
+from corpuscle.text.alignments import read_pharaoh
 from corpuscle.text.wording import beginning
 from corpuscle.translate import PhraseTranslator
 
@@ -45,7 +46,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         model = PhraseTranslator(aligner=settings["aligner"], seed=job.seed, workers=job.workers)
         job.fit(model, Bitext(part.source.counted(), part.target.counted()), None, None, name=FILE)
         final = model.replace(tune=False)
-        final.fit(bitext.select(usable))
+        final.fit(bitext, links=read_pharaoh(job.pack / LINKS))
     final.set_weights(model.weights_)
     found = [ranked[0].target for ranked in model.translate(test.source)]
     sources, wanted = ([" ".join(words) for words in side] for side in (test.source, test.target))
@@ -67,5 +68,6 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
 TRANSLATOR = Step(
     name="translate", title="Draft translator", version=1, needs=("parallel",), writes=(FILE,), run=run,
-    report=chapter.report, check=check, settings=SETTINGS, learned="a draft translator", kernels="corpuscle.translate",
+    report=chapter.report, settings=SETTINGS, after=("align",), learned="a draft translator",
+    kernels="corpuscle.translate",
 )  # fmt: skip
