@@ -5,7 +5,7 @@ from __future__ import annotations
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting
 
-__all__ = ["MstSettings"]
+__all__ = ["LatentSettings", "MstSettings"]
 
 
 class MstSettings(Seeded, Parallel):
@@ -33,3 +33,27 @@ class MstSettings(Seeded, Parallel):
             for name in ("trees", "step"):
                 if self.origins[name] == "given":
                     raise SettingError(f"{name} means nothing with learner perceptron")
+
+
+class LatentSettings(Seeded, Parallel):
+    """Settings of trees with hidden states."""
+
+    states: int = setting("How many hidden states a word can have.", default=10, low=1, high=200)
+    observe: str = setting(
+        "What a state shows: the word, its tag, or both.", default="words", choices=("words", "tags", "both")
+    )
+    estimator: str = setting(
+        "Learn from words with children on both sides, from chains of child, head and its head, or whichever are more.",
+        default="auto",
+        choices=("auto", "pairs", "chain"),
+    )
+    weighting: str = setting(
+        "What counts once: every triple of words, or every word in the middle.",
+        default="pairs", choices=("pairs", "nodes"),
+    )  # fmt: skip
+    projection: str = setting(
+        "Vectors from child and head: singular vectors of their counts, or canonical directions.",
+        default="svd", choices=("svd", "cca"),
+    )  # fmt: skip
+    kappa: float = setting("Canonical directions: add so much to the count of every word.", default=1.0, low=0.0)
+    min_count: int = setting("Rarer words are classes of words that look alike.", default=2, low=1, high=10**9)
