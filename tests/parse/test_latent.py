@@ -11,7 +11,7 @@ from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.lm.spectral import full_operators, project, raw_product, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
-from corpuscle.parse.latent import Basis, observe, score_trees
+from corpuscle.parse.latent import Basis, observables_of, score_trees
 from corpuscle.parse.settings import LatentSettings
 from corpuscle.text.vocab import Vocab
 from tests.engine.dp.test_charts import all_heads, is_tree
@@ -113,7 +113,7 @@ def bases(truth: Truth):
 
 
 def learned(truth, trees, basis, marks=0, **settings) -> Observables:
-    return observe(trees, basis, LatentSettings(states=STATES, workers=2, **settings), marks)[0]
+    return observables_of(trees, basis, LatentSettings(states=STATES, workers=2, **settings), marks)[0]
 
 
 def logs_of(model, words, heads, tags=None):
@@ -144,7 +144,7 @@ SHAPES = [
 @pytest.mark.parametrize("name", ["svd", "skew", "cca", "any"])
 @pytest.mark.parametrize("estimator", ["pairs", "chain"])
 @pytest.mark.parametrize("weighting", ["pairs", "nodes"])
-def test_with_exact_moments_trees_of_all_shapes_have_their_exact_probability(truth, moments, name, estimator, weighting):
+def test_with_exact_moments_all_shapes_have_their_exact_probability(truth, moments, name, estimator, weighting):
     model = learned(truth, moments, bases(truth)[name], estimator=estimator, weighting=weighting)
     random = np.random.default_rng(1)
     shapes = SHAPES if weighting == "pairs" else SHAPES[6:11]

@@ -74,8 +74,9 @@ LATENT = {
 
 
 class Basis(NamedTuple):
-    """A row for every symbol: ``rows`` float64 (len(vocab), k); ``weights`` float64 (len(vocab),), for ``way`` weighted;
-    ``way``: plain, weighted or operators; ``spelling``: what is done to words before they are looked up."""
+    """A row for every symbol: ``rows`` float64 (len(vocab), k); ``weights`` float64 (len(vocab),), where the
+    way is weighted; ``way``: plain, weighted or operators; ``spelling``: what is done to words that
+    are looked up."""
 
     vocab: Vocab
     rows: np.ndarray
@@ -262,10 +263,10 @@ class LatentTrees(NamedTuple):
         return cls(words, tags, layer, observe, how, model, float(arrays["latent/floor"][0]), facts)
 
 
-def _trees(symbols: np.ndarray, marks: np.ndarray, bank: Treebank, weights: np.ndarray | None = None) -> Trees:
-    ids = (np.ascontiguousarray(array, np.int32) for array in (symbols, marks, bank.heads))
+def _trees(symbols: np.ndarray, marks: np.ndarray, bank: Treebank) -> Trees:
+    symbols, marks, heads = (np.ascontiguousarray(array, np.int32) for array in (symbols, marks, bank.heads))
     starts = np.ascontiguousarray(bank.corpus.sentence_starts, np.int64)
-    return Trees(*ids, starts, np.ones(len(bank)) if weights is None else weights)
+    return Trees(symbols, marks, heads, starts, np.ones(len(bank)))
 
 
 def score_trees(
@@ -281,7 +282,8 @@ def score_trees(
         first, last = piece
         room = list_room(int(lengths[first:last].max()), int(counts[first:last].max()), len(model.start))
         here = slice(int(lists[first]), int(lists[last]))
-        score_lists(model, trees, first, last, lists, heads[begins[first] : begins[last]], room, signs[here], logs[here])
+        own = heads[begins[first] : begins[last]]
+        score_lists(model, trees, first, last, lists, own, room, signs[here], logs[here])
 
     each(work, list(pairwise(bounds)), workers)
     known = (signs > 0) & np.isfinite(logs)
@@ -344,7 +346,7 @@ def _inverted(moments: Moments, k: int) -> _Side:
     )
 
 
-def observe(
+def observables_of(
     trees: Trees, basis: Basis, settings: LatentSettings, marks: int
 ) -> tuple[Observables, dict[str, Any]]:
     """The observables of trees, with operators of marks if ``marks`` is not 0, and how they were found."""
@@ -404,12 +406,14 @@ def learn(
 ) -> LatentTrees:
     """Learn from gold trees; ``layer``: which tags; ``vectors``: of words, else from the trees themselves."""
     basis = basis_of_pairs(bank, settings, layer) if vectors is None else basis_of_vectors(vectors)
+    if vectors is not None and basis.rows.shape[1] < settings.states:
+        raise SettingError(f"vectors of {basis.rows.shape[1]} dimensions are too few for {settings.states} states")
     tags = Vocab.from_words(getattr(bank, layer).vocab.strings[FIRST:])
     words = Vocab.from_words([]) if settings.observe == "tags" else basis.vocab
     marks = tags_of(bank, layer, tags)
     symbols = marks if settings.observe == "tags" else basis.ids_of(bank.corpus.vocab)[bank.corpus.tokens]
     trees = _trees(symbols, marks, bank)
-    model, facts = observe(trees, basis, settings, len(tags) if settings.observe == "both" else 0)
+    model, facts = observables_of(trees, basis, settings, len(tags) if settings.observe == "both" else 0)
     found = LatentTrees(words, tags, layer, settings.observe, basis.spelling, model, 0.0, facts)
     known = found.probability(bank, settings.workers)
     lowest = float(known.logs[known.known].min(initial=0.0))

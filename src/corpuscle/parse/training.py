@@ -14,7 +14,7 @@ from corpuscle.parse.kernels.training import Decoding, Learning, Room, learn
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of
 
-__all__ = ["ARCS", "RELATIONS", "ArcLearner", "RelationLearner"]
+__all__ = ["ARCS", "RELATIONS", "ArcLearner", "Online", "RelationLearner"]
 
 _WORDS = 2000
 """About so many words are learned from in one step."""
@@ -33,7 +33,7 @@ RELATIONS = {
 }
 
 
-class _Online:
+class Online:
     """Sentences in an order of its own each pass, a few at a time."""
 
     def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
@@ -57,7 +57,7 @@ class _Online:
         return wrong
 
 
-class ArcLearner(_Online):
+class ArcLearner(Online):
     """Learns the weights of arcs and pairs; ``judge``: mean weights -> how good they are, or None."""
 
     def __init__(
@@ -113,7 +113,7 @@ class ArcLearner(_Online):
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
 
 
-class RelationLearner(_Online):
+class RelationLearner(Online):
     """Learns the weights of relations on right trees; ``bank``: heads, relations, first words."""
 
     def __init__(self, layers: Layers, bank: Any, rows: int, relations: int, room: Room, *, seed: int):

@@ -1,7 +1,7 @@
 """Duals of a basis: what turns reduced observations back into those of one symbol.
 
-Where a model of symbols has the observation matrix O (n, k) and only U'O is known, A = U-dual with A'U = I and the range
-of O recovers single symbols: O'U a_x = O' delta_x. Left singular vectors of co-occurrence have that range themselves;
+Where a model of symbols has the observation matrix O (n, k) and only U'O is known, duals A with A'U = I and the range
+of O recover single symbols: O'U a_x = O' delta_x. Left singular vectors of co-occurrence have that range themselves;
 canonical directions are U = P^-1 O M for the diagonal P of the symbols' second moments.
 
 Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009; Foster, Rodu and Ungar, "Spectral

@@ -118,8 +118,11 @@ class ListRoom(NamedTuple):
 
 def moments_for(k: int, marks: int = 0) -> Moments:
     """Sums over nothing."""
-    square = (np.zeros((k, k)) for _ in range(3))
-    return Moments(np.zeros(1), np.zeros(1, np.int64), np.zeros(k), *square, np.zeros((k, k, k)), np.zeros((marks, k, k)))
+    middle_last, middle_first, first_last = np.zeros((3, k, k))
+    tensor, marked = np.zeros((k, k, k)), np.zeros((marks, k, k))
+    return Moments(
+        np.zeros(1), np.zeros(1, np.int64), np.zeros(k), middle_last, middle_first, first_last, tensor, marked
+    )
 
 
 def sum_room(longest: int, k: int) -> SumRoom:
@@ -130,12 +133,13 @@ def sum_room(longest: int, k: int) -> SumRoom:
 def list_room(longest: int, trees: int, k: int) -> ListRoom:
     """Room for lists of up to so many trees of sentences of up to so many words."""
     words, most = longest + 1, max(1, longest * trees)
-    nodes = [np.zeros(words, np.int32) for _ in range(4)]
+    follow, wait, subtree, stack = np.zeros((4, words), np.int32)
     table = np.zeros(1 << (2 * most).bit_length(), np.int32)
-    known = np.zeros(most, np.int32), np.zeros(most + 1, np.int64), np.zeros(most, np.int32)
+    word, begin, below = np.zeros(most, np.int32), np.zeros(most + 1, np.int64), np.zeros(most, np.int32)
     return ListRoom(
-        np.zeros((2, words), np.int32), *nodes, *known, np.zeros((most, k)), np.zeros(most), table, np.zeros((2, k))
-    )
+        np.zeros((2, words), np.int32), follow, wait, subtree, stack, word, begin, below,
+        np.zeros((most, k)), np.zeros(most), table, np.zeros((2, k)),
+    )  # fmt: skip
 
 
 @kernel_bare
