@@ -88,11 +88,11 @@ class Basis(NamedTuple):
         """The symbols of words by their ids, int32 (len(words),): themselves, what they look like, or unknown."""
         return _symbols(self.vocab, words, self.spelling)
 
-    def duals(self, k: int) -> np.ndarray:
-        """The duals of the first k columns, (len(vocab), k); none where operators are needed."""
+    def duals(self, rows: np.ndarray) -> np.ndarray:
+        """The duals of rows (len(vocab), rank) that are combinations of ours; none where operators are needed."""
         if self.way == "operators":
-            return np.zeros((0, k))
-        return np.ascontiguousarray(duals_of(self.rows[:, :k], self.weights if self.way == "weighted" else None))
+            return np.zeros((0, rows.shape[1]))
+        return np.ascontiguousarray(duals_of(rows, self.weights if self.way == "weighted" else None))
 
 
 class Likelihoods(NamedTuple):
@@ -142,24 +142,24 @@ def basis_of_pairs(bank: Treebank, settings: LatentSettings, layer: str) -> Basi
         rows = krylov_svd(SparseOperator(pairs, settings.workers), wanted, seed=settings.seed).left
         way = "plain"
     else:
-        weights = np.where(pairs.row_sums() > 0, pairs.row_sums() + settings.kappa / max(1, len(symbols)), 0.0)
-        heads = pairs.column_sums()
-        heads = np.where(heads > 0, heads + settings.kappa / max(1, len(symbols)), 0.0)
+        more = settings.kappa / max(1, len(symbols))
+        weights, heads = (np.where(sums > 0, sums + more, 0.0) for sums in (pairs.row_sums(), pairs.column_sums()))
         rows = diagonal_cca(pairs, weights, heads, wanted, workers=settings.workers, seed=settings.seed).left
+        rows[weights > 0, 0] = 1.0  # what it is but for kappa: all words agree with all heads that they are there
         way = "weighted"
     return _with_unknown(Basis(vocab, np.ascontiguousarray(rows), weights, way))
 
 
 def _pairs(symbols: np.ndarray, bank: Treebank, n: int) -> Rows:
-    """How likely child and (side, head) are, (n, 2n)."""
-    lengths = bank.corpus.lengths
+    """How likely a word and (its side, its head) are, (n, 2n + 1); the last column is the root."""
+    lengths, width = bank.corpus.lengths, 2 * n + 1
     begins = np.repeat(bank.corpus.sentence_starts[:-1], lengths)
-    children = np.flatnonzero(bank.heads > 0)
-    parents = begins[children] + bank.heads[children] - 1
-    columns = np.where(children < parents, LEFT, RIGHT) * n + symbols[parents]
-    keys, counts = np.unique(symbols[children].astype(np.int64) * (2 * n) + columns, return_counts=True)
-    starts = np.searchsorted(keys, np.arange(n + 1) * (2 * n)).astype(np.int64)
-    return Rows(starts, (keys % (2 * n)).astype(np.int32), counts / max(1, counts.sum()), 2 * n)
+    parents = begins + bank.heads - 1
+    columns = np.where(np.arange(len(parents)) < parents, LEFT, RIGHT) * n + symbols[np.maximum(parents, 0)]
+    columns = np.where(bank.heads > 0, columns, width - 1)
+    keys, counts = np.unique(symbols.astype(np.int64) * width + columns, return_counts=True)
+    starts = np.searchsorted(keys, np.arange(n + 1) * width).astype(np.int64)
+    return Rows(starts, (keys % width).astype(np.int32), counts / max(1, counts.sum()), width)
 
 
 def basis_of_vectors(vectors: WordVectors | tuple[Vocab, np.ndarray]) -> Basis:
@@ -173,13 +173,13 @@ def basis_of_vectors(vectors: WordVectors | tuple[Vocab, np.ndarray]) -> Basis:
     if isinstance(vectors, OsccaVectors | TsccaVectors):
         counts, way = counts + vectors.kappa, "weighted"
         power = vectors.power if isinstance(vectors, OsccaVectors) else 1.0
-        if vectors.drop_first:
-            rows = np.hstack([np.ones((len(rows), 1)), rows])  # the first direction is the same for all words
     elif isinstance(vectors, LrmvlVectors):
         way = "weighted"
     elif isinstance(vectors, SvdVectors) and vectors.power == 1.0:
         way = "plain"
     weights = (counts / max(1.0, counts.sum())) ** power
+    if way == "weighted":  # that all words are words is a direction, which a method may leave out, or find roughly
+        rows = np.hstack([np.ones((len(rows), 1)), rows])
     return _with_unknown(Basis(vectors.vocab_, rows, weights, way, vectors.preprocessing))
 
 
@@ -315,16 +315,37 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(matrix, rcond=_CUT)
 
 
-def _rank(moments: Moments, most: int) -> int:
-    """How many of the first columns of a basis the moments can tell apart."""
-    rank = most
-    while rank > 1:
-        values = np.linalg.svd(moments.middle_last[:rank, :rank], compute_uv=False)
-        found = int((values > _SMALLEST * values[0]).sum())
-        if found >= rank:
+def _whitened(rows: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+    """What makes the second moment of the rows of a text the identity, (k, rank): the scale of rows says nothing."""
+    counts = np.bincount(symbols, minlength=len(rows))
+    values, vectors = np.linalg.eigh((rows.T * counts) @ rows / max(1, counts.sum()))
+    kept = values > _CUT**2 * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def _directions(moments: Moments, most: int) -> np.ndarray:
+    """The directions, at most so many, that middle and last words agree on most, orthonormal (k, rank): as many as the
+    moments can tell apart."""
+    agreed = moments.middle_last
+    _, vectors = np.linalg.eigh(agreed @ agreed.T + agreed.T @ agreed)
+    for rank in range(min(most, len(vectors)), 0, -1):
+        chosen = vectors[:, : -1 - rank : -1]
+        values = np.linalg.svd(chosen.T @ agreed @ chosen, compute_uv=False)
+        if values[-1] > _SMALLEST * values[0]:
             break
-        rank = max(1, found)
-    return rank
+    return chosen
+
+
+def _turned(moments: Moments, chosen: np.ndarray) -> Moments:
+    """Moments of rows times ``chosen`` (k, rank)."""
+    def square(matrix: np.ndarray) -> np.ndarray:
+        return chosen.T @ matrix @ chosen
+
+    tensor = np.einsum("abc,ai,bj,cl->ijl", moments.tensor, chosen, chosen, chosen, optimize=True)
+    return moments._replace(
+        last=moments.last @ chosen, middle_last=square(moments.middle_last), middle_first=square(moments.middle_first),
+        first_last=square(moments.first_last), tensor=tensor, marked=square(moments.marked),
+    )  # fmt: skip
 
 
 class _Side(NamedTuple):
@@ -336,69 +357,67 @@ class _Side(NamedTuple):
     marked: np.ndarray
 
 
-def _inverted(moments: Moments, k: int) -> _Side:
-    inverse = _inverse(moments.middle_last[:k, :k])
-    step = moments.first_last[:k, :k] @ inverse
-    back = _inverse(step)
-    tensor = moments.tensor[:k, :k, :k].transpose(1, 0, 2)
-    return _Side(
-        step, moments.last[:k] @ inverse, back @ tensor @ inverse, back @ moments.marked[:, :k, :k] @ inverse
-    )
+def _inverted(moments: Moments) -> _Side:
+    inverse = _inverse(moments.middle_last)
+    step = moments.first_last @ inverse
+    back, tensor = _inverse(step), moments.tensor.transpose(1, 0, 2)
+    return _Side(step, moments.last @ inverse, back @ tensor @ inverse, back @ moments.marked @ inverse)
+
+
+def _used(seen: Mapping[int, int], wanted: str) -> tuple[str, tuple[int, ...]]:
+    """Which estimator is taken, and which triples it has, the most frequent first."""
+    chains = tuple(sorted((side for side in (LEFT, RIGHT) if seen[side]), key=lambda side: -seen[side]))
+    estimator = wanted
+    if wanted == "auto":
+        estimator = "pairs" if seen[PAIRS] >= seen[LEFT] + seen[RIGHT] else "chain"
+    if estimator == "pairs" and not seen[PAIRS]:
+        raise SettingError("no word has children on both sides: the estimator pairs has no triples; try chain")
+    if estimator == "chain" and not chains:
+        raise SettingError("no word has both a child and a head: the estimator chain has no triples; try pairs")
+    return estimator, (PAIRS,) if estimator == "pairs" else chains
 
 
 def observables_of(
     trees: Trees, basis: Basis, settings: LatentSettings, marks: int
 ) -> tuple[Observables, dict[str, Any]]:
     """The observables of trees, with operators of marks if ``marks`` is not 0, and how they were found."""
-    states = min(settings.states, basis.rows.shape[1])
-    rows = np.ascontiguousarray(basis.rows[:, :states])
-    by_nodes, workers = settings.weighting == "nodes", settings.workers
+    rows = basis.rows @ _whitened(basis.rows, trees.symbols)
 
-    def sums(which: int, of: Trees = trees, count: int = marks) -> Moments:
-        return moments_of(of, rows, which, by_nodes, count, workers)
+    def sums(which: int, of: Trees, count: int) -> Moments:
+        return moments_of(of, rows, which, settings.weighting == "nodes", count, settings.workers)
 
-    # Where duals are missing the symbols have operators, too: a second pass with symbols as marks.
-    own = trees._replace(marks=trees.symbols) if basis.way == "operators" else None
-    found = {which: sums(which) for which in (PAIRS, LEFT, RIGHT)}
+    found = {which: sums(which, trees, marks) for which in (PAIRS, LEFT, RIGHT)}
     seen = {which: int(moments.seen[0]) for which, moments in found.items()}
-    chains = seen[LEFT] + seen[RIGHT]
-    estimator = settings.estimator
-    if estimator == "auto":
-        estimator = "pairs" if seen[PAIRS] >= chains else "chain"
-    if (seen[PAIRS] if estimator == "pairs" else chains) == 0:
-        what = "word has children on both sides" if estimator == "pairs" else "word has both a child and a head"
-        other = "chain" if estimator == "pairs" else "pairs"
-        raise SettingError(f"no {what}: the estimator {estimator} has nothing to learn from; try {other}")
-    main = PAIRS if estimator == "pairs" else max((LEFT, RIGHT), key=lambda side: seen[side])
-    rank = _rank(found[main], states)
-    used = (PAIRS,) if estimator == "pairs" else tuple(
-        side for side in (LEFT, RIGHT) if seen[side] and (side == main or _rank(found[side], rank) == rank)
-    )  # fmt: skip
-    sides = {which: _inverted(found[which], rank) for which in used}
-    shares = {which: found[which].total[0] / sum(found[each].total[0] for each in used) for which in used}
-    if estimator == "pairs":
-        moments = found[PAIRS]
-        left = sides[PAIRS].step
-        steps = np.stack([left, moments.first_last[:rank, :rank].T @ _inverse(moments.middle_first[:rank, :rank])])
-    else:
-        steps = np.stack([sides.get(side, sides[main]).step for side in (LEFT, RIGHT)])
+    estimator, used = _used(seen, settings.estimator)
+    chosen = _directions(found[used[0]], settings.states)
+    rank = chosen.shape[1]
+    turned = {which: _turned(found[which], chosen) for which in used}
+    used = tuple(which for which in used if np.linalg.matrix_rank(turned[which].middle_last, rtol=_SMALLEST) == rank)
+    sides = {which: _inverted(turned[which]) for which in used}
+    total = sum(turned[which].total[0] for which in used)
 
     def mean(name: str, of: Mapping[int, _Side]) -> np.ndarray:
-        return np.ascontiguousarray(sum(shares[which] * getattr(of[which], name) for which in used))
+        parts = (turned[which].total[0] / total * getattr(of[which], name) for which in used)
+        return np.ascontiguousarray(sum(parts))
 
-    operators = np.zeros((0, rank, rank))
-    if own is not None:
-        operators = mean("marked", {which: _inverted(sums(which, own, len(rows)), rank) for which in used})
+    if estimator == "pairs":
+        right = turned[PAIRS].first_last.T @ _inverse(turned[PAIRS].middle_first)
+        steps = np.stack([sides[PAIRS].step, right])
+    else:
+        steps = np.stack([sides.get(side, sides[used[0]]).step for side in (LEFT, RIGHT)])
+    rows, operators = rows @ chosen, np.zeros((0, rank, rank))
+    if basis.way == "operators":
+        own = trees._replace(marks=trees.symbols)
+        operators = mean("marked", {which: _inverted(sums(which, own, len(rows))) for which in used})
     roots = np.flatnonzero(trees.heads == 0)
     weights = np.repeat(trees.weights, np.diff(trees.starts))[roots]
-    start = weights @ rows[trees.symbols[roots], :rank] / weights.sum()
     model = Observables(
-        np.ascontiguousarray(start), mean("end", sides), np.ascontiguousarray(steps), mean("maps", sides),
-        basis.duals(rank), operators, mean("marked", sides),
+        weights @ rows[trees.symbols[roots]] / weights.sum(), mean("end", sides), steps, mean("maps", sides),
+        basis.duals(rows), operators, mean("marked", sides),
     )  # fmt: skip
     if not all(np.isfinite(array).all() for array in model):
-        raise SettingError(f"the moments of {seen[main]:,} triples cannot be inverted: fewer states, or more trees")
-    return model, {"estimator": estimator, "rank": rank, "triples": seen[PAIRS] if estimator == "pairs" else chains}
+        raise SettingError(f"the moments of {seen[used[0]]:,} triples cannot be inverted: fewer states, or more trees")
+    return model, {"estimator": estimator, "rank": rank, "triples": sum(seen[which] for which in used)}
 
 
 def learn(
