@@ -142,10 +142,10 @@ def basis_of_pairs(bank: Treebank, settings: LatentSettings, layer: str) -> Basi
         rows = krylov_svd(SparseOperator(pairs, settings.workers), wanted, seed=settings.seed).left
         way = "plain"
     else:
-        more = settings.kappa / max(1, len(symbols))
-        weights, heads = (np.where(sums > 0, sums + more, 0.0) for sums in (pairs.row_sums(), pairs.column_sums()))
+        more, shares = settings.kappa / max(1, len(symbols)), pairs.row_sums()
+        weights, heads = (np.where(sums > 0, sums + more, 0.0) for sums in (shares, pairs.column_sums()))
         rows = diagonal_cca(pairs, weights, heads, wanted, workers=settings.workers, seed=settings.seed).left
-        rows[weights > 0, 0] = 1.0  # what it is but for kappa: all words agree with all heads that they are there
+        rows[:, 0] = np.divide(shares, weights, out=np.zeros(len(shares)), where=weights > 0)  # so for kappa 0
         way = "weighted"
     return _with_unknown(Basis(vocab, np.ascontiguousarray(rows), weights, way))
 
