@@ -113,7 +113,7 @@ def bases(truth: Truth):
 
 
 def learned(truth, trees, basis, marks=0, **settings) -> Observables:
-    return observables_of(trees, basis, LatentSettings(states=STATES, workers=2, **settings), marks)[0]
+    return observables_of(trees, basis, LatentSettings(**{"states": STATES, "stops": False, **settings}), marks)[0]
 
 
 def logs_of(model, words, heads, tags=None):
@@ -220,9 +220,10 @@ def plain_value(model, words, heads, reverse=False):
         left = [j for j in range(node - 1, 0, -1) if heads[j - 1] == node]
         right = [j for j in range(node + 1, len(heads) + 1) if heads[j - 1] == node]
         factors = [np.tensordot(model.steps[int(j > node)].T @ inside(j), model.maps, 1) for j in left + right]
-        factors.append(np.tensordot(model.duals[words[node - 1]], model.maps, 1))
-        value = model.end
-        for factor in reversed(factors) if reverse else factors:
+        value = model.duals[words[node - 1]]
+        if reverse:  # all factors, that of the word last
+            value, factors = model.end, [*reversed(factors), np.tensordot(value, model.maps, 1)]
+        for factor in factors:
             value = value @ factor
         return value
 
@@ -298,3 +299,29 @@ def test_a_side_without_triples_borrows_the_other(truth):
     np.testing.assert_array_equal(model.steps[LEFT], model.steps[RIGHT])
     found = np.exp(logs_of(model, [1, 2, 3, 4], [0, 1, 2, 1]).logs[0])
     assert found == pytest.approx(truth.probability([1, 2, 3, 4], [0, 1, 2, 1]), rel=1e-8)
+
+
+def with_stops(words, heads):
+    """A tree with a symbol of stops, 2, as first and last child of every word: words and heads."""
+    n = len(words)
+    order = [("stop", i, 0) for i in range(n)] + [("word", i, 0) for i in range(n)] + [("stop", i, 1) for i in range(n)]
+    return [2 if what == "stop" else words[i] for what, i, _ in order], [
+        n + i + 1 if what == "stop" else (n + heads[i] if heads[i] else 0) for what, i, _ in order
+    ]
+
+
+@pytest.mark.parametrize("estimator", ["pairs", "chain"])
+def test_stops_are_children_of_every_word(estimator):
+    truth, random = Truth(2, distinct=0.6), np.random.default_rng(4)
+    words = [np.where(block == 2, 3, block) for block in (truth.sample(shape, 40, random) for shape in SEEN)]
+    plain = trees_of(SEEN, words, [np.ones(40)] * len(SEEN))
+    stopped = [with_stops(row, shape) for shape, block in zip(SEEN, words, strict=True) for row in block.tolist()]
+    explicit = trees_of([heads for _, heads in stopped], [np.array([row]) for row, _ in stopped], [np.ones(1)] * 280)
+    vocab = Vocab.from_words([f"w{i}" for i in range(SYMBOLS - 3)])
+    rows = np.linalg.qr(np.random.default_rng(5).normal(size=(SYMBOLS, 4)))[0]
+    basis = Basis(vocab, rows, np.ones(SYMBOLS), "plain")
+    virtual = learned(truth, plain, basis, estimator=estimator, stops=True)
+    real = learned(truth, explicit, basis, estimator=estimator)
+    for row, heads in (([1, 5, 7], [2, 0, 2]), ([3, 3, 0, 4], [0, 1, 2, 1])):
+        found, wanted = logs_of(virtual, row, heads), logs_of(real, *with_stops(row, heads))
+        assert found.known[0] == wanted.known[0] and found.logs[0] == pytest.approx(wanted.logs[0], rel=1e-6)

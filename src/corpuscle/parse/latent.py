@@ -44,7 +44,7 @@ from corpuscle.parse.settings import LatentSettings
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.words import OsccaVectors, SvdVectors, TsccaVectors, WordVectors
 from corpuscle.words.lrmvl import LrmvlVectors
 from corpuscle.words.signatures import signature_of, vocabulary_of
@@ -68,6 +68,7 @@ LATENT = {
     "latent/duals": Array("float64", ("duals", "rank"), finite=True),
     "latent/operators": Array("float64", ("operators", "rank", "rank"), finite=True),
     "latent/tag_operators": Array("float64", ("tag_operators", "rank", "rank"), finite=True),
+    "latent/stops": Array("float64", ("stops", "rank"), finite=True),
     "latent/floor": Array("float64", (1,), finite=True),
 }
 """The arrays of a latent tree model inside of another model."""
@@ -133,7 +134,7 @@ def basis_of_pairs(bank: Treebank, settings: LatentSettings, layer: str) -> Basi
         counted = bank.corpus.counted()
         vocab, mapping = vocabulary_of(counted.vocab, settings.min_count, None, "signature")
         symbols = mapping[counted.tokens]
-    pairs = _pairs(symbols, bank, len(vocab))
+    pairs = _pairs(symbols, bank, len(vocab), settings.stops)
     wanted = min(settings.states, len(vocab) - 1, int((np.diff(pairs.starts) > 0).sum()))
     if not len(pairs.values) or wanted < 1:
         raise SettingError("no word of the treebank has a head: there is nothing to learn vectors from")
@@ -150,13 +151,16 @@ def basis_of_pairs(bank: Treebank, settings: LatentSettings, layer: str) -> Basi
     return _with_unknown(Basis(vocab, np.ascontiguousarray(rows), weights, way))
 
 
-def _pairs(symbols: np.ndarray, bank: Treebank, n: int) -> Rows:
+def _pairs(symbols: np.ndarray, bank: Treebank, n: int, stops: bool) -> Rows:
     """How likely a word and (its side, its head) are, (n, 2n + 1); the last column is the root."""
     lengths, width = bank.corpus.lengths, 2 * n + 1
     begins = np.repeat(bank.corpus.sentence_starts[:-1], lengths)
     parents = begins + bank.heads - 1
     columns = np.where(np.arange(len(parents)) < parents, LEFT, RIGHT) * n + symbols[np.maximum(parents, 0)]
     columns = np.where(bank.heads > 0, columns, width - 1)
+    if stops:
+        columns = np.concatenate([columns, symbols, symbols + n])
+        symbols = np.concatenate([symbols, np.full(2 * len(symbols), END)])
     keys, counts = np.unique(symbols.astype(np.int64) * width + columns, return_counts=True)
     starts = np.searchsorted(keys, np.arange(n + 1) * width).astype(np.int64)
     return Rows(starts, (keys % width).astype(np.int32), counts / max(1, counts.sum()), width)
@@ -246,12 +250,12 @@ class LatentTrees(NamedTuple):
     def restored(cls, arrays: Mapping[str, np.ndarray], extra: Mapping[str, Any], observe: str) -> LatentTrees:
         """The model of a file; ``ValueError`` where its parts do not fit each other."""
         words, tags = (Vocab.from_arrays(arrays, f"latent/{name}/") for name in ("words", "tags"))
-        names = ("start", "end", "steps", "maps", "duals", "operators", "tag_operators")
+        names = ("start", "end", "steps", "maps", "duals", "operators", "tag_operators", "stops")
         model = Observables(*(np.ascontiguousarray(arrays[f"latent/{name}"]) for name in names))
         rows = len(model.duals) or len(model.operators)
         if rows != len(tags if observe == "tags" else words) or min(len(model.duals), len(model.operators)):
             raise ValueError("its operators do not fit its words")
-        if len(model.tags) != (len(tags) if observe == "both" else 0):
+        if len(model.tags) != (len(tags) if observe == "both" else 0) or len(model.stops) not in (0, 2):
             raise ValueError("its operators do not fit its tags")
         spelling, layer, facts = (extra.get(name) for name in ("spelling", "layer", "facts"))
         if not isinstance(spelling, dict) or layer not in ("xpos", "tags") or not isinstance(facts, dict):
@@ -291,18 +295,18 @@ def score_trees(
 
 
 def moments_of(
-    trees: Trees, basis: np.ndarray, which: int, by_nodes: bool = False, marks: int = 0, workers: int | None = None
+    trees: Trees, basis: np.ndarray, which: int, settings: LatentSettings, marks: int = 0
 ) -> Moments:
-    """Means over all triples of trees (sums, if there are none)."""
-    lengths = np.diff(trees.starts)
+    """Means over all triples of trees (sums, if there are none), as the settings say."""
+    lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
 
     def work(piece: tuple[int, int]) -> Moments:
         sums, room = moments_for(basis.shape[1], marks), sum_room(int(lengths[slice(*piece)].max()), basis.shape[1])
-        add_triples(trees, *piece, basis, which, by_nodes, sums, room)
+        add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
         return sums
 
     whole = moments_for(basis.shape[1], marks)
-    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), workers):
+    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), settings.workers):
         for total, more in zip(whole, part, strict=True):
             total += more
     for name, array in whole._asdict().items():
@@ -315,9 +319,8 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(matrix, rcond=_CUT)
 
 
-def _whitened(rows: np.ndarray, symbols: np.ndarray) -> np.ndarray:
-    """What makes the second moment of the rows of a text the identity, (k, rank): the scale of rows says nothing."""
-    counts = np.bincount(symbols, minlength=len(rows))
+def _whitened(rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """What makes the second moment of rows with these counts the identity, (k, rank): their scale says nothing."""
     values, vectors = np.linalg.eigh((rows.T * counts) @ rows / max(1, counts.sum()))
     kept = values > _CUT**2 * values[-1]
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -381,10 +384,12 @@ def observables_of(
     trees: Trees, basis: Basis, settings: LatentSettings, marks: int
 ) -> tuple[Observables, dict[str, Any]]:
     """The observables of trees, with operators of marks if ``marks`` is not 0, and how they were found."""
-    rows = basis.rows @ _whitened(basis.rows, trees.symbols)
+    counts = np.bincount(trees.symbols, minlength=len(basis.rows))
+    counts[END] += 2 * len(trees.symbols) if settings.stops else 0
+    rows = basis.rows @ _whitened(basis.rows, counts)
 
     def sums(which: int, of: Trees, count: int) -> Moments:
-        return moments_of(of, rows, which, settings.weighting == "nodes", count, settings.workers)
+        return moments_of(of, rows, which, settings, count)
 
     found = {which: sums(which, trees, marks) for which in (PAIRS, LEFT, RIGHT)}
     seen = {which: int(moments.seen[0]) for which, moments in found.items()}
@@ -413,11 +418,26 @@ def observables_of(
     weights = np.repeat(trees.weights, np.diff(trees.starts))[roots]
     model = Observables(
         weights @ rows[trees.symbols[roots]] / weights.sum(), mean("end", sides), steps, mean("maps", sides),
-        basis.duals(rows), operators, mean("marked", sides),
+        basis.duals(rows), operators, mean("marked", sides), np.zeros((0, rank)),
     )  # fmt: skip
+    if settings.stops:
+        # A stop has no children, so it is in the middle of nothing: its dual is all that is needed of it.
+        stop = model.duals[END] if len(model.duals) else duals_of(rows)[END]
+        model = model._replace(stops=np.ascontiguousarray(stop @ model.steps))
     if not all(np.isfinite(array).all() for array in model):
         raise SettingError(f"the moments of {seen[used[0]]:,} triples cannot be inverted: fewer states, or more trees")
     return model, {"estimator": estimator, "rank": rank, "triples": sum(seen[which] for which in used)}
+
+
+def _with_stop(basis: Basis) -> Basis:
+    """Where the stop has no row, it gets a direction of its own, and is as frequent as both stops of all words."""
+    if basis.rows[END].any():
+        return basis
+    rows = np.hstack([basis.rows, np.zeros((len(basis.rows), 1))])
+    weights = basis.weights / max(basis.weights.sum(), 1e-300) / 3
+    rows[END], weights[END] = 0.0, 2 / 3
+    rows[END, -1] = 1.0
+    return basis._replace(rows=rows, weights=weights)
 
 
 def learn(
@@ -427,6 +447,7 @@ def learn(
     basis = basis_of_pairs(bank, settings, layer) if vectors is None else basis_of_vectors(vectors)
     if vectors is not None and basis.rows.shape[1] < settings.states:
         raise SettingError(f"vectors of {basis.rows.shape[1]} dimensions are too few for {settings.states} states")
+    basis = _with_stop(basis) if settings.stops else basis
     tags = Vocab.from_words(getattr(bank, layer).vocab.strings[FIRST:])
     words = Vocab.from_words([]) if settings.observe == "tags" else basis.vocab
     marks = tags_of(bank, layer, tags)

@@ -47,6 +47,7 @@ class LatentSettings(Seeded, Parallel):
         default="auto",
         choices=("auto", "pairs", "chain"),
     )
+    stops: bool = setting("Every word has a stop after its last child on either side.", default=True)
     weighting: str = setting(
         "What counts once: every triple of words, or every word in the middle.",
         default="pairs", choices=("pairs", "nodes"),

@@ -18,12 +18,16 @@ the model is known in the basis of G, without a state in sight:
 T being the transitions from middle to first. The triples are a left child, its head and a right child of it (``PAIRS``:
 E is E_L, and E_R = W' S~^-1), or a child on one side, its head and the head of that (``LEFT``, ``RIGHT``). Bottom-up,
 
-    s_i' = c_inf' prod_(j child of i) D(E_d(j)' s_j) D(a_x),     p(x | tree) = prod_(r root) s_r' c_1,
+    s_i' = c_inf' D(a_x) prod_(j child of i) D(E_d(j)' s_j),     p(x | tree) = prod_(r root) s_r' c_1,
 
-where a_x is the dual of u_x, O'U a_x = O' delta_x, or D_x = E^-1 E[u_first 1{x_middle = x} u_last'] S^-1 stands for
-D(a_x). The factors commute with exact moments only; their order is: left children outward, right children outward, the
-word, its tag. Vectors are divided by their largest entry after each factor. Subtrees that trees of one sentence share
-are computed once.
+where a_x is the dual of u_x, O'U a_x = O' delta_x, so that c_inf' D(a_x) = a_x', which is what is computed; where there
+are no duals, it is c_inf' D_x with D_x = E^-1 E[u_first 1{x_middle = x} u_last'] S^-1. The factors commute with exact
+moments only; their order is: the word, its tag, left children outward, right children outward. Vectors are divided by
+their largest entry after each factor. Subtrees that trees of one sentence share are computed once.
+
+Words without children, articles say, are in the middle of no triple, and real words are not as much alike as their
+states say. So every word may have a *stop* on either side, a last child that is a symbol of its own without children:
+then all words are in the middle of triples, and p also says how likely it is that there are no more children.
 
 Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, sections 3 and 4,
 with moments over one population in place of those printed there: those are exact only where all words have the same
@@ -78,7 +82,7 @@ class Moments(NamedTuple):
 class Observables(NamedTuple):
     """What a tree is scored by: ``start`` (k,): c_1, ``end`` (k,): c_inf, ``steps`` (2, k, k): E of both sides,
     ``maps`` (k, k, k): D of the unit vectors, ``duals`` (n, k): a_x, or no rows, then ``operators`` (n, k, k): D_x;
-    ``tags`` (n_tags, k, k): D of tags, or no rows."""
+    ``tags`` (n_tags, k, k): D of tags, or no rows; ``stops`` (2, k): E_d' a of the stop on both sides, or no rows."""
 
     start: np.ndarray
     end: np.ndarray
@@ -87,6 +91,7 @@ class Observables(NamedTuple):
     duals: np.ndarray
     operators: np.ndarray
     tags: np.ndarray
+    stops: np.ndarray
 
 
 class SumRoom(NamedTuple):
@@ -152,15 +157,18 @@ def _outer(a, b, scale, target):
 
 
 @kernel
-def add_triples(trees, first, last, basis, which, by_nodes, moments, room):
-    """Add the triples of the sentences ``first`` to ``last``; ``which``: see ``PAIRS``; ``by_nodes``: all triples with
-    the same middle word count as one."""
+def add_triples(trees, first, last, basis, stop, which, by_nodes, moments, room):
+    """Add the triples of the sentences ``first`` to ``last``; ``stop``: the symbol of stops, -1 if there are none;
+    ``which``: see ``PAIRS``; ``by_nodes``: all triples with the same middle word count as one."""
     sums, counts = room.sums, room.counts
     for sentence in range(first, last):
         begin = trees.starts[sentence]
         n = trees.starts[sentence + 1] - begin
         sums[:, :n] = 0.0
         counts[:, :n] = 0.0
+        if stop >= 0:
+            sums[:, :n] = basis[stop]
+            counts[:, :n] = 1.0
         for j in range(n):
             head = trees.heads[begin + j] - 1
             if head >= 0:
@@ -244,21 +252,29 @@ def _operate(vector, operator, result):
 @kernel_bare
 def _inside(model, node, word, tag, children, room, value):
     """Fill ``value`` with s' of a word whose children's subtrees are known; returns the logarithm of its scale."""
-    _copy(model.end, value)
-    log = _scaled(value)
     passed, spare = room.vectors[0], room.vectors[1]
-    for c in range(len(children)):
-        child = children[c]
-        step = model.steps[LEFT if room.word[child] < node else RIGHT]
-        passed[:] = 0.0
-        _through(room.values[child], step, 1.0, passed)
-        log += room.logs[child] + _apply(value, model.maps, passed, spare)
     if len(model.duals) > 0:
-        log += _apply(value, model.maps, model.duals[word], spare)
+        _copy(model.duals[word], value)
+        log = _scaled(value)
     else:
-        log += _operate(value, model.operators[word], spare)
+        _copy(model.end, value)
+        log = _operate(value, model.operators[word], spare)
     if len(model.tags) > 0:
         log += _operate(value, model.tags[tag], spare)
+    side = LEFT
+    for c in range(len(children)):
+        child = children[c]
+        if room.word[child] > node and side == LEFT:
+            if len(model.stops) > 0:
+                log += _apply(value, model.maps, model.stops[LEFT], spare)
+            side = RIGHT
+        passed[:] = 0.0
+        _through(room.values[child], model.steps[side], 1.0, passed)
+        log += room.logs[child] + _apply(value, model.maps, passed, spare)
+    if len(model.stops) > 0:
+        if side == LEFT:
+            log += _apply(value, model.maps, model.stops[LEFT], spare)
+        log += _apply(value, model.maps, model.stops[RIGHT], spare)
     return log
 
 
