@@ -11,7 +11,7 @@ from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.lm.spectral import full_operators, project, raw_product, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
-from corpuscle.parse.latent import Basis, observables_of, score_trees
+from corpuscle.parse.latent import Basis, observables_of, recovered, score_trees
 from corpuscle.parse.settings import LatentSettings
 from corpuscle.text.vocab import Vocab
 from tests.engine.dp.test_charts import all_heads, is_tree
@@ -325,3 +325,18 @@ def test_stops_are_children_of_every_word(estimator):
     for row, heads in (([1, 5, 7], [2, 0, 2]), ([3, 3, 0, 4], [0, 1, 2, 1])):
         found, wanted = logs_of(virtual, row, heads), logs_of(real, *with_stops(row, heads))
         assert found.known[0] == wanted.known[0] and found.logs[0] == pytest.approx(wanted.logs[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["svd", "cca"])
+def test_states_are_recovered_from_exact_moments_and_estimates_become_positive(truth, moments, name, monkeypatch):
+    monkeypatch.setattr("corpuscle.parse.latent._FLOOR", 0.0)
+    model = recovered(learned(truth, moments, bases(truth)[name], estimator="pairs"))
+    order = np.argsort(model.start)
+    np.testing.assert_allclose(model.start[order], np.sort(truth.start), rtol=1e-6)
+    np.testing.assert_allclose(model.duals[:, order], truth.words[np.argsort(truth.start)].T, rtol=1e-5)
+    for heads in SHAPES[4:10]:
+        words = np.arange(len(heads))
+        assert np.exp(logs_of(model, words, heads).logs[0]) == pytest.approx(truth.probability(words, heads), rel=1e-6)
+    every = [heads for heads in all_heads(4) if is_tree(heads)]
+    rough = recovered(sampled_model(truth, 700, "pairs"))
+    assert logs_of(rough, [1, 2, 3, 4], every).known.all()

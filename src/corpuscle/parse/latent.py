@@ -41,6 +41,7 @@ from corpuscle.parse.kernels.latent import (
     sum_room,
 )
 from corpuscle.parse.settings import LatentSettings
+from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
@@ -55,6 +56,9 @@ _SMALLEST = 1e-3
 """Directions of S whose singular values are below this part of the largest are left out."""
 _CUT = 1e-6
 """Smaller singular values, as parts of the largest, are zero in an inverse."""
+_TRIES = 20
+_FLOOR = 1e-3
+"""What a distribution has at least, as a part of the uniform one, where states are recovered."""
 _WORDS = 1 << 16
 """About so many words have their moments in one sum, or their trees scored at a time."""
 
@@ -429,6 +433,42 @@ def observables_of(
     return model, {"estimator": estimator, "rank": rank, "triples": sum(seen[which] for which in used)}
 
 
+def recovered(model: Observables, seed: int = 1) -> Observables:
+    """The same model in the basis of its states, made of probabilities: with G the eigenvectors of D(y) for a random y,
+    scaled so that c_inf' G = 1', they are G^-1 E G, G'a and G^-1 c_1, without what is negative. So every tree has a
+    positive value. Of several y that is taken whose eigenvectors come closest to diagonalising the others' D."""
+    rank = len(model.start)
+    random = Random(seed, "parse.latent.recovery")
+    tries = [np.tensordot(2.0 * random.uniforms(rank) - 1.0, model.maps, 1) for _ in range(_TRIES)]
+
+    def misfit(vectors: np.ndarray) -> float:
+        if np.linalg.cond(vectors) > 1 / _CUT**2:
+            return np.inf
+        turned = np.linalg.solve(vectors, np.array(tries) @ vectors)
+        diagonal = (np.einsum("mii->mi", turned).real ** 2).sum()
+        return float((np.abs(turned) ** 2).sum() / diagonal)
+
+    states = min((np.linalg.eig(matrix)[1] for matrix in tries), key=misfit)
+    scale = model.end @ states
+    states = states / np.where(np.abs(scale) > _CUT, scale, 1.0)
+    back = np.linalg.inv(states)
+
+    def shares(array: np.ndarray, axis: int) -> np.ndarray:
+        kept = np.maximum(array.real, 0.0) + _FLOOR / array.shape[axis]
+        return np.ascontiguousarray(kept / kept.sum(axis=axis, keepdims=True))
+
+    steps = shares(back @ model.steps @ states, 1)
+    duals = shares(model.duals @ states, 0)
+    unit = np.eye(rank)
+    of_tags = np.einsum("tii->ti", back @ model.tags @ states)
+    tags = shares(of_tags, 0)[:, :, None] * unit if len(of_tags) else model.tags
+    stops = duals[END] @ steps if len(model.stops) else model.stops
+    return Observables(
+        shares(back @ model.start, 0), np.ones(rank), steps, np.ascontiguousarray(unit[:, :, None] * unit[:, None, :]),
+        duals, model.operators, np.ascontiguousarray(tags), np.ascontiguousarray(stops),
+    )  # fmt: skip
+
+
 def _with_stop(basis: Basis) -> Basis:
     """Where the stop has no row, it gets a direction of its own, and is as frequent as both stops of all words."""
     if basis.rows[END].any():
@@ -454,6 +494,8 @@ def learn(
     symbols = marks if settings.observe == "tags" else basis.ids_of(bank.corpus.vocab)[bank.corpus.tokens]
     trees = _trees(symbols, marks, bank)
     model, facts = observables_of(trees, basis, settings, len(tags) if settings.observe == "both" else 0)
+    if settings.recover and len(model.duals):
+        model = recovered(model, settings.seed)
     found = LatentTrees(words, tags, layer, settings.observe, basis.spelling, model, 0.0, facts)
     known = found.probability(bank, settings.workers)
     lowest = float(known.logs[known.known].min(initial=0.0))

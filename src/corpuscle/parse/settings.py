@@ -48,6 +48,9 @@ class LatentSettings(Seeded, Parallel):
         choices=("auto", "pairs", "chain"),
     )
     stops: bool = setting("Every word has a stop after its last child on either side.", default=True)
+    recover: bool = setting(
+        "Turn observables into probabilities of states (not for vectors without duals).", default=True
+    )
     weighting: str = setting(
         "What counts once: every triple of words, or every word in the middle.",
         default="pairs", choices=("pairs", "nodes"),
