@@ -11,7 +11,7 @@ from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.lm.spectral import full_operators, project, raw_product, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
-from corpuscle.parse.latent import Basis, observables_of, recovered, score_trees
+from corpuscle.parse.latent import Basis, observables_of, polished, recovered, score_trees
 from corpuscle.parse.settings import LatentSettings
 from corpuscle.text.vocab import Vocab
 from tests.engine.dp.test_charts import all_heads, is_tree
@@ -340,3 +340,18 @@ def test_states_are_recovered_from_exact_moments_and_estimates_become_positive(t
     every = [heads for heads in all_heads(4) if is_tree(heads)]
     rough = recovered(sampled_model(truth, 700, "pairs"))
     assert logs_of(rough, [1, 2, 3, 4], every).known.all()
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_em_raises_the_likelihood_that_scores_say(stops):
+    truth, random = Truth(2, distinct=0.6), np.random.default_rng(4)
+    words = [np.where(block == 2, 3, block) for block in (truth.sample(shape, 60, random) for shape in SEEN)]
+    trees = trees_of(SEEN, words, [np.ones(60)] * len(SEEN))
+    rough = recovered(learned(truth, trees, bases(truth)["svd"], estimator="pairs", stops=stops))
+    model, history = polished(rough, trees, 8)
+    assert (np.diff(history) > -0.5).all() and history[-1] > history[0] + 1  # the prior is worth less than that
+    whole = score_trees(model, trees, np.arange(421), trees.heads, -99.0, 1).logs.sum()
+    assert whole >= history[-1] - 0.5
+    assert score_trees(rough, trees, np.arange(421), trees.heads, -99.0, 1).logs.sum() == pytest.approx(history[0])
+    np.testing.assert_allclose(model.steps.sum(axis=1), 1.0)
+    np.testing.assert_allclose(model.duals.sum(axis=0), 1.0)

@@ -40,6 +40,7 @@ from corpuscle.parse.kernels.latent import (
     score_lists,
     sum_room,
 )
+from corpuscle.parse.kernels.polishing import Expectations, States, expect, expectations_for, up_down
 from corpuscle.parse.settings import LatentSettings
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
@@ -57,6 +58,8 @@ _SMALLEST = 1e-3
 _CUT = 1e-6
 """Smaller singular values, as parts of the largest, are zero in an inverse."""
 _TRIES = 20
+_PRIOR = 1e-3
+"""Added to expected counts."""
 _FLOOR = 1e-3
 """What a distribution has at least, as a part of the uniform one, where states are recovered."""
 _WORDS = 1 << 16
@@ -469,6 +472,54 @@ def recovered(model: Observables, seed: int = 1) -> Observables:
     )  # fmt: skip
 
 
+def _states(model: Observables) -> States:
+    """Recovered observables as the probabilities that they are."""
+    tags = np.ascontiguousarray(np.einsum("tii->ti", model.tags))
+    return States(model.start, model.steps, model.duals, tags, model.stops)
+
+
+def _expected(trees: Trees, states: States, workers: int | None) -> Expectations:
+    """Expected counts of all trees, those of stops too."""
+    lengths = np.diff(trees.starts)
+
+    def work(piece: tuple[int, int]) -> Expectations:
+        found = expectations_for(states)
+        expect(trees, *piece, states, up_down(int(lengths[slice(*piece)].max()), len(states.start)), found)
+        return found
+
+    whole = expectations_for(states)
+    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), workers):
+        for total, more in zip(whole, part, strict=True):
+            total += more
+    for side in range(len(states.stops)):
+        both = whole.stopped / states.stops[side] * states.steps[side] * states.words[END][:, None]
+        whole.steps[side] += both
+        whole.words[END] += both.sum(axis=1)
+    return whole
+
+
+def polished(
+    model: Observables, trees: Trees, passes: int, workers: int | None = None
+) -> tuple[Observables, list[float]]:
+    """Recovered observables after so many passes of EM on trees, and the log likelihood before each of them."""
+    history: list[float] = []
+    for _ in range(passes):
+        counts = _expected(trees, _states(model), workers)
+        history.append(float(counts.log[0]))
+
+        def shares(array: np.ndarray, axis: int) -> np.ndarray:
+            smoothed = array + _PRIOR
+            return np.ascontiguousarray(smoothed / smoothed.sum(axis=axis, keepdims=True))
+
+        steps, words = shares(counts.steps, 1), shares(counts.words, 0)
+        tags = shares(counts.tags, 0)[:, :, None] * np.eye(len(model.start)) if len(model.tags) else model.tags
+        model = model._replace(
+            start=shares(counts.start, 0), steps=steps, duals=words, tags=np.ascontiguousarray(tags),
+            stops=np.ascontiguousarray(words[END] @ steps) if len(model.stops) else model.stops,
+        )  # fmt: skip
+    return model, history
+
+
 def _with_stop(basis: Basis) -> Basis:
     """Where the stop has no row, it gets a direction of its own, and is as frequent as both stops of all words."""
     if basis.rows[END].any():
@@ -495,7 +546,7 @@ def learn(
     trees = _trees(symbols, marks, bank)
     model, facts = observables_of(trees, basis, settings, len(tags) if settings.observe == "both" else 0)
     if settings.recover and len(model.duals):
-        model = recovered(model, settings.seed)
+        model, _ = polished(recovered(model, settings.seed), trees, settings.polish, settings.workers)
     found = LatentTrees(words, tags, layer, settings.observe, basis.spelling, model, 0.0, facts)
     known = found.probability(bank, settings.workers)
     lowest = float(known.logs[known.known].min(initial=0.0))

@@ -51,15 +51,16 @@ class LatentSettings(Seeded, Parallel):
     recover: bool = setting(
         "Turn observables into probabilities of states (not for vectors without duals).", default=True
     )
+    polish: int = setting("Then so many passes of EM, from the recovered states.", default=50, low=0, high=1000)
     weighting: str = setting(
         "What counts once: every triple of words, or every word in the middle.",
         default="pairs", choices=("pairs", "nodes"),
     )  # fmt: skip
     projection: str = setting(
         "Vectors from child and head: singular vectors of their counts, or canonical directions.",
-        default="svd", choices=("svd", "cca"),
+        default="cca", choices=("svd", "cca"),
     )  # fmt: skip
-    kappa: float = setting("Canonical directions: add so much to the count of every word.", default=1.0, low=0.0)
+    kappa: float = setting("Canonical directions: add so much to the count of every word.", default=100.0, low=0.0)
     min_count: int = setting("Rarer words are classes of words that look alike.", default=2, low=1, high=10**9)
 
 
