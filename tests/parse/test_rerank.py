@@ -173,7 +173,7 @@ def test_what_cannot_be_is_one_clear_error(bank, parser):
     flat_parser = MstParser(**SMALL).fit(flat)
     for estimator, reason in (("pairs", "children on both sides"), ("chain", "both a child and a head")):
         with pytest.raises(SettingError, match=reason):
-            Reranker(estimator=estimator, **QUICK).fit(flat, flat_parser)
+            Reranker(estimator=estimator, stops=False, **QUICK).fit(flat, flat_parser)
     crossing = MstParser(order=2, decode="nonprojective", **SMALL).fit(bank[:30])
     with pytest.raises(SettingError, match="in order 1 only"):
         Reranker(**QUICK).fit(bank[:30], crossing)
