@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,21 +29,29 @@ from corpuscle.scale import chunks_of, each
 from corpuscle.text.treebank import Treebank
 
 __all__ = [
-    "best_trees_of", "heads_of", "joined", "likely", "listed", "lists_of", "right_heads", "scores_of", "standardised",
-    "valence_logs", "valences_of",
+    "Jackknife", "best_trees_of", "heads_of", "joined", "likely", "listed", "lists_of", "right_heads", "scores_of",
+    "shortened", "standardised", "valence_logs", "valences_of",
 ]  # fmt: skip
 
 _WORDS = 1 << 18
 """About so many words of trees are scored at a time."""
 
 
-def lists_of(parser: MstParser, bank: Treebank, tags: np.ndarray, k: int) -> Lists:
-    """The parser's k best trees of every sentence; their one number is their score."""
+class Jackknife(NamedTuple):
+    """Lists to learn from: ``folds``, those of the sentences of each fold, by a parser of the others; ``dev``: of
+    development sentences, by a parser of all, or None."""
+
+    folds: list[Lists]
+    dev: Lists | None
+
+
+def lists_of(parser: MstParser, bank: Treebank, k: int) -> Lists:
+    """The parser's k best trees of every sentence; their one number is their score, and tags are not known yet."""
     found = parser.k_best(bank, k)
     counts = np.array([len(trees) for trees in found], np.int64)
     heads = np.concatenate([heads for trees in found for heads, _ in trees] or [np.empty(0, np.int32)])
     scores = np.array([score for trees in found for _, score in trees], np.float64)
-    return listed(bank, tags, counts, heads, scores[:, None])
+    return listed(bank, np.zeros(bank.corpus.n_tokens), counts, heads, scores[:, None])
 
 
 def listed(bank: Treebank, tags: np.ndarray, counts: np.ndarray, heads: np.ndarray, numbers: np.ndarray) -> Lists:
@@ -53,6 +62,17 @@ def listed(bank: Treebank, tags: np.ndarray, counts: np.ndarray, heads: np.ndarr
     ))  # fmt: skip
     numbers = np.ascontiguousarray(numbers, np.float64)
     return Lists(firsts, begins, np.ascontiguousarray(heads, np.int32), numbers, tags.astype(np.int32), starts)
+
+
+def shortened(lists: Lists, k: int) -> Lists:
+    """The first k trees of each list."""
+    counts, lengths = np.diff(lists.firsts), np.diff(lists.starts)
+    kept = np.arange(int(lists.firsts[-1])) - np.repeat(lists.firsts[:-1], counts) < k
+    firsts, begins = (np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64) for sizes in (
+        np.minimum(counts, k), np.minimum(counts, k) * lengths
+    ))  # fmt: skip
+    heads = lists.heads[np.repeat(kept, np.repeat(lengths, counts))]
+    return lists._replace(firsts=firsts, begins=begins, heads=heads, numbers=np.ascontiguousarray(lists.numbers[kept]))
 
 
 def joined(parts: Sequence[Lists]) -> Lists:

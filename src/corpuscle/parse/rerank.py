@@ -26,6 +26,7 @@ from corpuscle.parse import latent
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists, Ranking, learn_lists, tree_room
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
 from corpuscle.parse.lists import (
+    Jackknife,
     best_trees_of,
     heads_of,
     joined,
@@ -33,6 +34,7 @@ from corpuscle.parse.lists import (
     lists_of,
     right_heads,
     scores_of,
+    shortened,
     standardised,
     valence_logs,
     valences_of,
@@ -157,10 +159,12 @@ class Reranker(RerankSettings, container.Model):
         dev: Treebank | None = None,
         *,
         vectors: Vectors | None = None,
+        lists: Jackknife | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Reranker:
         """Learn to choose among the best trees of ``parser`` from the treebank it was learned from; development trees
-        choose the weight of its score and the number of passes; ``vectors``: of words, for log p."""
+        choose the weight of its score and the number of passes; ``vectors``: of words, for log p; ``lists``: what
+        ``jackknife`` returned, for several re-rankers of the same parser."""
         if Treebank.checked(bank).corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         if len(bank) < self.folds:
@@ -172,23 +176,27 @@ class Reranker(RerankSettings, container.Model):
             each.check_trees(single_root=parser.single_root)
         self.parser_, self.chosen_ = parser, {}
         checkpoint = checkpoint or Checkpoint(signature=signature(bank))
-        parts = folds(self.seed, "parse.rerank", len(bank), self.folds)
+        lists = lists or self.jackknife(bank, parser, dev, checkpoint=checkpoint)
         # The models of all trees are those that the file keeps; training lists must not see them.
         whole = self._know(bank, vectors, keep=True)
-        found = [self._fold(bank, parts == number, whole, vectors, checkpoint) for number in range(self.folds)]
-        order = np.concatenate([np.flatnonzero(parts == number) for number in range(self.folds)])
-        lists, self.deviations_ = standardised(joined(found))
-        right = right_heads(lists, bank.select(order).heads)
+        found = []
+        parts = self._folds(bank)
+        for here, of_fold in zip(parts, lists.folds, strict=True):
+            known = self._know(_without(bank, here), vectors) if self.jackknife_spectral else whole
+            found.append(self._numbered(of_fold, bank.select(here), known))
+        ranked, self.deviations_ = standardised(joined(found))
+        right = right_heads(ranked, bank.select(np.concatenate(parts)).heads)
         judge = None
         if dev is not None:
-            judged, _ = standardised(self._numbered(lists_of_bank(self, dev), dev, whole), self.deviations_)
+            assert lists.dev is not None
+            judged, _ = standardised(self._numbered(lists.dev, dev, whole), self.deviations_)
             judge = judged, right_heads(judged, dev.heads)
             self.tuning_items_ = item_hashes(dev.corpus)
-        self._learn(lists, best_trees_of(lists, right), judge, checkpoint)
-        first = lists.firsts[:-1][np.diff(lists.firsts) > 0]
+        self._learn(ranked, best_trees_of(ranked, right), judge, checkpoint)
+        first = ranked.firsts[:-1][np.diff(ranked.firsts) > 0]
         self.items_ = item_hashes(bank.corpus)
         self.provenance_ = {
-            "sentences": len(bank), "words": bank.corpus.n_tokens, "trees": int(lists.firsts[-1]),
+            "sentences": len(bank), "words": bank.corpus.n_tokens, "trees": int(ranked.firsts[-1]),
             "uas_lists": float(right[first].sum() / bank.corpus.n_tokens),
             "oracle_lists": float(np.maximum.reduceat(right, first).sum() / bank.corpus.n_tokens),
             **self.latent_.facts,
@@ -218,20 +226,30 @@ class Reranker(RerankSettings, container.Model):
             self.valences_ = counted
         return _Known(states, counted)
 
-    def _fold(
-        self, bank: Treebank, here: np.ndarray, whole: _Known, vectors: Vectors | None, checkpoint: Checkpoint
-    ) -> Lists:
-        """Lists of the sentences of a fold, by a parser of all others."""
-        rest, part = bank.select(np.flatnonzero(~here)), bank.select(np.flatnonzero(here))
-        parser = MstParser.restored(self.parser_.described())
-        decode = "nonprojective" if self.parser_.crossing_ else "projective"
-        parser = MstParser(**{**parser.settings, "decode": decode, "workers": self.workers})
-        parser.fit(rest.replace(relations=Layer.unset(rest.corpus.n_tokens)), checkpoint=checkpoint)
-        known = self._know(rest, vectors) if self.jackknife_spectral else whole
-        return self._numbered(lists_of_bank(self, part, parser), part, known)
+    def _folds(self, bank: Treebank) -> list[np.ndarray]:
+        """The sentences of each fold."""
+        parts = folds(self.seed, "parse.rerank", len(bank), self.folds)
+        return [np.flatnonzero(parts == number) for number in range(self.folds)]
 
-    def _numbered(self, lists: Lists, bank: Treebank, known: _Known) -> Lists:
-        """Lists with all numbers that the features name."""
+    def jackknife(
+        self, bank: Treebank, parser: MstParser, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None
+    ) -> Jackknife:
+        """Lists of the sentences of every fold, by parsers like ``parser`` of all other folds, and of development
+        sentences by ``parser``."""
+        found = []
+        decode = "nonprojective" if parser.crossing_ else "projective"
+        settings = MstParser.restored(parser.described()).settings | {"decode": decode, "workers": self.workers}
+        for here in self._folds(bank):
+            rest = _without(bank, here)
+            rest = rest.replace(relations=Layer.unset(rest.corpus.n_tokens))
+            other = MstParser(**settings).fit(rest, checkpoint=checkpoint)
+            found.append(lists_of(other, bank.select(here), self.nbest))
+        return Jackknife(found, None if dev is None else lists_of(parser, dev, self.nbest))
+
+    def _numbered(self, lists: Lists, bank: Treebank, known: _Known, k: int = 0) -> Lists:
+        """Lists of ``nbest`` trees (or k, if that is more) with tags, and all numbers that the features name."""
+        tags = latent.tags_of(bank, self.latent_.layer, self.latent_.tags)
+        lists = shortened(lists, max(self.nbest, k))._replace(tags=tags)
         columns = [lists.numbers[:, 0]]
         if "logp" in self.features:
             assert known.states is not None
@@ -281,7 +299,8 @@ class Reranker(RerankSettings, container.Model):
     def ranked(self, bank: Treebank, k: int = 0) -> tuple[Lists, np.ndarray]:
         """The lists of sentences, with numbers as they are found (the parser's score first), of at least k trees, and
         the score of every tree, float64 (n_trees,)."""
-        lists = self._numbered(lists_of_bank(self, bank, k=k), bank, _Known(self.latent_, self.valences_))
+        found = lists_of(self.parser_, bank, max(self.nbest, k))
+        lists = self._numbered(found, bank, _Known(self.latent_, self.valences_), k)
         weights = np.concatenate([self.weights_.astype(np.float64), self.number_weights_[1:]])
         ranking = self._ranking(weights, float(self.number_weights_[0]))
         return lists, scores_of(standardised(lists, self.deviations_)[0], ranking, self.workers)
@@ -353,10 +372,9 @@ class Reranker(RerankSettings, container.Model):
         self.history_ = arrays["history"]
 
 
-def lists_of_bank(ranker: Reranker, bank: Treebank, parser: MstParser | None = None, k: int = 0) -> Lists:
-    """The lists of a parser (default: the re-ranker's), as long as its settings say, or of at least k trees."""
-    tags = latent.tags_of(bank, ranker.latent_.layer, ranker.latent_.tags)
-    return lists_of(parser or ranker.parser_, bank, tags, max(ranker.nbest, k))
+def _without(bank: Treebank, sentences: np.ndarray) -> Treebank:
+    """All sentences but these."""
+    return bank.select(np.setdiff1d(np.arange(len(bank)), sentences))
 
 
 def _check(loaded: container.Container) -> None:
