@@ -15,14 +15,15 @@ from corpuscle.measure.names import news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
+from corpuscle.measure.tags import compare_tagging, tagging, tagging_by_tag
 
 __all__ = [
     "ELEVEN_POINT", "Comparison", "Interval", "OtherText", "Ranked", "Result", "Shown", "accuracy", "alignment_error",
     "approximate_randomisation", "attachment", "attachment_by", "bootstrap", "bootstrap_ratio", "compare",
     "compare_alignments", "compare_attachment", "compare_clusterings",
-    "compare_f1", "compare_perplexity", "compare_segmentations", "compare_spearman", "human_ceiling",
+    "compare_f1", "compare_perplexity", "compare_segmentations", "compare_spearman", "compare_tagging", "human_ceiling",
     "letter_perplexity", "news_measures", "news_statistics",
     "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
     "rank_items", "retrieval", "segmentation_counts", "segmentation_scores", "signature", "singleton_fertility",
-    "spearman", "token_likelihood",
+    "spearman", "tagging", "tagging_by_tag", "token_likelihood",
 ]  # fmt: skip
