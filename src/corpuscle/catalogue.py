@@ -261,6 +261,16 @@ TASKS: dict[str, Task] = dict([
         step="transliterator:TRANSLITERATOR",
     ),
     _task(
+        "translate",
+        "Translation: a draft of short sentences.",
+        "a draft translator from sentence pairs: phrases, a language model, weights tuned on BLEU",
+        methods={
+            "phrase": ("PhraseSettings", "PhraseTranslator", "phrases of words, an n-gram model, tuned weights"),
+        },
+        kinds={"translate.phrase": "PhraseTranslator"},
+        step="translator:TRANSLATOR",
+    ),
+    _task(
         "tag",
         "Tagging: parts of speech, morphology and lemmas of words in sentences.",
         "part-of-speech and morphological taggers with lemmas from a treebank: train, apply, evaluate, jackknife",

@@ -21,7 +21,7 @@ from corpuscle.tag.lexicon import shape_of
 from corpuscle.text import Corpus, read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
-from corpuscle.words import ExchangeClasses, PpmiVectors
+from corpuscle.words import ExchangeClasses, class_sources
 from tests.schemas import last_line_conforms
 
 SMALL = {"hash_bits": 16}
@@ -192,17 +192,14 @@ def test_lemmas_follow_endings_and_labels():
     assert found.lemmas.strings() == ["cow", "milk"]
 
 
-def test_classes_and_vectors_of_raw_text_are_features(bank):
+def test_classes_of_raw_text_are_features(bank):
     sentences = [bank.corpus.words(i) for i in range(len(bank))]
     corpus = Corpus.from_sentences(sentences)
-    classes = ExchangeClasses(classes=8, seed=1).fit(corpus)
-    vectors = PpmiVectors(dimensions=6, min_count=1).fit(corpus)
+    sources = class_sources(ExchangeClasses(classes=8, seed=1).fit(corpus))
     plain = Tagger(passes=2, **SMALL).fit(bank[:40])
-    rich = Tagger(passes=2, **SMALL).fit(bank[:40], classes=classes, vectors=vectors)
-    assert rich.sources_.n_columns == 1 + 6 and plain.sources_.n_columns == 0
+    rich = Tagger(passes=2, **SMALL).fit(bank[:40], sources=sources)
+    assert rich.sources_.n_columns == sources.n_columns and plain.sources_.n_columns == 0
     assert not np.array_equal(rich.weights_, plain.weights_)
-    codes = rich.sources_.values(["never-seen", sentences[0][0]], ["never-seen", sentences[0][0]])
-    assert not codes[0].any() and codes[1].any()
 
 
 def test_jackknifed_tags_come_from_the_other_parts(bank):

@@ -14,6 +14,7 @@ from corpuscle.errors import InputError, SettingError, warn
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
     from corpuscle.text.treebank import Treebank
+    from corpuscle.words import WordSources
 
 __all__ = [
     "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
@@ -117,14 +118,17 @@ def read_bank(path: str, raw: bool = False) -> Treebank:
     return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
 
 
-def sources_of(class_model: str | None, vectors: str | None) -> dict[str, Any]:
-    """The classes and the vectors of words in two models, as taggers take them."""
-    found = {}
+def sources_of(class_model: str | None, vectors: str | None) -> WordSources:
+    """The classes and the vectors of words in two models, as taggers and parsers take them."""
+    from corpuscle.words import class_sources, joint_sources, vector_sources
+
+    found = []
     if class_model is not None:
-        found["classes"] = load(class_model, "classes", ("words.exchange", "words.brown"))
+        found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
     if vectors is not None:
-        found["vectors"] = load(vectors, "vectors")
-    return found
+        loaded = load(vectors, "vectors")
+        found.append(vector_sources(loaded.vocab_, loaded.vectors_))
+    return joint_sources(*found)
 
 
 def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:

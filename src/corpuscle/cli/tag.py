@@ -50,7 +50,7 @@ def train(
     begin, bank = time.perf_counter(), _read(treebank)
     development, sources = None if dev is None else _read(dev), sources_of(class_model, vectors)
     with naming(treebank), model.checkpoint(bank, output, resume) as checkpoint:
-        model.fit(bank, development, **sources, checkpoint=checkpoint).save(output)
+        model.fit(bank, development, sources=sources, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {
         **model.provenance_,
         "layers": list(model.layers_),

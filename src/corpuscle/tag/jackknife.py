@@ -6,9 +6,6 @@ What is learned from gold tags alone trusts tags more than it should. Ten folds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from corpuscle.errors import InputError
@@ -18,15 +15,16 @@ from corpuscle.tag.tagger import Tagger
 from corpuscle.text.corpus import items_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
+from corpuscle.words import WordSources
 
 __all__ = ["jackknife"]
 
 
 def jackknife(
-    tagger: Tagger, bank: Treebank, n_folds: int = 10, *, sources: Mapping[str, Any] | None = None
+    tagger: Tagger, bank: Treebank, n_folds: int = 10, *, sources: WordSources | None = None
 ) -> Treebank:
     """The treebank with the tags, and lemmas, of taggers that did not see them: one like ``tagger`` (whose settings it
-    has, fitted or not) for each part, learned from the other parts; ``sources``: ``classes`` and ``vectors`` for it.
+    has, fitted or not) for each part, learned from the other parts; ``sources``: as for ``Tagger.fit``.
 
     The parts are learned side by side on the threads of ``tagger``; their number changes nothing.
     """
@@ -37,7 +35,7 @@ def jackknife(
 
     def tagged(part: int) -> Treebank:
         learner = tagger.replace(workers=1)
-        return learner.fit(bank.select(part_of != part), **(sources or {})).annotate(bank.select(part_of == part))
+        return learner.fit(bank.select(part_of != part), sources=sources).annotate(bank.select(part_of == part))
 
     parts = each(tagged, range(n_folds), tagger.threads)
     order = np.concatenate([np.flatnonzero(part_of == part) for part in range(n_folds)])

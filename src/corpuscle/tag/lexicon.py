@@ -17,10 +17,10 @@ import numpy as np
 from corpuscle.model import Array
 from corpuscle.tag.kernels.affixes import hash_affixes
 from corpuscle.tag.kernels.features import Labels, Words
-from corpuscle.tag.sources import Sources
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import WordSources
 
 __all__ = ["ARRAYS", "Lexicon"]
 
@@ -46,7 +46,7 @@ ARRAYS = {
 }
 
 
-def _templates(n_classes: int, n_vectors: int) -> np.ndarray:
+def _templates(n_sources: int) -> np.ndarray:
     """What is looked at: for each template up to three pairs of a distance and a column, int32 (n, 3, 2)."""
     third, second = _ENDING + 2, _ENDING + 1
     found = [[(0, column)] for column in range(_SOURCES)]
@@ -59,9 +59,8 @@ def _templates(n_classes: int, n_vectors: int) -> np.ndarray:
         [(0, second), (-1, _TAGS)], [(0, third), (1, _TAGS)], [(0, third), (-1, _WORD)],
         [(0, _SHAPE), (-1, _SHAPE)], [(0, _SHAPE), (1, _SHAPE)], [(0, second), (0, _BEGINNING + 1)],
     ]  # fmt: skip
-    for column in range(_SOURCES, _SOURCES + n_classes):
+    for column in range(_SOURCES, _SOURCES + n_sources):
         found += [[(far, column)] for far in (-1, 0, 1)] + [[(0, column), (1, column)], [(-1, column), (0, column)]]
-    found += [[(0, column)] for column in range(_SOURCES + n_classes, _SOURCES + n_classes + n_vectors)]
     return np.array([[*pairs, *[(0, -1)] * (3 - len(pairs))] for pairs in found], np.int32)
 
 
@@ -121,7 +120,7 @@ class Lexicon(NamedTuple):
         lexicon = kept["lexicon/starts"], kept["lexicon/labels"], kept["open"]
         return cls(Labels(*_parts(names, by_tag), *lexicon), kept)
 
-    def words(self, corpus: Corpus, closed: int, sources: Sources, *, learning: bool = False) -> Words:
+    def words(self, corpus: Corpus, closed: int, sources: WordSources, *, learning: bool = False) -> Words:
         """The words of a text as the kernels see them; ``closed``: so many occurrences allow no unseen labels."""
         forms, arrays = corpus.vocab.strings, self.arrays
         lower = [form.lower() for form in forms]
@@ -143,12 +142,11 @@ class Lexicon(NamedTuple):
         text, offsets = _packed(lower)
         hash_affixes(text, offsets, *affixes)
         values[:-2, _ENDING:_SOURCES] = np.hstack(affixes)
-        values[:-2, _SOURCES:] = sources.values(forms, lower)
+        values[:-2, _SOURCES:] = sources.of(forms)
         values[-2:] = hashes_of(["<before>", "<after>"])[:, None]
-        return Words(
-            corpus.sentence_starts, np.asarray(corpus.tokens, np.int32), values, entries,
-            (counts < closed) | (entries < 0), _templates(sources.n_classes, sources.n_columns - sources.n_classes),
-        )  # fmt: skip
+        open_, templates = (counts < closed) | (entries < 0), _templates(sources.n_columns)
+        tokens = np.asarray(corpus.tokens, np.int32)
+        return Words(corpus.sentence_starts, tokens, values, entries, open_, templates)
 
     def known(self, corpus: Corpus) -> np.ndarray:
         """Which words of a text were in the training text, bool (n_words,)."""

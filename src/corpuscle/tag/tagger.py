@@ -25,20 +25,19 @@ from corpuscle.learning import Checkpoint
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.tag import lexicon as lexicons
-from corpuscle.tag import sources as source_files
 from corpuscle.tag.kernels.decoding import best_labels, expectations, room_for, score_steps, score_words
 from corpuscle.tag.kernels.features import Words
 from corpuscle.tag.kernels.training import Learning
 from corpuscle.tag.lemmas import LEMMAS, Lemmatiser
 from corpuscle.tag.lexicon import Lexicon
 from corpuscle.tag.settings import TaggerSettings
-from corpuscle.tag.sources import Sources
 from corpuscle.tag.training import STATE, TagLearner
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.words import WordClasses, WordVectors
+from corpuscle.words import WordSources
+from corpuscle.words.sources import SOURCES
 
 __all__ = ["PARTIAL", "TAGGED", "Tagger", "Tagging"]
 
@@ -76,7 +75,7 @@ class Tagger(TaggerSettings, container.Model):
             **container.VOCAB,
             **container.ITEMS,
             **lexicons.ARRAYS,
-            **source_files.ARRAYS,
+            **SOURCES,
             **LEMMAS,
             "weights": container.Array("float32", ("table",), finite=True),
             "history": container.Array("float64", ("passes", 2), finite=True),
@@ -88,7 +87,7 @@ class Tagger(TaggerSettings, container.Model):
     labels_: Vocab = learned()
     layers_: tuple[str, ...] = learned()
     lexicon_: Lexicon = learned()
-    sources_: Sources = learned()
+    sources_: WordSources = learned()
     lemmatiser_: Lemmatiser = learned()
     history_: np.ndarray = learned()
 
@@ -101,12 +100,11 @@ class Tagger(TaggerSettings, container.Model):
         bank: Treebank,
         dev: Treebank | None = None,
         *,
-        classes: WordClasses | None = None,
-        vectors: WordVectors | None = None,
+        sources: WordSources | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Tagger:
-        """Learn from tagged sentences; development sentences choose after how many passes to stop; ``classes`` and
-        ``vectors`` of words, learned from raw text, are further features."""
+        """Learn from tagged sentences; development sentences choose after how many passes to stop; ``sources``,
+        what raw text says about words, are further features."""
         n_words = Treebank.checked(bank).corpus.n_tokens
         self.layers_ = tuple(
             name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words
@@ -117,7 +115,7 @@ class Tagger(TaggerSettings, container.Model):
         counted = sorted(Counter(strings).items(), key=lambda item: (-item[1], item[0]))
         self.labels_ = Vocab.from_words([label for label, _ in counted], [count for _, count in counted])
         gold = (self.labels_.encode(strings) - FIRST).astype(np.int32)
-        self.sources_, self.chosen_ = Sources.of(classes, vectors), {}
+        self.sources_, self.chosen_ = sources or WordSources.none(), {}
         self.lexicon_ = Lexicon.learn(bank.corpus, gold, self.labels_, self.layers_[0] == "tags")
         self.lemmatiser_ = Lemmatiser.learn(bank, strings)
         self.items_ = item_hashes(bank.corpus)
@@ -206,7 +204,8 @@ class Tagger(TaggerSettings, container.Model):
         arrays = loaded.arrays
         self.layers_, self.labels_ = tuple(loaded.extra["layers"]), Vocab.from_arrays(arrays)
         self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", arrays)
-        self.sources_, self.lemmatiser_ = Sources.from_arrays(arrays), Lemmatiser.from_arrays(arrays)
+        self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.lemmatiser_ = Lemmatiser.from_arrays(arrays)
         self.weights_, self.history_ = arrays["weights"], arrays["history"]
 
 

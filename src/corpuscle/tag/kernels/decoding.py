@@ -82,7 +82,7 @@ def _insert(candidates, scores, count, most, label, score):
 
 @kernel
 def _propose(words, labels, type_, count, weights, room):
-    """``room.ranked`` := the candidates of a type, whose ``count`` features begin at ``room.places``; returns how many."""
+    """``room.ranked`` := the candidates of a type with ``count`` features at ``room.places``; returns how many."""
     found = 0
     if words.open[type_]:
         room.parts[:] = 0.0
