@@ -87,7 +87,7 @@ class _ListLearner(Online):
 
     def step(self, sweep: int, number: int) -> None:
         """Learn from some lists."""
-        self._wrong += learn_lists(self._lists, self._part(sweep, number), self._targets, self.ranking, self._room)
+        self._wrong += learn_lists(self._lists, self.part(sweep, number), self._targets, self.ranking, self._room)
 
     def mean(self) -> np.ndarray:
         """The mean of the weights after all lists so far."""
