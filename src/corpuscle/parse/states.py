@@ -1,8 +1,8 @@
 """The states behind the observables of ``latent``: recovered from them, and polished by EM.
 
 With exact moments D(y) = G diag(G'y) G^-1 for every y, so the eigenvectors of D for a random y are the columns of G,
-and all parameters follow. With estimates they are numbers near probabilities, some of them negative; without those they are
-where EM starts, which otherwise starts at random and ends anywhere.
+and all parameters follow. With estimates they are numbers near probabilities, some of them negative; without those
+they are where EM starts, which otherwise starts at random and ends anywhere.
 
 Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix C; ``kernels.polishing``
 for EM.
