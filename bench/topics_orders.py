@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, cpu_hours, joined, source_digest, table, trained, typical
-from bench.topics import CORPORA, SHORT, SOURCES, TOPICS, _documents, _files
+from bench.harness import Call, Cell, Claim, cpu_hours, joined, not_run, table
+from bench.topics import CORPORA, SHORT, SOURCES, TOPICS, _figure, _files
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching")
 ORDERS: tuple[int | str, ...] = (4, "infinite")
@@ -38,7 +38,7 @@ def cells(data: Path) -> Iterator[Cell]:
 
     for corpus, (title, topics, sweeps) in SIZES.items():
         sides = [
-            Call(f"turns {turns}", "bench.topics_orders:history",
+            Call(f"turns {turns}", "bench.topics:history",
                  {**files(corpus), "method": "switching", "topics": topics, "sweeps": sweeps, "turns": turns})
             for turns in TURNS
         ]  # fmt: skip
@@ -46,11 +46,11 @@ def cells(data: Path) -> Iterator[Cell]:
         for order in ORDERS:
             for method in (*METHODS, *(("rescaling",) if order == 4 else ())):
                 arguments = {"method": method, "topics": topics, "order": order, "sweeps": sweeps}
-                side = Call(f"{method}, n = {order}", "bench.topics_orders:learned", {**files(corpus), **arguments})
+                side = Call(f"{method}, n = {order}", "bench.topics:learned", {**files(corpus), **arguments})
                 yield cell(f"{corpus}-{method}-{order}", f"{title}: {topics} topics, {sweeps} sweeps", corpus, [side])
         for k in TOPICS:
             sides = [
-                Call(f"HPYTM by {sampler}, K = {k}", "bench.topics_orders:learned",
+                Call(f"HPYTM by {sampler}, K = {k}", "bench.topics:learned",
                      {**files(corpus), "method": "hpytm", "topics": k, "sweeps": sweeps, "sampler": sampler})
                 for sampler in ("token", "table")
             ]  # fmt: skip
@@ -58,7 +58,7 @@ def cells(data: Path) -> Iterator[Cell]:
         for order in (3, 4):
             for method in METHODS[1:]:
                 sides = [
-                    Call(f"{method} by {sampler}, n = {order}", "bench.topics_orders:history",
+                    Call(f"{method} by {sampler}, n = {order}", "bench.topics:history",
                          {**files(corpus), "method": method, "topics": topics, "sweeps": sweeps, "order": order,
                           "sampler": sampler})
                     for sampler in ("token", "table")
@@ -88,11 +88,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     return found
 
 
-def _figure(result: dict[str, Any], what: str) -> float:
-    """A figure of a cell with one side."""
-    return typical(result, next(iter(result["runs"])), what)
-
-
 def tables(results: dict[str, Any]) -> list[str]:
     """One table for all cells with the same title."""
     return [table(result) for result in joined(results)]
@@ -100,7 +95,6 @@ def tables(results: dict[str, Any]) -> list[str]:
 
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables, and which cells have not run."""
-    missing = [cell.name for cell in cells(Path()) if cell.name not in results]
     return "\n".join(
         [
             "### Notes",
@@ -108,76 +102,6 @@ def notes(results: dict[str, Any]) -> str:
             f"- `CPU s` is the time of reading the held-out documents, or of all sweeps. All these figures together "
             f"cost {cpu_hours(results):.1f} hours of CPU time, training included.",
             "- Nodes: contexts of all n-gram models of the last sample together; of RESCALING, of its one.",
-            *([f"- Not run yet: {', '.join(missing)}."] if missing else []),
+            *not_run(cells(Path()), results),
         ]
     )
-
-
-# ---- what the sides do
-
-
-def _texts(files: list[str], part: int):
-    """Training and held-out documents, of both every ``part``-th."""
-    import numpy as np
-
-    from corpuscle.topics import pick_documents
-
-    texts = _documents(files)
-    if part == 1:
-        return texts
-    train, held_out = (pick_documents(text, np.arange(0, len(text.document_starts) - 1, part)) for text in texts)
-    return train.counted(), held_out
-
-
-def _learner(method: str, topics: int, sweeps: int, **settings: Any):
-    from corpuscle import topics as task
-
-    if method == "rescaling":
-        return task.RescalingModel(topics=topics, samples=1, sweeps=sweeps, workers=1, **settings)
-    of_topics = {} if method == "hpylm" else {"topics": topics}
-    return task.NgramTopicModel(method=method, sweeps=sweeps, workers=1, **of_topics, **settings)
-
-
-def learned(timer, files: list[str], part: int, **settings: Any) -> dict[str, float]:
-    """Train a model, read the held-out documents; the time is that of reading."""
-    import numpy as np
-
-    from corpuscle.topics import pick_documents
-
-    train, held_out = _texts(files, part)
-    stem = f"{Path(files[0]).parent.name}-{part}"
-    name = "-".join(["topics-orders", stem, *map(str, settings.values()), source_digest(SOURCES)])
-    model, seconds = trained(name, lambda: _learner(**settings), train)
-    model.workers = 1
-    model.log_probabilities(pick_documents(held_out, np.arange(1)))  # compiles
-    with timer:
-        logs = model.log_probabilities(held_out)
-    return {
-        "perplexity": float(np.exp(-logs.mean())),
-        "nodes": model.nodes,
-        "words": len(logs),
-        "words a second": len(logs) / timer.cpu,
-        "training CPU s": seconds,
-    }
-
-
-def history(timer, files: list[str], part: int, sweeps: int, **settings: Any) -> dict[str, Any]:
-    """The log probability of text and topics after each sweep, and when it was reached."""
-    from corpuscle.learning import sweep
-
-    corpus = _texts(files, part)[0]
-    chain = _learner(sweeps=sweeps, **settings).chain(corpus)
-    seconds: list[float] = []
-    logs: list[float] = []
-    for number in range(sweeps + 1):
-        with timer:
-            logs.append(sweep(chain, number))
-        seconds.append(timer.cpu)
-    half = logs[min(range(len(seconds)), key=lambda i: abs(seconds[i] - seconds[-1] / 2))]
-    return {
-        "seconds": seconds,
-        "log_probability": logs,
-        "log P": logs[-1],
-        "log P after half the time": half,
-        "CPU s a sweep": seconds[-1] / sweeps,
-    }
