@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, cpu_hours, joined, source_digest, table, trained, typical
+from bench.harness import Call, Cell, Claim, cpu_hours, joined, not_run, source_digest, table, trained, typical
 from bench.segment import SOURCES, _scores, _segmenter
 
 SWEEPS, LONG = 200, 20_000
@@ -100,7 +100,6 @@ def tables(results: dict[str, Any]) -> list[str]:
 
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables, and which cells have not run."""
-    missing = [cell.name for cell in cells(Path()) if cell.name not in results]
     return "\n".join(
         [
             "### Notes",
@@ -112,7 +111,7 @@ def notes(results: dict[str, Any]) -> str:
             "- `mkn words`, `hpy words`: bigrams of the words that the segmenter found; an unknown word costs its "
             "probability as one and its spelling by a model of letters (Kneser-Ney, order 5) of the words found. "
             "`mkn letters`, `hpy letters`: order 8.",
-            *([f"- Not run yet: {', '.join(missing)}."] if missing else []),
+            *not_run(cells(Path()), results),
         ]
     )
 
