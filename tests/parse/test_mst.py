@@ -56,7 +56,7 @@ def test_every_way_to_learn_and_to_decode_learns(bank, settings):
 def scored(parser, bank, sentence, order):
     layers, n = layers_of(bank, parser.tag_layers_), int(bank.corpus.lengths[sentence])
     room = training.room_for(n, order, N_TAGS)
-    decoding = parser._decoding(order)
+    decoding = parser.decoding(order)
     training.score(layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
     return layers, n, room, decoding
 
@@ -84,7 +84,7 @@ def test_after_a_step_of_mira_the_right_tree_is_better_by_the_loss(bank, order, 
     learning = training.Learning(
         weights, np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), trees, 1e9
     )
-    room, decoding = training.room_for(n, order, N_TAGS, trees), parser._decoding(order)
+    room, decoding = training.room_for(n, order, N_TAGS, trees), parser.decoding(order)
     touched = np.empty((trees, (n + 4) * 4 * len(room.places)), np.uint32)
     assert training.learn(layers, np.zeros(1, np.int64), heads, starts, decoding, learning, room, touched) > 0
     guesses = room.trees[:, :n].copy()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.parse.mst import MstParser, Parses
+    from corpuscle.parse.decoding import Parses, Ranked
+    from corpuscle.parse.mst import MstParser
     from corpuscle.parse.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

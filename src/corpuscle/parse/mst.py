@@ -11,54 +11,36 @@ learning of approximate dependency parsing algorithms", 2006.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
-from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
+from corpuscle.parse.decoding import PAIRED, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
 from corpuscle.parse.kernels.lifting import crossings, lift
-from corpuscle.parse.kernels.relations import relate
-from corpuscle.parse.kernels.training import Decoding, Learning, Room, decode, room_for, score
+from corpuscle.parse.kernels.training import Decoding, Learning, room_for
 from corpuscle.parse.settings import MstSettings
 from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner, RelationLearner
 from corpuscle.parse.words import N_TAGS, TAG_LAYERS, layers_of, tag_layers
-from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
-from corpuscle.text.layers import Layer
+from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["LONGEST", "PARTIAL", "MstParser", "Parses"]
+__all__ = ["LONGEST", "PARTIAL", "MstParser"]
 
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
-_PAIRED = 300
-"""Longer sentences are parsed without pairs, which is said."""
-_CUBES = 1 << 18
-"""A worker parses sentences whose lengths, cubed, add up to about this."""
 _CROSSING = 0.05
 """More crossing trees than this part make a parser consider crossing arcs."""
 
 PARTIAL = learning.partial("parse.mst", ARCS, RELATIONS)
 """An unfinished run: arcs, then relations."""
-
-
-class Parses(NamedTuple):
-    """Trees of some sentences: ``heads`` int32 and ``relations`` int32 (n_words,), ids of the parser's relations;
-    ``scores`` float64 (n_sentences,); ``confidence`` float64 (n_words,), how likely each arc is, or empty."""
-
-    heads: np.ndarray
-    relations: np.ndarray
-    scores: np.ndarray
-    confidence: np.ndarray
 
 
 class MstParser(MstSettings, container.Model):
@@ -92,7 +74,7 @@ class MstParser(MstSettings, container.Model):
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
-        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+        return Checkpoint(path, PARTIAL, self.settings, _signature(bank), resume=resume)
 
     def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> MstParser:
         """Learn from trees; development trees choose after how many passes to stop."""
@@ -117,13 +99,14 @@ class MstParser(MstSettings, container.Model):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
+        checkpoint = checkpoint or Checkpoint(signature=_signature(bank))
         layers = layers_of(bank, self.tag_layers_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, checkpoint)
         return self
 
-    def _decoding(self, order: int) -> Decoding:
+    def decoding(self, order: int) -> Decoding:
+        """How trees are found in an order."""
         return Decoding(order, self.crossing_, self.single_root, np.uint64(64 - self.hash_bits))
 
     def _learn_arcs(
@@ -144,7 +127,7 @@ class MstParser(MstSettings, container.Model):
             return float((self.parse(dev).heads == dev.heads).mean())
 
         learner = ArcLearner(
-            layers, heads, starts, self._decoding(self.order), under_way, room,
+            layers, heads, starts, self.decoding(self.order), under_way, room,
             seed=self.seed, judge=None if dev is None else judge,
         )  # fmt: skip
         facts = {"table": size}
@@ -178,16 +161,9 @@ class MstParser(MstSettings, container.Model):
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        layers, starts = self._layers(bank), bank.corpus.sentence_starts
-        lengths = np.minimum(bank.corpus.lengths, _PAIRED).astype(np.int64)
-        bounds = chunks_of(lengths**3 + 1, _CUBES).tolist()
-        if self.order == 2 and bank.corpus.lengths.max(initial=0) > _PAIRED:
-            warn(f"sentences of more than {_PAIRED} words are parsed by their arcs alone")
-        chunks = [(layers, first, last, confidence) for first, last in pairwise(bounds)]
-        parts = list(self.spread(_parse_chunk, chunks))
+        parts = list(self.spread(parse_chunk, chunks_for(self._layers(bank), int(confidence))))
         if not parts:
             return Parses(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
-        assert len(starts) - 1 == sum(len(part.scores) for part in parts)
         return Parses(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
@@ -207,59 +183,46 @@ class MstParser(MstSettings, container.Model):
         if longest > LONGEST:
             where = int(np.argmax(bank.corpus.lengths)) + 1
             raise InputError(None, None, f"sentence {where} has {longest:,} words; at most {LONGEST:,} are parsed")
+        if self.order == 2 and longest > PAIRED:
+            warn(f"sentences of more than {PAIRED} words are parsed by their arcs alone")
         lacking = [name for name in self.tag_layers_ if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
         if lacking:
             column = " and ".join({"tags": "UPOS", "xpos": "XPOS"}[name] for name in lacking)
             raise InputError(None, None, f"the words have no {column}, which this parser learned from")
         return layers_of(bank, self.tag_layers_)
 
-    def k_best(self, bank: Treebank, k: int) -> list[list[tuple[np.ndarray, float]]]:
-        """The k best trees of every sentence, heads int32 with their scores, the best one first."""
+    def ranked(self, bank: Treebank, k: int) -> Ranked:
+        """The k best trees of every sentence with their relations, as flat arrays."""
         if self.crossing_ and self.order == 2:
             raise SettingError("the best trees with crossing arcs are known in the first order only")
-        layers, results = self._layers(bank), []
-        room = room_for(int(bank.corpus.lengths.max(initial=1)), self.order, N_TAGS, k)
-        for sentence, n in enumerate(bank.corpus.lengths.tolist()):
-            results.append(self._best_of(layers, sentence, n, k, room))
-        return results
+        parts = list(self.spread(rank_chunk, chunks_for(self._layers(bank), k)))
+        if not parts:
+            return Ranked(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        return Ranked(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def k_best(self, bank: Treebank, k: int) -> list[list[tuple[np.ndarray, float]]]:
+        """The k best trees of every sentence, heads int32 with their scores, the best one first."""
+        ranked, lists, tree, word = self.ranked(bank, k), [], 0, 0
+        for n, count in zip(bank.corpus.lengths.tolist(), ranked.counts.tolist(), strict=True):
+            heads = ranked.heads[word : word + n * count].reshape(count, n)
+            lists.append(list(zip(heads, ranked.scores[tree : tree + count].tolist(), strict=True)))
+            tree, word = tree + count, word + n * count
+        return lists
 
     def best_trees(self, bank: Treebank, k: int) -> Treebank:
         """Every sentence with its k best trees, one after the other, with ``# rank`` and ``# score`` comments."""
-        lists = self.k_best(bank, k)
-        ranked = [(sentence, rank, score) for sentence, trees in enumerate(lists) for rank, (_, score) in
-                  enumerate(trees or [(np.empty(0, np.int32), 0.0)], 1)]  # fmt: skip
-        repeated = bank.select(np.array([sentence for sentence, _, _ in ranked], np.int64))
-        heads = np.concatenate([tree for trees in lists for tree, _ in trees] or [np.empty(0, np.int32)])
+        ranked = self.ranked(bank, k)
+        counts = np.maximum(ranked.counts, 1)  # an empty sentence stays
+        repeated = bank.select(np.repeat(np.arange(len(bank)), counts))
+        ranks = np.concatenate([np.arange(1, count + 1) for count in counts] or [np.zeros(0, np.int64)])
+        scores = np.zeros(len(ranks))
+        scores[repeated.corpus.lengths > 0] = ranked.scores
         comments = tuple(
-            (*repeated.comments[i], f"# rank = {rank}", f"# score = {score:.6f}")
-            for i, (_, rank, score) in enumerate(ranked)
+            (*of_sentence, f"# rank = {rank}", f"# score = {score:.6f}")
+            for of_sentence, rank, score in zip(repeated.comments, ranks.tolist(), scores.tolist(), strict=True)
         )
-        relations = self._named(self._relate(repeated, heads))
-        return dataclasses.replace(repeated.replace(heads=heads, relations=relations), comments=comments)
-
-    def _relate(self, bank: Treebank, heads: np.ndarray) -> np.ndarray:
-        """The best relations of given trees, int32 (n_words,)."""
-        layers, found = self._layers(bank), np.zeros(len(heads), np.int32)
-        room = room_for(int(bank.corpus.lengths.max(initial=1)), 1, N_TAGS)
-        scores, shift = np.zeros(self.relation_weights_.shape[1], np.float32), np.uint64(64 - self.relation_bits)
-        for sentence, (first, last) in enumerate(pairwise(bank.corpus.sentence_starts.tolist())):
-            if len(scores):
-                tree, names = heads[first:last], found[first:last]
-                relate(layers, sentence, tree, shift, self.relation_weights_, room, scores, names)
-        return found
-
-    def _best_of(self, layers: Any, sentence: int, n: int, k: int, room: Room) -> list[tuple[np.ndarray, float]]:
-        if n == 0:
-            return []
-        decoding = self._decoding(self.order)
-        score(layers, sentence, decoding, self.weights_, room.marks, room.places, room.arcs, room.siblings)
-        heads, scores = np.zeros((k, n), np.int32), np.zeros(k)
-        if self.crossing_:
-            arcs = np.ascontiguousarray(room.arcs[: n + 1, : n + 1])
-            count = spanning.k_best_trees(n, arcs, self.single_root, k, heads, scores)
-        else:
-            count = charts.k_best(n, room.arcs, room.siblings, self.single_root, k, room.chart, heads, scores)
-        return [(heads[i], float(scores[i])) for i in range(count)]
+        annotated = repeated.replace(heads=ranked.heads, relations=self._named(ranked.relations))
+        return dataclasses.replace(annotated, comments=comments)
 
     # ---- the file
 
@@ -280,53 +243,9 @@ class MstParser(MstSettings, container.Model):
 _RELATION_PASSES = 5
 
 
-def signature(bank: Treebank) -> str:
-    """A hash of words, heads and the names of relations."""
-    digest = hashlib.blake2b(bank.corpus.signature().encode(), digest_size=16)
-    digest.update(np.ascontiguousarray(bank.heads, np.int32).tobytes())
-    for layer in (bank.relations, *(getattr(bank, name) for name in TAG_LAYERS)):
-        digest.update("\n".join(layer.strings()).encode())
-    return digest.hexdigest()
-
-
-def _parse_chunk(chunk: tuple[Any, int, int, bool], parser: MstParser) -> Parses:
-    """The parses of some sentences."""
-    layers, first, last, confidence = chunk
-    lengths = (np.diff(layers.starts[first : last + 1]) - 3).tolist()
-    longest, total = max(lengths, default=0), sum(lengths)
-    order = parser.order if longest <= _PAIRED else 1
-    room, decoding = room_for(longest, order, N_TAGS), parser._decoding(order)
-    heads, relations = np.zeros(total, np.int32), np.zeros(total, np.int32)
-    scores, likely = np.zeros(last - first), np.zeros(total if confidence else 0)
-    named = parser.relation_weights_.shape[1]
-    room_of_scores, shift = np.zeros(named, np.float32), np.uint64(64 - parser.relation_bits)
-    outside, shares = charts.chart_for(longest), np.zeros((longest + 1, longest + 1))
-    at = 0
-    for sentence, n in zip(range(first, last), lengths, strict=True):
-        tree = heads[at : at + n]
-        if n:
-            score(layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
-            scores[sentence - first] = decode(n, decoding, room, tree)
-            if named:
-                found = relations[at : at + n]
-                relate(layers, sentence, tree, shift, parser.relation_weights_, room, room_of_scores, found)
-            if confidence:
-                likely[at : at + n] = _confidence(n, tree, decoding, room, outside, shares)
-        at += n
-    return Parses(heads, relations, scores, likely)
-
-
-def _confidence(
-    n: int, tree: np.ndarray, decoding: Decoding, room: Room, outside: charts.Chart, shares: np.ndarray
-) -> np.ndarray:
-    """How likely each arc of a tree is among all trees that the parser considers, by the scores in ``room``."""
-    words = np.arange(n)
-    if decoding.crossing:
-        found, _ = spanning.shares(room.arcs[: n + 1, : n + 1], decoding.single)
-        return found[tree, words + 1]
-    charts.tilt(n, tree, room.arcs, room.siblings)
-    charts.expectations(n, room.arcs, room.siblings, decoding.single, room.chart, outside, shares)
-    return np.minimum(shares[tree, words + 1], 1.0)
+def _signature(bank: Treebank) -> str:
+    tags = (getattr(bank, name) for name in TAG_LAYERS)
+    return aligned_signature(bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *tags)
 
 
 def _check(loaded: container.Container) -> None:

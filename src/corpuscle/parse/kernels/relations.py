@@ -68,12 +68,17 @@ def _best(weights, places, count, scores):
 
 
 @kernel
-def relate(layers, sentence, heads, shift, weights, room, scores, relations):
-    """``relations`` int32 (n,) := the best relation of each arc of the tree ``heads`` int32 (n,)."""
-    base = layers.starts[sentence] + 1
-    for m in range(1, len(heads) + 1):
-        count = _arc(layers, base, heads, m, shift, room.marks, room.places)
-        relations[m - 1] = _best(weights, room.places, count, scores)
+def relate(layers, sentences, heads, shift, weights, room, scores, relations):
+    """``relations`` int32 := the best relation of each arc of some trees, one tree after the other in ``heads`` int32;
+    ``sentences`` int64: whose trees they are."""
+    first = 0
+    for sentence in sentences:
+        base = layers.starts[sentence] + 1
+        last = first + layers.starts[sentence + 1] - layers.starts[sentence] - 3
+        for m in range(1, last - first + 1):
+            count = _arc(layers, base, heads[first:last], m, shift, room.marks, room.places)
+            relations[first + m - 1] = _best(weights, room.places, count, scores)
+        first = last
 
 
 @kernel

@@ -27,7 +27,7 @@ from corpuscle.engine.dp.charts import NO_SIBLINGS, Chart, best_heads, chart_for
 from corpuscle.engine.dp.spanning import best_tree, climb, k_best_trees
 from corpuscle.parse.kernels.features import arc_features, sibling_features
 
-__all__ = ["Decoding", "Learning", "Room", "decode", "learn", "room_for", "score"]
+__all__ = ["Decoding", "Learning", "Room", "best_trees", "decode", "learn", "room_for", "score"]
 
 _PLACES = 1024
 _STEPS = 10_000
@@ -180,7 +180,7 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
         score(layers, sentence, decoding, learning.weights, room.marks, room.places, room.arcs, room.siblings)
         found = 1
         if learning.trees > 1:
-            found = _best_trees(n, decoding, room)
+            found = best_trees(n, decoding, room)
         else:
             decode(n, decoding, room, room.trees[0, :n])
         constraints = 0
@@ -202,8 +202,8 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
 
 
 @kernel
-def _best_trees(n, decoding, room):
-    """The best trees into ``room``; returns how many."""
+def best_trees(n, decoding, room):
+    """The best trees by the scores in ``room`` into its ``trees`` and ``scores``; returns how many."""
     k, trees = len(room.trees), room.trees[:, :n]
     if decoding.crossing:
         return k_best_trees(n, room.arcs[: n + 1, : n + 1], decoding.single, k, trees, room.scores)
