@@ -11,18 +11,54 @@ from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
 from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
+from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
 from corpuscle.measure.names import news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
 
 __all__ = [
-    "ELEVEN_POINT", "Comparison", "Interval", "OtherText", "Ranked", "Result", "Shown", "accuracy", "alignment_error",
-    "approximate_randomisation", "attachment", "attachment_by", "bootstrap", "bootstrap_ratio", "compare",
-    "compare_alignments", "compare_attachment", "compare_clusterings",
-    "compare_f1", "compare_perplexity", "compare_segmentations", "compare_spearman", "human_ceiling",
-    "letter_perplexity", "news_measures", "news_statistics",
-    "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
-    "rank_items", "retrieval", "segmentation_counts", "segmentation_scores", "signature", "singleton_fertility",
-    "spearman", "token_likelihood",
+    "ELEVEN_POINT",
+    "Comparison",
+    "Interval",
+    "OtherText",
+    "Ranked",
+    "Result",
+    "Shown",
+    "accuracy",
+    "alignment_error",
+    "approximate_randomisation",
+    "attachment",
+    "attachment_by",
+    "bootstrap",
+    "bootstrap_ratio",
+    "compare",
+    "compare_alignments",
+    "compare_attachment",
+    "compare_clusterings",
+    "compare_f1",
+    "compare_mentions",
+    "compare_perplexity",
+    "compare_segmentations",
+    "compare_spearman",
+    "human_ceiling",
+    "letter_perplexity",
+    "mention_counts",
+    "mention_scores",
+    "mention_scores_by_type",
+    "news_measures",
+    "news_statistics",
+    "pair_agreement",
+    "paired_bootstrap",
+    "perplexity",
+    "precision_recall",
+    "rank_correlation",
+    "rank_items",
+    "retrieval",
+    "segmentation_counts",
+    "segmentation_scores",
+    "signature",
+    "singleton_fertility",
+    "spearman",
+    "token_likelihood",
 ]  # fmt: skip
