@@ -267,13 +267,15 @@ class PairParser(PairSettings, DependencyParser):
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also C of each of its arcs."""
-        chunks = ((self._sight(bank), chunk) for chunk in chunks_for(self._layers(bank), int(confidence)))
-        return Parses.joined(self.spread(_parse_chunk, chunks))
+        return Parses.joined(self.spread(_parse_chunk, self._chunks(bank, int(confidence))))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
-        chunks = ((self._sight(bank), chunk) for chunk in chunks_for(self._layers(bank), k))
-        return Ranked.joined(self.spread(_rank_chunk, chunks))
+        return Ranked.joined(self.spread(_rank_chunk, self._chunks(bank, k)))
+
+    def _chunks(self, bank: Treebank, wanted: int) -> list[tuple[Sight, Chunk]]:
+        sight = self._sight(bank)
+        return [(sight, chunk) for chunk in chunks_for(self._layers(bank), wanted)]
 
     def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
         """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
