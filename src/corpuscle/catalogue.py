@@ -278,6 +278,7 @@ TASKS: dict[str, Task] = dict([
             "parse.boosted": "BoostedParser",
             "parse.branching": "BranchingParser",
         },
+        step="projected_parser:PROJECTED",
     ),
     _task(
         "samples",
