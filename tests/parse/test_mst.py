@@ -82,7 +82,7 @@ def test_after_a_step_of_mira_the_right_tree_is_better_by_the_loss(bank, order, 
     size, starts, heads = 1 << 16, one.corpus.sentence_starts, one.heads.astype(np.int32)
     weights = np.zeros(size, np.float32)
     learning = training.Learning(
-        weights, np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), trees, 1e9
+        weights, np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), trees, 1e9, 0.0
     )
     room, decoding = training.room_for(n, order, N_TAGS, trees), parser.decoding(order)
     touched = np.empty((trees, (n + 4) * 4 * len(room.places)), np.uint32)
@@ -111,7 +111,7 @@ def test_room_to_spare_changes_nothing(bank, order, crossing):
     decoding, learned = training.Decoding(order, crossing, True, np.uint64(48)), []
     for spare in 0, 9:
         weights, zeros = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        learning = training.Learning(weights, np.zeros(size), zeros, np.zeros(1, np.int64), 1, 1.0)
+        learning = training.Learning(weights, np.zeros(size), zeros, np.zeros(1, np.int64), 1, 1.0, 1.0)
         room = training.room_for(n + spare, order, N_TAGS)
         room.trees[:], room.arcs[:] = n + spare, 5.0
         touched = np.empty((1, (n + spare) * 8 * len(room.places)), np.uint32)

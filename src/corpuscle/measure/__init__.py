@@ -7,8 +7,8 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
-from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
-from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment
+from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
+from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment, oracle, punctuation
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.names import news_measures, news_statistics
@@ -18,11 +18,11 @@ from corpuscle.measure.segmentation import OtherText, compare_segmentations, seg
 
 __all__ = [
     "ELEVEN_POINT", "Comparison", "Interval", "OtherText", "Ranked", "Result", "Shown", "accuracy", "alignment_error",
-    "approximate_randomisation", "attachment", "attachment_by", "bootstrap", "bootstrap_ratio", "compare",
-    "compare_alignments", "compare_attachment", "compare_clusterings",
+    "approximate_randomisation", "attachment", "attachment_by", "bootstrap", "bootstrap_ratio", "calibration_error",
+    "compare", "compare_alignments", "compare_attachment", "compare_clusterings",
     "compare_f1", "compare_perplexity", "compare_segmentations", "compare_spearman", "human_ceiling",
-    "letter_perplexity", "news_measures", "news_statistics",
-    "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "rank_correlation",
+    "letter_perplexity", "news_measures", "news_statistics", "oracle",
+    "pair_agreement", "paired_bootstrap", "perplexity", "precision_recall", "punctuation", "rank_correlation",
     "rank_items", "retrieval", "segmentation_counts", "segmentation_scores", "signature", "singleton_fertility",
     "spearman", "token_likelihood",
 ]  # fmt: skip

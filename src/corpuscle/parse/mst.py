@@ -11,6 +11,7 @@ learning of approximate dependency parsing algorithms", 2006.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -20,12 +21,23 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.decoding import PAIRED, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
+from corpuscle.parse.decoding import (
+    PAIRED,
+    TEMPERATURES,
+    Parses,
+    Ranked,
+    chunks_for,
+    parse_chunk,
+    rank_chunk,
+    temper_chunk,
+)  # fmt: skip
 from corpuscle.parse.kernels.lifting import crossings, lift
 from corpuscle.parse.kernels.training import Decoding, Learning, room_for
+from corpuscle.parse.lexicons import LEXICON, Lexicon
 from corpuscle.parse.settings import MstSettings
 from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner, RelationLearner
-from corpuscle.parse.words import N_TAGS, TAG_LAYERS, layers_of, tag_layers
+from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
+from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.overlap import item_hashes
@@ -36,6 +48,8 @@ __all__ = ["LONGEST", "PARTIAL", "MstParser"]
 
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
+_JUDGED = 500
+"""So many sentences are enough to calibrate confidence."""
 _CROSSING = 0.05
 """More crossing trees than this part make a parser consider crossing arcs."""
 
@@ -47,17 +61,20 @@ class MstParser(MstSettings, container.Model):
     """A graph-based dependency parser.
 
     Learned: ``weights_`` float32 (2^hash_bits,), ``relation_weights_`` float32 (2^relation_bits, relations),
-    ``relations_``: a ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``crossing_``: whether
-    its trees may have crossing arcs; ``history_`` float64 (passes, 2): the share of training words that got a wrong
-    head in each pass, and of development words that got the right one.
+    ``relations_``: a ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which
+    others stand beside forms; ``lexicons_``: what it knows of words from elsewhere; ``crossing_``: whether its trees
+    may have crossing arcs; ``temperature_``: what scores are divided by before confidence is taken from them;
+    ``history_`` float64 (passes, 2): the share of training words that got a wrong head in each pass, while a wrong one
+    gains the margin, and of development words that got the right one.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "parse.mst",
         1,
-        {
+        lambda extra: {
             **container.VOCAB,
             **container.ITEMS,
+            **container.numbered("lexicon", [_lexicon_arrays(i) for i in range(_lexicons(extra))]),
             "weights": container.Array("float32", ("table",), finite=True),
             "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
             "history": container.Array("float64", ("passes", 2), finite=True),
@@ -69,21 +86,35 @@ class MstParser(MstSettings, container.Model):
     relation_weights_: np.ndarray = learned()
     relations_: Vocab = learned()
     tag_layers_: tuple[str, ...] = learned()
+    sources_: tuple[str, ...] = learned()
+    lexicons_: tuple[Lexicon, ...] = learned()
     crossing_: bool = learned()
+    temperature_: float = learned()
     history_: np.ndarray = learned()
 
-    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
-        return Checkpoint(path, PARTIAL, self.settings, _signature(bank), resume=resume)
+    def checkpoint(
+        self, bank: Treebank, path: str | PathLike[str], resume: bool = False, lexicons: Sequence[Lexicon] = ()
+    ) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees and lexicons."""
+        return Checkpoint(path, PARTIAL, self.settings, _signature(bank, lexicons), resume=resume)
 
-    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> MstParser:
-        """Learn from trees; development trees choose after how many passes to stop."""
+    def fit(
+        self,
+        bank: Treebank,
+        dev: Treebank | None = None,
+        *,
+        lexicons: Sequence[Lexicon] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> MstParser:
+        """Learn from trees, and from what lexicons say of words; development trees choose after how many passes to
+        stop."""
         if Treebank.checked(bank).corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         bank.check_trees(single_root=self.single_root)
         if dev is not None:
             dev.check_trees()
-        self.tag_layers_, self.chosen_ = tag_layers(bank), {}
+        self.tag_layers_, self.sources_, self.chosen_ = tag_layers(bank), sources_of(bank, self.sources), {}
+        self.lexicons_ = tuple(lexicons)
         starts = bank.corpus.sentence_starts
         crossing = int(crossings(bank.heads, starts))
         auto = crossing > _CROSSING * len(bank)
@@ -99,11 +130,30 @@ class MstParser(MstSettings, container.Model):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=_signature(bank))
-        layers = layers_of(bank, self.tag_layers_)
+        checkpoint = checkpoint or Checkpoint(signature=_signature(bank, lexicons))
+        layers = layers_of(bank, self.tag_layers_, self.sources_, self.lexicons_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, checkpoint)
+        self.temperature_ = 1.0
+        if dev is not None:
+            self._calibrate([(self, dev)])
+        elif self.folds:
+            parts = folds(self.seed, "parse.folds", len(bank), self.folds)
+            rest = (bank.select(parts != part) for part in range(self.folds))
+            learners = (self.replace(folds=0, workers=self.workers).fit(each, lexicons=lexicons) for each in rest)
+            self._calibrate([(each, bank.select(parts == part)) for part, each in enumerate(learners)])
         return self
+
+    def _calibrate(self, judged: Sequence[tuple[MstParser, Treebank]]) -> None:
+        """Choose the temperature at which confidence is most likely, by parsers and trees that they did not learn."""
+        losses = np.zeros(len(TEMPERATURES))
+        for parser, bank in judged:
+            some = bank.select(np.unique(np.linspace(0, len(bank) - 1, min(len(bank), _JUDGED)).astype(np.int64)))
+            parts = list(parser.spread(temper_chunk, chunks_for(parser._layers(some), 1)))
+            heads, likely = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+            likely = np.where((heads == some.heads)[:, None], likely, 1.0 - likely)
+            losses -= np.log(np.clip(likely, 1e-6, 1.0)).sum(axis=0)
+        self.temperature_ = float(TEMPERATURES[np.argmin(losses)])
 
     def decoding(self, order: int) -> Decoding:
         """How trees are found in an order."""
@@ -113,9 +163,9 @@ class MstParser(MstSettings, container.Model):
         self, layers: Any, heads: np.ndarray, starts: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint
     ) -> None:
         size = 1 << self.hash_bits
-        step = self.step if self.learner == "mira" else 0.0
+        step, cost = (self.step, float(self.margin)) if self.learner == "mira" else (0.0, 0.0)
         weights, delta = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step)
+        under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step, cost)
         longest = int(np.diff(starts).max())
         if longest > LONGEST:
             raise InputError(None, None, f"a sentence of {longest:,} words; parsers learn from at most {LONGEST:,}")
@@ -185,11 +235,12 @@ class MstParser(MstSettings, container.Model):
             raise InputError(None, None, f"sentence {where} has {longest:,} words; at most {LONGEST:,} are parsed")
         if self.order == 2 and longest > PAIRED:
             warn(f"sentences of more than {PAIRED} words are parsed by their arcs alone")
-        lacking = [name for name in self.tag_layers_ if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
+        needed = (*self.tag_layers_, *self.sources_)
+        lacking = [name for name in needed if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
         if lacking:
-            column = " and ".join({"tags": "UPOS", "xpos": "XPOS"}[name] for name in lacking)
+            column = " and ".join(_COLUMNS[name] for name in lacking)
             raise InputError(None, None, f"the words have no {column}, which this parser learned from")
-        return layers_of(bank, self.tag_layers_)
+        return layers_of(bank, self.tag_layers_, self.sources_, self.lexicons_)
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
@@ -228,32 +279,69 @@ class MstParser(MstSettings, container.Model):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_}
-        return self.relations_.arrays() | arrays
+        lexicons = container.numbered("lexicon", [lexicon.arrays() for lexicon in self.lexicons_])
+        return self.relations_.arrays() | arrays | lexicons
 
     def _extra(self) -> dict[str, Any]:
-        return {"tag_layers": list(self.tag_layers_), "crossing": self.crossing_}
+        spelled = [lexicon.preprocessing.settings for lexicon in self.lexicons_]
+        return {
+            "tag_layers": list(self.tag_layers_), "sources": list(self.sources_), "crossing": self.crossing_,
+            "lexicons": spelled, "temperature": self.temperature_,
+        }  # fmt: skip
 
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
         self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
         self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
         self.tag_layers_, self.crossing_ = tuple(loaded.extra["tag_layers"]), loaded.extra["crossing"]
+        self.sources_, self.lexicons_ = tuple(loaded.extra.get("sources", ())), _restored_lexicons(loaded)
+        self.temperature_ = float(loaded.extra.get("temperature", 1.0))
 
 
 _RELATION_PASSES = 5
+_COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
 
 
-def _signature(bank: Treebank) -> str:
-    tags = (getattr(bank, name) for name in TAG_LAYERS)
-    return aligned_signature(bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *tags)
+def _signature(bank: Treebank, lexicons: Sequence[Lexicon]) -> str:
+    layers = (getattr(bank, name) for name in (*TAG_LAYERS, *SOURCES))
+    known = (array for lexicon in lexicons for array in (lexicon.words, lexicon.values))
+    return aligned_signature(
+        bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *layers, *known
+    )  # fmt: skip
+
+
+def _lexicons(extra: Mapping[str, Any]) -> int:
+    """How many lexicons a file has."""
+    lexicons = extra.get("lexicons", [])
+    if not isinstance(lexicons, list) or not all(isinstance(each, dict) for each in lexicons):
+        raise ValueError("it does not say which lexicons it has")
+    return len(lexicons)
+
+
+def _lexicon_arrays(number: int) -> dict[str, container.Array]:
+    """The arrays of a lexicon, whose sizes are its own."""
+    sizes = {"words": f"words{number}", "layers": f"layers{number}"}
+    return {name: dataclasses.replace(array, shape=tuple(sizes[str(size)] for size in array.shape))
+            for name, array in LEXICON.items()}  # fmt: skip
+
+
+def _restored_lexicons(loaded: container.Container) -> tuple[Lexicon, ...]:
+    described = loaded.extra.get("lexicons", [])
+    arrays = container.separated("lexicon", loaded.arrays, len(described))
+    return tuple(map(Lexicon.restored, arrays, described))
 
 
 def _check(loaded: container.Container) -> None:
     """What the declarations of the arrays cannot say."""
     model, arrays, extra = MstParser.restored(loaded.described), loaded.arrays, loaded.extra
-    tags, crossing = extra.get("tag_layers"), extra.get("crossing")
+    tags, crossing, sources = extra.get("tag_layers"), extra.get("crossing"), extra.get("sources", [])
     if not isinstance(tags, list) or not tags or any(name not in TAG_LAYERS for name in tags):
         raise ValueError("it does not say which layers are tags")
+    if not isinstance(sources, list) or any(name not in SOURCES for name in sources):
+        raise ValueError("it does not say what stands beside forms")
+    _restored_lexicons(loaded)
+    if not isinstance(warmth := extra.get("temperature", 1.0), float) or not 1e-3 < warmth < 1e6:
+        raise ValueError("its temperature is not a number that scores can be divided by")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
     if len(arrays["weights"]) != 1 << model.hash_bits:
