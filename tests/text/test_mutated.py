@@ -10,6 +10,7 @@ from corpuscle.text.brackets import format_brackets, read_brackets
 from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
+from corpuscle.text.normalised import read_normalised
 from corpuscle.text.pairs import read_news, read_pairs
 from corpuscle.text.pubtator import read_pubtator
 from corpuscle.text.standoff import read_pipe, read_standoff_json
@@ -20,6 +21,7 @@ from tests.text import (
     test_bitext,
     test_columns,
     test_conllu,
+    test_normalised,
     test_pairs,
     test_standoff,
     test_trees,
@@ -67,6 +69,8 @@ READERS = {
     "naacl": (read_naacl, test_alignments.NAACL),
     "vectors": (read_vectors, test_vectors.SAMPLE),
     "pairs": (read_pairs, test_pairs.SAMPLE),
+    "normalised": (read_normalised, test_normalised.COLUMNS),
+    "normalised with flags": (read_normalised, test_normalised.LEXNORM),
     "news": (read_news, test_pairs.NEWS),
     "brat annotation": (brat_annotation, test_standoff.ANN),
     "brat text": (brat_text, test_standoff.TEXT),

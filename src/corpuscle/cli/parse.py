@@ -13,10 +13,9 @@ from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from corpuscle.parse import Lexicon, MstParser
+    from corpuscle.parse import MstParser
     from corpuscle.text.treebank import Treebank
+    from corpuscle.words import WordSources
 
 __all__ = ["group"]
 
@@ -36,23 +35,20 @@ def _read(path: str) -> Treebank:
     return bank
 
 
-def _lexicons(class_model: str | None, vectors: str | None, seed: int) -> Sequence[Lexicon]:
+def _known(class_model: str | None, vectors: str | None, seed: int) -> WordSources:
     """What word classes and word vectors, a model of ours or word2vec text, say of words."""
-    from corpuscle.parse import Lexicon
     from corpuscle.text import read_vectors
+    from corpuscle.words import class_sources, joint_sources, vector_sources
 
     found = []
     if class_model is not None:
-        with naming(class_model):
-            found.append(Lexicon.from_classes(load(class_model, "classes")))
-    if vectors is not None:
-        with naming(vectors):
-            if vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
-                found.append(Lexicon.from_vectors(*read_vectors(vectors), seed=seed))
-            else:
-                model = load(vectors, "vectors")
-                found.append(Lexicon.from_vectors(model.vocab_, model.vectors_, model.preprocessing, seed))
-    return found
+        found.append(class_sources(load(class_model, "classes")))
+    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
+        found.append(vector_sources(*read_vectors(vectors), seed))
+    elif vectors is not None:
+        model = load(vectors, "vectors")
+        found.append(vector_sources(model.vocab_, model.vectors_, seed))
+    return joint_sources(*found)
 
 
 @contextmanager
@@ -85,19 +81,19 @@ def train(
 
     begin, bank = time.perf_counter(), _read(treebank)
     development = None if dev is None else _read(dev)
-    lexicons = _lexicons(class_model, vectors, model.seed)
+    known = _known(class_model, vectors, model.seed)
     with naming(treebank):
         bank.check_trees(treebank, single_root=model.single_root)
         if development is not None:
             development.check_trees(dev)
-        with model.checkpoint(bank, output, resume, lexicons) as checkpoint:
-            model.fit(bank, development, lexicons=lexicons, checkpoint=checkpoint).save(output)
+        with model.checkpoint(bank, output, resume, known) as checkpoint:
+            model.fit(bank, development, known=known, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {
         **model.provenance_,
         "order": model.order,
         "nonprojective": model.crossing_,
         "sources": [*model.tag_layers_, *model.sources_],
-        "lexicons": len(lexicons),
+        "known_words": len(known.words),
         "temperature": model.temperature_,
         "tuned": sorted(model.chosen_),
         "passes": model.chosen_.get("passes", model.passes),
@@ -256,7 +252,7 @@ def curve(model: str, treebank: str, held_out: str, points: int) -> Figures:
     bank.check_trees(treebank, single_root=loaded.single_root)
     gold.check_trees(held_out)
     with naming(treebank):
-        found = list(learning_curve(loaded, bank, gold, points, lexicons=loaded.lexicons_))
+        found = list(learning_curve(loaded, bank, gold, points, known=loaded.known_))
     names = ("uas", "uas_low", "uas_high", "las", "las_low", "las_high")
     rows = [{"sentences": p.sentences, "words": p.words} | {name: p.result[name] for name in names} for p in found]
     shown = [(row["sentences"], row["words"], row["uas"], row["las"]) for row in rows]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.measure import Result, attachment
-from corpuscle.parse.lexicons import Lexicon
 from corpuscle.parse.mst import MstParser
 from corpuscle.random import Random
 from corpuscle.text.treebank import Treebank
+from corpuscle.words import WordSources
 
 __all__ = ["Point", "learning_curve"]
 
@@ -35,7 +35,7 @@ def learning_curve(
     held_out: Treebank,
     points: int = 5,
     *,
-    lexicons: Sequence[Lexicon] = (),
+    known: WordSources | None = None,
     draws: int = 1000,
 ) -> Iterator[Point]:
     """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
@@ -46,6 +46,6 @@ def learning_curve(
     sizes = [size for halvings in range(points - 1, -1, -1) if (size := len(bank) >> halvings) >= _LEAST]
     for size in sizes:
         part = bank.select(np.sort(order[:size]))
-        parser = learner.replace().fit(part, lexicons=lexicons)
+        parser = learner.replace().fit(part, known=known)
         result = attachment(held_out, parser.annotate(held_out), draws=draws, seed=learner.seed)
         yield Point(size, part.corpus.n_tokens, parser, result)

@@ -11,7 +11,7 @@ learning of approximate dependency parsing algorithms", 2006.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -33,7 +33,6 @@ from corpuscle.parse.decoding import (
 )  # fmt: skip
 from corpuscle.parse.kernels.lifting import crossings, lift
 from corpuscle.parse.kernels.training import Decoding, Learning, room_for
-from corpuscle.parse.lexicons import LEXICON, Lexicon
 from corpuscle.parse.settings import MstSettings
 from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner, RelationLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
@@ -43,6 +42,8 @@ from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import SOURCES as WORD_SOURCES
+from corpuscle.words import WordSources
 
 __all__ = ["LONGEST", "PARTIAL", "MstParser"]
 
@@ -62,7 +63,7 @@ class MstParser(MstSettings, container.Model):
 
     Learned: ``weights_`` float32 (2^hash_bits,), ``relation_weights_`` float32 (2^relation_bits, relations),
     ``relations_``: a ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which
-    others stand beside forms; ``lexicons_``: what it knows of words from elsewhere; ``crossing_``: whether its trees
+    others stand beside forms; ``known_``: what raw text says of words; ``crossing_``: whether its trees
     may have crossing arcs; ``temperature_``: what scores are divided by before confidence is taken from them;
     ``history_`` float64 (passes, 2): the share of training words that got a wrong head in each pass, while a wrong one
     gains the margin, and of development words that got the right one.
@@ -71,10 +72,10 @@ class MstParser(MstSettings, container.Model):
     KIND: ClassVar[container.Kind] = container.Kind(
         "parse.mst",
         1,
-        lambda extra: {
+        {
             **container.VOCAB,
             **container.ITEMS,
-            **container.numbered("lexicon", [_lexicon_arrays(i) for i in range(_lexicons(extra))]),
+            **{name: dataclasses.replace(array, optional=True) for name, array in WORD_SOURCES.items()},
             "weights": container.Array("float32", ("table",), finite=True),
             "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
             "history": container.Array("float64", ("passes", 2), finite=True),
@@ -87,34 +88,34 @@ class MstParser(MstSettings, container.Model):
     relations_: Vocab = learned()
     tag_layers_: tuple[str, ...] = learned()
     sources_: tuple[str, ...] = learned()
-    lexicons_: tuple[Lexicon, ...] = learned()
+    known_: WordSources = learned()
     crossing_: bool = learned()
     temperature_: float = learned()
     history_: np.ndarray = learned()
 
     def checkpoint(
-        self, bank: Treebank, path: str | PathLike[str], resume: bool = False, lexicons: Sequence[Lexicon] = ()
+        self, bank: Treebank, path: str | PathLike[str], resume: bool = False, known: WordSources | None = None
     ) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees and lexicons."""
-        return Checkpoint(path, PARTIAL, self.settings, _signature(bank, lexicons), resume=resume)
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees and what is known of words."""
+        return Checkpoint(path, PARTIAL, self.settings, _signature(bank, known or WordSources.none()), resume=resume)
 
     def fit(
         self,
         bank: Treebank,
         dev: Treebank | None = None,
         *,
-        lexicons: Sequence[Lexicon] = (),
+        known: WordSources | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> MstParser:
-        """Learn from trees, and from what lexicons say of words; development trees choose after how many passes to
-        stop."""
+        """Learn from trees, and from what raw text says of words; development trees choose after how many passes to
+        stop, and calibrate confidence."""
         if Treebank.checked(bank).corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         bank.check_trees(single_root=self.single_root)
         if dev is not None:
             dev.check_trees()
         self.tag_layers_, self.sources_, self.chosen_ = tag_layers(bank), sources_of(bank, self.sources), {}
-        self.lexicons_ = tuple(lexicons)
+        self.known_ = known or WordSources.none()
         starts = bank.corpus.sentence_starts
         crossing = int(crossings(bank.heads, starts))
         auto = crossing > _CROSSING * len(bank)
@@ -130,8 +131,8 @@ class MstParser(MstSettings, container.Model):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=_signature(bank, lexicons))
-        layers = layers_of(bank, self.tag_layers_, self.sources_, self.lexicons_)
+        checkpoint = checkpoint or Checkpoint(signature=_signature(bank, self.known_))
+        layers = layers_of(bank, self.tag_layers_, self.sources_, self.known_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, checkpoint)
         self.temperature_ = 1.0
@@ -140,7 +141,7 @@ class MstParser(MstSettings, container.Model):
         elif self.folds:
             parts = folds(self.seed, "parse.folds", len(bank), self.folds)
             rest = (bank.select(parts != part) for part in range(self.folds))
-            learners = (self.replace(folds=0, workers=self.workers).fit(each, lexicons=lexicons) for each in rest)
+            learners = (self.replace(folds=0, workers=self.workers).fit(each, known=known) for each in rest)
             self._calibrate([(each, bank.select(parts == part)) for part, each in enumerate(learners)])
         return self
 
@@ -240,7 +241,7 @@ class MstParser(MstSettings, container.Model):
         if lacking:
             column = " and ".join(_COLUMNS[name] for name in lacking)
             raise InputError(None, None, f"the words have no {column}, which this parser learned from")
-        return layers_of(bank, self.tag_layers_, self.sources_, self.lexicons_)
+        return layers_of(bank, self.tag_layers_, self.sources_, self.known_)
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
@@ -279,14 +280,12 @@ class MstParser(MstSettings, container.Model):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_}
-        lexicons = container.numbered("lexicon", [lexicon.arrays() for lexicon in self.lexicons_])
-        return self.relations_.arrays() | arrays | lexicons
+        return self.relations_.arrays() | arrays | self.known_.arrays()
 
     def _extra(self) -> dict[str, Any]:
-        spelled = [lexicon.preprocessing.settings for lexicon in self.lexicons_]
         return {
             "tag_layers": list(self.tag_layers_), "sources": list(self.sources_), "crossing": self.crossing_,
-            "lexicons": spelled, "temperature": self.temperature_,
+            "temperature": self.temperature_,
         }  # fmt: skip
 
     def _restore(self, loaded: container.Container) -> None:
@@ -294,7 +293,9 @@ class MstParser(MstSettings, container.Model):
         self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
         self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
         self.tag_layers_, self.crossing_ = tuple(loaded.extra["tag_layers"]), loaded.extra["crossing"]
-        self.sources_, self.lexicons_ = tuple(loaded.extra.get("sources", ())), _restored_lexicons(loaded)
+        self.sources_, self.known_ = tuple(loaded.extra.get("sources", ())), WordSources.none()
+        if "sources/words" in arrays:
+            self.known_ = WordSources(arrays["sources/words"], arrays["sources/values"])
         self.temperature_ = float(loaded.extra.get("temperature", 1.0))
 
 
@@ -302,33 +303,10 @@ _RELATION_PASSES = 5
 _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
 
 
-def _signature(bank: Treebank, lexicons: Sequence[Lexicon]) -> str:
+def _signature(bank: Treebank, known: WordSources) -> str:
     layers = (getattr(bank, name) for name in (*TAG_LAYERS, *SOURCES))
-    known = (array for lexicon in lexicons for array in (lexicon.words, lexicon.values))
-    return aligned_signature(
-        bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *layers, *known
-    )  # fmt: skip
-
-
-def _lexicons(extra: Mapping[str, Any]) -> int:
-    """How many lexicons a file has."""
-    lexicons = extra.get("lexicons", [])
-    if not isinstance(lexicons, list) or not all(isinstance(each, dict) for each in lexicons):
-        raise ValueError("it does not say which lexicons it has")
-    return len(lexicons)
-
-
-def _lexicon_arrays(number: int) -> dict[str, container.Array]:
-    """The arrays of a lexicon, whose sizes are its own."""
-    sizes = {"words": f"words{number}", "layers": f"layers{number}"}
-    return {name: dataclasses.replace(array, shape=tuple(sizes[str(size)] for size in array.shape))
-            for name, array in LEXICON.items()}  # fmt: skip
-
-
-def _restored_lexicons(loaded: container.Container) -> tuple[Lexicon, ...]:
-    described = loaded.extra.get("lexicons", [])
-    arrays = container.separated("lexicon", loaded.arrays, len(described))
-    return tuple(map(Lexicon.restored, arrays, described))
+    heads = bank.heads.astype(np.int32)
+    return aligned_signature(bank.corpus.signature(), heads, bank.relations, *layers, known.words, known.values)
 
 
 def _check(loaded: container.Container) -> None:
@@ -339,7 +317,8 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it does not say which layers are tags")
     if not isinstance(sources, list) or any(name not in SOURCES for name in sources):
         raise ValueError("it does not say what stands beside forms")
-    _restored_lexicons(loaded)
+    if ("sources/words" in arrays) != ("sources/values" in arrays):
+        raise ValueError("half of what it knows of words is missing")
     if not isinstance(warmth := extra.get("temperature", 1.0), float) or not 1e-3 < warmth < 1e6:
         raise ValueError("its temperature is not a number that scores can be divided by")
     if type(crossing) is not bool:

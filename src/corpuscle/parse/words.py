@@ -12,9 +12,9 @@ import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.lexicons import Lexicon
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
+from corpuscle.words import WordSources
 
 __all__ = ["SOURCES", "TAG_LAYERS", "layers_of", "sources_of", "tag_layers"]
 
@@ -50,10 +50,10 @@ def sources_of(bank: Treebank, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def layers_of(
-    bank: Treebank, tags: Sequence[str], sources: Sequence[str] = (), lexicons: Sequence[Lexicon] = ()
+    bank: Treebank, tags: Sequence[str], sources: Sequence[str] = (), known: WordSources | None = None
 ) -> Layers:
     """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others stand
-    beside forms; ``lexicons``: what else is known of forms."""
+    beside forms; ``known``: what raw text says of forms."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
     starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
@@ -71,7 +71,7 @@ def layers_of(
 
     forms = corpus.vocab.strings
     lexical = [hashes_of(forms), hashes_of([form[:PREFIX] if len(form) > PREFIX else "" for form in forms])]
-    lexical += [row for lexicon in lexicons for row in lexicon.rows(forms)]
+    lexical += list((known or WordSources.none()).of(forms).T)
     rows = [laid_out(hashes, corpus.tokens) for hashes in lexical] + [layer(name) for name in sources]
     hashed = np.array([layer(name) for name in tags])
     pairs = np.array([(row, 0) for row in range(len(rows))], np.int64)

@@ -12,7 +12,7 @@ How it is made, from the bottom up: ``sounds`` and ``scripts``, ``morphology`` a
 from __future__ import annotations
 
 from corpuscle.samples.documents import Document, Sentence
-from corpuscle.samples.entities import Mention, Note
+from corpuscle.samples.entities import Note
 from corpuscle.samples.grammar import Grammar
 from corpuscle.samples.kit import write_language
 from corpuscle.samples.language import Language, Pair, Sizes, generate
@@ -23,7 +23,7 @@ from corpuscle.samples.scripts import Script
 from corpuscle.text.files import AnyPath
 
 __all__ = [
-    "Document", "Grammar", "Language", "Lexicon", "Mention", "Message", "Name", "Note", "Pair", "Script", "Sentence",
+    "Document", "Grammar", "Language", "Lexicon", "Message", "Name", "Note", "Pair", "Script", "Sentence",
     "Sizes", "Word", "generate", "write", "write_language",
 ]  # fmt: skip
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from corpuscle.random import Random
 from corpuscle.samples.concepts import CONCEPTS, head_of
@@ -20,30 +19,13 @@ from corpuscle.samples.names import Name, NamePart
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import Sounds
 from corpuscle.text import standoff
+from corpuscle.text.gapped import TokenMention
 from corpuscle.text.schemes import tags_of_spans
 from corpuscle.text.standoff import Standoff
 
-__all__ = ["Mention", "Note", "make_notes", "mentions_of"]
+__all__ = ["Note", "make_notes", "mentions_of"]
 
 TYPES = {"person": "PERSON", "place": "PLACE", "product": "PRODUCT"}
-
-
-class Mention(NamedTuple):
-    """An entity in a sentence: its type and its tokens, from 0."""
-
-    type: str
-    tokens: tuple[int, ...]
-
-    @property
-    def runs(self) -> list[tuple[int, int]]:
-        """The pieces of consecutive tokens: first and last."""
-        pieces: list[tuple[int, int]] = []
-        for token in self.tokens:
-            if pieces and pieces[-1][1] == token - 1:
-                pieces[-1] = (pieces[-1][0], token)
-            else:
-                pieces.append((token, token))
-        return pieces
 
 
 @dataclass
@@ -52,7 +34,7 @@ class Note:
 
     label: str
     sentences: list[Sentence]
-    mentions: list[list[Mention]]
+    mentions: list[list[TokenMention]]
     text: str = ""
     """The running text, one line a sentence."""
     offsets: list[list[tuple[int, int]]] = field(default_factory=list)
@@ -112,7 +94,7 @@ def _kind(thing: Thing) -> str:
     return CONCEPTS[head_of(thing.key)].kind if thing.kind == "noun" else ""
 
 
-def mentions_of(sentence: Sentence) -> list[Mention]:
+def mentions_of(sentence: Sentence) -> list[TokenMention]:
     """The entities of a sentence, read off its meaning, in the order of their first tokens."""
     places: dict[int, list[int]] = {}
     for position, leaf in enumerate(sentence.leaves):
@@ -126,20 +108,20 @@ def mentions_of(sentence: Sentence) -> list[Mention]:
         head = thing.id * SLOTS
         if thing.name is not None:
             parts = range(head, head + len(thing.name.parts))
-            found.add(Mention(TYPES[thing.name.kind], tokens(*parts)))
+            found.add(TokenMention(TYPES[thing.name.kind], tokens(*parts)))
             continue
         kind = _kind(thing)
         if kind == "illness":
             own = [id * SLOTS for key, id in thing.adjectives if CONCEPTS[key].kind == "state"]
             if thing.possessor is not None and _kind(thing.possessor) == "body":
                 own.append(thing.possessor.id * SLOTS)
-            found.add(Mention("DISORDER", tokens(head, *own)))
+            found.add(TokenMention("DISORDER", tokens(head, *own)))
         elif kind == "body" and isinstance(event.predicate, tuple) and thing is event.subject:
             adjective, id = event.predicate
             if CONCEPTS[adjective].kind == "state":
                 sides = [side * SLOTS for key, side in thing.adjectives if CONCEPTS[key].kind == "side"]
                 for side in sides if sides else [head]:
-                    found.add(Mention("DISORDER", tokens(*{side, head, id * SLOTS})))
+                    found.add(TokenMention("DISORDER", tokens(*{side, head, id * SLOTS})))
     return sorted((mention for mention in found if mention.tokens), key=lambda mention: mention[::-1])
 
 

@@ -10,7 +10,7 @@
 - ``Trees``: ``read_brackets``, ``parse_brackets``; ``binarise``, ``collapse_unaries`` and their inverses;
 - ``Bitext``: ``read_bitext``; ``Alignments``: ``read_links``, ``read_pharaoh``, ``read_naacl``; ``AlignmentMatrix``;
 - ``Standoff`` with its ``Mention``, ``Relation``, ``Attribute``: ``read_brat``, ``read_pubtator``, ``read_pipe``,
-  ``read_standoff_json``;
+  ``read_standoff_json``; ``Normalised``, ``read_normalised``: messages and what was meant;
 - ``read_vectors``, ``read_pairs``, ``read_news``, ``read_scored_pairs``: word vectors; names and how else they are
   written; words and how alike they are; ``read_triples``, ``read_judgements``: what people say about words and phrases;
 - for every ``read_...`` that has one, a ``write_...``;
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from corpuscle.text.columns import Columns, read_columns, write_columns
     from corpuscle.text.conllu import read_conllu, write_conllu
     from corpuscle.text.corpus import Corpus
+    from corpuscle.text.gapped import TokenMention, mentions_of_tags, tags_of_mentions
     from corpuscle.text.judgements import (
         Judgement,
         Phrase,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         read_triples,
     )
     from corpuscle.text.layers import Layer
+    from corpuscle.text.normalised import Normalised, read_normalised, write_normalised
     from corpuscle.text.pairs import Pair, ScoredPair, read_news, read_pairs, read_scored_pairs, write_pairs
     from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
     from corpuscle.text.preprocessing import Preprocessing

@@ -1,0 +1,168 @@
+"""Tags for mentions that have gaps or share words: one tag for each token, and back.
+
+A mention is *simple* if its tokens are consecutive and in no other mention; all others are *complex*. Seven tags, each
+with its type behind a hyphen:
+
+- ``B``, ``I``: words of a simple mention, as in the ``bio`` scheme;
+- ``DB``, ``DI``: words of one complex mention only; ``HB``, ``HI``: words that several mentions share; ``O``: none.
+
+A tag goes on (``I``) where the token before is in exactly the same mentions, else it begins (``B``). Back: every run of
+B I is a mention; with D and H runs in a sentence each D run forms a mention with all H runs; D runs alone are one
+mention (policy ``merge``), or, from four on, one for each two (``pairs``). So every tag string has an answer, and a
+sentence survives the way there and back if it has at most one complex mention, or if all of them share one core and
+the rest of each is a single run.
+
+Parikh, Avinesh, Mustafi, Agarwalla and Mungi, "ThinkMiners: disorder recognition using conditional random fields and
+distributional semantics", 2014.
+
+>>> tags_of_mentions([TokenMention("X", (1, 2, 5))], 7).tags
+('O', 'DB-X', 'DI-X', 'O', 'O', 'DB-X', 'O')
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.schemes import tags_of_spans
+
+__all__ = ["ENCODINGS", "POLICIES", "Encoded", "TokenMention", "best_policy", "mentions_of_tags", "tags_of_mentions"]
+
+ENCODINGS = ("biodh", "bio")
+POLICIES = ("merge", "pairs")
+_FAMILIES = {"B": "", "I": "", "DB": "D", "DI": "D", "HB": "H", "HI": "H"}
+_FEWEST_PAIRED = 4
+
+
+class TokenMention(NamedTuple):
+    """An entity in a sentence: its type and its tokens, from 0, in rising order."""
+
+    type: str
+    tokens: tuple[int, ...]
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The pieces of consecutive tokens: first and last."""
+        pieces: list[tuple[int, int]] = []
+        for token in self.tokens:
+            if pieces and pieces[-1][1] == token - 1:
+                pieces[-1] = (pieces[-1][0], token)
+            else:
+                pieces.append((token, token))
+        return pieces
+
+
+class Encoded(NamedTuple):
+    """The tags of a sentence, and the mentions that had to be left out because tags cannot say them."""
+
+    tags: tuple[str, ...]
+    lost: tuple[TokenMention, ...]
+
+
+def _by_type(mentions: Iterable[TokenMention]) -> tuple[dict[str, list[TokenMention]], list[TokenMention]]:
+    """Distinct mentions by type, and those that were left out: where two types claim a word, the longer mention
+    stays (of equally long ones, the one that begins first)."""
+    owner: dict[int, str] = {}
+    kept: dict[str, list[TokenMention]] = defaultdict(list)
+    lost = []
+    for mention in sorted(set(mentions), key=lambda each: (-len(each.tokens), each.tokens, each.type)):
+        if any(owner.get(token, mention.type) != mention.type for token in mention.tokens):
+            lost.append(mention)
+            continue
+        owner |= dict.fromkeys(mention.tokens, mention.type)
+        kept[mention.type].append(mention)
+    return kept, lost
+
+
+def is_simple(mention: TokenMention, others: Iterable[TokenMention]) -> bool:
+    """Whether a mention is in one piece and shares no word with the others."""
+    words = set(mention.tokens)
+    return len(mention.runs) == 1 and all(other == mention or words.isdisjoint(other.tokens) for other in others)
+
+
+def tags_of_mentions(mentions: Iterable[TokenMention], length: int, encoding: str = "biodh") -> Encoded:
+    """The tags of a sentence of ``length`` tokens. With the encoding ``bio`` complex mentions are left out."""
+    if encoding not in ENCODINGS:
+        raise SettingError(f"the encoding is one of {', '.join(ENCODINGS)}, not {encoding!r}")
+    kept, lost = _by_type(mentions)
+    tags = ["O"] * length
+    for type, several in kept.items():
+        if any(not mention.tokens or mention.tokens[0] < 0 or mention.tokens[-1] >= length for mention in several):
+            raise ValueError(f"a mention does not fit into {length} tokens")
+        if encoding == "bio":
+            simple = [mention for mention in several if is_simple(mention, several)]
+            lost += [mention for mention in several if mention not in simple]
+            spans = [(mention.tokens[0], mention.tokens[-1] + 1, type) for mention in simple]
+            for position, tag in enumerate(tags_of_spans(spans, length)):
+                tags[position] = tag if tag != "O" else tags[position]
+            continue
+        covering: list[frozenset[int]] = [frozenset()] * length
+        for number, mention in enumerate(several):
+            for token in mention.tokens:
+                covering[token] |= {number}
+        simple_ones = {number for number, mention in enumerate(several) if is_simple(mention, several)}
+        for token, cover in enumerate(covering):
+            if cover:
+                family = "H" if len(cover) > 1 else "" if cover <= simple_ones else "D"
+                place = "I" if token and covering[token - 1] == cover else "B"
+                tags[token] = family + place + (f"-{type}" if type else "")
+    return Encoded(tuple(tags), tuple(lost))
+
+
+def mentions_of_tags(tags: Sequence[str], policy: str = "merge") -> list[TokenMention]:
+    """The mentions that the tags of one sentence stand for, by their first tokens; every string of tags has some."""
+    if policy not in POLICIES:
+        raise SettingError(f"the policy is one of {', '.join(POLICIES)}, not {policy!r}")
+    runs: dict[tuple[str, str], list[list[int]]] = defaultdict(list)
+    before: tuple[str, str] | None = None
+    for position, tag in enumerate(tags):
+        name, _, type = tag.partition("-")
+        if tag == "O":
+            before = None
+            continue
+        if name not in _FAMILIES:
+            raise InputError(None, None, f"token {position + 1}: {tag[:40]!r} is not a tag of this scheme")
+        here = type, _FAMILIES[name]
+        if name.endswith("B") or here != before:
+            runs[here].append([])
+        runs[here][-1].append(position)
+        before = here
+    found: list[TokenMention] = []
+    for type in sorted({type for type, _ in runs}):
+        found += [TokenMention(type, tuple(run)) for run in runs.get((type, ""), ())]
+        own = runs.get((type, "D"), [])
+        shared = [token for run in runs.get((type, "H"), ()) for token in run]
+        for group in _groups(own, bool(shared), policy):
+            found.append(TokenMention(type, tuple(sorted([*group, *shared]))))
+    return sorted(set(found), key=lambda mention: (mention.tokens, mention.type))
+
+
+def _groups(own: list[list[int]], shared: bool, policy: str) -> list[list[int]]:
+    """Which runs of own words form a mention together."""
+    if shared:
+        return own or [[]]
+    if not own:
+        return []
+    if policy == "merge" or len(own) < _FEWEST_PAIRED:
+        return [[token for run in own for token in run]]
+    pairs = [own[i] + own[i + 1] for i in range(0, len(own) - 1, 2)]
+    if len(own) % 2:
+        pairs[-1] = pairs[-1] + own[-1]
+    return pairs
+
+
+def best_policy(sentences: Iterable[tuple[Sequence[TokenMention], int]]) -> str:
+    """The policy under which more mentions of these sentences, each with its length, come back right: the one with the
+    higher F1, ``merge`` among equals."""
+    right, found = dict.fromkeys(POLICIES, 0), dict.fromkeys(POLICIES, 0)
+    gold = 0
+    for mentions, length in sentences:
+        tags, wanted = tags_of_mentions(mentions, length).tags, set(mentions)
+        gold += len(wanted)
+        for policy in POLICIES:
+            back = set(mentions_of_tags(tags, policy))
+            right[policy] += len(back & wanted)
+            found[policy] += len(back)
+    return max(POLICIES, key=lambda policy: 2 * right[policy] / max(1, found[policy] + gold))
