@@ -96,7 +96,7 @@ class MstParser(MstSettings, container.Model):
     def checkpoint(
         self, bank: Treebank, path: str | PathLike[str], resume: bool = False, known: WordSources | None = None
     ) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees and what is known of words."""
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         return Checkpoint(path, PARTIAL, self.settings, _signature(bank, known or WordSources.none()), resume=resume)
 
     def fit(

@@ -18,7 +18,7 @@ from corpuscle.parse.kernels.features import arc_features, place_of
 
 __all__ = ["learn_relations", "relate"]
 
-_FIRST = 60_000
+_FIRST = 4000
 """Where the templates of this module begin."""
 
 
