@@ -235,7 +235,7 @@ def compare(gold: str, parses_a: str, parses_b: str, mode: str, punctuation: str
     for figure in ("las", "uas"):
         difference = compare_attachment(right, *pair, figure=figure, mode=mode, punct=punctuation, seed=seed)
         values |= difference.to_json() if figure == "las" else {figure: difference.to_json()}
-        lines.append(difference.text())
+        lines.append(f"{figure.upper()}: {difference.text()}")
     return Figures(values, "\n".join(lines))
 
 

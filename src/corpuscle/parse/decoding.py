@@ -121,7 +121,7 @@ def rank_chunk(chunk: Chunk, parser: Any) -> Ranked:
             count = best_trees(n, decoding, room)
         counts.append(count)
         scores.append(room.scores[:count].copy())
-        heads.append(room.trees[:count, :n].ravel())
+        heads.append(room.trees[:count, :n].flatten())
     found, repeats = _joined(heads, np.int32), np.array(counts, np.int64)
     sentences = np.repeat(np.arange(chunk.first, chunk.last), repeats)
     return Ranked(repeats, _joined(scores, np.float64), found, _related(chunk, sentences, found, parser))

@@ -11,15 +11,18 @@ from corpuscle.cli.main import main
 from corpuscle.packs import learn
 from corpuscle.packs.steps.parser import PARSER
 from corpuscle.parse import MstParser
-from corpuscle.text import read_conllu
-from tests.packs.kits import findings, kit_of
+from corpuscle.samples import generate
+from corpuscle.text import read_conllu, write_conllu
+from tests.packs.kits import findings
 from tests.packs.pages import Page
 
 
 @pytest.fixture(scope="module")
-def parsed(tmp_path_factory, sample) -> Path:
+def parsed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("parsed")
-    learn(kit_of(folder / "kit", sample, "tagged.conllu"), folder / "pack", steps=[PARSER])
+    (folder / "kit").mkdir()
+    write_conllu(generate(seed=1, sentences=130).treebank(), folder / "kit" / "tagged.conllu")
+    learn(folder / "kit", folder / "pack", steps=[PARSER])
     return folder
 
 
