@@ -263,9 +263,10 @@ TASKS: dict[str, Task] = dict([
     _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank: train, apply, evaluate, draw",
+        "dependency parsers from a treebank: train, apply, evaluate, compare, curve, draw",
         methods={"mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers")},
         kinds={"parse.mst": "MstParser"},
+        step="parser:PARSER",
     ),
     _task(
         "samples",

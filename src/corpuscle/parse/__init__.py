@@ -1,6 +1,7 @@
 """Dependency parsing: which word depends on which, learned from a treebank.
 
 - ``MstParser``: the best tree under a linear model of its arcs and pairs of neighbouring modifiers.
+- ``learning_curve``: how good parsers of growing parts of a treebank are.
 
 ``fit(treebank)``, ``parse``, ``annotate``, ``k_best``, ``save``.
 """
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.parse.curves import Point, learning_curve
     from corpuscle.parse.decoding import Parses, Ranked
     from corpuscle.parse.mst import MstParser
     from corpuscle.parse.warming import warm
