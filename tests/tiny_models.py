@@ -63,6 +63,11 @@ COMMANDS = {
     "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.pairs": "parse train trees.conllu -o {0} --method pairs --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.projected": "parse project trees.conllu trees.conllu --links links -o {0} --passes 2 --hash-bits 10 "
+    "--relation-bits 8",
+    "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
+    "parse.branching": "parse train trees.conllu -o {0} --method right",
 }
 """Kind -> how its file is made, in this order."""
 
@@ -77,6 +82,7 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("source").write_text(SOURCE, "utf-8")
         Path("target").write_text(TARGET, "utf-8")
         Path("trees.conllu").write_text(TREES, "utf-8")
+        Path("links").write_text("0-0 1-1 2-2\n" * 4, "utf-8")
         for kind, command in COMMANDS.items():
             if main([*command.format(kind).split(), "--quiet"]) != 0:
                 raise SystemExit(f"{kind} could not be made")

@@ -88,6 +88,7 @@ _NGRAM = ("NgramSettings", "NgramModel")
 _DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
 _TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
 _METRIC = ("MetricSettings", "MetricModel")
+_BRANCHING = ("BranchingSettings", "BranchingParser")
 _TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
 TASKS: dict[str, Task] = dict([
@@ -263,9 +264,20 @@ TASKS: dict[str, Task] = dict([
     _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank: train, apply, evaluate, compare, curve, draw",
-        methods={"mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers")},
-        kinds={"parse.mst": "MstParser"},
+        "dependency parsers from a treebank or from translations: train, project, boost, apply, evaluate, compare, draw",
+        methods={
+            "mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers"),
+            "pairs": ("PairSettings", "PairParser", "the best tree by how likely each word is the head of another"),
+            "left": (*_BRANCHING, "every word hangs on the next one"),
+            "right": (*_BRANCHING, "every word hangs on the one before it"),
+        },
+        kinds={
+            "parse.mst": "MstParser",
+            "parse.pairs": "PairParser",
+            "parse.projected": "ProjectedParser",
+            "parse.boosted": "BoostedParser",
+            "parse.branching": "BranchingParser",
+        },
         step="parser:PARSER",
     ),
     _task(

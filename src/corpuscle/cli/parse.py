@@ -1,4 +1,4 @@
-"""``corpuscle parse``: learn dependency parsers from treebanks, parse, compare with gold trees, draw."""
+"""``corpuscle parse``: learn dependency parsers from treebanks or translations, parse, compare with gold, draw."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, resume, task_group, trainer
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    argument,
+    command,
+    given_of,
+    option,
+    output,
+    resume,
+    task_group,
+    trainer,
+    work_of,
+    written,
+)
 from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.parse.settings import BoostSettings, ProjectionSettings
 
 if TYPE_CHECKING:
-    from corpuscle.parse import MstParser
     from corpuscle.text.treebank import Treebank
     from corpuscle.words import WordSources
 
@@ -63,12 +76,12 @@ def _comparing(path: str) -> Iterator[None]:
 @trainer(group)
 @argument("treebank")
 @output()
-@option("dev", "Stop after the pass that parses these trees best; calibrate confidence by them.", metavar="CONLLU")
-@option("class_model", "Features of word classes, too: a model of classes train.", metavar="FILE")
-@option("vectors", "Features of clusters of word vectors, too: a model of vectors train, or .txt.", metavar="FILE")
+@option("dev", "Choose by these trees: passes and temperature (mst), or the ratio (pairs).", metavar="CONLLU")
+@option("class_model", "Word classes: more features (mst), or in place of tags (pairs).", metavar="FILE")
+@option("vectors", "mst: features of clusters of word vectors: a model of vectors train, or .txt.", metavar="FILE")
 @resume
 def train(
-    model: MstParser,
+    model: Any,
     treebank: str,
     output: str,
     dev: str | None,
@@ -81,32 +94,142 @@ def train(
 
     begin, bank = time.perf_counter(), _read(treebank)
     development = None if dev is None else _read(dev)
-    known = _known(class_model, vectors, model.seed)
+    if dev is not None and not hasattr(model, "fit"):
+        raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
+    known = _sources(model, class_model, vectors)
     with naming(treebank):
-        bank.check_trees(treebank, single_root=model.single_root)
+        bank.check_trees(treebank, single_root=getattr(model, "single_root", False))
         if development is not None:
             development.check_trees(dev)
-        with model.checkpoint(bank, output, resume, known) as checkpoint:
-            model.fit(bank, development, known=known, checkpoint=checkpoint).save(output)
-    figures: dict[str, Any] = {
-        **model.provenance_,
-        "order": model.order,
-        "nonprojective": model.crossing_,
-        "sources": [*model.tag_layers_, *model.sources_],
-        "known_words": len(known.words),
-        "temperature": model.temperature_,
-        "tuned": sorted(model.chosen_),
-        "passes": model.chosen_.get("passes", model.passes),
-        "wrong_heads": float(model.history_[-1, 0]),
-        "seconds": time.perf_counter() - begin,
-    }
-    if dev is not None:
-        figures["uas_dev"] = float(model.history_[:, 1].max())
-    what = "with crossing arcs" if model.crossing_ else "without crossing arcs"
+        if hasattr(model, "fit"):
+            with model.checkpoint(bank, output, resume, **known) as checkpoint:
+                model.fit(bank, development, checkpoint=checkpoint, **known).save(output)
+        else:
+            model.save(output)
+    figures = {
+        "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": 0, **model.provenance_, **model.summary(),
+        "tuned": sorted(model.chosen_), "seconds": time.perf_counter() - begin,
+    }  # fmt: skip
     return Figures(
         figures,
-        f"{output}: order {model.order}, {what}, {figures['sentences']:,} sentences, {figures['relations']} relations, "
-        f"{figures['seconds']:.1f} s",
+        f"{output}: {figures['sentences']:,} sentences, {figures['relations']} relations, {figures['seconds']:.1f} s",
+    )
+
+
+def _sources(model: Any, class_model: str | None, vectors: str | None) -> dict[str, Any]:
+    """What a learner gets to know of words beside the treebank: arguments of its ``fit``."""
+    if "sources" in model.SETTINGS:
+        return {"known": _known(class_model, vectors, model.seed)}
+    if vectors is not None:
+        raise SettingError("--vectors is for --method mst")
+    if class_model is not None:
+        if getattr(model, "tag_layer", "") != "classes":
+            raise SettingError("--class-model needs --method mst, or --method pairs --tag-layer classes")
+        model.classes_ = _classes(class_model)
+    return {}
+
+
+def _classes(path: str) -> Any:
+    """Word classes that can stand for tags."""
+    from corpuscle.parse.pairs import class_models
+
+    return load(path, "classes", tuple(class_models()))
+
+
+@command(group, settings=ProjectionSettings.SETTINGS.values())
+@argument("source")
+@argument("target")
+@output()
+@option("links", "Links between source and target words (Pharaoh or NAACL), weights allowed.", metavar="FILE")
+@option("matrix", "How likely every link is (written by `align matrix`).", metavar="FILE")
+@option("dev", "Choose the threshold (or the coverage) by these target trees.", metavar="CONLLU")
+@option("class_model", "These word classes stand for tags.", metavar="FILE")
+@written("instances", "Also write the pairs that were learned from (TSV).", metavar="FILE")
+@resume
+def project(
+    source: str, target: str, output: str, links: str | None, matrix: str | None, dev: str | None,
+    class_model: str | None, instances: str | None, resume: bool, **settings: Any,
+) -> Figures:  # fmt: skip
+    """Learn a parser for a language from parsed sentences (CoNLL-U) of another and their translations.
+
+    TARGET is CoNLL-U with tags, or plain text, a sentence a line, whose words get classes for tags."""
+    import time
+
+    from corpuscle.parse import ProjectedParser, Projection
+
+    begin = time.perf_counter()
+    if (links is None) == (matrix is None):
+        raise SettingError("give --links or --matrix")
+    model = ProjectedParser(**given_of(settings), **work_of())
+    if class_model is not None:
+        if model.tag_layer not in ("auto", "classes"):
+            raise SettingError(f"--class-model means nothing with --tag-layer {model.tag_layer}")
+        model.classes_ = _classes(class_model)
+    data = Projection(_read(source), _read_target(target), _read_links(links, matrix))
+    development = None if dev is None else _read(dev)
+    data.check(links or matrix)
+    with naming(target), model.checkpoint(data, output, resume) as checkpoint:
+        model.fit(data, development, checkpoint=checkpoint).save(output)
+    if instances is not None:
+        _write_instances(model, instances)
+    chosen = {name: model.chosen_.get(name, getattr(model, name)) for name in ("threshold", "coverage")}
+    figures = {
+        **model.provenance_, **model.summary(), **chosen, "tuned": sorted(model.chosen_),
+        "relations": model.relation_weights_.shape[1], "seconds": time.perf_counter() - begin,
+    }  # fmt: skip
+    return Figures(
+        figures,
+        f"{output}: {figures['arcs']:,} arcs and {figures['others']:,} other pairs of {figures['sentences']:,} "
+        f"sentences, {figures['seconds']:.1f} s",
+    )
+
+
+def _read_target(path: str) -> Treebank:
+    """A target text: CoNLL-U by its name, else plain text without tags."""
+    from corpuscle.text import read_text
+    from corpuscle.text.treebank import Treebank
+    from corpuscle.words import is_treebank
+
+    if is_treebank(path):
+        return _read(path)
+    text = read_text(path)
+    return Treebank.from_sentences([text.words(i) for i in range(len(text))])
+
+
+def _read_links(links: str | None, matrix: str | None) -> Any:
+    from corpuscle.text.alignments import read_links
+
+    return load(str(matrix), "align", ("align.matrix",)) if links is None else read_links(links)
+
+
+def _write_instances(model: Any, path: str) -> None:
+    from corpuscle.text.tables import write_table
+
+    found = model.instances_
+    weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
+    columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    write_table(path, ("sentence", "head", "modifier", "arc", "sure", "weight"), rows, ".6g")
+
+
+@command(group, settings=BoostSettings.SETTINGS.values())
+@argument("base")
+@argument("pairs")
+@output()
+@option("dev", "Trees that decide how much the pairs weigh.", metavar="CONLLU", required=True)
+def boost(base: str, pairs: str, output: str, dev: str, **settings: Any) -> Figures:
+    """Join a graph-based parser (BASE) and a parser of pairs (PAIRS), such as a projected one, in one."""
+    from corpuscle.parse import BoostedParser
+
+    parts = load(base, "parse", ("parse.mst",)), load(pairs, "parse", ("parse.pairs", "parse.projected"))
+    model = BoostedParser(parts[0], parts[1], **given_of(settings), **work_of())
+    trees = _read(dev)
+    with naming(dev):
+        alone = float((parts[0].parse(trees).heads == trees.heads).mean())
+        model.fit(trees).save(output)
+    figures = {"weight": model.weight_, "uas_dev": model.right_, "uas_dev_base": alone, **model.provenance_}
+    return Figures(
+        figures, f"{output}: weight {model.weight_:.4g}, UAS {100 * alone:.2f} before, {100 * model.right_:.2f} after"
     )
 
 
@@ -248,7 +371,7 @@ def curve(model: str, treebank: str, held_out: str, points: int) -> Figures:
     """Learn again from growing parts of a treebank, with the settings of a model, and measure on other trees."""
     from corpuscle.parse import learning_curve
 
-    loaded, bank, gold = load(model, "parse"), _read(treebank), _read(held_out)
+    loaded, bank, gold = load(model, "parse", ("parse.mst",)), _read(treebank), _read(held_out)
     bank.check_trees(treebank, single_root=loaded.single_root)
     gold.check_trees(held_out)
     with naming(treebank):

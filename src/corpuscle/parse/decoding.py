@@ -6,7 +6,7 @@ whatever stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ from corpuscle.parse.words import N_TAGS
 from corpuscle.scale import chunks_of
 
 __all__ = [
-    "PAIRED", "TEMPERATURES", "Chunk", "Parses", "Ranked", "chunks_for", "parse_chunk", "rank_chunk", "temper_chunk",
+    "PAIRED", "TEMPERATURES", "Chunk", "Parses", "Ranked", "chunks_for", "parse_chunk", "rank_chunk", "related",
+    "temper_chunk",
 ]  # fmt: skip
 
 PAIRED = 300
@@ -41,6 +42,12 @@ class Parses(NamedTuple):
     scores: np.ndarray
     confidence: np.ndarray
 
+    @classmethod
+    def joined(cls, parts: Iterable[Parses]) -> Parses:
+        """Those of consecutive sentences in one."""
+        none = cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
+        return cls(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
+
 
 class Ranked(NamedTuple):
     """The best trees of some sentences, tree after tree, the best of a sentence first.
@@ -53,6 +60,12 @@ class Ranked(NamedTuple):
     scores: np.ndarray
     heads: np.ndarray
     relations: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Iterable[Ranked]) -> Ranked:
+        """Those of consecutive sentences in one."""
+        none = cls(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        return cls(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
 
 
 class Chunk(NamedTuple):
@@ -90,7 +103,11 @@ class _Rooms:
         return 1, room_for(n, 1, N_TAGS, self._trees)
 
 
-def parse_chunk(chunk: Chunk, parser: Any) -> Parses:
+Add = Callable[[int, np.ndarray], None]
+"""Adds to the scores of the arcs of a sentence, (n + 1, n + 1) or larger."""
+
+
+def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
     """The best tree of every sentence; ``wanted`` 1: with the confidence of its arcs."""
     rooms = _Rooms(chunk, parser.order)
     heads, scores, likely = [], [], []
@@ -100,16 +117,18 @@ def parse_chunk(chunk: Chunk, parser: Any) -> Parses:
         scores.append(0.0)
         if n:
             score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            if add is not None:
+                add(sentence, room.arcs)
             scores[-1] = decode(n, decoding, room, tree)
         if n and chunk.wanted:
             likely.append(_confidence(n, tree, decoding, room, parser.temperature_))
         heads.append(tree)
     found = _joined(heads, np.int32)
     sentences = np.arange(chunk.first, chunk.last)
-    return Parses(found, _related(chunk, sentences, found, parser), np.array(scores), _joined(likely, np.float64))
+    return Parses(found, related(chunk, sentences, found, parser), np.array(scores), _joined(likely, np.float64))
 
 
-def rank_chunk(chunk: Chunk, parser: Any) -> Ranked:
+def rank_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Ranked:
     """The ``wanted`` best trees of every sentence."""
     rooms = _Rooms(chunk, parser.order, chunk.wanted)
     counts, scores, heads = [], [], []
@@ -118,20 +137,22 @@ def rank_chunk(chunk: Chunk, parser: Any) -> Ranked:
         decoding, count = parser.decoding(order), 0
         if n:
             score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            if add is not None:
+                add(sentence, room.arcs)
             count = best_trees(n, decoding, room)
         counts.append(count)
         scores.append(room.scores[:count].copy())
-        heads.append(room.trees[:count, :n].flatten())
+        heads.append(room.trees[:count, :n].flatten())  # a copy: the room is used again
     found, repeats = _joined(heads, np.int32), np.array(counts, np.int64)
     sentences = np.repeat(np.arange(chunk.first, chunk.last), repeats)
-    return Ranked(repeats, _joined(scores, np.float64), found, _related(chunk, sentences, found, parser))
+    return Ranked(repeats, _joined(scores, np.float64), found, related(chunk, sentences, found, parser))
 
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
-def _related(chunk: Chunk, sentences: np.ndarray, heads: np.ndarray, parser: Any) -> np.ndarray:
+def related(chunk: Chunk, sentences: np.ndarray, heads: np.ndarray, parser: Any) -> np.ndarray:
     """The best relations of trees, int32 (n_words,); ``sentences``: int64, whose trees they are."""
     relations, kinds = np.zeros(len(heads), np.int32), parser.relation_weights_.shape[1]
     if kinds:

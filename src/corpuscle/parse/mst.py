@@ -21,6 +21,7 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
+from corpuscle.parse.base import LONGEST, DependencyParser, signature
 from corpuscle.parse.decoding import (
     PAIRED,
     TEMPERATURES,
@@ -30,25 +31,22 @@ from corpuscle.parse.decoding import (
     parse_chunk,
     rank_chunk,
     temper_chunk,
-)  # fmt: skip
+)
 from corpuscle.parse.kernels.lifting import crossings, lift
 from corpuscle.parse.kernels.training import Decoding, Learning, room_for
 from corpuscle.parse.settings import MstSettings
-from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner, RelationLearner
+from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
 from corpuscle.random import folds
 from corpuscle.settings import learned
-from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES as WORD_SOURCES
 from corpuscle.words import WordSources
 
-__all__ = ["LONGEST", "PARTIAL", "MstParser"]
+__all__ = ["PARTIAL", "MstParser"]
 
-LONGEST = 1000
-"""Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
 _JUDGED = 500
 """So many sentences are enough to calibrate confidence."""
 _CROSSING = 0.05
@@ -58,7 +56,7 @@ PARTIAL = learning.partial("parse.mst", ARCS, RELATIONS)
 """An unfinished run: arcs, then relations."""
 
 
-class MstParser(MstSettings, container.Model):
+class MstParser(MstSettings, DependencyParser):
     """A graph-based dependency parser.
 
     Learned: ``weights_`` float32 (2^hash_bits,), ``relation_weights_`` float32 (2^relation_bits, relations),
@@ -84,11 +82,6 @@ class MstParser(MstSettings, container.Model):
     )
 
     weights_: np.ndarray = learned()
-    relation_weights_: np.ndarray = learned()
-    relations_: Vocab = learned()
-    tag_layers_: tuple[str, ...] = learned()
-    sources_: tuple[str, ...] = learned()
-    known_: WordSources = learned()
     crossing_: bool = learned()
     temperature_: float = learned()
     history_: np.ndarray = learned()
@@ -97,7 +90,7 @@ class MstParser(MstSettings, container.Model):
         self, bank: Treebank, path: str | PathLike[str], resume: bool = False, known: WordSources | None = None
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
-        return Checkpoint(path, PARTIAL, self.settings, _signature(bank, known or WordSources.none()), resume=resume)
+        return Checkpoint(path, PARTIAL, self.settings, signature(bank, known), resume=resume)
 
     def fit(
         self,
@@ -131,10 +124,10 @@ class MstParser(MstSettings, container.Model):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=_signature(bank, self.known_))
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank, known))
         layers = layers_of(bank, self.tag_layers_, self.sources_, self.known_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
-        self._learn_relations(layers, bank, checkpoint)
+        self._learn_relations(layers, bank, min(self.passes, _RELATION_PASSES), checkpoint)
         self.temperature_ = 1.0
         if dev is not None:
             self._calibrate([(self, dev)])
@@ -192,91 +185,37 @@ class MstParser(MstSettings, container.Model):
             self.weights_ = learner.best
             self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
 
-    def _learn_relations(self, layers: Any, bank: Treebank, checkpoint: Checkpoint) -> None:
-        names = bank.relations.vocab.strings[FIRST:]
-        self.relations_ = Vocab.from_words(names)
-        rows = 1 << self.relation_bits
-        ids = np.maximum(bank.relations.ids - FIRST, 0).astype(np.int32)
-        if not names or (bank.relations.ids < FIRST).any():
-            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
-            return
-        room = room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
-        known = bank.heads.astype(np.int32), ids, bank.corpus.sentence_starts
-        learner = RelationLearner(layers, known, rows, len(names), room, seed=self.seed)
-        passes = min(self.passes, _RELATION_PASSES)
-        facts = {"rows": rows, "relations": len(names)}
-        checkpoint.run(learner, passes, facts=facts, title="relations", note="wrong {:.3f}")
-        self.relation_weights_ = learner.mean()
-
     # ---- parsing
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        parts = list(self.spread(parse_chunk, chunks_for(self._layers(bank), int(confidence))))
-        if not parts:
-            return Parses(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
-        return Parses(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-    def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
-        """The treebank with our heads and relations; ``confidence``: with how likely each arc is in MISC."""
-        parses = self.parse(bank, confidence=confidence)
-        if confidence:
-            bank = bank.with_misc("Confidence", [f"{value:.3f}" for value in parses.confidence])
-        return bank.replace(heads=parses.heads, relations=self._named(parses.relations))
-
-    def _named(self, relations: np.ndarray) -> Layer:
-        if not len(self.relations_.strings[FIRST:]):
-            return Layer.unset(len(relations))
-        return Layer((relations + FIRST).astype(np.int32), self.relations_)
+        return Parses.joined(self.spread(parse_chunk, chunks_for(self._layers(bank), int(confidence))))
 
     def _layers(self, bank: Treebank) -> Any:
-        longest = int(bank.corpus.lengths.max(initial=0))
-        if longest > LONGEST:
-            where = int(np.argmax(bank.corpus.lengths)) + 1
-            raise InputError(None, None, f"sentence {where} has {longest:,} words; at most {LONGEST:,} are parsed")
-        if self.order == 2 and longest > PAIRED:
+        if self.order == 2 and bank.corpus.lengths.max(initial=0) > PAIRED:
             warn(f"sentences of more than {PAIRED} words are parsed by their arcs alone")
-        needed = (*self.tag_layers_, *self.sources_)
-        lacking = [name for name in needed if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
-        if lacking:
-            column = " and ".join(_COLUMNS[name] for name in lacking)
-            raise InputError(None, None, f"the words have no {column}, which this parser learned from")
-        return layers_of(bank, self.tag_layers_, self.sources_, self.known_)
+        return super()._layers(bank)
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
+        self.check_ranking()
+        return Ranked.joined(self.spread(rank_chunk, chunks_for(self._layers(bank), k)))
+
+    def check_ranking(self) -> None:
+        """Raise a ``SettingError`` if only the best tree can be found."""
         if self.crossing_ and self.order == 2:
             raise SettingError("the best trees with crossing arcs are known in the first order only")
-        parts = list(self.spread(rank_chunk, chunks_for(self._layers(bank), k)))
-        if not parts:
-            return Ranked(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
-        return Ranked(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-    def k_best(self, bank: Treebank, k: int) -> list[list[tuple[np.ndarray, float]]]:
-        """The k best trees of every sentence, heads int32 with their scores, the best one first."""
-        ranked, lists, tree, word = self.ranked(bank, k), [], 0, 0
-        for n, count in zip(bank.corpus.lengths.tolist(), ranked.counts.tolist(), strict=True):
-            heads = ranked.heads[word : word + n * count].reshape(count, n)
-            lists.append(list(zip(heads, ranked.scores[tree : tree + count].tolist(), strict=True)))
-            tree, word = tree + count, word + n * count
-        return lists
-
-    def best_trees(self, bank: Treebank, k: int) -> Treebank:
-        """Every sentence with its k best trees, one after the other, with ``# rank`` and ``# score`` comments."""
-        ranked = self.ranked(bank, k)
-        counts = np.maximum(ranked.counts, 1)  # an empty sentence stays
-        repeated = bank.select(np.repeat(np.arange(len(bank)), counts))
-        ranks = np.concatenate([np.arange(1, count + 1) for count in counts] or [np.zeros(0, np.int64)])
-        scores = np.zeros(len(ranks))
-        scores[repeated.corpus.lengths > 0] = ranked.scores
-        comments = tuple(
-            (*of_sentence, f"# rank = {rank}", f"# score = {score:.6f}")
-            for of_sentence, rank, score in zip(repeated.comments, ranks.tolist(), scores.tolist(), strict=True)
-        )
-        annotated = repeated.replace(heads=ranked.heads, relations=self._named(ranked.relations))
-        return dataclasses.replace(annotated, comments=comments)
 
     # ---- the file
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say of a run."""
+        figures = {
+            "order": self.order, "nonprojective": self.crossing_, "passes": self.chosen_.get("passes", self.passes),
+            "wrong_heads": float(self.history_[-1, 0]), "sources": [*self.tag_layers_, *self.sources_],
+            "known_words": len(self.known_.words), "temperature": self.temperature_,
+        }  # fmt: skip
+        return figures | ({"uas_dev": float(self.history_[:, 1].max())} if "passes" in self.chosen_ else {})
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_}
@@ -300,13 +239,6 @@ class MstParser(MstSettings, container.Model):
 
 
 _RELATION_PASSES = 5
-_COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
-
-
-def _signature(bank: Treebank, known: WordSources) -> str:
-    layers = (getattr(bank, name) for name in (*TAG_LAYERS, *SOURCES))
-    heads = bank.heads.astype(np.int32)
-    return aligned_signature(bank.corpus.signature(), heads, bank.relations, *layers, known.words, known.values)
 
 
 def _check(loaded: container.Container) -> None:

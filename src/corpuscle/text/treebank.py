@@ -263,14 +263,8 @@ class Treebank:
         missing = np.flatnonzero(heads < 0)
         if len(missing):
             raise self._fault(path, missing[0], "has no head")
-        # Follow all heads at once, twice as far each time: what never reaches a root runs into a circle.
-        lengths = np.diff(starts)
-        root = len(heads)
-        up = np.append(np.where(heads > 0, np.repeat(starts[:-1], lengths) + heads - 1, root), root)
-        reach = up
-        for _ in range(int(lengths.max(initial=0)).bit_length()):
-            reach = reach[reach]
-        lost = np.flatnonzero(reach[:-1] != root)
+        reach = self._reach()
+        lost = np.flatnonzero(reach != len(heads))
         if len(lost):
             raise self._fault(path, reach[lost[0]], "is its own ancestor: the heads run in a circle")
         if single_root:
@@ -279,6 +273,23 @@ class Treebank:
             second = np.flatnonzero(sentence[1:] == sentence[:-1])
             if len(second):
                 raise self._fault(path, roots[second[0] + 1], "is a second root")
+
+    def sound_trees(self, single_root: bool = False) -> np.ndarray:
+        """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
+        starts, bad = self.corpus.sentence_starts, (self.heads < 0) | (self._reach() != len(self.heads))
+        faults, roots = (np.concatenate([[0], np.cumsum(each)]) for each in (bad, self.heads == 0))
+        sound = faults[starts[1:]] == faults[starts[:-1]]
+        return sound & (roots[starts[1:]] - roots[starts[:-1]] <= 1) if single_root else sound
+
+    def _reach(self) -> np.ndarray:
+        """Where the heads of every word lead in the end: to ``len(heads)``, the root, or to a word of a circle."""
+        starts, heads = self.corpus.sentence_starts, self.heads
+        lengths, root = np.diff(starts), len(heads)
+        # Follow all heads at once, twice as far each time: what never reaches a root runs into a circle.
+        reach = np.append(np.where(heads > 0, np.repeat(starts[:-1], lengths) + heads - 1, root), root)
+        for _ in range(int(lengths.max(initial=0)).bit_length()):
+            reach = reach[reach]
+        return reach[:-1]
 
     def _fault(self, path: AnyPath | None, token: int, reason: str) -> InputError:
         sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1

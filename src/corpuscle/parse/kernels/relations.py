@@ -85,8 +85,8 @@ def relate(layers, sentences, heads, shift, weights, room, scores, relations):
 def learn_relations(layers, order_of, bank, shift, learning, room, scores):
     """Learn from the trees of the sentences ``order_of`` int64; returns how many arcs got a wrong relation.
 
-    ``bank``: heads and relations int32 (n_words,), first words int64; ``learning``: weights and totals float32 (2^bits,
-    relations), clock int64 (1,).
+    ``bank``: heads and relations int32 (n_words,), -1 where nothing is known, first words int64; ``learning``: weights
+    and totals float32 (2^bits, relations), clock int64 (1,).
     """
     heads, relations, first_word = bank
     weights, totals, clock = learning
@@ -96,6 +96,8 @@ def learn_relations(layers, order_of, bank, shift, learning, room, scores):
         base = layers.starts[sentence] + 1
         for m in range(1, last - first + 1):
             right = relations[first + m - 1]
+            if right < 0:
+                continue
             count = _arc(layers, base, heads[first:last], m, shift, room.marks, room.places)
             found = _best(weights, room.places, count, scores)
             if found != right:
