@@ -283,7 +283,7 @@ def evaluate(
         loaded = load(model, "parse")
         shares = warn_of_overlap(loaded, right.corpus, model)
         with naming(gold):
-            guess = loaded.annotate(right, confidence=True)
+            guess = loaded.annotate(right, confidence=hasattr(loaded, "fit"))
     else:
         guess = _read(str(found))
     counts = _list_lengths(guess)
