@@ -35,7 +35,7 @@ class Task:
     - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``commands``: the module with its
       ``group``; ``page``: in docs/;
     - ``methods``: name -> ``Method``, the default first; ``kinds``: kind of model file -> its class;
-    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it.
+    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it, one or several.
     """
 
     help: str
@@ -80,7 +80,7 @@ def _task(
         for method, (settings, learner, about) in (methods or {}).items()
     }
     homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
-    place = step and f"corpuscle.packs.steps.{step}"
+    place = " ".join(f"corpuscle.packs.steps.{each}" for each in step.split())
     return name, Task(help, summary, home, f"corpuscle.cli.{name}", f"{name}.md", ways, homes, kernels, place)
 
 
@@ -262,6 +262,16 @@ TASKS: dict[str, Task] = dict([
         step="transliterator:TRANSLITERATOR",
     ),
     _task(
+        "translate",
+        "Translation: a draft of short sentences.",
+        "a draft translator from sentence pairs: phrases, a language model, weights tuned on BLEU",
+        methods={
+            "phrase": ("PhraseSettings", "PhraseTranslator", "phrases of words, an n-gram model, tuned weights"),
+        },
+        kinds={"translate.phrase": "PhraseTranslator"},
+        step="translator:TRANSLATOR",
+    ),
+    _task(
         "parse",
         "Dependency parsing: which word depends on which.",
         "dependency parsers from a treebank or from translations: train, project, boost, apply, evaluate, draw",
@@ -278,7 +288,7 @@ TASKS: dict[str, Task] = dict([
             "parse.boosted": "BoostedParser",
             "parse.branching": "BranchingParser",
         },
-        step="projected_parser:PROJECTED",
+        step="parser:PARSER projected_parser:PROJECTED",
     ),
     _task(
         "samples",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,12 +28,15 @@ from corpuscle.parse.settings import BoostSettings, ProjectionSettings
 
 if TYPE_CHECKING:
     from corpuscle.text.treebank import Treebank
+    from corpuscle.words import WordSources
 
 __all__ = ["group"]
 
 group = task_group("parse")
 
 MODES = ("plain", "conll18")
+PUNCTUATION = ("auto", "upos", "penn", "form")
+TABLES = ("relation", "distance", "length")
 
 
 def _read(path: str) -> Treebank:
@@ -43,14 +48,46 @@ def _read(path: str) -> Treebank:
     return bank
 
 
+def _known(class_model: str | None, vectors: str | None, seed: int) -> WordSources:
+    """What word classes and word vectors, a model of ours or word2vec text, say of words."""
+    from corpuscle.text import read_vectors
+    from corpuscle.words import class_sources, joint_sources, vector_sources
+
+    found = []
+    if class_model is not None:
+        found.append(class_sources(load(class_model, "classes")))
+    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
+        found.append(vector_sources(*read_vectors(vectors), seed))
+    elif vectors is not None:
+        model = load(vectors, "vectors")
+        found.append(vector_sources(model.vocab_, model.vectors_, seed))
+    return joint_sources(*found)
+
+
+@contextmanager
+def _comparing(path: str) -> Iterator[None]:
+    """What does not fit the gold trees is an error about a file."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(path, None, str(error)) from None
+
+
 @trainer(group)
 @argument("treebank")
 @output()
-@option("dev", "Choose by these trees: the last pass (mst), or the ratio (pairs).", metavar="CONLLU")
-@option("class_model", "pairs: these word classes stand for tags.", metavar="FILE")
+@option("dev", "Choose by these trees: passes and temperature (mst), or the ratio (pairs).", metavar="CONLLU")
+@option("class_model", "Word classes: more features (mst), or in place of tags (pairs).", metavar="FILE")
+@option("vectors", "mst: features of clusters of word vectors: a model of vectors train, or .txt.", metavar="FILE")
 @resume
 def train(
-    model: Any, treebank: str, output: str, dev: str | None, class_model: str | None, resume: bool
+    model: Any,
+    treebank: str,
+    output: str,
+    dev: str | None,
+    class_model: str | None,
+    vectors: str | None,
+    resume: bool,
 ) -> Figures:
     """Learn a parser from a treebank (CoNLL-U) with heads, relations and tags."""
     import time
@@ -59,17 +96,14 @@ def train(
     development = None if dev is None else _read(dev)
     if dev is not None and not hasattr(model, "fit"):
         raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
-    if class_model is not None:
-        if getattr(model, "tag_layer", "") != "classes":
-            raise SettingError("--class-model needs --method pairs --tag-layer classes")
-        model.classes_ = _classes(class_model)
+    known = _sources(model, class_model, vectors)
     with naming(treebank):
         bank.check_trees(treebank, single_root=getattr(model, "single_root", False))
         if development is not None:
             development.check_trees(dev)
         if hasattr(model, "fit"):
-            with model.checkpoint(bank, output, resume) as checkpoint:
-                model.fit(bank, development, checkpoint=checkpoint).save(output)
+            with model.checkpoint(bank, output, resume, **known) as checkpoint:
+                model.fit(bank, development, checkpoint=checkpoint, **known).save(output)
         else:
             model.save(output)
     figures = {
@@ -80,6 +114,19 @@ def train(
         figures,
         f"{output}: {figures['sentences']:,} sentences, {figures['relations']} relations, {figures['seconds']:.1f} s",
     )
+
+
+def _sources(model: Any, class_model: str | None, vectors: str | None) -> dict[str, Any]:
+    """What a learner gets to know of words beside the treebank: arguments of its ``fit``."""
+    if "sources" in model.SETTINGS:
+        return {"known": _known(class_model, vectors, model.seed)}
+    if vectors is not None:
+        raise SettingError("--vectors is for --method mst")
+    if class_model is not None:
+        if getattr(model, "tag_layer", "") != "classes":
+            raise SettingError("--class-model needs --method mst, or --method pairs --tag-layer classes")
+        model.classes_ = _classes(class_model)
+    return {}
 
 
 def _classes(path: str) -> Any:
@@ -204,15 +251,28 @@ def apply(model: str, input: str, output: str, nbest: int | None, confidence: bo
     write_conllu(parsed, output)
 
 
+_mode = option("mode", "conll18 compares relations without their subtypes.", type=click.Choice(MODES), default=MODES[0])
+_punctuation = option(
+    "punctuation",
+    "What punctuation is: words of this UPOS, of Penn tags, of such letters; auto: by the tags that are there.",
+    type=click.Choice(PUNCTUATION),
+    default=PUNCTUATION[0],
+)
+
+
 @command(group, work=True, seed=True)
 @argument("gold")
 @argument("found", required=False)
 @option("model", "Parse the gold file with this model first.", metavar="FILE")
-@option("mode", "conll18 compares relations without their subtypes.", type=click.Choice(MODES), default=MODES[0])
-@option("by", "Also by relation, distance or length.", type=click.Choice(("relation", "distance", "length")))
-def evaluate(gold: str, found: str | None, model: str | None, mode: str, by: str | None, seed: int) -> Figures:
-    """UAS, LAS, complete trees and roots, with and without punctuation, each with its 95 % interval."""
-    from corpuscle.measure import attachment, attachment_by
+@_mode
+@_punctuation
+@option("by", "Also by relation, distance or length.", type=click.Choice(TABLES))
+def evaluate(
+    gold: str, found: str | None, model: str | None, mode: str, punctuation: str, by: str | None, seed: int
+) -> Figures:
+    """UAS, LAS, complete trees and roots, with and without punctuation, each with its 95 % interval; of n-best lists
+    (# rank) the best trees by score, and the best by gold."""
+    from corpuscle.measure import attachment, attachment_by, calibration_error, oracle
 
     if (found is None) == (model is None):
         raise SettingError("give a file of parses, or --model")
@@ -223,19 +283,118 @@ def evaluate(gold: str, found: str | None, model: str | None, mode: str, by: str
         loaded = load(model, "parse")
         shares = warn_of_overlap(loaded, right.corpus, model)
         with naming(gold):
-            guess = loaded.annotate(right)
+            guess = loaded.annotate(right, confidence=hasattr(loaded, "fit"))
     else:
         guess = _read(str(found))
-    try:
-        result = attachment(right, guess, mode=mode, seed=seed)
-    except ValueError as error:
-        raise InputError(found or gold, None, str(error)) from None
+    counts = _list_lengths(guess)
+    with _comparing(found or gold):
+        if counts is not None:
+            shares |= oracle(right, guess, counts, mode=mode)
+            guess = guess.select(counts.cumsum() - counts)
+        result = attachment(right, guess, mode=mode, punct=punctuation, seed=seed)
+    if len(sure := _confidence(guess)) == len(right.heads):
+        shares["calibration_error"] = calibration_error(sure, guess.heads == right.heads)
     figures, text = result.to_json() | shares, result.text()
+    text += "".join(f"\n{label}: {shares[name]:{form}}" for name, label, form in _MORE if name in shares)
     if by is not None:
         rows = attachment_by(right, guess, by, mode)
         figures[f"by_{by}"] = rows
         text += "\n" + table_text((by, "words", "UAS", "LAS"), [list(row.values()) for row in rows])
     return Figures(figures, text)
+
+
+_MORE = (
+    ("oracle_uas", "best of the list: UAS", ".1%"), ("oracle_las", "best of the list: LAS", ".1%"),
+    ("oracle_complete", "best of the list: complete", ".1%"), ("trees", "trees a sentence", ".1f"),
+    ("calibration_error", "calibration error of confidence", ".3f"),
+)  # fmt: skip
+
+
+def _confidence(bank: Treebank) -> Any:
+    """What MISC says of the confidence of arcs, float64 (n_words,); empty unless all words have it."""
+    import numpy as np
+
+    notes = [dict(note.partition("=")[::2] for note in misc.split("|")) for misc in bank.misc.strings()]
+    try:
+        sure = np.array([float(note["Confidence"]) for note in notes if "Confidence" in note])
+    except ValueError:
+        return np.empty(0)
+    return sure if len(sure) == len(notes) and ((sure >= 0) & (sure <= 1)).all() else np.empty(0)
+
+
+def _list_lengths(bank: Treebank) -> Any:
+    """How many trees each sentence of an n-best file has, by its # rank comments; None if it is none."""
+    import numpy as np
+
+    from corpuscle.text.treebank import comment_value
+
+    ranks = [comment_value(lines, "rank") for lines in bank.comments]
+    if None in ranks:
+        return None
+    firsts = np.flatnonzero(np.array(ranks) == "1")
+    return np.diff(np.append(firsts, len(ranks))) if len(firsts) and firsts[0] == 0 else None
+
+
+@command(group, seed=True)
+@argument("gold")
+@argument("parses_a")
+@argument("parses_b")
+@_mode
+@_punctuation
+def compare(gold: str, parses_a: str, parses_b: str, mode: str, punctuation: str, seed: int) -> Figures:
+    """Compare two parses of the same sentences: the differences of their LAS and UAS, paired by sentence."""
+    from corpuscle.measure import attachment, compare_attachment
+
+    right, sides = _read(gold), {path: _read(path) for path in dict.fromkeys((parses_a, parses_b))}
+    right.check_trees(gold)
+    values: dict[str, Any] = {}
+    lines = []
+    for path, side in ((parses_a, "a"), (parses_b, "b")):
+        with _comparing(path):
+            result = attachment(right, sides[path], mode=mode, punct=punctuation, seed=seed)
+        values |= {f"{name}_{side}": result[name] for name in ("las", "uas", "complete")}
+        lines.append(f"{path}: LAS {result['las']:.2%}, UAS {result['uas']:.2%}, complete {result['complete']:.2%}")
+    pair = sides[parses_a], sides[parses_b]
+    for figure in ("las", "uas"):
+        difference = compare_attachment(right, *pair, figure=figure, mode=mode, punct=punctuation, seed=seed)
+        values |= difference.to_json() if figure == "las" else {figure: difference.to_json()}
+        lines.append(f"{figure.upper()}: {difference.text()}")
+    return Figures(values, "\n".join(lines))
+
+
+@command(group, work=True)
+@argument("model")
+@argument("treebank")
+@argument("held_out")
+@option("points", "So many sizes, each half of the next.", metavar="N", type=click.IntRange(1, 20), default=5)
+def curve(model: str, treebank: str, held_out: str, points: int) -> Figures:
+    """Learn again from growing parts of a treebank, with the settings of a model, and measure on other trees."""
+    from corpuscle.parse import learning_curve
+
+    loaded, bank, gold = load(model, "parse", ("parse.mst",)), _read(treebank), _read(held_out)
+    bank.check_trees(treebank, single_root=loaded.single_root)
+    gold.check_trees(held_out)
+    with naming(treebank):
+        found = list(learning_curve(loaded, bank, gold, points, known=loaded.known_))
+    names = ("uas", "uas_low", "uas_high", "las", "las_low", "las_high")
+    rows = [{"sentences": p.sentences, "words": p.words} | {name: p.result[name] for name in names} for p in found]
+    shown = [(row["sentences"], row["words"], row["uas"], row["las"]) for row in rows]
+    return Figures({"points": rows}, table_text(("sentences", "words", "UAS", "LAS"), shown))
+
+
+@command(group, figures=False)
+@argument("treebank")
+@output("-")
+@_punctuation
+def strip(treebank: str, output: str, punctuation: str) -> None:
+    """Take punctuation out of trees: what hangs on it hangs on its head."""
+    from corpuscle.measure import punctuation as marks
+    from corpuscle.text import write_conllu
+
+    bank = _read(treebank)
+    bank.check_trees(treebank)
+    with _comparing(treebank):
+        write_conllu(bank.without(marks(bank, punctuation)), output)
 
 
 @command(group, figures=False)
@@ -253,11 +412,11 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
         if each is not None and sentence > len(each):
             raise InputError(path, None, f"it has {len(each):,} sentences, and none of number {sentence:,}")
     here = bank[sentence - 1 : sentence]
-    here.check_trees(treebank)
+    with naming(treebank):
+        here.check_trees()
     if second is not None and len(second.sentence_heads(sentence - 1)) != len(here.heads):
         raise InputError(other, None, f"sentence {sentence:,} has other words")
-    notes = [dict(note.partition("=")[::2] for note in misc.split("|")) for misc in here.misc.strings()]
-    sure = [float(note["Confidence"]) for note in notes if "Confidence" in note]
+    sure = _confidence(here).tolist()
     svg = draw_arcs(
         here.corpus.words(0),
         here.heads.tolist(),

@@ -4,7 +4,8 @@
 - ``PairParser``: the best tree by how likely each word is the head of each other one;
 - ``ProjectedParser``: such a parser learned from a ``Projection``: translations of parsed sentences, and links;
 - ``BoostedParser``: an ``MstParser`` and such a parser in one;
-- ``BranchingParser``: every word hangs on its neighbour.
+- ``BranchingParser``: every word hangs on its neighbour;
+- ``learning_curve``: how good parsers of growing parts of a treebank are.
 
 ``fit(treebank)``, ``parse``, ``annotate``, ``k_best``, ``save``.
 """
@@ -16,6 +17,7 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.parse.boosted import BoostedParser
     from corpuscle.parse.branching import BranchingParser
+    from corpuscle.parse.curves import Point, learning_curve
     from corpuscle.parse.decoding import Parses, Ranked
     from corpuscle.parse.mst import MstParser
     from corpuscle.parse.pairs import PairParser

@@ -13,16 +13,18 @@ from corpuscle.learning import Checkpoint
 from corpuscle.parse.decoding import Parses, Ranked
 from corpuscle.parse.kernels.training import room_for
 from corpuscle.parse.training import RelationLearner
-from corpuscle.parse.words import N_TAGS, TAG_LAYERS, layers_of
+from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
 from corpuscle.settings import learned
 from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import WordSources
 
 __all__ = ["LONGEST", "DependencyParser", "check_length", "signature"]
 
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
+_COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
 
 
 class DependencyParser(container.Model):
@@ -30,12 +32,15 @@ class DependencyParser(container.Model):
     ``relation_bits`` and ``seed``.
 
     Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
-    ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags.
+    ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
+    forms; ``known_``: what raw text says of words.
     """
 
     relation_weights_: np.ndarray = learned()
     relations_: Vocab = learned()
     tag_layers_: tuple[str, ...] = learned()
+    sources_: tuple[str, ...] = ()
+    known_: WordSources = WordSources.none()
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
@@ -84,11 +89,12 @@ class DependencyParser(container.Model):
     def _layers(self, bank: Treebank) -> Any:
         """What the parser sees of sentences, none of which is too long or lacks its tags."""
         check_length(bank)
-        lacking = [name for name in self.tag_layers_ if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
+        needed = (*self.tag_layers_, *self.sources_)
+        lacking = [name for name in needed if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
         if lacking:
-            column = " and ".join({"tags": "UPOS", "xpos": "XPOS"}[name] for name in lacking)
+            column = " and ".join(_COLUMNS[name] for name in lacking)
             raise InputError(None, None, f"the words have no {column}, which this parser learned from")
-        return layers_of(bank, self.tag_layers_)
+        return layers_of(bank, self.tag_layers_, self.sources_, self.known_)
 
     def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
         """Learn the names of arcs from a treebank, if all of its words have one."""
@@ -115,7 +121,8 @@ def check_length(bank: Treebank) -> None:
         raise InputError(None, None, f"sentence {where} has {longest:,} words; at most {LONGEST:,} are parsed")
 
 
-def signature(bank: Treebank) -> str:
-    """A hash of words, heads, tags and the names of relations."""
-    tags = (getattr(bank, name) for name in TAG_LAYERS)
-    return aligned_signature(bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *tags)
+def signature(bank: Treebank, known: WordSources | None = None) -> str:
+    """A hash of words, heads, relations, of all layers that a parser may look at, and of what is known of words."""
+    layers = (getattr(bank, name) for name in (*TAG_LAYERS, *SOURCES))
+    more = () if known is None else (known.words, known.values)
+    return aligned_signature(bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *layers, *more)

@@ -19,12 +19,18 @@ from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode,
 from corpuscle.parse.words import N_TAGS
 from corpuscle.scale import chunks_of
 
-__all__ = ["PAIRED", "Chunk", "Parses", "Ranked", "chunks_for", "parse_chunk", "rank_chunk", "related"]
+__all__ = [
+    "PAIRED", "TEMPERATURES", "Chunk", "Parses", "Ranked", "chunks_for", "parse_chunk", "rank_chunk", "related",
+    "temper_chunk",
+]  # fmt: skip
 
 PAIRED = 300
 """Longer sentences are parsed without pairs of modifiers."""
 _CUBES = 1 << 18
 """A worker parses sentences whose lengths, cubed, add up to about this."""
+
+TEMPERATURES = 2.0 ** np.arange(-6.0, 8.5, 0.5)
+"""What scores may be divided by before confidence is taken from them."""
 
 
 class Parses(NamedTuple):
@@ -115,7 +121,7 @@ def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
                 add(sentence, room.arcs)
             scores[-1] = decode(n, decoding, room, tree)
         if n and chunk.wanted:
-            likely.append(_confidence(n, tree, decoding, room))
+            likely.append(_confidence(n, tree, decoding, room, parser.temperature_))
         heads.append(tree)
     found = _joined(heads, np.int32)
     sentences = np.arange(chunk.first, chunk.last)
@@ -156,9 +162,33 @@ def related(chunk: Chunk, sentences: np.ndarray, heads: np.ndarray, parser: Any)
     return relations
 
 
-def _confidence(n: int, tree: np.ndarray, decoding: Decoding, room: Room) -> np.ndarray:
-    """How likely each arc of a tree is among all trees that the parser considers, by the scores in ``room``."""
+def temper_chunk(chunk: Chunk, parser: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The best tree of every sentence, heads int32 (n_words,), and the confidence of its arcs at each of
+    ``TEMPERATURES``, float64 (n_words, n_temperatures)."""
+    rooms = _Rooms(chunk, parser.order)
+    heads, likely = [], []
+    for sentence, n in chunk.sentences():
+        if n:
+            order, room = rooms.for_words(n)
+            decoding, tree = parser.decoding(order), np.zeros(n, np.int32)
+            score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            decode(n, decoding, room, tree)
+            arcs, siblings = room.arcs[: n + 1, : n + 1].copy(), room.siblings[: n + 1, : n + 1, : n + 1].copy()
+            columns = []
+            for temperature in TEMPERATURES:
+                room.arcs[: n + 1, : n + 1], room.siblings[: n + 1, : n + 1, : n + 1] = arcs, siblings
+                columns.append(_confidence(n, tree, decoding, room, temperature))
+            heads.append(tree)
+            likely.append(np.column_stack(columns))
+    return _joined(heads, np.int32), np.concatenate([np.empty((0, len(TEMPERATURES))), *likely])
+
+
+def _confidence(n: int, tree: np.ndarray, decoding: Decoding, room: Room, temperature: float) -> np.ndarray:
+    """How likely each arc of a tree is among all trees that the parser considers, by the scores in ``room``, which are
+    divided by the temperature and used up."""
     words = np.arange(n)
+    room.arcs[: n + 1, : n + 1] /= temperature
+    room.siblings[: n + 1, : n + 1, : n + 1] /= temperature
     if decoding.crossing:
         found, _ = spanning.shares(room.arcs[: n + 1, : n + 1], decoding.single)
         return found[tree, words + 1]

@@ -10,6 +10,8 @@ learning of approximate dependency parsing algorithms", 2006.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -20,19 +22,33 @@ from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.base import LONGEST, DependencyParser, signature
-from corpuscle.parse.decoding import PAIRED, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
+from corpuscle.parse.decoding import (
+    PAIRED,
+    TEMPERATURES,
+    Parses,
+    Ranked,
+    chunks_for,
+    parse_chunk,
+    rank_chunk,
+    temper_chunk,
+)
 from corpuscle.parse.kernels.lifting import crossings, lift
 from corpuscle.parse.kernels.training import Decoding, Learning, room_for
 from corpuscle.parse.settings import MstSettings
 from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner
-from corpuscle.parse.words import N_TAGS, TAG_LAYERS, layers_of, tag_layers
+from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
+from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import SOURCES as WORD_SOURCES
+from corpuscle.words import WordSources
 
 __all__ = ["PARTIAL", "MstParser"]
 
+_JUDGED = 500
+"""So many sentences are enough to calibrate confidence."""
 _CROSSING = 0.05
 """More crossing trees than this part make a parser consider crossing arcs."""
 
@@ -44,9 +60,11 @@ class MstParser(MstSettings, DependencyParser):
     """A graph-based dependency parser.
 
     Learned: ``weights_`` float32 (2^hash_bits,), ``relation_weights_`` float32 (2^relation_bits, relations),
-    ``relations_``: a ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``crossing_``: whether
-    its trees may have crossing arcs; ``history_`` float64 (passes, 2): the share of training words that got a wrong
-    head in each pass, and of development words that got the right one.
+    ``relations_``: a ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which
+    others stand beside forms; ``known_``: what raw text says of words; ``crossing_``: whether its trees
+    may have crossing arcs; ``temperature_``: what scores are divided by before confidence is taken from them;
+    ``history_`` float64 (passes, 2): the share of training words that got a wrong head in each pass, while a wrong one
+    gains the margin, and of development words that got the right one.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -55,6 +73,7 @@ class MstParser(MstSettings, DependencyParser):
         {
             **container.VOCAB,
             **container.ITEMS,
+            **{name: dataclasses.replace(array, optional=True) for name, array in WORD_SOURCES.items()},
             "weights": container.Array("float32", ("table",), finite=True),
             "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
             "history": container.Array("float64", ("passes", 2), finite=True),
@@ -64,20 +83,32 @@ class MstParser(MstSettings, DependencyParser):
 
     weights_: np.ndarray = learned()
     crossing_: bool = learned()
+    temperature_: float = learned()
     history_: np.ndarray = learned()
 
-    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
-        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+    def checkpoint(
+        self, bank: Treebank, path: str | PathLike[str], resume: bool = False, known: WordSources | None = None
+    ) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        return Checkpoint(path, PARTIAL, self.settings, signature(bank, known), resume=resume)
 
-    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> MstParser:
-        """Learn from trees; development trees choose after how many passes to stop."""
+    def fit(
+        self,
+        bank: Treebank,
+        dev: Treebank | None = None,
+        *,
+        known: WordSources | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> MstParser:
+        """Learn from trees, and from what raw text says of words; development trees choose after how many passes to
+        stop, and calibrate confidence."""
         if Treebank.checked(bank).corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         bank.check_trees(single_root=self.single_root)
         if dev is not None:
             dev.check_trees()
-        self.tag_layers_, self.chosen_ = tag_layers(bank), {}
+        self.tag_layers_, self.sources_, self.chosen_ = tag_layers(bank), sources_of(bank, self.sources), {}
+        self.known_ = known or WordSources.none()
         starts = bank.corpus.sentence_starts
         crossing = int(crossings(bank.heads, starts))
         auto = crossing > _CROSSING * len(bank)
@@ -93,11 +124,30 @@ class MstParser(MstSettings, DependencyParser):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
-        layers = layers_of(bank, self.tag_layers_)
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank, known))
+        layers = layers_of(bank, self.tag_layers_, self.sources_, self.known_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, min(self.passes, _RELATION_PASSES), checkpoint)
+        self.temperature_ = 1.0
+        if dev is not None:
+            self._calibrate([(self, dev)])
+        elif self.folds:
+            parts = folds(self.seed, "parse.folds", len(bank), self.folds)
+            rest = (bank.select(parts != part) for part in range(self.folds))
+            learners = (self.replace(folds=0, workers=self.workers).fit(each, known=known) for each in rest)
+            self._calibrate([(each, bank.select(parts == part)) for part, each in enumerate(learners)])
         return self
+
+    def _calibrate(self, judged: Sequence[tuple[MstParser, Treebank]]) -> None:
+        """Choose the temperature at which confidence is most likely, by parsers and trees that they did not learn."""
+        losses = np.zeros(len(TEMPERATURES))
+        for parser, bank in judged:
+            some = bank.select(np.unique(np.linspace(0, len(bank) - 1, min(len(bank), _JUDGED)).astype(np.int64)))
+            parts = list(parser.spread(temper_chunk, chunks_for(parser._layers(some), 1)))
+            heads, likely = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+            likely = np.where((heads == some.heads)[:, None], likely, 1.0 - likely)
+            losses -= np.log(np.clip(likely, 1e-6, 1.0)).sum(axis=0)
+        self.temperature_ = float(TEMPERATURES[np.argmin(losses)])
 
     def decoding(self, order: int) -> Decoding:
         """How trees are found in an order."""
@@ -107,9 +157,9 @@ class MstParser(MstSettings, DependencyParser):
         self, layers: Any, heads: np.ndarray, starts: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint
     ) -> None:
         size = 1 << self.hash_bits
-        step = self.step if self.learner == "mira" else 0.0
+        step, cost = (self.step, float(self.margin)) if self.learner == "mira" else (0.0, 0.0)
         weights, delta = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step)
+        under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step, cost)
         longest = int(np.diff(starts).max())
         if longest > LONGEST:
             raise InputError(None, None, f"a sentence of {longest:,} words; parsers learn from at most {LONGEST:,}")
@@ -162,22 +212,30 @@ class MstParser(MstSettings, DependencyParser):
         """What there is to say of a run."""
         figures = {
             "order": self.order, "nonprojective": self.crossing_, "passes": self.chosen_.get("passes", self.passes),
-            "wrong_heads": float(self.history_[-1, 0]),
+            "wrong_heads": float(self.history_[-1, 0]), "sources": [*self.tag_layers_, *self.sources_],
+            "known_words": len(self.known_.words), "temperature": self.temperature_,
         }  # fmt: skip
         return figures | ({"uas_dev": float(self.history_[:, 1].max())} if "passes" in self.chosen_ else {})
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_}
-        return self.relations_.arrays() | arrays
+        return self.relations_.arrays() | arrays | self.known_.arrays()
 
     def _extra(self) -> dict[str, Any]:
-        return {"tag_layers": list(self.tag_layers_), "crossing": self.crossing_}
+        return {
+            "tag_layers": list(self.tag_layers_), "sources": list(self.sources_), "crossing": self.crossing_,
+            "temperature": self.temperature_,
+        }  # fmt: skip
 
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
         self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
         self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
         self.tag_layers_, self.crossing_ = tuple(loaded.extra["tag_layers"]), loaded.extra["crossing"]
+        self.sources_, self.known_ = tuple(loaded.extra.get("sources", ())), WordSources.none()
+        if "sources/words" in arrays:
+            self.known_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.temperature_ = float(loaded.extra.get("temperature", 1.0))
 
 
 _RELATION_PASSES = 5
@@ -186,9 +244,15 @@ _RELATION_PASSES = 5
 def _check(loaded: container.Container) -> None:
     """What the declarations of the arrays cannot say."""
     model, arrays, extra = MstParser.restored(loaded.described), loaded.arrays, loaded.extra
-    tags, crossing = extra.get("tag_layers"), extra.get("crossing")
+    tags, crossing, sources = extra.get("tag_layers"), extra.get("crossing"), extra.get("sources", [])
     if not isinstance(tags, list) or not tags or any(name not in TAG_LAYERS for name in tags):
         raise ValueError("it does not say which layers are tags")
+    if not isinstance(sources, list) or any(name not in SOURCES for name in sources):
+        raise ValueError("it does not say what stands beside forms")
+    if ("sources/words" in arrays) != ("sources/values" in arrays):
+        raise ValueError("half of what it knows of words is missing")
+    if not isinstance(warmth := extra.get("temperature", 1.0), float) or not 1e-3 < warmth < 1e6:
+        raise ValueError("its temperature is not a number that scores can be divided by")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
     if len(arrays["weights"]) != 1 << model.hash_bits:

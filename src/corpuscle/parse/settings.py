@@ -19,18 +19,36 @@ class MstSettings(Seeded, Parallel):
         default="auto",
         choices=("auto", "projective", "nonprojective"),
     )
+    sources: tuple[str, ...] = setting(
+        "What stands beside forms and tags where the treebank has it: lemmas, FEATS, or none.",
+        default=("features",),
+        choices=("none", "lemmas", "features"),
+        metavar="NAME,...",
+    )
     learner: str = setting("How weights move.", default="mira", choices=("mira", "perceptron"))
     trees: int = setting("MIRA: the right tree must be better than so many of the best.", default=1, low=1, high=100)
     step: float = setting("MIRA: how far one sentence may move the weights.", default=1.0, above=0.0)
+    margin: bool = setting(
+        "MIRA: learn until right trees win by a point for each wrong head, not until they win.", default=True
+    )
     passes: int = setting("Passes over the training trees.", default=6, low=1, high=1000)
     hash_bits: int = setting("The weights of arcs stand in a table of 2^N.", default=22, low=10, high=28)
     relation_bits: int = setting("The weights of relations stand in a table of 2^N rows.", default=17, low=8, high=24)
     single_root: bool = setting("A sentence has one root word.", default=True)
 
+    folds: int = setting(
+        "Calibrate confidence without development trees: by parsers of all but one of so many parts; 0: not.",
+        default=0,
+        low=0,
+        high=20,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.folds == 1:
+            raise SettingError("folds is 0 or at least 2: a parser learns from the other parts")
         if self.learner == "perceptron":
-            for name in ("trees", "step"):
+            for name in ("trees", "step", "margin"):
                 if self.origins[name] == "given":
                     raise SettingError(f"{name} means nothing with learner perceptron")
 

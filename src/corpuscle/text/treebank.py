@@ -187,6 +187,44 @@ class Treebank:
         pairs = zip(self.misc.strings(), values, strict=True)
         return self.replace(misc=Layer.from_strings(noted(before, value) for before, value in pairs))
 
+    def without(self, dropped: np.ndarray) -> Treebank:
+        """The sentences without some words, a mask bool (n_tokens,): what hung on one hangs on its head. If it was the
+        root, the first of its words is the new one, and the others hang on that.
+
+        Sentences without any other word go, and so do multiword ranges and empty nodes.
+
+        >>> bank = Treebank.from_sentences([["(", "a", ")", "b"]], heads=[[3, 1, 0, 3]])
+        >>> bank.without(np.array([True, False, True, False])).heads.tolist()
+        [0, 1]
+        """
+        self.check_trees()
+        starts, kept = self.corpus.sentence_starts, np.flatnonzero(~dropped)
+        first = np.repeat(starts[:-1], np.diff(starts))
+        root = len(self.heads)
+        up = np.append(np.where(self.heads > 0, first + self.heads - 1, root), root)
+        gone = np.append(dropped, False)
+        while gone[up[kept]].any():
+            up = np.where(gone[up], up[up], up)
+        sentences = np.searchsorted(starts, kept, side="right") - 1
+        is_root = up[kept] == root
+        top = np.full(len(starts) - 1, root)
+        np.minimum.at(top, sentences[is_root], kept[is_root])
+        heads = np.where(is_root & (top[sentences] != kept), top[sentences], up[kept])
+        chosen, lengths = np.unique(sentences, return_counts=True)
+        new_starts = starts_of(lengths.tolist())
+        place = np.zeros(root + 1, np.int64)
+        place[kept] = np.arange(len(kept)) - np.repeat(new_starts[:-1], lengths) + 1
+        corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab)
+        nothing = Insertions.build()
+        return Treebank(
+            corpus,
+            place[heads].astype(np.int32),
+            **{name: getattr(self, name)[kept] for name in LAYERS},
+            comments=tuple(self.comments[i] for i in chosen),
+            ranges=nothing,
+            empties=nothing,
+        )
+
     def sentence_heads(self, index: int) -> np.ndarray:
         """The heads of one sentence (a view)."""
         return self.heads[self.corpus.sentence_starts[index] : self.corpus.sentence_starts[index + 1]]
@@ -216,7 +254,8 @@ class Treebank:
         return "".join(spaced).rstrip(" ")
 
     def check_trees(self, path: AnyPath | None = None, single_root: bool = False) -> None:
-        """Raise an ``InputError`` that names sentence and token unless every sentence is a tree.
+        """Raise an ``InputError`` that names sentence and token unless every sentence is a tree; ``path``: the file
+        that this treebank was read from, whole, so that the line can be named.
 
         A word without a head, heads that run in a circle and (with ``single_root``) a second root are errors.
         """
@@ -258,7 +297,16 @@ class Treebank:
         name = self.sentence_id(sentence)
         where = f"sentence {sentence + 1}" + (f" ({name[:80]})" if name else "")
         word = self.corpus.vocab.word(self.corpus.tokens[token])
-        return InputError(path, None, f"{where}, word {number} ({word[:40]}) {reason}")
+        line = None if path is None else self._line(sentence, number)
+        return InputError(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
+
+    def _line(self, sentence: int, number: int) -> int:
+        """The line of a word, by its sentence and number, in the file that this whole treebank was read from."""
+        above = sum(len(lines) + 1 for lines in self.comments[:sentence]) + len(self.comments[sentence])
+        inserted = np.searchsorted(self.ranges.sentences, sentence) + np.searchsorted(self.empties.sentences, sentence)
+        ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
+        empties = sum(after < number for after, _, _ in self.empties.of(sentence))
+        return int(above + self.corpus.sentence_starts[sentence] + inserted + ranges + empties + number)
 
 
 def comment_value(comments: Sequence[str], key: str) -> str | None:

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from corpuscle import load
-from corpuscle.errors import InputError
 from corpuscle.packs.chapters import projected_parser as chapter
-from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
-from corpuscle.packs.step import Findings, LeftOut, Step, by_rule, check_enough, naming, pick, wrong_files
+from corpuscle.packs.step import Findings, LeftOut, Step, by_rule, check_enough, naming, pick
 from corpuscle.packs.steps.alignments import FILE as ALIGNER
 from corpuscle.packs.steps.alignments import read_parallel
 from corpuscle.parse import BranchingParser, PairParser, ProjectedParser, Projection
-from corpuscle.text import Corpus, Treebank, read_conllu
+from corpuscle.text import Corpus, Treebank
 from corpuscle.text.vocab import FIRST
 from corpuscle.words import ExchangeClasses
 
@@ -35,15 +33,6 @@ FEWEST_SENTENCES = 100
 _KNOWN = 0.5
 """The treebank knows at least this share of the words of a side in its own language."""
 _DRAWN, _SHORTEST, _LONGEST = 2, 5, 12
-
-
-def check(job: Job) -> list[InputError]:
-    """What is wrong with the treebank."""
-
-    def read(path: str) -> None:
-        read_conllu(path).check_trees(path)
-
-    return wrong_files(read, [(path,) for path in job.kit.paths("tagged")])
 
 
 def _bank(text: Corpus) -> Treebank:
@@ -66,7 +55,7 @@ def _classes(text: Corpus, settings: Mapping[str, Any]) -> int:
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Learn a parser of the treebank's language, parse one side of the translations, and project to the other."""
     path = job.kit.paths("tagged")[0]
-    bank = read_conllu(path)
+    bank = job.trees
     check_enough(path, len(bank), FEWEST_SENTENCES, "sentence")
     bitext = read_parallel(job).bitext
     shares = [_known(side, bank) for side in (bitext.source, bitext.target)]
@@ -77,17 +66,14 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     if shares[1] > shares[0]:
         own, other, matrix = other, own, matrix.transposed()
     with naming(path):
-        held = np.array(sorted(tenth(range(len(bank)), job.seed, "packs/treebank")))
-        rest = np.setdiff1d(np.arange(len(bank)), held)
-        side = _bank(own)
-        target = _bank(other)
-        words = [each.corpus.words(i) for each in (bank.select(rest), side) for i in range(len(each))]
+        train, unseen = job.split_trees
+        side, target = _bank(own), _bank(other)
+        words = [each.corpus.words(i) for each in (train, side) for i in range(len(each))]
         text = Corpus.from_sentences(words)
         classes = ExchangeClasses(classes=_classes(text, settings), seed=job.seed, workers=job.workers).fit(text)
         parser = PairParser(tag_layer="classes", seed=job.seed, workers=job.workers)
         parser.classes_ = classes
-        parser.fit(bank.select(rest))
-    unseen = bank.select(held)
+        parser.fit(train)
     chosen = {"classes": _classes(target.corpus, settings), **pick(settings, "threshold", "kappa")}
     model = ProjectedParser(tag_layer="classes", seed=job.seed, workers=job.workers, **chosen)
     data = Projection(parser.annotate(side), target, matrix)
@@ -132,6 +118,6 @@ def _examples(model: ProjectedParser, bank: Treebank) -> list[dict[str, Any]]:
 
 PROJECTED = Step(
     name="projected", title="Parser of the other language", version=1, needs=("tagged", "parallel"), writes=(FILE,),
-    run=run, report=chapter.report, check=check, settings=SETTINGS, after=("align",),
+    run=run, report=chapter.report, settings=SETTINGS, after=("align", "parser"),
     learned="a parser projected to the other language", kernels="corpuscle.parse",
 )  # fmt: skip
