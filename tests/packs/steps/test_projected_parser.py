@@ -40,7 +40,7 @@ def test_trees_come_over_to_the_language_without_a_treebank(folder, big_sample, 
     gold = read_conllu(big_sample / "gold" / "parallel.tgt.conllu")
     parsed = corpuscle.load(pack / "models" / "projected.parser").parse(gold)
     alone = max((BranchingParser(method=side).parse(gold).heads == gold.heads).mean() for side in ("left", "right"))
-    assert (parsed.heads == gold.heads).mean() > alone + 0.1
+    assert (parsed.heads == gold.heads).mean() > alone + 0.05
     text = "".join(Page((pack / "report.html").read_text(encoding="utf-8")).text)
     assert "came over" in text
 
