@@ -42,7 +42,7 @@ def cells(data: Path) -> Iterator[Cell]:
         ways: dict[str, dict[str, Any]] = {"second order": {}}
         if name == ENGLISH:
             ways |= {"first order": {"order": 1}, "second order, perceptron": {"learner": "perceptron"}}
-            ways["second order, no margin"] = {"margin": False}
+            ways["second order, not augmented"] = {"augmented": False}
         yield _cell(name, train, dev, ways, peer=bool(PEER) and name == ENGLISH)
     sample = (data / "ptb-sample" / f"{part}.dep.conll" for part in ("train", "dev"))
     yield _cell("ptb-sample", *sample, {"second order": {}, "first order": {"order": 1}})

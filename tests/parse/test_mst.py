@@ -261,7 +261,7 @@ def test_raw_text_and_other_layers_are_sources_of_features(bank, tmp_path):
 
 
 def test_the_margin_is_learned_until_right_trees_win_by_it(bank):
-    wide, none = (MstParser(passes=4, order=1, margin=margin, **SMALL).fit(bank[:40]) for margin in (True, False))
+    wide, none = (MstParser(passes=4, order=1, augmented=wins, **SMALL).fit(bank[:40]) for wins in (True, False))
 
     def margin_of(parser):
         """How much better the right tree of a sentence is than the second best, in units of the largest weight."""

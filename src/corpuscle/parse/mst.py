@@ -157,7 +157,7 @@ class MstParser(MstSettings, DependencyParser):
         self, layers: Any, heads: np.ndarray, starts: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint
     ) -> None:
         size = 1 << self.hash_bits
-        step, cost = (self.step, float(self.margin)) if self.learner == "mira" else (0.0, 0.0)
+        step, cost = (self.step, float(self.augmented)) if self.learner == "mira" else (0.0, 0.0)
         weights, delta = np.zeros(size, np.float32), np.zeros(size, np.float32)
         under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step, cost)
         longest = int(np.diff(starts).max())

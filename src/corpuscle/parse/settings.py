@@ -28,7 +28,7 @@ class MstSettings(Seeded, Parallel):
     learner: str = setting("How weights move.", default="mira", choices=("mira", "perceptron"))
     trees: int = setting("MIRA: the right tree must be better than so many of the best.", default=1, low=1, high=100)
     step: float = setting("MIRA: how far one sentence may move the weights.", default=1.0, above=0.0)
-    margin: bool = setting(
+    augmented: bool = setting(
         "MIRA: learn until right trees win by a point for each wrong head, not until they win.", default=True
     )
     passes: int = setting("Passes over the training trees.", default=6, low=1, high=1000)
@@ -48,7 +48,7 @@ class MstSettings(Seeded, Parallel):
         if self.folds == 1:
             raise SettingError("folds is 0 or at least 2: a parser learns from the other parts")
         if self.learner == "perceptron":
-            for name in ("trees", "step", "margin"):
+            for name in ("trees", "step", "augmented"):
                 if self.origins[name] == "given":
                     raise SettingError(f"{name} means nothing with learner perceptron")
 
