@@ -31,7 +31,7 @@ class MstSettings(Seeded, Parallel):
     augmented: bool = setting(
         "MIRA: learn until right trees win by a point for each wrong head, not until they win.", default=True
     )
-    passes: int = setting("Passes over the training trees.", default=6, low=1, high=1000)
+    passes: int = setting("Passes over the training trees.", default=8, low=1, high=1000)
     hash_bits: int = setting("The weights of arcs stand in a table of 2^N.", default=22, low=10, high=28)
     relation_bits: int = setting("The weights of relations stand in a table of 2^N rows.", default=17, low=8, high=24)
     single_root: bool = setting("A sentence has one root word.", default=True)
