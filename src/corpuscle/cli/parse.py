@@ -394,7 +394,7 @@ def strip(treebank: str, output: str, punctuation: str) -> None:
     bank = _read(treebank)
     bank.check_trees(treebank)
     with _comparing(treebank):
-        write_conllu(bank.without(marks(bank, punctuation)), output)
+        write_conllu(bank.without_words(marks(bank, punctuation)), output)
 
 
 @command(group, figures=False)

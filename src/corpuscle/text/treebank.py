@@ -195,14 +195,14 @@ class Treebank:
         pairs = zip(self.misc.strings(), values, strict=True)
         return self.replace(misc=Layer.from_strings(noted(before, value) for before, value in pairs))
 
-    def without(self, dropped: np.ndarray) -> Treebank:
+    def without_words(self, dropped: np.ndarray) -> Treebank:
         """The sentences without some words, a mask bool (n_tokens,): what hung on one hangs on its head. If it was the
         root, the first of its words is the new one, and the others hang on that.
 
         Sentences without any other word go, and so do multiword ranges and empty nodes.
 
         >>> bank = Treebank.from_sentences([["(", "a", ")", "b"]], heads=[[3, 1, 0, 3]])
-        >>> bank.without(np.array([True, False, True, False])).heads.tolist()
+        >>> bank.without_words(np.array([True, False, True, False])).heads.tolist()
         [0, 1]
         """
         self.check_trees()
