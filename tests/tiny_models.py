@@ -70,6 +70,7 @@ COMMANDS = {
     "--relation-bits 8",
     "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
     "parse.branching": "parse train trees.conllu -o {0} --method right",
+    "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
 }
 """Kind -> how its file is made, in this order."""
 

@@ -281,7 +281,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank or from translations: train, project, boost, apply, evaluate, draw",
+        "dependency parsers from a treebank or from translations: train, project, boost, rerank, apply, evaluate, draw",
         methods={
             "mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers"),
             "pairs": ("PairSettings", "PairParser", "the best tree by how likely each word is the head of another"),
@@ -290,6 +290,7 @@ TASKS: dict[str, Task] = dict([
         },
         kinds={
             "parse.mst": "MstParser",
+            "parse.rerank": "Reranker",
             "parse.pairs": "PairParser",
             "parse.projected": "ProjectedParser",
             "parse.boosted": "BoostedParser",
