@@ -63,12 +63,14 @@ COMMANDS = {
     "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
+    "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
     "parse.pairs": "parse train trees.conllu -o {0} --method pairs --passes 2 --hash-bits 10 --relation-bits 8",
     "parse.projected": "parse project trees.conllu trees.conllu --links links -o {0} --passes 2 --hash-bits 10 "
     "--relation-bits 8",
     "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
     "parse.branching": "parse train trees.conllu -o {0} --method right",
+    "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
 }
 """Kind -> how its file is made, in this order."""
 

@@ -272,9 +272,16 @@ TASKS: dict[str, Task] = dict([
         step="translator:TRANSLATOR",
     ),
     _task(
+        "tag",
+        "Tagging: parts of speech, morphology and lemmas of words in sentences.",
+        "part-of-speech and morphological taggers with lemmas from a treebank: train, apply, evaluate, jackknife",
+        methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
+        kinds={"tag.crf": "Tagger"},
+    ),
+    _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank or from translations: train, project, boost, apply, evaluate, draw",
+        "dependency parsers from a treebank or from translations: train, project, boost, rerank, apply, evaluate, draw",
         methods={
             "mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers"),
             "pairs": ("PairSettings", "PairParser", "the best tree by how likely each word is the head of another"),
@@ -283,6 +290,7 @@ TASKS: dict[str, Task] = dict([
         },
         kinds={
             "parse.mst": "MstParser",
+            "parse.rerank": "Reranker",
             "parse.pairs": "PairParser",
             "parse.projected": "ProjectedParser",
             "parse.boosted": "BoostedParser",

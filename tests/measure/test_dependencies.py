@@ -93,8 +93,8 @@ def test_without_some_words_trees_stay_trees():
     heads = [[2, 4, 2, 0, 4, 5], [2, 0]]
     trees = Treebank.from_sentences([list("abcdef"), list("gh")], heads=heads)
     dropped = np.array([False, True, False, False, True, False, False, True])
-    left = trees.without(dropped)
+    left = trees.without_words(dropped)
     assert [left.corpus.words(i) for i in range(2)] == [["a", "c", "d", "f"], ["g"]]
     assert left.heads.tolist() == [3, 3, 0, 3, 0]
     left.check_trees(single_root=True)
-    assert len(trees.without(np.array([True] * 6 + [False] * 2))) == 1
+    assert len(trees.without_words(np.array([True] * 6 + [False] * 2))) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,12 +21,21 @@ from corpuscle.cli.command import (
     written,
 )
 from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
+from corpuscle.cli.trees import (
+    comparing,
+    confidence,
+    known,
+    list_lengths,
+    read_links,
+    read_target,
+    read_trees,
+    write_instances,
+)
 from corpuscle.errors import InputError, SettingError
-from corpuscle.parse.settings import BoostSettings, ProjectionSettings
+from corpuscle.parse.settings import BoostSettings, ProjectionSettings, RerankSettings
 
 if TYPE_CHECKING:
-    from corpuscle.text.treebank import Treebank
-    from corpuscle.words import WordSources
+    pass
 
 __all__ = ["group"]
 
@@ -37,40 +44,6 @@ group = task_group("parse")
 MODES = ("plain", "conll18")
 PUNCTUATION = ("auto", "upos", "penn", "form")
 TABLES = ("relation", "distance", "length")
-
-
-def _read(path: str) -> Treebank:
-    from corpuscle.text import read_conllu
-
-    bank = read_conllu(path)
-    if bank.corpus.n_tokens == 0:
-        raise InputError(path, None, "the treebank is empty")
-    return bank
-
-
-def _known(class_model: str | None, vectors: str | None, seed: int) -> WordSources:
-    """What word classes and word vectors, a model of ours or word2vec text, say of words."""
-    from corpuscle.text import read_vectors
-    from corpuscle.words import class_sources, joint_sources, vector_sources
-
-    found = []
-    if class_model is not None:
-        found.append(class_sources(load(class_model, "classes")))
-    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
-        found.append(vector_sources(*read_vectors(vectors), seed))
-    elif vectors is not None:
-        model = load(vectors, "vectors")
-        found.append(vector_sources(model.vocab_, model.vectors_, seed))
-    return joint_sources(*found)
-
-
-@contextmanager
-def _comparing(path: str) -> Iterator[None]:
-    """What does not fit the gold trees is an error about a file."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(path, None, str(error)) from None
 
 
 @trainer(group)
@@ -92,8 +65,8 @@ def train(
     """Learn a parser from a treebank (CoNLL-U) with heads, relations and tags."""
     import time
 
-    begin, bank = time.perf_counter(), _read(treebank)
-    development = None if dev is None else _read(dev)
+    begin, bank = time.perf_counter(), read_trees(treebank)
+    development = None if dev is None else read_trees(dev)
     if dev is not None and not hasattr(model, "fit"):
         raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
     known = _sources(model, class_model, vectors)
@@ -119,7 +92,7 @@ def train(
 def _sources(model: Any, class_model: str | None, vectors: str | None) -> dict[str, Any]:
     """What a learner gets to know of words beside the treebank: arguments of its ``fit``."""
     if "sources" in model.SETTINGS:
-        return {"known": _known(class_model, vectors, model.seed)}
+        return {"known": known(class_model, vectors, model.seed)}
     if vectors is not None:
         raise SettingError("--vectors is for --method mst")
     if class_model is not None:
@@ -165,13 +138,13 @@ def project(
         if model.tag_layer not in ("auto", "classes"):
             raise SettingError(f"--class-model means nothing with --tag-layer {model.tag_layer}")
         model.classes_ = _classes(class_model)
-    data = Projection(_read(source), _read_target(target), _read_links(links, matrix))
-    development = None if dev is None else _read(dev)
+    data = Projection(read_trees(source), read_target(target), read_links(links, matrix))
+    development = None if dev is None else read_trees(dev)
     data.check(links or matrix)
     with naming(target), model.checkpoint(data, output, resume) as checkpoint:
         model.fit(data, development, checkpoint=checkpoint).save(output)
     if instances is not None:
-        _write_instances(model, instances)
+        write_instances(model, instances)
     chosen = {name: model.chosen_.get(name, getattr(model, name)) for name in ("threshold", "coverage")}
     figures = {
         **model.provenance_, **model.summary(), **chosen, "tuned": sorted(model.chosen_),
@@ -182,34 +155,6 @@ def project(
         f"{output}: {figures['arcs']:,} arcs and {figures['others']:,} other pairs of {figures['sentences']:,} "
         f"sentences, {figures['seconds']:.1f} s",
     )
-
-
-def _read_target(path: str) -> Treebank:
-    """A target text: CoNLL-U by its name, else plain text without tags."""
-    from corpuscle.text import read_text
-    from corpuscle.text.treebank import Treebank
-    from corpuscle.words import is_treebank
-
-    if is_treebank(path):
-        return _read(path)
-    text = read_text(path)
-    return Treebank.from_sentences([text.words(i) for i in range(len(text))])
-
-
-def _read_links(links: str | None, matrix: str | None) -> Any:
-    from corpuscle.text.alignments import read_links
-
-    return load(str(matrix), "align", ("align.matrix",)) if links is None else read_links(links)
-
-
-def _write_instances(model: Any, path: str) -> None:
-    from corpuscle.text.tables import write_table
-
-    found = model.instances_
-    weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
-    columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    write_table(path, ("sentence", "head", "modifier", "arc", "sure", "weight"), rows, ".6g")
 
 
 @command(group, settings=BoostSettings.SETTINGS.values())
@@ -223,7 +168,7 @@ def boost(base: str, pairs: str, output: str, dev: str, **settings: Any) -> Figu
 
     parts = load(base, "parse", ("parse.mst",)), load(pairs, "parse", ("parse.pairs", "parse.projected"))
     model = BoostedParser(parts[0], parts[1], **given_of(settings), **work_of())
-    trees = _read(dev)
+    trees = read_trees(dev)
     with naming(dev):
         alone = float((parts[0].parse(trees).heads == trees.heads).mean())
         model.fit(trees).save(output)
@@ -237,7 +182,7 @@ def boost(base: str, pairs: str, output: str, dev: str, **settings: Any) -> Figu
 @argument("model")
 @argument("input", default="-")
 @output("-")
-@option("nbest", "The N best trees of each sentence, with # rank and # score.", metavar="N", type=COUNT)
+@option("nbest", "The N best trees of each sentence, with # rank and # score (and # logp).", metavar="N", type=COUNT)
 @option("confidence", "Write how likely each arc is into MISC (Confidence=).", is_flag=True)
 def apply(model: str, input: str, output: str, nbest: int | None, confidence: bool) -> None:
     """Parse a CoNLL-U file by its words and tags; heads and relations in it are replaced."""
@@ -276,23 +221,23 @@ def evaluate(
 
     if (found is None) == (model is None):
         raise SettingError("give a file of parses, or --model")
-    right = _read(gold)
+    right = read_trees(gold)
     right.check_trees(gold)
     shares: dict[str, float] = {}
     if model is not None:
         loaded = load(model, "parse")
         shares = warn_of_overlap(loaded, right.corpus, model)
         with naming(gold):
-            guess = loaded.annotate(right, confidence=hasattr(loaded, "fit"))
+            guess = loaded.annotate(right, confidence=loaded.KIND.name == "parse.mst")
     else:
-        guess = _read(str(found))
-    counts = _list_lengths(guess)
-    with _comparing(found or gold):
+        guess = read_trees(str(found))
+    counts = list_lengths(guess)
+    with comparing(found or gold):
         if counts is not None:
             shares |= oracle(right, guess, counts, mode=mode)
             guess = guess.select(counts.cumsum() - counts)
         result = attachment(right, guess, mode=mode, punct=punctuation, seed=seed)
-    if len(sure := _confidence(guess)) == len(right.heads):
+    if len(sure := confidence(guess)) == len(right.heads):
         shares["calibration_error"] = calibration_error(sure, guess.heads == right.heads)
     figures, text = result.to_json() | shares, result.text()
     text += "".join(f"\n{label}: {shares[name]:{form}}" for name, label, form in _MORE if name in shares)
@@ -310,31 +255,6 @@ _MORE = (
 )  # fmt: skip
 
 
-def _confidence(bank: Treebank) -> Any:
-    """What MISC says of the confidence of arcs, float64 (n_words,); empty unless all words have it."""
-    import numpy as np
-
-    notes = [dict(note.partition("=")[::2] for note in misc.split("|")) for misc in bank.misc.strings()]
-    try:
-        sure = np.array([float(note["Confidence"]) for note in notes if "Confidence" in note])
-    except ValueError:
-        return np.empty(0)
-    return sure if len(sure) == len(notes) and ((sure >= 0) & (sure <= 1)).all() else np.empty(0)
-
-
-def _list_lengths(bank: Treebank) -> Any:
-    """How many trees each sentence of an n-best file has, by its # rank comments; None if it is none."""
-    import numpy as np
-
-    from corpuscle.text.treebank import comment_value
-
-    ranks = [comment_value(lines, "rank") for lines in bank.comments]
-    if None in ranks:
-        return None
-    firsts = np.flatnonzero(np.array(ranks) == "1")
-    return np.diff(np.append(firsts, len(ranks))) if len(firsts) and firsts[0] == 0 else None
-
-
 @command(group, seed=True)
 @argument("gold")
 @argument("parses_a")
@@ -345,12 +265,12 @@ def compare(gold: str, parses_a: str, parses_b: str, mode: str, punctuation: str
     """Compare two parses of the same sentences: the differences of their LAS and UAS, paired by sentence."""
     from corpuscle.measure import attachment, compare_attachment
 
-    right, sides = _read(gold), {path: _read(path) for path in dict.fromkeys((parses_a, parses_b))}
+    right, sides = read_trees(gold), {path: read_trees(path) for path in dict.fromkeys((parses_a, parses_b))}
     right.check_trees(gold)
     values: dict[str, Any] = {}
     lines = []
     for path, side in ((parses_a, "a"), (parses_b, "b")):
-        with _comparing(path):
+        with comparing(path):
             result = attachment(right, sides[path], mode=mode, punct=punctuation, seed=seed)
         values |= {f"{name}_{side}": result[name] for name in ("las", "uas", "complete")}
         lines.append(f"{path}: LAS {result['las']:.2%}, UAS {result['uas']:.2%}, complete {result['complete']:.2%}")
@@ -371,7 +291,7 @@ def curve(model: str, treebank: str, held_out: str, points: int) -> Figures:
     """Learn again from growing parts of a treebank, with the settings of a model, and measure on other trees."""
     from corpuscle.parse import learning_curve
 
-    loaded, bank, gold = load(model, "parse", ("parse.mst",)), _read(treebank), _read(held_out)
+    loaded, bank, gold = load(model, "parse", ("parse.mst",)), read_trees(treebank), read_trees(held_out)
     bank.check_trees(treebank, single_root=loaded.single_root)
     gold.check_trees(held_out)
     with naming(treebank):
@@ -391,10 +311,10 @@ def strip(treebank: str, output: str, punctuation: str) -> None:
     from corpuscle.measure import punctuation as marks
     from corpuscle.text import write_conllu
 
-    bank = _read(treebank)
+    bank = read_trees(treebank)
     bank.check_trees(treebank)
-    with _comparing(treebank):
-        write_conllu(bank.without(marks(bank, punctuation)), output)
+    with comparing(treebank):
+        write_conllu(bank.without_words(marks(bank, punctuation)), output)
 
 
 @command(group, figures=False)
@@ -407,7 +327,7 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
     from corpuscle.figures import draw_arcs
     from corpuscle.text.files import write_atomically
 
-    bank, second = _read(treebank), None if other is None else _read(other)
+    bank, second = read_trees(treebank), None if other is None else read_trees(other)
     for path, each in ((treebank, bank), (other, second)):
         if each is not None and sentence > len(each):
             raise InputError(path, None, f"it has {len(each):,} sentences, and none of number {sentence:,}")
@@ -416,7 +336,7 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
         here.check_trees()
     if second is not None and len(second.sentence_heads(sentence - 1)) != len(here.heads):
         raise InputError(other, None, f"sentence {sentence:,} has other words")
-    sure = _confidence(here).tolist()
+    sure = confidence(here).tolist()
     svg = draw_arcs(
         here.corpus.words(0),
         here.heads.tolist(),
@@ -428,3 +348,84 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
     )
     with write_atomically(output, "w") as file:
         file.write(svg + "\n")
+
+
+_RERANK = [setting for name, setting in RerankSettings.SETTINGS.items() if name not in ("seed", "workers", "cluster")]
+
+
+def _vectors(path: str) -> Any:
+    """Word vectors: a model of ``corpuscle vectors``, or word2vec text."""
+    from corpuscle.text.vectors import read_vectors
+
+    with open(path, "rb") as file:
+        is_model = file.read(9)[8:] == b"{"  # of a safetensors file, after the size of its header
+    return load(path, "vectors") if is_model else read_vectors(path)
+
+
+@command(group, settings=_RERANK, work=True, seed=True)
+@argument("treebank")
+@output()
+@option("parser", "Choose among the trees of this parser.", metavar="FILE", required=True)
+@option("vectors", "Vectors of words for log p, a model or word2vec text; else from the trees.", metavar="FILE")
+@option("dev", "Choose the weight of the parser's score and the passes by these trees.", metavar="CONLLU")
+@resume
+def rerank(
+    treebank: str, output: str, parser: str, vectors: str | None, dev: str | None, resume: bool, **settings: Any
+) -> Figures:
+    """Learn to choose among the best trees of a parser, from the treebank that it was learned from."""
+    import time
+
+    from corpuscle.parse import Reranker
+
+    begin, context = time.perf_counter(), click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    given = {name: value for name, value in settings.items() if context.get_parameter_source(name) is source}
+    model, base = Reranker(**given, **work_of()), load(parser, "parse", ("parse.mst",))
+    known = None if vectors is None else _vectors(vectors)
+    bank, development = read_trees(treebank), None if dev is None else read_trees(dev)
+    with naming(treebank):
+        bank.check_trees(treebank, single_root=base.single_root)
+        if development is not None:
+            development.check_trees(dev)
+        with model.checkpoint(bank, output, resume) as checkpoint:
+            model.fit(bank, base, development, vectors=known, checkpoint=checkpoint).save(output)
+    figures: dict[str, Any] = {
+        **model.provenance_,
+        "tuned": sorted(model.chosen_),
+        "passes": model.chosen_.get("passes", model.passes),
+        "base_weight": float(model.number_weights_[0]),
+        "number_weights": model.number_weights_[1:],
+        "seconds": time.perf_counter() - begin,
+    }
+    if dev is not None:
+        figures["uas_dev"] = float(model.history_[:, 1].max())
+    return Figures(
+        figures,
+        f"{output}: {figures['trees']:,} trees of {figures['sentences']:,} sentences, the first of each list "
+        f"{figures['uas_lists']:.1%} right, the best {figures['oracle_lists']:.1%}; {figures['seconds']:.1f} s",
+    )
+
+
+@command(group, work=True)
+@argument("model")
+@argument("treebank")
+def probability(model: str, treebank: str) -> Figures:
+    """How likely the words of each sentence are given its tree, by the hidden states of a re-ranker."""
+    loaded, bank = load(model, "parse", ("parse.rerank",)), read_trees(treebank)
+    bank.check_trees(treebank)
+    with naming(treebank):
+        found = loaded.probability(bank)
+    rows = [
+        {"sentence": number, "words": words, "logp": log, "positive": positive}
+        for number, (words, log, positive) in enumerate(
+            zip(bank.corpus.lengths.tolist(), found.logs.tolist(), found.known.tolist(), strict=True), 1
+        )
+    ]
+    figures = {
+        "sentences": len(rows),
+        "tokens": bank.corpus.n_tokens,
+        "logp": float(found.logs[found.known].sum()),
+        "not_positive": int((~found.known).sum()),
+        "trees": rows,
+    }
+    return Figures(figures, table_text(("sentence", "words", "logp", "positive"), [list(row.values()) for row in rows]))

@@ -10,7 +10,7 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.errors import InputError
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.decoding import Parses, Ranked
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
 from corpuscle.parse.kernels.training import room_for
 from corpuscle.parse.training import RelationLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
@@ -24,6 +24,8 @@ __all__ = ["LONGEST", "DependencyParser", "check_length", "signature"]
 
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
+_RELATED = 500
+"""So many trees get their relations at a time."""
 _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
 
 
@@ -85,6 +87,15 @@ class DependencyParser(container.Model):
         if not len(self.relations_.strings[FIRST:]):
             return Layer.unset(len(relations))
         return Layer((relations + FIRST).astype(np.int32), self.relations_)
+
+    def _relate(self, bank: Treebank, heads: np.ndarray) -> np.ndarray:
+        """The best relations of given trees, int32 (n_words,)."""
+        layers, starts, found = self._layers(bank), bank.corpus.sentence_starts, [np.zeros(0, np.int32)]
+        for first in range(0, len(bank), _RELATED):
+            last = min(first + _RELATED, len(bank))
+            part = heads[starts[first] : starts[last]].astype(np.int32)
+            found.append(related(Chunk(layers, first, last, 0), np.arange(first, last), part, self))
+        return np.concatenate(found)
 
     def _layers(self, bank: Treebank) -> Any:
         """What the parser sees of sentences, none of which is too long or lacks its tags."""

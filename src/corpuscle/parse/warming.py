@@ -10,6 +10,7 @@ from corpuscle.parse.boosted import BoostedParser
 from corpuscle.parse.mst import MstParser
 from corpuscle.parse.pairs import PairParser
 from corpuscle.parse.projection import ProjectedParser, Projection
+from corpuscle.parse.rerank import Reranker
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.treebank import Treebank
 
@@ -47,3 +48,10 @@ def warm() -> None:
         links = Alignments.from_pairs([[(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1)]])
         for method in ("instances", "tree"):
             ProjectedParser(method=method, hash_bits=10, relation_bits=8, passes=2).fit(Projection(bank, bank, links))
+        few = Treebank.from_sentences([["a", "b", "c"]] * 4, heads=[[2, 0, 2]] * 4, tags=[["A", "B", "A"]] * 4)
+        base = MstParser(order=1, passes=1, hash_bits=10, relation_bits=8).fit(few)
+        every = ("base", "tags", "logp", "structure")
+        for observe in ("words", "both"):
+            ranker = Reranker(observe=observe, features=every, nbest=2, passes=1, hash_bits=10)
+            ranker.fit(few, base, few).save(path)
+        Reranker.from_container(read(path)).best_trees(few, 2)

@@ -171,6 +171,14 @@ class Treebank:
                 raise ValueError(f"{name} has {len(layer)} values for {len(self.corpus.tokens)} tokens")
         return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
 
+    def without(self, *layers: str) -> Treebank:
+        """The same sentences in which nothing is said in some layers.
+
+        >>> Treebank.from_sentences([["a"]], tags=[["X"]]).without("tags").tags.strings()
+        ['_']
+        """
+        return self.replace(**dict.fromkeys(layers, Layer.unset(len(self.heads))))
+
     def with_misc(self, name: str, values: Sequence[str]) -> Treebank:
         """The same sentences with ``name=value`` in the MISC of every token; what it had by that name goes.
 
@@ -187,14 +195,14 @@ class Treebank:
         pairs = zip(self.misc.strings(), values, strict=True)
         return self.replace(misc=Layer.from_strings(noted(before, value) for before, value in pairs))
 
-    def without(self, dropped: np.ndarray) -> Treebank:
+    def without_words(self, dropped: np.ndarray) -> Treebank:
         """The sentences without some words, a mask bool (n_tokens,): what hung on one hangs on its head. If it was the
         root, the first of its words is the new one, and the others hang on that.
 
         Sentences without any other word go, and so do multiword ranges and empty nodes.
 
         >>> bank = Treebank.from_sentences([["(", "a", ")", "b"]], heads=[[3, 1, 0, 3]])
-        >>> bank.without(np.array([True, False, True, False])).heads.tolist()
+        >>> bank.without_words(np.array([True, False, True, False])).heads.tolist()
         [0, 1]
         """
         self.check_trees()
