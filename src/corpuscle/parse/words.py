@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.errors import InputError
-from corpuscle.hashing import string_hashes
 from corpuscle.parse.kernels.features import Layers
+from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
 
 __all__ = ["TAG_LAYERS", "layers_of", "tag_layers"]
@@ -38,26 +38,16 @@ def tag_layers(bank: Treebank) -> tuple[str, ...]:
     return found
 
 
-def _hashes(strings: Sequence[str]) -> np.ndarray:
-    """The hash of each string, 0 for an empty one: uint64."""
-    encoded = [string.encode() for string in strings]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(each) for each in encoded], out=offsets[1:])
-    hashes = string_hashes(np.frombuffer(b"".join(encoded), np.uint8), offsets)
-    hashes[np.diff(offsets) == 0] = 0
-    return hashes
-
-
 def layers_of(bank: Treebank, tags: Sequence[str]) -> Layers:
     """The words of a treebank as the kernels see them; ``tags``: which layers are tags."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
     starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
-    outside = _hashes(_OUTSIDE)
+    outside = hashes_of(_OUTSIDE)
 
     def laid_out(strings: Sequence[str], ids: np.ndarray) -> np.ndarray:
         row = np.empty(starts[-1], np.uint64)
-        row[where] = _hashes(strings)[ids]
+        row[where] = hashes_of(strings)[ids]
         row[starts[:-1]], row[starts[:-1] + 1], row[starts[1:] - 1] = outside
         return row
 

@@ -14,6 +14,8 @@
   ``draw_map``, ``map_shown``: a map of words;
 - ``Meaning``: words as distributions over the classes of a hidden Markov model; ``represent``: out of context, by
   another text; ``compose``: phrases; ``senses``, ``substitutes``, ``draw_meanings``: tokens in context;
+- ``WordSources``: classes and clusters of vectors as features of taggers and parsers; ``class_sources``,
+  ``vector_sources``, ``joint_sources``;
 - ``judge_pairs``, ``sweep``, ``judge_phrases``, ``judge_relations``: how well meanings agree with people.
 """
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from corpuscle.words.phrases import COMPOSITIONS, compose
     from corpuscle.words.relations import Standardised, draw_relations, judge_relations
     from corpuscle.words.senses import draw_meanings, read_sentences, senses, substitutes
+    from corpuscle.words.sources import SOURCES, WordSources, class_sources, joint_sources, vector_sources
     from corpuscle.words.trees import ClassTree
     from corpuscle.words.vectors import WordVectors
     from corpuscle.words.warming import warm
