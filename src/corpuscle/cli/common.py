@@ -12,8 +12,9 @@ from corpuscle.errors import InputError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
+    from corpuscle.words import WordSources
 
-__all__ = ["load", "naming", "place_of", "read_input", "refuse_markup", "table_text", "warn_of_overlap"]
+__all__ = ["load", "naming", "place_of", "read_input", "refuse_markup", "table_text", "warn_of_overlap", "word_sources"]
 
 
 @contextmanager
@@ -100,3 +101,23 @@ def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:
         line, symbol = found
         reason = f"a literal {symbol} in a sentence; --allow-markup accepts it as a word"
         raise InputError(*place_of(line + 1, paths, len(corpus)), reason)
+
+
+def word_sources(class_model: str | None, vectors: str | None) -> WordSources:
+    """What raw text says of words, as features: classes of a model, vectors of a model or in the text of word2vec."""
+    from corpuscle.text import read_vectors
+    from corpuscle.text.files import open_stream
+    from corpuscle.words import class_sources, joint_sources, vector_sources
+
+    sources = []
+    if class_model is not None:
+        sources.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
+    if vectors is not None:
+        with open_stream(vectors, lines=False) as stream:
+            is_model = stream.read(9)[8:] == b"{"
+        if is_model:
+            model = load(vectors, "vectors")
+            sources.append(vector_sources(model.vocab_, model.vectors_))
+        else:
+            sources.append(vector_sources(*read_vectors(vectors)))
+    return joint_sources(*sources)

@@ -41,6 +41,8 @@ COLUMN_NAMES = {
     1: ("word",), 2: ("word", "label"), 3: ("word", "tag", "label"), 4: ("word", "tag", "chunk", "label"),
 }  # fmt: skip
 """What the columns of a file are, by their number, unless the user names them."""
+UNTYPED = "entity"
+"""The type of mentions whose file names none."""
 FORMATS = ("brat", "pubtator", "jsonl", "columns", "conllu", "text")
 _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
@@ -228,7 +230,8 @@ def from_corpus(corpus: Corpus, labels: Layer | None = None, path: AnyPath | Non
         here = [] if values is None else values[starts[i] : starts[i + 1]]
         try:
             scheme = next((_ENDED[tag[0]] for tag in here if tag[:1] in _ENDED), None)
-            found.append(tuple(mentions_of_tags(convert_tags(here, scheme, "bio") if scheme else here)))
+            tagged = mentions_of_tags(convert_tags(here, scheme, "bio") if scheme else here)
+            found.append(tuple(TokenMention(mention.type or UNTYPED, mention.tokens) for mention in tagged))
         except InputError as error:
             raise InputError(path, None, f"sentence {i + 1}, {error.reason}") from None
     texts, offsets = [], []

@@ -27,12 +27,12 @@ __all__ = ["Field", "fill_index", "likely_tags", "score_tokens", "tag_tokens"]
 class Field(NamedTuple):
     """The weights of a field of s labels.
 
-    - ``index``: int32 (2^k,), a hash table over ``keys`` uint64 (features,);
+    - ``table``: int32 (2^k,), a hash table over ``keys`` uint64 (features,);
     - ``starts`` int64 (features + 1,), ``labels`` int32, ``weights`` float64: the weights of each feature by label;
     - ``steps``: float64 (s, s), from label to label.
     """
 
-    index: np.ndarray
+    table: np.ndarray
     keys: np.ndarray
     starts: np.ndarray
     labels: np.ndarray
@@ -57,7 +57,7 @@ def score_tokens(tokens, field, sentence, scores):
         for t in range(len(tokens.templates)):
             key = feature(tokens, first, last, i, t)
             if key != 0:
-                item = find(field.index, field.keys, key)
+                item = find(field.table, field.keys, key)
                 if item >= 0:
                     for k in range(field.starts[item], field.starts[item + 1]):
                         row[field.labels[k]] += field.weights[k]

@@ -16,7 +16,7 @@ from corpuscle.compiled import kernel, kernel_inline
 from corpuscle.engine.containers.hashtable import find
 from corpuscle.random import mix
 
-__all__ = ["entries_of", "look_up", "longer"]
+__all__ = ["entries_of", "longer", "look_up"]
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
