@@ -276,6 +276,7 @@ TASKS: dict[str, Task] = dict([
             "dictionary": ("DictionarySettings", "DictionaryTagger", "the longest strings that were mentions before"),
         },
         kinds={"entities.crf": "CrfTagger", "entities.dictionary": "DictionaryTagger"},
+        step="entities:ENTITIES",
     ),
     _task(
         "samples",

@@ -126,11 +126,8 @@ class CrfTagger(CrfSettings, EntityTagger):
         if self.nc != "none" and tagged:
             self.nc_ = NcValues.learn(documents, self.nc)
             levels = cross_fitted(documents, self.nc, self.seed)
-        elif self.nc != "none":
-            reason = "the words have no tags: NC-values are not used"
-            if self.origins["nc"] == "given":
-                raise InputError(None, None, reason.replace("are not used", "need them"))
-            warn(reason)
+        elif self.origins["nc"] == "given" and self.nc != "none":
+            raise InputError(None, None, "the words have no tags: NC-values need them")
         self._learn_policy(documents)
         sheet = self._sheet(documents, levels)
         self._weights, iterations = learn_field(
@@ -157,6 +154,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             "mentions": n, "types": len(types), "lost": documents.lost + n - back, "expressible": back / max(1, n),
             "features": len(self._weights["field/keys"]), "weights": len(self._weights["field/weights"]),
             "templates": len(sheet.templates), "iterations": iterations,
+            "nc": self.nc if self.nc_ is not None else "none",
         }  # fmt: skip
         self.items_ = item_hashes(documents.corpus)
 

@@ -3,8 +3,8 @@
 Tags say which words are parts of complex mentions, not which parts go together when a sentence has several. For each
 two runs of D and H words of one type a logistic model says how likely they are parts of one mention, from how far they
 are apart, what stands between them, and what they are. Every D run then takes the H runs that are likelier than not to
-go with it (at least the likeliest one); without H runs, D runs are joined as long as the mean over their pairs is above
-one half. Learned from the training mentions.
+go with it, at least the likeliest one, and no H run is left alone; without H runs, D runs are joined as long as the
+mean over their pairs is above one half. Learned from the training mentions.
 
 Day and Edelsbrunner, "Efficient algorithms for agglomerative hierarchical clustering methods", 1984, for average
 linkage.
@@ -131,12 +131,14 @@ class Pairing:
         if not own:
             return [[token for run in shared for token in run]]
         if shared:
-            groups = []
-            for a, run in enumerate(own):
-                likely = [sure[a, len(own) + h] for h in range(len(shared))]
-                chosen = [h for h, p in enumerate(likely) if p > 0.5] or [int(np.argmax(likely))]
-                groups.append([*run, *(token for h in chosen for token in shared[h])])
-            return groups
+            likely = np.array([[sure[a, len(own) + h] for h in range(len(shared))] for a in range(len(own))])
+            chosen = likely > 0.5
+            chosen[np.arange(len(own)), likely.argmax(axis=1)] = True
+            left = np.flatnonzero(~chosen.any(axis=0))
+            chosen[likely[:, left].argmax(axis=0), left] = True
+            return [
+                [*run, *(token for h in np.flatnonzero(chosen[a]) for token in shared[h])] for a, run in enumerate(own)
+            ]
         clusters = [[a] for a in range(len(own))]
         while len(clusters) > 1:
             means = {

@@ -34,8 +34,7 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         "Tags: with those for gaps and shared words, or without.", default="biodh", choices=("biodh", "bio")
     )
     policy: str = setting(
-        "What pieces without a shared word are: one mention, one for every two, whatever the training text says, or "
-        "as a learned classifier of pairs says.",
+        "How pieces are joined: all into one mention, two by two, by a classifier, or as fits the training text best.",
         default="auto",
         choices=("auto", "merge", "pairs", "learned"),
     )
