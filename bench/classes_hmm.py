@@ -204,9 +204,8 @@ def held_out(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def curve(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Learn, and look at a fifth of what was held out, and at the support of the last batch, on the way."""
-    from corpuscle.words.hmm import _likelihoods
     from corpuscle.words.hmm_learning import Em
-    from corpuscle.words.hmm_text import Parameters, chunks, links_of, weights_of
+    from corpuscle.words.hmm_text import Parameters, chunks, likelihoods, links_of, weights_of
 
     train, dev = _text(text)
     model, step = _model(workers=1, **settings), Em.step
@@ -225,7 +224,7 @@ def curve(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
         forest = forest or _forest(dev, em)
         weights = weights_of(*em.first_and_steps(), em.emissions())
         now = Parameters(weights, em.table.n_classes, 0.0)
-        logs = sum(_likelihoods(chunk, now)[0].sum() for chunk in chunks(forest, links_of(forest, []), 8192))
+        logs = sum(likelihoods(chunk, now)[0].sum() for chunk in chunks(forest, links_of(forest, []), 8192))
         seen["batch"].append(t)
         seen["log-likelihood"].append(float(logs / forest.n_tokens))
         seen["support"].append(float(kept / em.batches[number].tokens))

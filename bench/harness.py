@@ -140,6 +140,7 @@ def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: 
     stored = place_of(bench, cell, repeats, folder)
     if stored.exists() and not fresh:
         return json.loads(stored.read_text())
+    (CELLS / "files").mkdir(parents=True, exist_ok=True)
     if cell.prepare is not None:
         cell.prepare()
     if cell.warm_up:

@@ -36,15 +36,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
-
 from bench import harness, record
+from bench.soak_stock import Line, Stock, digests, files_in
 from corpuscle.catalogue import TASKS
-from corpuscle.cli.main import _root
 from corpuscle.cli.main import main as corpuscle
 from corpuscle.errors import CorpuscleError, CorpuscleWarning
 from corpuscle.learning import SUFFIX, Checkpoint
@@ -52,47 +50,25 @@ from corpuscle.model import read_header
 from corpuscle.progress import one_line
 from tests import hostile, mutation, tiny_models
 
-SAMPLE = "samples write sample --seed 1 --sentences 1000 --pairs 80 --names 80 --notes 8 --messages 8"
 KEPT = harness.CELLS / "soak"
 BAD = {
     "unclear": "exit code 2 without exactly one line of error below 1,000 characters, a traceback, a warning of Python",
     "crash": "exit code 1, or a signal",
-    "hang": "more than 20 s of CPU time, or 60 s",
+    "hang": "more than 20 s of CPU time, 60 s without any, or 10 minutes",
     "memory": "more than 1,500 MB",
     "damaged": "an input changed, an output half-written, other bytes than an undisturbed run's",
 }
-SECONDS, WAITING, MEGABYTES, CHARACTERS = 20.0, 60.0, 1500.0, 1000
+SECONDS, WAITING, ENDLESS, MEGABYTES, CHARACTERS = 20.0, 60.0, 600.0, 1500.0, 1000
 LONG = (b"x" * 5000, b"9" * 5000, b"(" * 5000, b"\xcc\x81" * 2500, b"a\tb\n" * 1250)
 ODD = ["", "\u0663", "\u00b2", " 1", "\x1b[2J", "a\nb", "\udcff", "x" * 5000, "9" * 5000, str(10**30), str(2**63)]
 ODD += ["-1", "0", "-0.0", "1e308", "1e-320", "nan", "inf", "0x10", "1_0", ",", "1,,2", ";", "-", "no/such/place", "%s"]
 
 
 @dataclass(frozen=True)
-class Line:
-    """A command line of the record that works. ``inputs``: its words that are files or folders of ``home``;
-    ``outputs``: name -> hash of each file that it writes, but for those that tell times."""
+class Chosen:
+    """A trial has taken a line of this group of the record."""
 
-    label: str
-    words: tuple[str, ...]
-    home: Path
-    inputs: tuple[str, ...]
-    outputs: dict[str, str]
-
-    @cached_property
-    def options(self) -> dict[str, click.Option]:
-        """The options of the command."""
-        command: Any = _root()
-        for word in self.words:
-            if isinstance(command, click.Group):
-                command = command.get_command(click.Context(command), word)
-        return {param.name: param for param in command.params if isinstance(param, click.Option)}
-
-    def lay_out(self) -> None:
-        """Copy the inputs to the current folder."""
-        for name in self.inputs:
-            Path(name).parent.mkdir(parents=True, exist_ok=True)
-            copy = shutil.copytree if (self.home / name).is_dir() else shutil.copy
-            copy(self.home / name, name)
+    group: str
 
 
 @dataclass
@@ -117,31 +93,6 @@ class Trial:
 # ---- what there is to try
 
 
-def stock(folder: Path, groups: Sequence[str]) -> list[Line]:
-    """Run all command lines of some groups of the record in ``folder``, on a small sample."""
-    lines = []
-    inputs = folder / "inputs"
-    inputs.mkdir(parents=True)
-    with chdir(inputs):
-        record.make_inputs(SAMPLE)
-    for group in groups:
-        home = folder / group
-        shutil.copytree(inputs, home)
-        with chdir(home):
-            for label, words in record.commands()[group].items():
-                needs = tuple(dict.fromkeys(word for word in words[1:] if os.path.exists(word)))
-                before = record.files()
-                record.run(words)
-                lines.append(Line(label, tuple(words), home, needs, digests(before)))
-    return lines
-
-
-def digests(before: dict[Path, int]) -> dict[str, str]:
-    """Name -> hash of the files of the current folder that are new or written anew, but for those that tell times."""
-    new = [path for path, written in record.files().items() if before.get(path) != written]
-    return {str(path): harness.digest(path) for path in new if path.name not in record.WITH_TIMES}
-
-
 @cache
 def readers() -> list[Callable[..., Any]]:
     """Every public function ``read_...`` of a task whose first parameter is a path."""
@@ -157,11 +108,6 @@ def kind_of(path: Path) -> str:
         return read_header(path)[0]["kind"]
     except (CorpuscleError, OSError):
         return ""
-
-
-def files_in(place: Path) -> list[Path]:
-    """A file, or all files of a folder, in order."""
-    return [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
 
 
 # ---- damage
@@ -189,10 +135,10 @@ def edited(good: bytes, dice: random.Random) -> bytes:
 
 
 class Runs:
-    """Does trials in the current folder. ``lines``: what there is; ``tell``: called before each piece of work that has
-    the time limit for itself, with what it is."""
+    """Does trials in the current folder. ``lines``: what there is; ``tell``: called when a line is chosen, and, before
+    each piece of work that has the time limit for itself, with what that is."""
 
-    def __init__(self, lines: Sequence[Line], tell: Callable[[str], None]):
+    def __init__(self, lines: Sequence[Line], tell: Callable[[Any], None]):
         self.lines, self.tell = lines, tell
         self.items: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
@@ -205,9 +151,9 @@ class Runs:
         """Do one trial."""
         trial, dice = Trial(), random.Random(f"{seed}:{kind}:{number}")
         Path("/proc/self/clear_refs").write_text("5")  # the peak of memory counts from here on
-        before, begin = memory("VmRSS"), time.perf_counter()
+        before, begin = memory("VmRSS"), sum(os.times()[:4])
         KINDS[kind](self, trial, dice)
-        trial.seconds = time.perf_counter() - begin
+        trial.seconds = sum(os.times()[:4]) - begin
         trial.megabytes = max(0.0, memory("VmHWM") - before)
         if trial.megabytes > MEGABYTES:
             trial.judge("memory", f"{trial.megabytes:,.0f} MB")
@@ -217,7 +163,9 @@ class Runs:
         """One of the lines that are wanted, of any task alike."""
         lines = [line for line in self.lines if wanted(line)]
         task = dice.choice(sorted({line.words[0] for line in lines}))
-        return dice.choice([line for line in lines if line.words[0] == task])
+        line = dice.choice([line for line in lines if line.words[0] == task])
+        self.tell(Chosen(line.home.name))
+        return line
 
     def run(self, trial: Trial, line: Line | None, words: Sequence[str], stops: bool = False) -> str:
         """Run a command line as a function, judge how it ends (``stops``: it may be interrupted) and whether it leaves
@@ -356,7 +304,7 @@ class Runs:
         self.child(trial, [*line.words, *(["--resume"] if unfinished else [])])
         self.compare(trial, line)
 
-    def child(self, trial: Trial, words: Sequence[str], how: int = 0, moment: float = SECONDS * 2) -> None:
+    def child(self, trial: Trial, words: Sequence[str], how: int = 0, moment: float = 0.0) -> None:
         """Run a command line in a process of its own; ``how``: a signal that it gets after so many seconds."""
         shown = f"corpuscle {shlex.join(words)}"
         if how:
@@ -365,18 +313,16 @@ class Runs:
         command = [sys.executable, "-m", "corpuscle", *words, "--quiet"]
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
-            _, errors = child.communicate(timeout=moment)
+            if how:
+                _, errors = child.communicate(timeout=moment)
+            else:
+                errors = said(child)
         except subprocess.TimeoutExpired:
-            child.send_signal(how or signal.SIGKILL)
-            try:
-                _, errors = child.communicate(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                _, errors = child.communicate()
-                how = 0
-            if not how:
-                trial.judge("hang", shown)
-                return
+            child.send_signal(how)
+            errors = said(child)
+        if errors is None:
+            trial.judge("hang", shown)
+            return
         stopped = child.returncode in (-how, 128 + how)
         trial.judge("fine" if stopped else judged(child.returncode, errors), shown, errors[-5000:].strip())
 
@@ -442,13 +388,46 @@ def memory(name: str, process: int | str = "self") -> float:
         return 0.0
 
 
-def cpu(process: int) -> float:
-    """The seconds that a process has worked; 0 if it is gone."""
+def cpu(process: int) -> tuple[float, float]:
+    """The seconds that a process has worked, alone and with its children; 0 if it is gone."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        tasks = Path(f"/proc/{process}/task").glob("*/children")
+        children = [int(child) for task in tasks for child in task.read_text().split()]
     except OSError:
-        return 0.0
+        return 0.0, 0.0
+    own, waited = (sum(map(int, fields[i : i + 2])) / os.sysconf("SC_CLK_TCK") for i in (11, 13))
+    return own, own + waited + sum(cpu(child)[1] for child in children)
+
+
+class Patience:
+    """How long a process may go on. Its own time counts, since the machine may have other work to do."""
+
+    def __init__(self, process: int):
+        self.process, self.begun = process, time.monotonic()
+        self.active, (self.first, self.last) = self.begun, cpu(process)
+        self.seconds = 0.0
+
+    def ends(self) -> bool:
+        """Whether this has been a hang: too much work, or too long without any, by its children neither."""
+        now, (own, whole) = time.monotonic(), cpu(self.process)
+        self.seconds = max(self.seconds, own - self.first)
+        if whole != self.last:
+            self.active, self.last = now, whole
+        return self.seconds > SECONDS or now - self.active > WAITING or now - self.begun > ENDLESS
+
+
+def said(child: subprocess.Popen[str]) -> str | None:
+    """The messages of a process that comes to its end; one that hangs is killed and has said nothing."""
+    patience = Patience(child.pid)
+    while True:
+        try:
+            return child.communicate(timeout=0.2)[1]
+        except subprocess.TimeoutExpired:
+            if patience.ends():
+                child.kill()
+                child.communicate()
+                return None
 
 
 def serve(pipe: Any, lines: Sequence[Line]) -> None:
@@ -465,14 +444,17 @@ def serve(pipe: Any, lines: Sequence[Line]) -> None:
 
 
 class Watch:
-    """Has trials done by another process, and starts a new one when that is lost."""
+    """Has trials done by another process, and starts a new one when that is lost. ``groups``: those of the record whose
+    lines the last trial chose."""
 
     def __init__(self, lines: Sequence[Line], folder: Path):
         self.lines, self.folder = lines, folder
         self.process: Any = None
+        self.groups: set[str] = set()
 
     def trial(self, seed: int, kind: str, number: int) -> Trial:
         """A trial, its folder kept if it is bad."""
+        self.groups = set()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         if self.process is None:
@@ -493,18 +475,22 @@ class Watch:
     def _wait(self) -> Trial:
         """What the other process says; if it does not, why."""
         pid, doing = self.process.pid, ""
-        begin, worked, before = time.perf_counter(), cpu(pid), memory("VmRSS", pid)
+        patience, before = Patience(pid), memory("VmRSS", pid)
         while True:
-            seconds, megabytes = time.perf_counter() - begin, memory("VmRSS", pid) - before
-            lost = Trial(seconds=seconds, megabytes=max(0.0, megabytes), notes=[doing])
+            megabytes = memory("VmRSS", pid) - before
+            lost = Trial(seconds=patience.seconds, megabytes=max(0.0, megabytes), notes=[doing])
             try:
                 if self.pipe.poll(0.02):
                     answer = self.pipe.recv()
                     if isinstance(answer, Trial):
                         return answer
-                    begin, worked, doing = time.perf_counter(), cpu(pid), answer
-                elif megabytes > MEGABYTES or seconds > WAITING or cpu(pid) - worked > SECONDS:
-                    lost.judge("memory" if megabytes > MEGABYTES else "hang", f"{seconds:.0f} s, {megabytes:,.0f} MB")
+                    if isinstance(answer, Chosen):
+                        self.groups.add(answer.group)
+                        continue
+                    patience, doing = Patience(pid), answer
+                elif megabytes > MEGABYTES or patience.ends():
+                    what = "memory" if megabytes > MEGABYTES else "hang"
+                    lost.judge(what, f"{patience.seconds:.0f} CPU s, {megabytes:,.0f} MB")
                     return lost
             except (EOFError, OSError):
                 self.process.join()
@@ -523,22 +509,18 @@ class Watch:
 
 
 def soak(
-    minutes: float, seed: int = 1, groups: Sequence[str] | None = None, most: int | None = None, repeat: str = ""
+    minutes: float, seed: int = 1, groups: Sequence[str] | None = None, most: int | None = None
 ) -> list[tuple[str, int, Trial]]:
-    """All trials that the time allows (``most``: of each kind), or the one to ``repeat``, with their kinds and
-    numbers."""
+    """All trials that the time allows (``most``: of each kind), with their kinds and numbers."""
     done: list[tuple[str, int, Trial]] = []
     with tempfile.TemporaryDirectory() as folder:
-        watch = Watch(stock(Path(folder, "stock"), groups or list(record.commands())), Path(folder, "trial"))
+        watch = Watch(Stock(KEPT / "stock", groups or list(record.commands())).make(), Path(folder, "trial"))
         end, spent, numbers = time.monotonic() + 60 * minutes, Counter(dict.fromkeys(KINDS, 0.0)), Counter[str]()
-        if repeat:
-            kind, number = repeat.split(":")
-            numbers[kind], spent, most = int(number), Counter({kind: 0.0}), int(number) + 1
         while spent and time.monotonic() < end:
             kind, begin = min(spent, key=spent.__getitem__), time.monotonic()
             trial = watch.trial(seed, kind, numbers[kind])
             done.append((kind, numbers[kind], trial))
-            if trial.verdict in BAD or repeat:
+            if trial.verdict in BAD:
                 print(f"{seed}:{kind}:{numbers[kind]}: {trial.verdict}: {trial.why}", flush=True)
             numbers[kind] += 1
             spent[kind] += time.monotonic() - begin
@@ -548,10 +530,24 @@ def soak(
     return done
 
 
+def again(seed: int, kind: str, number: int, groups: Sequence[str] | None = None) -> Trial:
+    """One trial of a soak, with what that soak had to try; what the trial chooses is made by the present version."""
+    stock = Stock(KEPT / "stock", groups or list(record.commands()))
+    with tempfile.TemporaryDirectory() as folder:
+        watch = Watch(stock.lines or stock.make(), Path(folder, "trial"))
+        trial = watch.trial(seed, kind, number)
+        if stock.renew(watch.groups):
+            watch.close()
+            watch = Watch(stock.lines, Path(folder, "trial"))
+            trial = watch.trial(seed, kind, number)
+        watch.close()
+    return trial
+
+
 def table(done: Sequence[tuple[str, int, Trial]]) -> str:
     """One row a kind of trial."""
     verdicts = ["fine", "refused", *BAD]
-    head = ["trials", "number", *verdicts, "slowest s", "peak MB"]
+    head = ["trials", "number", *verdicts, "slowest CPU s", "peak MB"]
     lines = [harness.row(head), harness.row(["---"] + ["---:"] * (len(head) - 1))]
     for kind in [*KINDS, "all"]:
         trials = [trial for name, _, trial in done if kind in (name, "all")]
@@ -572,8 +568,8 @@ def main(words: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--repeat", metavar="SEED:KIND:NUMBER", help="do one trial again and say what happens")
     given = parser.parse_args(words)
     if given.repeat:
-        seed, _, which = given.repeat.partition(":")
-        [(_, _, trial)] = soak(WAITING, int(seed), repeat=which)
+        seed, kind, number = given.repeat.split(":")
+        trial = again(int(seed), kind, int(number))
         print("\n".join([*trial.notes, trial.verdict]))
         return {}
     done = soak(given.minutes, given.seed)

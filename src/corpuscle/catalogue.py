@@ -261,6 +261,16 @@ TASKS: dict[str, Task] = dict([
         step="transliterator:TRANSLITERATOR",
     ),
     _task(
+        "translate",
+        "Translation: a draft of short sentences.",
+        "a draft translator from sentence pairs: phrases, a language model, weights tuned on BLEU",
+        methods={
+            "phrase": ("PhraseSettings", "PhraseTranslator", "phrases of words, an n-gram model, tuned weights"),
+        },
+        kinds={"translate.phrase": "PhraseTranslator"},
+        step="translator:TRANSLATOR",
+    ),
+    _task(
         "parse",
         "Dependency parsing: which word depends on which.",
         "dependency parsers from a treebank: train, apply, evaluate, draw",

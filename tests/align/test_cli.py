@@ -46,6 +46,9 @@ MEASURED = {
 }
 
 
+PHRASES = {"sentence_pairs": int, "entries": int, "matching": int | None}
+
+
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory) -> Path:
     """Sentence pairs of the sample language with their gold links, and a model learned from them."""
@@ -166,6 +169,29 @@ def test_the_lexicon_has_translations_with_examples(sample, capsys, tmp_path) ->
     assert sum(bool(row[6]) for row in rows) > 0.8 * len(rows)
     model = corpuscle.load(sample / "m")
     assert all(entry.example == -1 for entry in lexicon(model))
+
+
+def test_phrase_tables_and_rules_from_several_alignments(sample, capsys, tmp_path) -> None:
+    links = [str(tmp_path / how) for how in ("intersection", "union")]
+    assert main(["align", "apply", str(sample / "m"), *texts(sample), "--all", str(tmp_path / "x")]) == 0
+    for path in links:
+        (tmp_path / f"x.{Path(path).name}").rename(path)
+    counts = {}
+    for kind in (), ("--hierarchical",):
+        for given in links[:1], links[1:], links:
+            options = [part for path in given for part in ("--links", path)]
+            table, test = str(tmp_path / "table"), str(sample / "s.txt")
+            run = ["align", "phrases", *texts(sample), *options, "-o", table, "--match", test, "--json", *kind]
+            assert main(run) == 0
+            figures = last_line_conforms(capsys.readouterr().out, PHRASES)
+            lines = Path(table).read_text(encoding="utf-8").splitlines()
+            assert len(lines) == figures["matching"]
+            assert {line.count(" ||| ") for line in lines} == {5 if kind else 4}
+            counts[kind, len(given), given[0]] = figures["entries"]
+            if not kind:  # every phrase of the text is in the text
+                assert figures["entries"] == figures["matching"]
+        assert counts[kind, 2, links[0]] >= max(counts[kind, 1, links[0]], counts[kind, 1, links[1]])
+    assert main(["align", "phrases", *texts(sample), "--links", str(sample / "s.txt")]) == 2
 
 
 def test_matrices_are_files_that_load_as_matrices(sample, capsys, tmp_path) -> None:

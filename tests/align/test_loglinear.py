@@ -377,7 +377,7 @@ def test_damaged_models_are_refused_or_harmless(tmp_path) -> None:
         ({"families": ("magic",)}, "families is some of"),
         ({"neighbourhood": "all"}, "neighbourhood is one of"),
         ({"null_jump": "forget"}, "null_jump is one of"),
-        ({"romanise": "latin"}, "romanise is one of"),
+        ({"romanise": "greek"}, "romanise is one of"),
         ({"adaptive": 1}, "adaptive is true or false"),
         ({"agreement": None}, "agreement is true or false"),
         ({"max_length": 1001}, "max_length is a whole number from 1 to 1,000"),

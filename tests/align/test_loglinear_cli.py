@@ -73,6 +73,22 @@ def test_some_families_and_another_neighbourhood(folder, tmp_path, capsys) -> No
     assert {name.split("_")[0].split()[0] for name, _ in model.learned_features(0)} == {"pair", "jump"}
 
 
+def rows(folder, capsys, *options):
+    capsys.readouterr()
+    assert main(["align", "weights", str(folder / "m"), *options]) == 0
+    return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_published_learner_is_there_on_the_command_line(folder, tmp_path) -> None:
+    """Stochastic gradients of single pairs with one rate, as in the paper; nothing of it is Python only."""
+    given = "--rate 0.05 --batch 1 --no-adaptive --no-agreement --decay 0.85 --beta 0.4 --passes 1 --romanise latin"
+    train = ["align", "train", str(folder / "s"), str(folder / "t"), "-o", str(tmp_path / "m"), "--method", "loglinear"]
+    assert main([*train, *given.split()]) == 0
+    model = corpuscle.load(tmp_path / "m")
+    assert (model.rate, model.batch, model.adaptive, model.agreement) == (0.05, 1, False, False)
+    assert model.romanise == "latin"
+
+
 def test_weights_are_listed_the_strongest_first(folder, capsys) -> None:
     capsys.readouterr()
     assert main(["align", "weights", str(folder / "m"), "--top", "20"]) == 0
@@ -80,6 +96,16 @@ def test_weights_are_listed_the_strongest_first(folder, capsys) -> None:
     assert [row[0] for row in rows] == ["forward"] * 20 + ["backward"] * 20
     sizes = [abs(float(row[2])) for row in rows[:20]]
     assert sizes == sorted(sizes, reverse=True)
+    whole = rows(folder, capsys)
+    for top in 1, 10:
+        by_family = rows(folder, capsys, "--family", *(["--top", str(top)] if top != 10 else []))
+        for direction in "forward", "backward":
+            listed = [name for way, name, _ in by_family if way == direction]
+            families = [name.split()[0].partition("_")[0] for name in listed]
+            for family in dict.fromkeys(families):
+                known = [n for way, n, _ in whole if way == direction and n.split()[0].partition("_")[0] == family]
+                assert [n for n, own in zip(listed, families, strict=True) if own == family] == known[:top]
+            assert len(dict.fromkeys(families)) > 3 and families == sorted(families, key=families.index)
     assert main(["align", "weights", str(folder / "hmm")]) == 2
     assert "only the method loglinear has features" in capsys.readouterr().err
 

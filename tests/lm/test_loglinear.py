@@ -489,6 +489,28 @@ def test_a_run_that_was_stopped_ends_in_the_same_model(tmp_path):
         np.testing.assert_array_equal(model.history_, whole.history_)
 
 
+def test_unfinished_work_goes_on_from_the_model_that_it_began_with(tmp_path):
+    corpus, model = Corpus.from_sentences(SENTENCES), LogLinearModel(min_count=1, order=3, passes=30)
+    starts = [None, LogLinearModel(min_count=1, order=2, passes=20).fit(corpus)]
+    for start, other in (starts, starts[::-1]):
+        with pytest.raises(KeyboardInterrupt), model.checkpoint(corpus, tmp_path / "m") as checkpoint:
+            checkpoint.every, after = 0.0, checkpoint.after
+
+            def stop(*arguments, _after=after, **more):
+                _after(*arguments, **more)
+                raise KeyboardInterrupt
+
+            checkpoint.after = stop
+            model.fit(corpus, start=start, checkpoint=checkpoint)
+        with pytest.raises(InputError, match="another run"), model.checkpoint(corpus, tmp_path / "m", True) as resumed:
+            model.fit(corpus, start=other, checkpoint=resumed)
+        with model.checkpoint(corpus, tmp_path / "m", resume=True) as resumed:
+            model.fit(corpus, start=start, checkpoint=resumed)
+        np.testing.assert_array_equal(
+            model.added_, LogLinearModel(min_count=1, order=3, passes=30).fit(corpus, start=start).added_
+        )
+
+
 @pytest.mark.parametrize(
     "settings, reason",
     [
@@ -578,6 +600,41 @@ def test_the_command_learns_chooses_and_lists_weights(capsys, files):
 def test_bad_options_are_one_line(capsys, files, options, reason):
     command = ["lm", "train", files / "train", "-o", files / "n", "--method", "loglinear", "--min-count", "1"]
     code, _, err = run(capsys, *command, *options)
+    assert (code, err.count("\n")) == (2, 1) and err.startswith("error: ") and reason in err
+    assert not (files / "n").exists()
+
+
+def test_the_command_goes_on_with_more_text(capsys, files):
+    (files / "more").write_text((files / "train").read_text() + "b b c a b d\nd a b b new\n")
+    learn = ["lm", "train", "--method", "loglinear", "--penalty", "tree-linf", "--strength", "0.3", "--order", "4"]
+    assert run(capsys, *learn, files / "train", "-o", files / "old", "--min-count", "1", "--lowercase")[0] == 0
+    code, out, err = run(capsys, *learn, files / "more", "-o", files / "new", "--start", files / "old", "--json")
+    assert code == 0, err
+    old, new = corpuscle.load(files / "old"), corpuscle.load(files / "new")
+    assert new.vocab_ == old.vocab_ and new.lowercase
+    alone = LogLinearModel(penalty="tree-linf", strength=0.3, order=4, lowercase=True, min_count=1)
+    text = Corpus.from_sentences(line.split() for line in (files / "more").read_text().splitlines())
+    alone.fit(text.recode(old.vocab_))
+    found = json.loads(out.splitlines()[-1])
+    assert new.history_[0, 2] < alone.history_[0, 2]
+    assert found["objective"] == pytest.approx(alone.summary()["objective"], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (["--min-count", "1"], "keeps its words"),
+        (["--boundary", "none"], "was learned from text that was read in another way"),
+        (["--start", "k"], "a model of kind lm.ngram, where lm.loglinear is needed"),
+        (["--method", "plre"], "--start means nothing with --method plre"),
+    ],
+)
+def test_what_cannot_be_begun_with_is_one_line(capsys, files, monkeypatch, options, reason):
+    monkeypatch.chdir(files)
+    quick = ["lm", "train", "train", "-o", "m", "--method", "loglinear", "--passes", "10"]
+    assert run(capsys, "lm", "train", "train", "-o", "k", "--discounts", "0.5,1,1.5")[0] == 0
+    assert run(capsys, *quick)[0] == 0
+    code, _, err = run(capsys, "lm", "train", "train", "-o", "n", *quick[5:], "--start", "m", *options)
     assert (code, err.count("\n")) == (2, 1) and err.startswith("error: ") and reason in err
     assert not (files / "n").exists()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corpuscle.measure import news_measures, news_statistics
+from corpuscle.measure import accuracy_at, news_measures, news_statistics
 
 
 def test_measures_of_hand_cases():
@@ -43,3 +43,8 @@ def test_of_references_that_are_equally_near_the_first_counts():
 
 def test_references_are_compared_after_normalisation():
     assert news_measures([["e\u0301"]], [["\u00e9"]])["acc"] == 1.0
+
+
+def test_accuracy_at_a_rank_counts_names_with_the_answer_among_so_many():
+    found = accuracy_at([["a", "b"], ["x", "y", "c"], [], ["d"]], [["a"], ["c", "z"], ["e"], ["q"]], (1, 2, 3, 20))
+    assert found == {1: 0.25, 2: 0.25, 3: 0.5, 20: 0.5}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from corpuscle.measure import pair_agreement, rank_items, retrieval
 
@@ -30,6 +31,13 @@ def test_rankings_agree_with_those_made_by_sorting() -> None:
         levels, r_precision, average = by_hand(items, labels, query)
         np.testing.assert_allclose(ranked.levels[row], levels, atol=1e-12)
         assert ranked.r_precision[row] == pytest.approx(r_precision) and ranked.average[row] == pytest.approx(average)
+
+
+def test_sparse_items_are_ranked_as_dense_ones() -> None:
+    random = np.random.default_rng(2)
+    items, labels = random.integers(0, 3, (70, 9)).astype(float), random.integers(0, 5, 70)
+    for sparse, dense in zip(rank_items(csr_array(items), labels), rank_items(items, labels), strict=True):
+        np.testing.assert_array_equal(sparse, dense)
 
 
 def test_relevant_items_at_ranks_one_three_and_six() -> None:

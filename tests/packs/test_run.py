@@ -153,7 +153,7 @@ def test_wrong_lines_cost_their_chapter_and_are_told_before_all_work(tmp_path, s
     assert output.err.splitlines()[:3] == [f"error: {line}" for line in wrong] and output.err.count("error") == 3
     result = json.loads(output.out.splitlines()[-1])
     assert set(result["steps"]) == {"lm", "classes", "topics"}
-    assert result["failed"] == {"align": wrong[:1], "names": wrong[1:]}
+    assert result["failed"] == {"align": wrong[:1], "translate": wrong[:1], "names": wrong[1:]}
     text = "".join(Page((pack / "report.html").read_text(encoding="utf-8")).text)
     assert "What is missing" in text and all(line in text for line in wrong)
     assert json.loads((pack / "report.json").read_text(encoding="utf-8"))["failed"] == result["failed"]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import frozen
+from corpuscle.engine.phrases.extraction import trie
 from corpuscle.lm import NgramModel
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST
 from corpuscle.transliterate.kernels import monotone, windows
-from corpuscle.transliterate.kernels.phrases import trie
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 WEIGHTS = {"language": 0.6, "joint": 0.3, "context": 0.4, "phrase": -0.2, "unknown": -3.0}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import corpuscle
+from corpuscle.align import build_table, lexical_weights
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import read_header
@@ -29,7 +30,6 @@ from corpuscle.transliterate.decoding import Decoder
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Spelling, prepare
 from corpuscle.transliterate.settings import METRICS, PhraseSettings
-from corpuscle.transliterate.table import build_table, letter_weights
 from corpuscle.transliterate.tuning import Tuner
 from tests.hostile import survives_hostile_edits
 
@@ -122,7 +122,7 @@ def test_probabilities_of_the_whole_table_sum_to_one(aligned):
 def test_letter_weights_sum_to_one_with_nothing_as_a_letter():
     bitext = Bitext(Corpus.from_sentences([["a", "b"], ["a"]]), Corpus.from_sentences([["x"], ["x", "y"]]))
     links = Alignments.from_pairs([[(0, 0)], [(0, 0)]])
-    letters = letter_weights(bitext, links, np.ones(2))
+    letters = lexical_weights(bitext, links, np.ones(2))
     f, e = letters.keys // letters.n_targets, letters.keys % letters.n_targets
     np.testing.assert_allclose(np.bincount(f, letters.forward)[np.unique(f)], 1.0)
     np.testing.assert_allclose(np.bincount(e, letters.backward)[np.unique(e)], 1.0)

@@ -7,19 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpuscle.engine.phrases.extraction import extract, intern, linked, trie
 from corpuscle.random import Random
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.phrases import (
-    attach_targets,
-    blocks,
-    extract,
-    intern,
-    linked,
-    phrase_blocks,
-    trie,
-    uncross,
-)
-from corpuscle.transliterate.links import JointEM
+from corpuscle.transliterate.kernels.pieces import attach_targets, blocks, phrase_blocks, uncross
+from corpuscle.transliterate.links import JointEM, repair
+from corpuscle.transliterate.settings import RULES
 
 LENGTH = st.integers(1, 6)
 
@@ -205,3 +201,24 @@ def test_joint_likelihood_never_falls():
     links, link_starts = joint.links(grid, probability)
     first = links[: link_starts[1]].tolist()
     assert len(first) == len(other[0])
+
+
+@settings(max_examples=50, deadline=None)
+@given(alignments())
+def test_the_two_rules_are_switched_one_by_one(pairs):
+    links, starts, source, target = csr(pairs)
+    sides = [Corpus.from_sentences([list("abcdef"[:n]) for n in np.diff(bounds)]) for bounds in (source, target)]
+    bitext, given = Bitext(*sides), Alignments(links, starts, np.ones(len(links), bool))
+    none, first, second, both = (repair(given, bitext, rules) for rules in ((), RULES[:1], RULES[1:], RULES))
+    assert none is given
+    for found, crossing, complete in (first, False, False), (second, True, True), (both, False, True):
+        for i, (_, m, own) in enumerate(pairs):
+            cells = {tuple(link) for link in found.pair(i).tolist()}
+            if not crossing:
+                assert all((i - k) * (j - h) >= 0 for (i, j), (k, h) in itertools.product(cells, cells))
+            if complete:
+                assert {j for _, j in cells} == set(range(m))
+            if found is first:
+                assert cells <= set(own)
+            if found is second:
+                assert cells >= set(own)

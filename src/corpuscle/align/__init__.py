@@ -3,6 +3,7 @@
 - ``Model1``, ``Diagonal``, ``HMM``, ``Fertility``, ``LogLinear``: the methods, each of them an ``Aligner``;
 - ``learner``: one of them by name; ``align_pairs``: links of a bitext in one call;
 - ``n_best``: the most probable alignments of one direction; ``symmetrise``: one alignment from those of two directions;
+- ``build_table``, ``build_rules``: phrase tables and hierarchical rules from links; ``merged_links``: several of them;
 - ``read_features``: a table of features for ``LogLinear``.
 """
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from corpuscle.align.loglinear import LogLinear
     from corpuscle.align.methods import DEFAULT_METHOD, METHODS, align_pairs, learner, warm, warm_defaults
     from corpuscle.align.nbest import n_best
+    from corpuscle.align.phrases import FEATURES, PhraseTable, build_table, lexical_weights, merged_links
+    from corpuscle.align.rules import RuleTable, build_rules, write_table
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS
     from corpuscle.align.symmetrisation import symmetrise
 

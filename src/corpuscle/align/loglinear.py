@@ -9,7 +9,6 @@ To align, every word may stand for every word of the other sentence, whatever th
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
@@ -51,6 +50,7 @@ from corpuscle.scale import workers as some_workers
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.romanise import plain, romanise
 from corpuscle.words import ExchangeClasses
 
 __all__ = ["LogLinear"]
@@ -105,9 +105,7 @@ for _side, _ in _DIRECTIONS:
     }
 
 
-def _plain(word: str) -> str:
-    """Lower case without accents."""
-    return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
+_ROMANISERS: dict[str, Callable[[str], str] | None] = {"none": None, "plain": plain, "latin": romanise}
 
 
 class EncodedPairs(NamedTuple):
@@ -194,7 +192,7 @@ class LogLinear(LogLinearSettings, Aligner):
         return DirectionFeatures(self.layout(direction), self._facts(direction), self.bigrams_[direction], self.user_)
 
     def _sides(self, bitext: Bitext) -> tuple[Side, Side]:
-        romanise = self.romaniser_ or (_plain if self.romanise == "plain" else None)
+        romanise = self.romaniser_ or _ROMANISERS[self.romanise]
         sides = []
         for corpus, vocab, classes in zip(
             (bitext.source, bitext.target), (self.source_vocab_, self.target_vocab_), self.classes_, strict=True
@@ -217,6 +215,14 @@ class LogLinear(LogLinearSettings, Aligner):
         numbers = np.flatnonzero(weights)
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
         return list(zip(self.names(direction, numbers), weights[numbers].tolist(), strict=True))
+
+    def strongest(self, direction: int, count: int) -> list[tuple[str, float]]:
+        """The ``count`` strongest features of each family in turn, features of one's own last."""
+        found: dict[str, list[tuple[str, float]]] = {}
+        for name, weight in self.learned_features(direction):
+            found.setdefault(name.split()[0].partition("_")[0], []).append((name, weight))
+        order = [*self.families, *(family for family in found if family not in self.families)]
+        return [learned for family in order for learned in found.get(family, [])[:count]]
 
     def dependence(self) -> dict[str, Any]:
         """The settings, and what they do not say about features of the user's own."""

@@ -138,9 +138,9 @@ class LogLinearSettings(AlignSettings, Seeded):
         choices=("skip", "remember"),
     )
     romanise: str = setting(
-        "How words are written before spellings are compared: plain is lower case without accents.",
+        "How words are written before spellings are compared: plain: no case, no accents; latin: in Latin letters.",
         default="none",
-        choices=("none", "plain"),
+        choices=("none", "plain", "latin"),
     )
     features: Any = setting(
         "Features of your own: source, target, name, value a line. What it says, not its name, is saved and compared.",

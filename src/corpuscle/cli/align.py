@@ -247,6 +247,31 @@ def filter(
     return Figures({"sentence_pairs": len(bitext), "suspicious": len(bad), "mean_confidence": mean}, "")
 
 
+@command(group)
+@argument("source")
+@argument("target")
+@output("-")
+@option("links", "Links of these sentence pairs; several: all of them.", metavar="LINKS", multiple=True, required=True)
+@option("max_phrase", "Words of the longest phrase.", metavar="N", type=click.IntRange(1, 8), default=7)
+@option("hierarchical", "Rules with gaps, [X,1] and [X,2], instead of phrases.", is_flag=True)
+@option("match", "Only what this text of the source language can use.", metavar="TEXT")
+def phrases(
+    source: str, target: str, output: str, links: tuple[str, ...], max_phrase: int, hierarchical: bool, match: Any
+) -> Figures:
+    """Write the phrase table of aligned sentence pairs, as Moses does: source ||| target ||| phi(f|e) lex(f|e) phi(e|f)
+    lex(e|f) ||| links ||| counts of target, source and both."""
+    from corpuscle.align import write_table
+    from corpuscle.text.plain import read_text
+
+    bitext = _read(source, target)
+    each = [_read_links(path, len(bitext)) for path in links]
+    for path, own in zip(links, each, strict=True):
+        own.check_range(bitext, path)
+    text = None if match is None else read_text(match)
+    entries, matching = write_table(output, bitext, each, max_phrase, hierarchical, text)
+    return Figures({"sentence_pairs": len(bitext), "entries": entries, "matching": matching}, "")
+
+
 @command(group, work=True, figures=False)
 @argument("model")
 @output("-")
@@ -290,7 +315,8 @@ def matrix(model: str, source: str, target: str | None, output: str, matrix: str
 @argument("model")
 @output("-")
 @option("top", "Only so many of each direction.", metavar="N", type=COUNT)
-def weights(model: str, output: str, top: int | None) -> None:
+@option("family", "Family by family: the N strongest of each, ten unless --top says so.", is_flag=True)
+def weights(model: str, output: str, top: int | None, family: bool) -> None:
     """List the features of a log-linear model and their weights, the strongest first: direction, feature, weight."""
     from corpuscle.align import LogLinear
     from corpuscle.text.tables import write_table
@@ -301,7 +327,7 @@ def weights(model: str, output: str, top: int | None) -> None:
     rows = (
         (name, *learned)
         for direction, name in enumerate(("forward", "backward"))
-        for learned in loaded.learned_features(direction)[:top]
+        for learned in (loaded.strongest(direction, top or 10) if family else loaded.learned_features(direction)[:top])
     )
     write_table(output, (), rows, ".6g")
 

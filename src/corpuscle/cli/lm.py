@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import (
@@ -24,15 +24,13 @@ from corpuscle.lm.settings import NgramSettings
 from corpuscle.progress import one_line, say
 
 if TYPE_CHECKING:
-    from corpuscle.lm import ClassModel, Events, LanguageModel, NgramModel
+    from corpuscle.lm import ClassModel, Events, LanguageModel, LogLinearModel, NgramModel
     from corpuscle.text import Corpus
 
 __all__ = ["group"]
 
 group = task_group("lm")
 _index = option("documents", "first_line and lines of every document of a text, for a cache.", metavar="TSV")
-
-
 
 
 def _read(paths: Sequence[str], model: LanguageModel, raw: bool = False, documents: str | None = None) -> Corpus:
@@ -67,6 +65,7 @@ def _by_order(given: Mapping[str, str]) -> str:
 @option("dev", "Choose what was not given on this text.", metavar="TEXT")
 @_index
 @option("class_model", "A class n-gram over these word classes.", metavar="FILE")
+@option("start", "Log-linear: begin with the weights of this model, whose words are kept.", metavar="MODEL")
 @written("arpa", "Write an ARPA file, too.", metavar="FILE")
 @resume
 def train(
@@ -76,6 +75,7 @@ def train(
     dev: str | None,
     documents: str | None,
     class_model: str | None,
+    start: str | None,
     arpa: str | None,
     resume: bool,
 ) -> Figures:
@@ -83,6 +83,7 @@ def train(
     for name, given, takes in (
         ("--dev", dev, model.TUNES),
         ("--class-model", class_model, model.KIND.name == "lm.ngram"),
+        ("--start", start, model.KIND.name == "lm.loglinear"),
         ("--resume", resume, model.RESUMES),
         ("--documents", documents, model.method_name == "auto"),
     ):
@@ -92,9 +93,15 @@ def train(
         raise SettingError("--memory limits counting alone: not with --class-model or --arpa")
     if class_model is not None:
         model = _over_classes(model, class_model)
+    arguments: dict[str, Any] = {}
+    if start is not None:
+        arguments["start"] = load(start, "lm", (model.KIND.name,))
+        model = _going_on(model, arguments["start"], start)
     if arpa is not None:
         model.check_arpa()
-    return _learn(model, text, output, arpa, dev, resume, documents)
+    if dev is not None:
+        arguments["dev"] = _development(model, dev, documents)
+    return _learn(model, text, output, arpa, dev, resume, arguments)
 
 
 def _training(model: Any, text: Sequence[str]) -> Corpus:
@@ -115,26 +122,50 @@ def _over_classes(ngram: NgramModel, path: str) -> ClassModel:
     if ngram.origins["min_count"] == "given":
         raise SettingError("a class n-gram knows the words that have a class: --min-count has no part in it")
     classes = load(path, "classes")
-    same = {name: getattr(classes, name) for name in PreprocessingSettings.SETTINGS}
-    if any(ngram.origins[name] == "given" and getattr(ngram, name) != value for name, value in same.items()):
-        raise SettingError(f"{path} was learned from text with other preprocessing")
-    return ClassModel(classes.as_dict(), ngram.replace(min_count=1, **same))
+    ngram = _reading_as(ngram, classes, path, PreprocessingSettings.SETTINGS)
+    return ClassModel(classes.as_dict(), ngram.replace(min_count=1))
+
+
+def _going_on(model: LogLinearModel, start: LogLinearModel, path: str) -> LogLinearModel:
+    """A log-linear model that can begin with the weights of another one."""
+    from corpuscle.text.settings import ReadingSettings
+
+    if model.origins["min_count"] == "given":
+        raise SettingError("a model that begins with another keeps its words: --min-count has no part in it")
+    return _reading_as(model, start, path, (*ReadingSettings.SETTINGS, "boundary", "allow_markup"))
+
+
+def _reading_as(model: Any, other: Any, path: str, names: Iterable[str]) -> Any:
+    """A learner that reads text as the model of a file does; other settings may not have been given."""
+    same = {name: getattr(other, name) for name in names}
+    if any(model.origins[name] == "given" and getattr(model, name) != value for name, value in same.items()):
+        raise SettingError(f"{path} was learned from text that was read in another way")
+    return model.replace(**same)
+
+
+def _development(model: Any, path: str, documents: str | None) -> Corpus:
+    """A development text; ``documents``: an index of its documents."""
+    corpus = read_input([path], documents=documents, **model.reading)
+    if not corpus.n_tokens:
+        raise InputError(path, None, "the development text is empty")
+    return corpus
 
 
 def _learn(
-    model: Any, text: Sequence[str], output: str, arpa: str | None, dev: str | None, resume: bool, documents: str | None
+    model: Any,
+    text: Sequence[str],
+    output: str,
+    arpa: str | None,
+    dev: str | None,
+    resume: bool,
+    arguments: dict[str, Any],
 ) -> Figures:
-    """Learn a model, write it, and say what came of it; ``documents``: an index of those of ``dev``."""
+    """Learn a model, write it, and say what came of it; ``arguments``: what ``fit`` takes beside the text."""
     import os
     import time
     from contextlib import nullcontext
 
     corpus, begin = _training(model, text), time.perf_counter()
-    arguments: dict[str, Any] = {}
-    if dev is not None:
-        arguments["dev"] = read_input([dev], documents=documents, **model.reading)
-        if not arguments["dev"].n_tokens:
-            raise InputError(dev, None, "the development text is empty")
     if getattr(model, "memory", None) is not None:
         arguments["folder"] = os.path.dirname(os.path.realpath(output))
     with model.checkpoint(corpus, output, resume) if model.RESUMES else nullcontext() as checkpoint:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import load, naming, place_of, read_input
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
+from corpuscle.cli.common import load, naming, place_of, read_input, table_text
 from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
@@ -161,22 +161,96 @@ def _applied(path: str, gold: Corpus) -> tuple[Corpus, dict[str, float]]:
     return found, {"overlap_training": share}
 
 
-@command(group, work=True, seed=True)
-@argument("model")
-@argument("text", default="-")
-@option("best", "Of the best segmentation instead of all together.", is_flag=True)
-@option(
+_best = option("best", "Of the best segmentation instead of all together.", is_flag=True)
+_scored_spaces = option(
     "spaces",
     "White space in the text: remove it, forced boundaries, or gold (these are all boundaries).",
     type=click.Choice(("remove", "forced", "gold")),
     default="remove",
 )
+
+
+@command(group, work=True, seed=True)
+@argument("model")
+@argument("text", default="-")
+@_best
+@_scored_spaces
 def perplexity(model: str, text: str, best: bool, spaces: str, seed: int) -> Figures:
-    """Perplexity per letter of a text, with a 95 % interval."""
+    """Perplexity per letter, with a 95 % interval, and per word of a text."""
     loaded = load(model, "segment", _LEARNED)
+    corpus = _read(text)
     with naming(text):
-        result = loaded.perplexity(_read(text), best=best, spaces=spaces, seed=seed)
-    return Figures(result.to_json(), result.text())
+        result = loaded.perplexity(corpus, best=best, spaces=spaces, seed=seed)
+    share = loaded.overlap(corpus)
+    if share > 0.05:
+        warn(f"{share:.0%} of these lines were in the training text of {model}")
+    shown = f"{result.text()}\n{result['word_perplexity']:.3f} a word ({result['words']:,} words and the ends of lines)"
+    return Figures(result.to_json() | {"overlap_training": share}, shown)
+
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("text", default="-")
+@_best
+@_scored_spaces
+def score(model: str, text: str, best: bool, spaces: str) -> None:
+    """Log10 probability and perplexity a letter of every line (TSV: sentence, letters, unknown, log10, perplexity)."""
+    import sys
+
+    import numpy as np
+
+    from corpuscle.text import iter_text
+    from corpuscle.text.tables import format_row
+
+    loaded, sentence = load(model, "segment", _LEARNED), 1
+    heading = format_row(("sentence", "letters", "unknown", "log10", "perplexity"))
+    with naming(text):
+        corpora = iter_text(text, unk_token="literal", lines_per_chunk=5000)
+        for scores in loaded.score_lines(corpora, best=best, spaces=spaces):
+            with np.errstate(all="ignore"):
+                perplexities = np.exp(-scores.log_probability / scores.letters)
+            log10 = (f"{value:.6f}" for value in scores.log_probability / np.log(10))
+            numbers = range(sentence, sentence + len(scores.letters))
+            rows = zip(numbers, scores.letters, scores.unknown, log10, perplexities, strict=True)
+            sys.stdout.write(heading)
+            sys.stdout.writelines(map(format_row, rows))
+            sentence, heading = sentence + len(scores.letters), ""
+    sys.stdout.write(heading)  # still to come if there is no text
+
+
+@command(group, "next")
+@argument("model")
+@argument("context", default="")
+@option("k", "How many words.", "-k", metavar="N", type=COUNT, default=10)
+@_spaces
+def next_words(model: str, context: str, k: int, spaces: str | None) -> Figures:
+    """The most likely next words after the beginning of a sentence, CONTEXT, however that is cut into words."""
+    from corpuscle.text import read_strings
+
+    loaded = load(model, "segment", _LEARNED)
+    begin = read_strings([context], unk_token="literal")
+    with naming("CONTEXT"):
+        found = loaded.next_words(begin, k, spaces=spaces)
+        words = loaded.segment(begin, spaces=spaces).words(0)
+    return Figures(
+        {
+            "context": words,
+            "next": [{"word": word, "probability": probability} for word, probability in found.words],
+            "new": found.new,
+        },
+        table_text((), [*((p, word) for word, p in found.words), (found.new, "(a new word)")], ".6f"),
+    )
+
+
+@command(group, seed=True, figures=False)
+@argument("model")
+@option("n", "How many sentences.", "-n", metavar="N", type=COUNT, default=5)
+@option("temperature", "Below 1: likelier words.", metavar="X", type=float, default=1.0)
+@option("max_length", "Cut sentences at this many words.", metavar="N", type=COUNT, default=100)
+def sample(model: str, n: int, temperature: float, max_length: int, seed: int) -> None:
+    """Random sentences of the model, one a line, with spaces between words; some of the words are new."""
+    for words in load(model, "segment", _LEARNED).sample(n, seed=seed, temperature=temperature, max_length=max_length):
+        print(" ".join(words))
 
 
 @command(group, figures=False)

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, written
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    argument,
+    command,
+    option,
+    output,
+    resume,
+    task_group,
+    trainer,
+    written,
+)
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
 
@@ -127,6 +138,7 @@ def apply(model: str, names: str, output: str, nbest: int | None, format: str, s
     default=True,
 )
 @other_beam
+@option("at", "Is the right answer among the first N? May be repeated.", metavar="N", type=COUNT, multiple=True)
 def evaluate(
     pairs: str,
     output: str | None,
@@ -135,13 +147,14 @@ def evaluate(
     reverse: bool,
     lowercase: bool,
     beam: int | None,
+    at: tuple[int, ...],
     seed: int,
 ) -> Figures:
     """ACC, mean F-score, MRR and MAP_ref, as the NEWS shared tasks define them, with 95 % intervals.
 
     OUTPUT is what apply wrote for the sources of PAIRS, in the same order.
     """
-    from corpuscle.measure import news_measures
+    from corpuscle.measure import accuracy_at, news_measures
     from corpuscle.transliterate import read_results
     from corpuscle.transliterate.preparation import Spelling
 
@@ -162,7 +175,10 @@ def evaluate(
         raise SettingError("give either an OUTPUT to measure or a --model to apply")
     references = [[spelling.normal(target) for target in pair.targets] for pair in gold]
     result = news_measures(candidates, references, seed=seed)
-    return Figures(result.to_json() | shares, result.text())
+    found = accuracy_at(candidates, references, at)
+    lines = [result.text(), *(f"right answer among the first {rank}: {share:.4f}" for rank, share in found.items())]
+    values = {f"acc_at_{rank}": share for rank, share in found.items()}
+    return Figures(result.to_json() | values | shares, "\n".join(lines))
 
 
 def _overlap(model: Any, pairs: list[Pair]) -> dict[str, float]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar
@@ -138,7 +139,8 @@ class LogLinearModel(LogLinearSettings, Learner):
             weights[tree.entry_of] = start.carried(ngrams) / make(*self._first()).row_slopes
         search = Search(Rules(self.passes, self.tolerance, tuned, self.early), *self._first())
         fitting = Fitting(make, weights, search, text, batches, self.steepness, self.noise)
-        facts = {"entries": tree.n_entries, "dev": "" if dev is None else dev.signature()}
+        begun = "" if start is None else blake2b(start.added_.tobytes(), digest_size=16).hexdigest()
+        facts = {"entries": tree.n_entries, "dev": "" if dev is None else dev.signature(), "start": begun}
         self._learn(fitting, checkpoint or Checkpoint(), facts)
         self._keep(ngrams, fitting)
         return self

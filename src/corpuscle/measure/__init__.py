@@ -12,10 +12,11 @@ from corpuscle.measure.dependencies import attachment, attachment_by, compare_at
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
-from corpuscle.measure.names import news_measures, news_statistics
+from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
+from corpuscle.measure.translations import bleu, bleu_rows, compare_bleu
 
 __all__ = [
     "ELEVEN_POINT",
@@ -26,15 +27,19 @@ __all__ = [
     "Result",
     "Shown",
     "accuracy",
+    "accuracy_at",
     "alignment_error",
     "approximate_randomisation",
     "attachment",
     "attachment_by",
+    "bleu",
+    "bleu_rows",
     "bootstrap",
     "bootstrap_ratio",
     "compare",
     "compare_alignments",
     "compare_attachment",
+    "compare_bleu",
     "compare_clusterings",
     "compare_f1",
     "compare_mentions",

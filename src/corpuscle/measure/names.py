@@ -24,7 +24,7 @@ from corpuscle.measure.kernels.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["news_measures", "news_statistics"]
+__all__ = ["accuracy_at", "news_measures", "news_statistics"]
 
 FIGURES = (
     Shown("acc", "ACC", ".3f"), Shown("f_score", "mean F", ".3f"), Shown("mrr", "MRR", ".3f"),
@@ -76,6 +76,16 @@ def news_measures(
     drawn = resampled("names", draws, seed)
     how = signature("NEWS", letters="code points", normalisation="NFC", interval=drawn)
     return Result(figures, intervals[0], how, (*FIGURES, Shown("names", "names", ",")), _text)
+
+
+def accuracy_at(
+    candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]], ranks: Sequence[int]
+) -> dict[int, float]:
+    """For each rank the share of names with an accepted candidate among so many of the first."""
+    rows = news_statistics(candidates, references)
+    with np.errstate(divide="ignore"):
+        first = 1.0 / rows[:, 2]
+    return {rank: float((first <= rank + 0.5).mean()) for rank in ranks}
 
 
 def _text(result: Result) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from corpuscle.compiled import frozen
 from corpuscle.measure.bootstrap import bootstrap_ratio
@@ -42,19 +43,23 @@ class Ranked(NamedTuple):
     skipped: int
 
 
-def rank_items(items: np.ndarray, labels: Any) -> Ranked:
-    """Rank all items (m, n) by Euclidean distance to each of them; items of one label belong together."""
-    items = np.asarray(items, np.float64)
+def rank_items(items: Any, labels: Any) -> Ranked:
+    """Rank all items, a matrix (m, n), dense or sparse, by Euclidean distance to each of them; items of one label
+    belong together."""
+    sparse = issparse(items)
+    items = items.tocsr().astype(np.float64) if sparse else np.asarray(items, np.float64)
     _, number = np.unique(np.asarray(labels), return_inverse=True)
-    if items.ndim != 2 or len(items) != len(number) or len(items) < 2:
+    m = items.shape[0]
+    if items.ndim != 2 or m != len(number) or m < 2:
         raise ValueError(f"at least two items with a label each are needed: {items.shape}, {len(number)} labels")
     number = frozen(number.ravel(), np.int64)
-    squares = np.einsum("ij,ij->i", items, items)
-    levels, r_precision, average = np.empty((len(items), 11)), np.empty(len(items)), np.empty(len(items))
-    step = max(1, _BLOCK // len(items))
-    for first in range(0, len(items), step):
+    squares = np.asarray(items.power(2).sum(axis=1)) if sparse else np.einsum("ij,ij->i", items, items)
+    levels, r_precision, average = np.empty((m, 11)), np.empty(m), np.empty(m)
+    step = max(1, _BLOCK // m)
+    for first in range(0, m, step):
         here = slice(first, first + step)
-        away = squares[here, None] + squares - 2 * items[here] @ items.T
+        products = items[here] @ items.T
+        away = squares[here, None] + squares - 2 * (products.toarray() if sparse else products)
         rank_block(away, number, first, levels[here], r_precision[here], average[here])
     kept = ~np.isnan(average)
     return Ranked(levels[kept], r_precision[kept], average[kept], int((~kept).sum()))

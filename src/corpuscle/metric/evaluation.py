@@ -24,11 +24,10 @@ class Evaluation(NamedTuple):
     gains: dict[str, Comparison]
 
 
-def spaces(model: MetricModel, items: Items) -> dict[str, np.ndarray]:
-    """The items in each space, as dense vectors whose Euclidean distances count."""
+def spaces(model: MetricModel, items: Items) -> dict[str, Any]:
+    """The items in each space, as vectors whose Euclidean distances count; those of texts as they are are sparse."""
     plain = model.vectors(items.content)
-    dense = plain.toarray() if issparse(plain) else plain
-    return {"metric": model.transform(items.content), "euclidean": dense, "cosine": unit_rows(dense)}
+    return {"metric": model.transform(items.content), "euclidean": plain, "cosine": unit_rows(plain)}
 
 
 def evaluate(model: MetricModel, items: Items, *, draws: int = 1000, seed: int = 1) -> Evaluation:
@@ -46,12 +45,12 @@ def evaluate(model: MetricModel, items: Items, *, draws: int = 1000, seed: int =
     return Evaluation(results, gains)
 
 
-def k_means_agreement(vectors: np.ndarray, labels: Any, starts: int = 100, seed: int = 1) -> tuple[float, float]:
+def k_means_agreement(vectors: Any, labels: Any, starts: int = 100, seed: int = 1) -> tuple[float, float]:
     """K-means into as many clusters as there are labels, from ``starts`` random starts: the mean over starts of the
     share of pairs on which clusters and labels agree, and of its balanced form, see ``pair_agreement``."""
     from sklearn.cluster import KMeans
 
-    labels = np.asarray(labels)
+    vectors, labels = vectors.toarray() if issparse(vectors) else vectors, np.asarray(labels)
     k = len(np.unique(labels))
     agreements = [
         pair_agreement(KMeans(k, init="random", n_init=1, random_state=seed + start).fit(vectors).labels_, labels)

@@ -2,7 +2,8 @@
 
 Chains of samples learn a lexicon and a language model over any words whatever, from text without word boundaries, from
 segmented text or from both; each learner says which chain it runs. The words of any text are then found by the Viterbi
-algorithm, boundary probabilities by drawing segmentations, perplexity by summing over all of them.
+algorithm, boundary probabilities by drawing segmentations, probabilities of sentences by summing over all of them; what
+comes next, and random sentences, see ``prediction``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.state import base_logs, thaw
 from corpuscle.segment.letters import (
     FORBIDDEN,
+    PHRASE_MARK,
     Letters,
     around_punctuation,
     check_stretches,
@@ -41,15 +43,16 @@ from corpuscle.segment.letters import (
     word_corpus,
 )
 from corpuscle.segment.material import Given, letter_masks, prepare
+from corpuscle.segment.prediction import Prediction
 from corpuscle.segment.settings import SegmentSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, overlap
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.scripts import TYPES, WORD_TYPES
-from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, FIRST, MARKUP, UNKNOWN, Vocab
 
-__all__ = ["PARTIAL", "LexiconEntry", "Segmenter"]
+__all__ = ["PARTIAL", "LexiconEntry", "LineScores", "NextWords", "Segmenter"]
 
 
 class LexiconEntry(NamedTuple):
@@ -61,6 +64,23 @@ class LexiconEntry(NamedTuple):
     tables: int
     type: str
     surprisal: float
+
+
+class LineScores(NamedTuple):
+    """Natural logs of the probabilities of lines, each with its end, float64 (lines,), and how many letters they have,
+    and letters that the training text does not have, int64 (lines,)."""
+
+    log_probability: np.ndarray
+    letters: np.ndarray
+    unknown: np.ndarray
+
+
+class NextWords(NamedTuple):
+    """What may follow: the most probable known words, perhaps the end of the sentence ``</s>``, with their
+    probabilities; and the probability of all words together that are not in the lexicon."""
+
+    words: list[tuple[str, float]]
+    new: float
 
 
 def _of_chains(extra: Mapping[str, Any], prefix: str, arrays: Callable[[str], Any]) -> dict[str, container.Array]:
@@ -84,6 +104,10 @@ def _best(chunk: Chunk, model: Segmenter, longest: int) -> tuple[np.ndarray, np.
 
 def _totals(chunk: Chunk, model: Segmenter, longest: int) -> np.ndarray:
     return applied.log_totals(chunk, model._models[0], longest)
+
+
+def _best_logs(chunk: Chunk, model: Segmenter, longest: int) -> np.ndarray:
+    return _best(chunk, model, longest)[1]
 
 
 def _drawn(chunk: Chunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
@@ -163,7 +187,8 @@ class Segmenter(SegmentSettings, Model):
         self.history_ = history.reshape(-1, self.chains, columns).transpose(1, 0, 2).copy()
         ranking = np.argsort(-self.history_[:, -1, 0], kind="stable").tolist()
         self.samples_ = [container.stripped(f"chain/{chain}/", several) for several in kept[::-1] for chain in ranking]
-        self.__dict__.pop("_models", None)
+        for cached in ("_models", "_prediction"):
+            self.__dict__.pop(cached, None)
 
     @cached_property
     def _models(self) -> list[Nested]:
@@ -188,6 +213,19 @@ class Segmenter(SegmentSettings, Model):
         ids = np.concatenate([np.arange(FIRST), self.vocab_.encode(spelled)]).astype(np.int32)
         return letters, ids[letters.tokens], pieces(letters, gaps != FORBIDDEN), gaps
 
+    def _stream(
+        self, corpora: Iterable[Corpus], spaces: str | None, longest: int
+    ) -> Iterator[tuple[Letters, np.ndarray, np.ndarray, np.ndarray]]:
+        """A stream of texts, each as ``_known``; an error names the line from the beginning of all of them."""
+        lines = 0
+        for corpus in corpora:
+            try:
+                known = self._known(corpus, spaces, longest)
+            except InputError as error:
+                raise InputError(error.path, error.line and lines + error.line, error.reason) from None
+            lines += len(corpus)
+            yield known
+
     def _prepare(self) -> None:
         assert self._models
 
@@ -196,18 +234,10 @@ class Segmenter(SegmentSettings, Model):
         if spaces not in (None, "forced", "remove"):
             raise SettingError(f"spaces is forced or remove, not {spaces!r}")
 
-        def groups() -> Iterator[tuple[Letters, list[Chunk]]]:
-            lines = 0
-            for corpus in corpora:
-                try:
-                    letters, text, starts, gaps = self._known(corpus, spaces)
-                except InputError as error:
-                    raise InputError(error.path, error.line and lines + error.line, error.reason) from None
-                lines += len(corpus)
-                yield letters, chunks(text, starts, gaps)
-
+        texts = self._stream(corpora, spaces, self.max_word_)
+        groups = ((letters, chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
         best = partial(_best, longest=self.max_word_)
-        for letters, found in self.spread_groups(best, groups()):
+        for letters, found in self.spread_groups(best, groups):
             yield letters, np.concatenate([cuts for cuts, _ in found])
 
     def segment(self, corpus: Corpus, *, spaces: str | None = None) -> Corpus:
@@ -233,36 +263,87 @@ class Segmenter(SegmentSettings, Model):
         counts = np.concatenate(list(self.spread(draw, chunks(text, starts, gaps, draws))))
         return letters, counts / (draws * len(self._models))
 
+    @cached_property
+    def _prediction(self) -> Prediction:
+        """The sample that segments, ready to predict words."""
+        return Prediction(self.samples_[0], self._models[0])
+
+    def _longest(self, best: bool, spaces: str | None) -> int:
+        """How long words may be where a probability is asked for: as long as the model makes any, for the sum over all
+        segmentations, and as long as it proposes any, for the best."""
+        if spaces not in (None, "forced", "remove", "gold"):
+            raise SettingError(f"spaces is remove, forced or gold, not {spaces!r}")
+        return self.max_word_ if best and spaces != "gold" else self._models[0].factors.shape[1] - 1
+
+    def score_lines(
+        self, corpora: Iterable[Corpus], *, best: bool = False, spaces: str | None = "remove"
+    ) -> Iterator[LineScores]:
+        """The probabilities of the lines of a stream of texts: of all segmentations together, or (``best``) of the best
+        one; ``spaces`` as of ``perplexity``. That of an empty line is the probability that a sentence ends at once."""
+        longest, nothing = self._longest(best, spaces), float(np.log(self._prediction.after_words([])[0]))
+        texts = self._stream(corpora, spaces, longest)
+        groups = (((letters, text, starts), chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
+        work = partial(_best_logs if best else _totals, longest=longest)
+        for (letters, text, starts), found in self.spread_groups(work, groups):
+            lengths, filled = np.diff(letters.starts), np.diff(starts) > 0
+            line = np.searchsorted(letters.starts, starts[:-1], "right") - 1  # of each piece of a line
+            logs = np.bincount(line[filled], np.concatenate(found)[filled], len(letters))
+            unknown = np.diff(np.append(0, np.cumsum(text == UNKNOWN))[letters.starts])
+            yield LineScores(np.where(lengths > 0, logs, nothing), lengths, unknown)
+
+    def score(self, corpus: Corpus, *, best: bool = False, spaces: str | None = "remove") -> LineScores:
+        """The probabilities of the lines of a text, see ``score_lines``."""
+        return next(self.score_lines([corpus], best=best, spaces=spaces))
+
+    def next_words(self, begin: Corpus, k: int = 10, *, spaces: str | None = None) -> NextWords:
+        """The k most probable words after the first line of a text, whose letters are whole words, cut in whatever way;
+        ``spaces`` as of ``segment``."""
+        longest = self._longest(False, spaces)
+        _, text, starts, gaps = self._known(begin[:1], spaces, longest)
+        probabilities = self._prediction.after_letters(text[: starts[1]], gaps[: starts[1]], longest)
+        ranking = np.argsort(-probabilities[:-1], kind="stable")[:k].tolist()
+        words = [(self._spelled(self._prediction.lexicon[i]) or MARKUP[END], float(probabilities[i])) for i in ranking]
+        return NextWords(words, float(probabilities[-1]))
+
+    def sample(
+        self, n: int = 1, *, seed: int = 1, temperature: float = 1.0, max_length: int = 100
+    ) -> Iterator[list[str]]:
+        """Random sentences of known and new words, at most ``max_length``; low temperatures prefer likely words."""
+        for words in self._prediction.sentences(n, seed, temperature, max_length):
+            yield [self._spelled(word) for word in words]
+
+    def _spelled(self, letters: Iterable[int]) -> str:
+        """A word as it is written (a phrase with its marks)."""
+        return (PHRASE_MARK if self.units == "words" else "").join(self.vocab_.word(letter) for letter in letters)
+
     def perplexity(
         self, corpus: Corpus, *, best: bool = False, spaces: str | None = "remove", draws: int = 1000, seed: int = 1
     ) -> Result:
-        """Perplexity per letter: of all segmentations together, or (``best``) of the best one.
+        """Perplexity per letter and per word: of all segmentations together, or (``best``) of the best one.
 
         ``spaces``: ``remove``, ``forced``, or ``gold``: only the segmentation that they make counts. Sentence ends are
-        predicted, but do not count as letters. Figures: ``perplexity`` with ``low`` and ``high``, ``letters``,
-        ``unknown`` (letters that the training text does not have), ``sentences``, ``bits_per_letter``; with ``best``
-        also ``words``, ``word_perplexity`` and ``word_length``.
+        predicted, but do not count as letters; they do count as words, as in every language model. Figures:
+        ``perplexity`` with ``low`` and ``high``, ``letters``, ``unknown`` (letters that the training text does not
+        have), ``sentences``, ``bits_per_letter``; ``words`` (of the best segmentation), ``word_perplexity`` and
+        ``word_length``.
         """
-        if spaces not in (None, "forced", "remove", "gold"):
-            raise SettingError(f"spaces is remove, forced or gold, not {spaces!r}")
-        nested, figures = self._models[0], {}
-        longest = self.max_word_ if spaces != "gold" else nested.factors.shape[1] - 1
+        longest = self._longest(best, spaces)
         letters, text, starts, gaps = self._known(corpus, spaces, longest)
         if len(text) == 0:
             raise InputError(None, None, "the text is empty")
         sentences = chunks(text, starts, gaps)
-        if best:
-            found = list(self.spread(partial(_best, longest=longest), sentences))
-            cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))
-            words = int(cuts.sum())
-            figures = {
-                "words": words,
-                "word_perplexity": float(np.exp(-logs.sum() / (words + int((np.diff(starts) > 0).sum())))),
-                "word_length": len(text) / words,
-            }
-        else:
+        found = list(self.spread(partial(_best, longest=longest), sentences))
+        cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))
+        if not best:
             logs = np.concatenate(list(self.spread(partial(_totals, longest=longest), sentences)))
-        figures = {"unknown": int((text == UNKNOWN).sum()), "sentences": len(letters), **figures}
+        words = int(cuts.sum())
+        figures = {
+            "unknown": int((text == UNKNOWN).sum()),
+            "sentences": len(letters),
+            "words": words,
+            "word_perplexity": float(np.exp(-logs.sum() / (words + int((np.diff(starts) > 0).sum())))),
+            "word_length": len(text) / words,
+        }
         return letter_perplexity(logs, np.diff(starts), figures, draws=draws, seed=seed)
 
     def lexicon(self) -> list[LexiconEntry]:
@@ -273,12 +354,10 @@ class Segmenter(SegmentSettings, Model):
         words, of_root = root_tables(nested)
         tables[words] = of_root
         types, surprisals = word_types(nested, numbers), -base_logs(nested, numbers)
-        strings, starts = self.vocab_.strings, sample["lexicon_starts"].tolist()
-        glue = "_" if self.units == "words" else ""
-        spelled = [strings[letter] for letter in sample["lexicon"].tolist()]
+        starts, spelled = sample["lexicon_starts"].tolist(), sample["lexicon"].tolist()
         return [
             LexiconEntry(
-                glue.join(spelled[starts[i - 1] : starts[i]]), int(sample["occurrences"][i]), int(tables[i]),
+                self._spelled(spelled[starts[i - 1] : starts[i]]), int(sample["occurrences"][i]), int(tables[i]),
                 TYPES[types[i - 1]] if self.types_ else "any", float(surprisals[i - 1]),
             )
             for i in numbers.tolist()

@@ -3,8 +3,9 @@
 Goldwater, Griffiths and Johnson, "A Bayesian framework for word segmentation: exploring the effects of context", 2009.
 
 ``DirichletSegmenter`` draws words from a Dirichlet process (``unigram``), or from a hierarchical one given the word
-before (``bigram``). A new word costs by its length alone: after each letter it ends with probability ``word_end``, and
-all letters are equally probable. Boundaries are sampled one at a time, with annealing; see ``kernels.boundaries``. What
+before (``bigram``). A new word costs by its length alone: after each letter it ends with probability ``word_end`` (the
+lengths that are possible share what longer words would have), and all letters, one of them for the unknown, are equally
+probable. Boundaries are sampled one at a time, with annealing; see ``kernels.boundaries``. What
 is learned is kept as a nested model whose letters nobody has seen.
 """
 
@@ -67,10 +68,13 @@ class BoundaryChain(Chain):
         """The base measure is fixed: that of the letters, which are equally probable, times a factor."""
         lengths = np.arange(self.nested.factors.shape[1])
         letter, boundary = (float(self.nested.bases[i]) for i in (LETTER_BASE, BOUNDARY_BASE))
-        end = self.settings["word_end"]
-        law = (1.0 - boundary) * end * (1.0 - end) ** np.maximum(0, lengths - 1)
-        self.nested.factors[:] = np.where(lengths > 0, law / letter, 0.0)
-        self._bases = np.where(lengths > 0, np.maximum(law * letter**lengths, 1e-300), boundary)
+        law = np.where(lengths > 0, (1.0 - self.settings["word_end"]) ** (lengths - 1.0), 0.0)
+        law *= (1.0 - boundary) / law.sum()
+        # The letters of the nested model share with the end of a word, which is no letter here.
+        spelled = letter ** (lengths + 1.0)
+        bases = law * (letter / (1.0 - letter)) ** lengths
+        self.nested.factors[:] = bases / spelled
+        self._bases = np.where(lengths > 0, np.maximum(bases, 1e-300), boundary)
 
     def _begin(self, cuts: np.ndarray) -> None:
         self._text.begins[:-1] = cuts

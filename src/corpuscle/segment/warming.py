@@ -31,3 +31,5 @@ def warm() -> None:
         loaded.posterior(text, draws=2)
         loaded.perplexity(text, draws=10)
         loaded.lexicon()
+        loaded.next_words(text)
+        list(loaded.sample(2, max_length=5))

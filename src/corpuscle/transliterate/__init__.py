@@ -3,7 +3,8 @@
 - ``PhraseTransliterator``: phrases of letters, n-gram models, tuned weights, ranked candidates;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
-- ``reversed_pairs``: the way back.
+- ``reversed_pairs``: the way back;
+- ``Tuner``, ``Round``, ``Found``, ``HISTORY``: tuning weights on n best lists, which translation does, too.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
 """
@@ -14,8 +15,17 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.transliterate.base import Candidate, reversed_pairs
-    from corpuscle.transliterate.files import read_names, read_results, write_results
+    from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found
+    from corpuscle.transliterate.files import (
+        HISTORY,
+        history_arrays,
+        history_from,
+        read_names,
+        read_results,
+        write_results,
+    )
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
+    from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

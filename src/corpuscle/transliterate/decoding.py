@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.align import PhraseTable
 from corpuscle.lm import NgramModel
 from corpuscle.scale import Workers, chunks_of
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, Names, Problem, decode
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
-from corpuscle.transliterate.table import PhraseTable, gathered
 
 __all__ = ["UNKNOWN_FEATURE", "Decoder", "Found"]
 
@@ -116,7 +116,7 @@ class Decoder:
         ends = starts_of(lengths)
         targets = np.empty(ends[-1], np.int32)
         targets[ends[:-1][copied]] = -1 - option[copied]
-        _, places = gathered(self.options.target_starts, option[covered])
+        places, _ = items_of(self.options.target_starts, option[covered])
         targets[np.repeat(covered, lengths)] = self.options.targets[places]
         sums = np.empty((len(scores), 8))
         totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])

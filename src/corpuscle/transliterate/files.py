@@ -9,48 +9,38 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from corpuscle.compiled import frozen
+from corpuscle.align import PhraseTable
+from corpuscle.align.phrases_file import TABLE_ARRAYS, check_table, table_arrays
 from corpuscle.errors import InputError, warn
 from corpuscle.learning import partial
 from corpuscle.lm import NgramModel
-from corpuscle.model import ITEMS, Array, Container, Kind, vocab_arrays
+from corpuscle.model import ITEMS, Array, Container, Kind
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate
-from corpuscle.transliterate.kernels.phrases import LONGEST, Trie
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows
-from corpuscle.transliterate.table import PhraseTable
 from corpuscle.transliterate.tuning import Round
 
 __all__ = [
+    "HISTORY",
     "KIND",
     "PARTIAL",
     "arrays_of",
+    "history_arrays",
     "history_from",
     "read_names",
     "read_results",
-    "table_from",
     "write_results",
 ]
 
-_HISTORY = {
+HISTORY = {
+    "weights": Array("float64", (8,), finite=True),
     "history/weights": Array("float64", ("rounds", 8), finite=True),
     "history/values": Array("float64", ("rounds",), finite=True),
     "history/candidates": Array("int64", ("rounds",), low=0),
 }
-_TABLE = {
-    "first_entry": Array("int64", ("nodes+1",), offsets_into="entries"),
-    "target_starts": Array("int64", ("entries+1",), offsets_into="target_symbols"),
-    "targets": Array("int32", ("target_symbols",), low=3, high="target_types+3"),
-    "counts": Array("float64", ("entries",), finite=True),
-    "lexical": Array("float32", ("entries", 2), low=0.0, finite=True),
-    "links": Array("uint64", ("entries",)),
-    "piece_starts": Array("int64", ("entries+1",), offsets_into="entry_pieces"),
-    "pieces": Array("int32", ("entry_pieces",), low=3, high="piece_types+3"),
-}
-"""The arrays of a ``PhraseTable``, in their order, besides its trie."""
 PARTIAL = partial(
     "transliterate.phrase",
     *({"probability": Array("float64", (f"pieces{n}",), low=0, finite=True, optional=True)} for n in range(3)),
@@ -61,7 +51,7 @@ all pairs. With other aligners, tuning comes first."""
 
 def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
     """Rounds of tuning from a file."""
-    rows = zip(*(arrays[name] for name in _HISTORY), strict=True)
+    rows = zip(*(arrays[f"history/{name}"] for name in ("weights", "values", "candidates")), strict=True)
     return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
 
 
@@ -70,27 +60,12 @@ def _check(loaded: Container) -> None:
     from corpuscle.transliterate.phrase import PhraseTransliterator
 
     context = PhraseTransliterator.restored(loaded.described).context > 0
-    arrays, extra = loaded.arrays, loaded.extra
+    extra = loaded.extra
     if type(extra.get("joint")) is not bool:
         raise ValueError("it does not say whether it has a joint model")
-    symbols, first_child, roots = arrays["trie/symbols"], arrays["trie/first_child"], extra.get("roots")
-    if type(roots) is not int or not 0 < roots <= len(symbols) or first_child[0] != roots:
-        raise ValueError("the phrase trie does not begin with its roots")
-    if first_child[-1] != len(symbols) or (first_child[:-1] <= np.arange(len(symbols))).any():
-        raise ValueError("a phrase in the trie is not longer than the one it extends")
-    begins = np.zeros(len(symbols) + 1, bool)
-    begins[first_child] = True
-    begins[0] = True
-    if ((np.diff(symbols) <= 0) & ~begins[1:-1]).any():
-        raise ValueError("the symbols after a phrase must rise")
-    if Trie(symbols, first_child, roots).depth > LONGEST or np.diff(arrays["target_starts"]).max(initial=0) > LONGEST:
-        raise ValueError(f"a phrase has more than {LONGEST} symbols")
-    if not (arrays["counts"] > 0).all():
-        raise ValueError("every entry of the table has been seen")
-    types = [("lm", "target_types")] + ([("joint", "piece_types")] if extra.get("joint") else [])
-    for component, size in types:
-        if len(loaded.component(component).arrays["vocab/counts"]) != extra.get(size, -4) + 3:
-            raise ValueError(f"the table and its component {component!r} have different symbols")
+    check_table(loaded)
+    if extra["joint"] and len(loaded.component("joint").arrays["vocab/counts"]) != extra.get("piece_types", -4) + 3:
+        raise ValueError("the table and its component 'joint' have different symbols")
     _check_pieces(loaded, context)
 
 
@@ -114,17 +89,13 @@ KIND = Kind(
     "transliterate.phrase",
     1,
     {
-        **vocab_arrays("source/", "source_types"),
+        **TABLE_ARRAYS,
         **ITEMS,
-        "trie/symbols": Array("int32", ("nodes",), low=0, high="source_types+3"),
-        "trie/first_child": Array("int32", ("nodes+1",), low=0, high="nodes+1", rising=True),
-        **_TABLE,
         "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
         "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
         "pieces/counts": Array("int64", ("pieces",), low=0),
         "context": Array("float32", ("context_weights",), finite=True),
-        "weights": Array("float64", (8,), finite=True),
-        **_HISTORY,
+        **HISTORY,
     },
     components=_components,
     check=_check,
@@ -137,24 +108,23 @@ def arrays_of(
     """The arrays of a model file."""
     return {
         **source.arrays("source/"),
-        "trie/symbols": table.trie.symbols,
-        "trie/first_child": table.trie.first_child,
-        **{name: getattr(table, name) for name in _TABLE},
+        **table_arrays(table),
         "pieces/starts": context.starts,
         "pieces/symbols": context.symbols,
         "pieces/counts": context.counts,
         "context": context.weights,
+        **history_arrays(weights, history),
+    }
+
+
+def history_arrays(weights: np.ndarray, history: Sequence[Round]) -> dict[str, np.ndarray]:
+    """Weights and the rounds of tuning that found them, as ``HISTORY`` declares them."""
+    return {
         "weights": weights,
         "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
         "history/values": np.array([step.value for step in history], np.float64),
         "history/candidates": np.array([step.candidates for step in history], np.int64),
     }
-
-
-def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
-    """The table of a model file that has been checked."""
-    trie = Trie(frozen(arrays["trie/symbols"], np.int32), frozen(arrays["trie/first_child"], np.int32), roots)
-    return PhraseTable(trie, *(frozen(arrays[name], declared.dtype) for name, declared in _TABLE.items()))
 
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -7,19 +7,21 @@ links cross, and no target letter stays without a link.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
+from corpuscle.engine.phrases.extraction import Linked, linked
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.phrases import Linked, attach_targets, linked, uncross
-from corpuscle.transliterate.table import letter_weights
+from corpuscle.transliterate.kernels.pieces import attach_targets, uncross
+from corpuscle.transliterate.settings import RULES
 
 __all__ = ["JointEM", "align_letters", "repair"]
 
@@ -55,11 +57,11 @@ def align_letters(
     aligner: str = "joint",
     passes: int = 10,
     symmetrise: str = DEFAULT_SYMMETRISATION,
-    heuristics: bool = True,
+    rules: Sequence[str] = RULES,
     checkpoint: Checkpoint | None = None,
     **work: Any,
 ) -> Alignments:
-    """Align the letters of name pairs. ``symmetrise``, ``heuristics`` and ``work`` (``workers``, ``cluster``) do not
+    """Align the letters of name pairs. ``symmetrise``, ``rules`` and ``work`` (``workers``, ``cluster``) do not
     concern the joint aligner, which alone keeps unfinished work in a ``checkpoint``."""
     if aligner == "joint":
         source, target = bitext.source, bitext.target
@@ -72,7 +74,7 @@ def align_letters(
     from corpuscle.align import align_pairs
 
     found = align_pairs(bitext, method=aligner, symmetrise=symmetrise, passes=passes, **work).sorted()
-    return repair(found, bitext) if heuristics else found
+    return repair(found, bitext, rules)
 
 
 def _linked(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Linked:
@@ -84,14 +86,20 @@ def _attached(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Alignmen
     return Alignments(links, starts, np.ones(len(links), bool))
 
 
-def repair(alignments: Alignments, bitext: Bitext) -> Alignments:
-    """The two rules. Of crossing links as many as possible stay, then those of letters that often belong together."""
-    letters = letter_weights(bitext, alignments, np.ones(len(bitext)))
+def repair(alignments: Alignments, bitext: Bitext, rules: Sequence[str] = RULES) -> Alignments:
+    """The two rules, ``uncross`` before ``attach``. Of crossing links as many as possible stay, then those of letters
+    that often belong together."""
+    if "uncross" in rules:
+        alignments = _uncrossed(alignments, bitext)
+    return _attached(alignments.links, alignments.starts, bitext) if "attach" in rules else alignments
+
+
+def _uncrossed(alignments: Alignments, bitext: Bitext) -> Alignments:
+    letters = lexical_weights(bitext, alignments, np.ones(len(bitext)))
     pairs = alignments.pairs
     f = bitext.source.tokens[bitext.source.sentence_starts[pairs] + alignments.links[:, 0]].astype(np.int64)
     e = bitext.target.tokens[bitext.target.sentence_starts[pairs] + alignments.links[:, 1]]
     where = np.searchsorted(letters.keys, f * letters.n_targets + e)
     names = _linked(alignments.links, alignments.starts, bitext)
     keep = uncross(names, letters.forward[where] * letters.backward[where])
-    kept = alignments.filtered(keep)
-    return _attached(kept.links, kept.starts, bitext)
+    return alignments.filtered(keep)

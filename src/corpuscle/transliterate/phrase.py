@@ -21,6 +21,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from corpuscle.align import PhraseTable
+from corpuscle.align.phrases_file import table_from
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import NgramModel
@@ -37,12 +39,12 @@ from corpuscle.text.pairs import Pair, checked_pairs
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, combined
 from corpuscle.transliterate.decoding import Decoder, Found
-from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from, table_from
+from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from
 from corpuscle.transliterate.kernels.windows import Windows, learn, windows
 from corpuscle.transliterate.links import align_letters, repair
 from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
 from corpuscle.transliterate.settings import ALIGNERS, PhraseSettings
-from corpuscle.transliterate.table import Learned, PhraseTable, build_table
+from corpuscle.transliterate.table import Learned, learn_table
 from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__ = ["FEATURES", "FEWEST", "PhraseTransliterator", "warm", "warm_defaults"]
@@ -181,10 +183,10 @@ class PhraseTransliterator(PhraseSettings, Model):
         )
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(
-            bitext, self.aligner, self.passes, self.symmetrise, self.heuristics, checkpoint, **work
+            bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work
         )
         self.alignments_, self.bitext_ = alignments, bitext
-        names = build_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
+        names = learn_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)

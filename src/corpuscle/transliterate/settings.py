@@ -11,9 +11,10 @@ from corpuscle.settings import Parallel, Seeded, Settings, setting
 if TYPE_CHECKING:
     from corpuscle.transliterate.preparation import Spelling
 
-__all__ = ["ALIGNERS", "METRICS", "LetterSettings", "PhraseSettings"]
+__all__ = ["ALIGNERS", "METRICS", "RULES", "LetterSettings", "PhraseSettings"]
 
 ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
+RULES = ("uncross", "attach")
 METRICS = ("likelihood", "bleu", "acc", "fscore")
 
 
@@ -41,6 +42,8 @@ class PhraseSettings(LetterSettings, Seeded, Parallel):
         choices=WAYS,
     )
     heuristics: bool = setting("Links of hmm, ibm1 and diagonal: none cross, no target is left out.", default=True)
+    uncross: bool = setting("The first of these heuristics: no links cross.", default=True)
+    attach: bool = setting("The second: no target is left out.", default=True)
     passes: int = setting("Passes of the aligner over the names.", default=10, low=1, high=1000)
     max_phrase: int = setting("Letters of the longest phrase.", default=7, low=1, high=8)
     order: int = setting("Order of the letter model of the target.", default=8, low=1, high=20)
@@ -59,3 +62,8 @@ class PhraseSettings(LetterSettings, Seeded, Parallel):
         "Learn from the first accepted target of a name, or from all.", default="first", choices=("first", "all")
     )
     final_refit: bool = setting("After tuning learn from the held-out tenth too.", default=True)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules by which links are repaired."""
+        return tuple(rule for rule in RULES if self.heuristics and getattr(self, rule))

@@ -1,4 +1,5 @@
-"""Tuning: decode the development words, pool the candidates, find better weights, and again until nothing is gained."""
+"""Tuning: decode the development words (or sentences), pool the candidates, find better weights, and again until no
+round gains anything."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class Tuner(Learner):
     """Finds weights for development words with accepted targets.
 
     - ``references``: for each word its accepted targets, each a list of letters;
-    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters, accuracy, or mean F-score, which
+    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters (of words, where
+      those are what is written), accuracy, or mean F-score, which
       have no slope and are raised by line searches from several points;
     - ``free``: which weights may change, bool (k,); ``restarts``: how many random starting points a round has;
       ``pool``: who climbs from them.

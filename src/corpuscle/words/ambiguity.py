@@ -7,7 +7,7 @@ distributions of words have in common,
 
 where s are the shares of classes among the tokens of the word. It is 0 for a word of one class, and hardly more for a
 word between two classes of the same words, however evenly it is shared (Rao's quadratic entropy, with the Hellinger
-affinity of classes).
+affinity of classes). ``senses`` looks at the tokens of one word instead, and clusters them.
 """
 
 from __future__ import annotations

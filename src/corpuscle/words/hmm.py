@@ -28,7 +28,6 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, token_likelihood
 from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Container, Kind
-from corpuscle.random import purpose_id
 from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -44,11 +43,13 @@ from corpuscle.words.hmm_text import (
     Chunk,
     Parameters,
     batches_of,
+    best_classes,
     chunk_size,
     chunks,
     expect,
+    likelihoods,
     links_of,
-    ready,
+    random_classes,
     token_shares,
     weights_of,
 )
@@ -373,11 +374,8 @@ class HmmClasses(HmmSettings, WordClasses):
         forest = self._forest(text)
         found, first = [np.empty(0, np.int32)], 0
         for chunk in self._chunks(forest):
-            nodes, weights = ready(chunk, Parameters(self._weights, ALL, 0.0))
-            classes = np.empty(len(chunk.order), np.int32)
-            trees.random_classes(nodes, weights, seed, purpose_id("classes"), first, classes)
-            found.append(_in_order(chunk, classes))
-            first += len(nodes.starts) - 1
+            found.append(random_classes(chunk, self._weights, seed, first))
+            first += len(chunk.nodes.starts) - 1
         return self._classes(forest, np.concatenate(found))
 
     def _classes(self, forest: Forest, classes: np.ndarray) -> Corpus:
@@ -460,19 +458,9 @@ class HmmClasses(HmmSettings, WordClasses):
         self._derive()
 
 
-def _in_order(chunk: Chunk, values: np.ndarray) -> np.ndarray:
-    """What belongs to the nodes of a chunk, (n, ...), in the order of its tokens."""
-    result = np.empty_like(values)
-    result[chunk.order] = values
-    return result
-
-
 def _best(chunk: Chunk, model: HmmClasses) -> np.ndarray:
     """The most likely classes of a chunk, int32 (tokens,)."""
-    nodes, logs = ready(chunk, Parameters(model._logs, ALL, 0.0))
-    classes, scores = np.empty(len(chunk.order), np.int32), np.empty(len(nodes.starts) - 1)
-    trees.best_classes(nodes, logs, classes, scores)
-    return _in_order(chunk, classes)
+    return best_classes(chunk, model._logs)
 
 
 def _posteriors(chunk: Chunk, model: HmmClasses) -> np.ndarray:
@@ -487,16 +475,9 @@ def _expected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, np.ndarray]:
 
 def _exact(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
     """The log-likelihood of each sentence of a chunk, and how many entries of messages were kept."""
-    return _likelihoods(chunk, Parameters(model._weights, model.n_classes_, 0.0))
+    return likelihoods(chunk, Parameters(model._weights, model.n_classes_, 0.0))
 
 
 def _projected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
     """The log-likelihood of each sentence of a chunk by a projection, and how many entries of messages were kept."""
-    return _likelihoods(chunk, Parameters(model._weights, min(model._k, model.n_classes_), model.epsilon))
-
-
-def _likelihoods(chunk: Chunk, now: Parameters) -> tuple[np.ndarray, int]:
-    nodes, weights = ready(chunk, now)
-    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
-    trees.likelihoods(nodes, weights, now.k, now.epsilon, result, tallies)
-    return result, int(tallies[0])
+    return likelihoods(chunk, Parameters(model._weights, min(model._k, model.n_classes_), model.epsilon))

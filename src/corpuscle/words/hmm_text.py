@@ -14,12 +14,13 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.engine.dp import trees
+from corpuscle.random import purpose_id
 from corpuscle.scale import chunks_of
 from corpuscle.words.forests import Forest
 
 __all__ = [
-    "Batch", "Chunk", "Parameters", "batches_of", "chunk_size", "chunks", "expect", "links_of", "token_shares",
-    "weights_of",
+    "Batch", "Chunk", "Parameters", "batches_of", "best_classes", "chunk_size", "chunks", "expect", "likelihoods",
+    "links_of", "random_classes", "token_shares", "weights_of",
 ]  # fmt: skip
 
 SHARED = 0
@@ -122,16 +123,16 @@ def weights_of(first: np.ndarray, steps: np.ndarray, emission: np.ndarray) -> tr
     return trees.Weights(first, steps, np.ascontiguousarray(steps.transpose(0, 2, 1)), emission)
 
 
-def ready(chunk: Chunk, now: Parameters) -> tuple[trees.Nodes, trees.Weights]:
+def _ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Weights]:
     """Nodes and weights as all kernels get them, wherever they come from."""
     types = np.int32, np.int32, np.int32, np.int32, np.int64
     nodes = trees.Nodes(*map(frozen, chunk.nodes, types))
-    return nodes, trees.Weights(*(frozen(array, np.float64) for array in now.weights))
+    return nodes, trees.Weights(*(frozen(array, np.float64) for array in weights))
 
 
 def expect(chunk: Chunk, now: Parameters) -> trees.Counts:
     """What is expected of a chunk."""
-    nodes, weights = ready(chunk, now)
+    nodes, weights = _ready(chunk, now.weights)
     links, classes, _ = weights.steps.shape
     counts = trees.Counts.empty(classes, links, len(chunk.types), len(nodes.starts) - 1)
     trees.expectations(nodes, weights, now.k, now.epsilon, counts)
@@ -143,3 +144,36 @@ def token_shares(chunk: Chunk, now: Parameters) -> np.ndarray:
     n = len(chunk.order)
     apart = chunk._replace(nodes=chunk.nodes._replace(places=chunk.order), types=np.arange(n, dtype=np.int32))
     return expect(apart, now).emission
+
+
+def likelihoods(chunk: Chunk, now: Parameters) -> tuple[np.ndarray, int]:
+    """The log-likelihood of each sentence of a chunk, float64, and how many entries of messages were kept."""
+    nodes, weights = _ready(chunk, now.weights)
+    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
+    trees.likelihoods(nodes, weights, now.k, now.epsilon, result, tallies)
+    return result, int(tallies[0])
+
+
+def best_classes(chunk: Chunk, logs: trees.Weights) -> np.ndarray:
+    """The most likely classes of a chunk under the logarithms of a model, int32 (tokens,); -1 where a sentence is
+    impossible."""
+    nodes, logs = _ready(chunk, logs)
+    classes, scores = np.empty(len(chunk.order), np.int32), np.empty(len(nodes.starts) - 1)
+    trees.best_classes(nodes, logs, classes, scores)
+    return _in_order(chunk, classes)
+
+
+def random_classes(chunk: Chunk, weights: trees.Weights, seed: int, first: int) -> np.ndarray:
+    """Classes of a chunk drawn from a model, given the words, int32 (tokens,); ``first``: the number of its first
+    sentence in the text."""
+    nodes, weights = _ready(chunk, weights)
+    classes = np.empty(len(chunk.order), np.int32)
+    trees.random_classes(nodes, weights, seed, purpose_id("classes"), first, classes)
+    return _in_order(chunk, classes)
+
+
+def _in_order(chunk: Chunk, values: np.ndarray) -> np.ndarray:
+    """What belongs to the nodes of a chunk, (n, ...), in the order of its tokens."""
+    result = np.empty_like(values)
+    result[chunk.order] = values
+    return result

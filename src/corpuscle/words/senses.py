@@ -4,6 +4,8 @@ In context, a token is a distribution over classes, so the tokens of one word ca
 square roots of their distributions, whose Euclidean distance is Hellinger's. There are as many senses as classes that
 have at least a tenth of the tokens, unless the user says otherwise.
 
+Which words are worth such a look, ``ambiguity`` tells from the model alone.
+
 On the map, words out of context and tokens in context stand together, by classical scaling of their Hellinger
 distances (``engine.linalg.scaling``).
 """

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import random_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from corpuscle.engine.linalg import lowrank
 from corpuscle.engine.linalg.lowrank import gaussian, krylov_svd, lanczos_svd, randomised_svd, right_vectors
 from corpuscle.engine.linalg.ridge import ridge
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added, scaled, transposed
@@ -132,13 +133,34 @@ def test_ridge_regression_solves_the_normal_equations():
     assert not ridge(SparseOperator(Rows.of(features)), np.zeros((60, 2)), weights).any()
 
 
-def test_right_vectors_of_a_tall_matrix_are_those_of_dense_algebra():
+@pytest.mark.parametrize("rows, columns", [(300, 25), (25, 300), (600, 400), (400, 600), (700, 700)])
+def test_right_vectors_are_those_of_dense_algebra(rows, columns):
     random = np.random.default_rng(5)
-    matrix = random.normal(size=(300, 6)) @ np.diag([9.0, 7, 5, 3, 2, 1]) @ random.normal(size=(6, 25))
+    matrix = random.normal(size=(rows, 6)) @ np.diag([9.0, 7, 5, 3, 2, 1]) @ random.normal(size=(6, columns))
     matrix += 1e-4 * random.normal(size=matrix.shape)
     values, vectors = right_vectors(matrix, 4)
     _, expected, right = np.linalg.svd(matrix, full_matrices=False)
     np.testing.assert_allclose(values, expected[:4], rtol=1e-6)
     np.testing.assert_allclose(np.abs(vectors.T @ right[:4].T), np.eye(4), atol=1e-5)
-    with pytest.raises(ValueError, match="no 26 singular values"):
-        right_vectors(matrix, 26)
+    with pytest.raises(ValueError, match=f"no {min(rows, columns) + 1} singular values"):
+        right_vectors(matrix, min(rows, columns) + 1)
+
+
+@pytest.mark.parametrize("rows, columns", [(600, 900), (900, 600)])
+def test_many_right_vectors_come_from_the_square_of_the_smaller_side(rows, columns, monkeypatch):
+    matrix = np.random.default_rng(6).normal(size=(rows, columns)) * np.geomspace(1.0, 1e-4, columns)
+    monkeypatch.setattr(lowrank, "gaussian", None)  # nothing is drawn
+    values, vectors = right_vectors(matrix, 150)
+    _, expected, right = np.linalg.svd(matrix, full_matrices=False)
+    np.testing.assert_allclose(values, expected[:150], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(vectors.T @ right[:150].T), np.eye(150), atol=1e-7)
+
+
+def test_right_vectors_beyond_the_rank_are_orthonormal_and_their_values_drown():
+    matrix = sparse(40, 5, 7).T @ sparse(40, 300, 8)
+    values, vectors = right_vectors(matrix, 5)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)
+    doubled = np.concatenate([matrix, matrix])
+    values, vectors = right_vectors(doubled, 10)
+    assert (values[5:] < 1e-7 * values[0]).all() and (values[:5] > 1e-3 * values[0]).all()
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(10), atol=1e-12)

@@ -10,12 +10,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import diags_array, issparse
 
 __all__ = ["unit_rows"]
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one, float64; a row of zeros stays."""
+def unit_rows(rows: Any) -> Any:
+    """Rows of length one, float64, of a dense or sparse matrix; a row of zeros stays."""
+    if issparse(rows):
+        lengths = np.sqrt(np.asarray(rows.power(2).sum(axis=1)))
+        return diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ rows
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros(rows.shape), where=lengths > 0)

@@ -35,6 +35,9 @@ from corpuscle.random import normal, purpose_id, stream
 __all__ = ["LowRank", "gaussian", "krylov_svd", "lanczos_svd", "randomised_svd", "right_vectors"]
 
 _PURPOSE = purpose_id("linalg.gaussian")
+ALL_BELOW, LARGE_PART, BLOCK = 256, 4, 256
+"""Right vectors of a matrix whose smaller side is at most the first, or the second times as long as there shall be
+vectors, come from its square; so many columns of that are made at a time."""
 
 
 class LowRank(NamedTuple):
@@ -98,18 +101,36 @@ def randomised_svd(operator: Any, k: int, *, oversampling: int = 10, rounds: int
 
 
 def right_vectors(operator: Any, k: int, *, rounds: int = 4, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """The first ``k`` singular values, (k,), and right singular vectors, (n, k), of a matrix with many more rows than
-    columns: power iteration on A'A, whose bases are only as long as there are columns. Values below 1e-8 of the first
-    drown."""
+    """The first ``k`` singular values, (k,), and right singular vectors, (n, k), of a matrix. Where k is a large part
+    of its smaller side they come from the eigenvectors of A A' or A'A; else from power iteration on A'A, whose bases
+    are only as long as there are columns. Values below 1e-8 of the first drown."""
     operator = _checked(operator, k)
-    basis = _basis(gaussian(operator.shape[1], min(k + 10, *operator.shape), seed))
-    for _ in range(rounds + 1):
-        basis = _basis(operator.rmatmat(operator.matmat(basis)))
+    smaller = min(operator.shape)
+    if smaller <= max(ALL_BELOW, LARGE_PART * k):
+        basis = _row_space(operator, k)
+    else:
+        basis = _basis(gaussian(operator.shape[1], min(k + 10, smaller), seed))
+        for _ in range(rounds + 1):
+            basis = _basis(operator.rmatmat(operator.matmat(basis)))
     image = operator.matmat(basis)
     squares, vectors = np.linalg.eigh(image.T @ image)
     values = np.sqrt(np.maximum(squares[::-1][:k], 0.0))
     vectors = basis @ vectors[:, ::-1][:, :k]
     return values, definite(vectors, values, vectors).left
+
+
+def _row_space(operator: LinearOperator, k: int) -> np.ndarray:
+    """An orthonormal basis of the first ``k`` right singular vectors, (n, k), by the square of the smaller side."""
+    rows, columns = operator.shape
+    size = min(rows, columns)
+    once, twice = (operator.rmatmat, operator.matmat) if rows < columns else (operator.matmat, operator.rmatmat)
+    square = np.empty((size, size))
+    for first in range(0, size, BLOCK):  # the longer side is never there for all columns at once
+        some = np.zeros((size, min(BLOCK, size - first)))
+        np.fill_diagonal(some[first:], 1.0)
+        square[:, first : first + some.shape[1]] = twice(once(some))
+    vectors = np.linalg.eigh(square)[1][:, ::-1][:, :k]
+    return _basis(operator.rmatmat(vectors)) if rows < columns else vectors
 
 
 def _orthogonal(block: np.ndarray, basis: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from corpuscle.compiled import kernel_bare
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
-from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, new_lattice
+from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, last_lengths, new_lattice
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.paths import draw, forward, trace
 
@@ -106,6 +106,32 @@ def log_totals(chunk: Chunk, nested: Nested, longest: int) -> np.ndarray:
     cuts, logs = np.zeros(1, np.uint8), np.zeros(len(chunk.starts) - 1)
     _apply(nested, _lattice(nested, chunk, longest), chunk, SUM, cuts, logs)
     return logs
+
+
+@kernel_bare
+def _sum_beginnings(nested, lattice, chunk):
+    """``total`` := that of all beginnings of the first sentence, see ``lattice``."""
+    n = chunk.starts[1]
+    fill(nested, lattice, chunk.text, np.int64(0), n, chunk.gaps)
+    forward(nested.words, lattice, n, np.int64(SUM))
+
+
+def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """The last words of all segmentations of some letters (at least one): their numbers, int64 (states, words that the
+    model looks back), the most recent last, -1 for a word that it does not know; and weights in proportion to the
+    probability of all segmentations that end so, float64 (states,)."""
+    chunk = Chunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
+    lattice, n = _lattice(nested, chunk, longest), len(text)
+    _sum_beginnings(nested, lattice, chunk)
+    states, weights = [], []
+    for k in range(1, last_lengths(n, longest)[1] + 1):
+        first, last = last_lengths(n - k, longest) if lattice.total.shape[2] > 1 else (0, 0)
+        for j in range(first, last + 1):
+            if lattice.total[n, k, j] > 0.0:
+                states.append([lattice.word[n - k, j], lattice.word[n, k]])
+                weights.append(lattice.total[n, k, j])
+    back = len(nested.words.discounts) - 1
+    return np.array(states, np.int64)[:, 2 - back :], np.array(weights)
 
 
 def drawn_boundaries(chunk: Chunk, nested: Nested, longest: int, draws: int, seed: int, sample: int) -> np.ndarray:

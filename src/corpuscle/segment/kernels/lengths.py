@@ -23,7 +23,7 @@ from scipy.special import gammaln
 from corpuscle.compiled import kernel_bare
 from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.contexts import freeze, predictor
+from corpuscle.engine.restaurants.contexts import Predictor, freeze, predictor
 from corpuscle.random import Random, below, gamma, uniform
 from corpuscle.segment.kernels.model import BEGIN, BOUNDARY, END, LENGTH, LETTER_BASE, START, Nested
 
@@ -31,6 +31,9 @@ _POOLED = 0.01
 _TRIES = 64
 _FIRST = 3
 """The first ordinary letter."""
+
+_SPELLINGS = 1 << 14
+"""Words that one call spells at most until one is kept."""
 
 
 @kernel_bare
@@ -110,18 +113,50 @@ def _survive(model, masks, kinds, base, deepest, paths, law, spelling, path, str
             mask |= masks[letter]
 
 
+def speller(nested: Nested) -> Predictor:
+    """The letters of a model, ready to spell words."""
+    pool = nested.letters
+    prior = (float(pool.stop_prior[0]), float(pool.stop_prior[1]))
+    return predictor(freeze(pool, 0), pool.discounts, pool.strengths, prior)
+
+
+@kernel_bare
+def _spell_kept(model, nested, ceiling, spelling, path, stream):
+    """``spelling[1:]`` := a word that is kept with probability factor / ceiling; returns its length, 0 if none was."""
+    longest, deepest = nested.factors.shape[1] - 1, len(path) - 2
+    spelling[0] = START
+    for _ in range(_SPELLINGS):
+        length, mask, letter = 0, 0, np.int64(START)
+        while length <= longest:
+            count = _walk(model, spelling, length + 1, deepest, path)
+            letter = _draw_letter(model, path, count, min(length + 1, deepest), len(nested.masks), stream)
+            if letter < _FIRST:  # the end, or a letter that the text does not have
+                break
+            spelling[length + 1] = letter
+            mask |= nested.masks[letter]
+            length += 1
+        if letter == END and length > 0 and uniform(stream) * ceiling < nested.factors[nested.kinds[mask], length]:
+            return length
+    return 0
+
+
+def new_word(nested: Nested, model: Predictor, stream: np.ndarray) -> tuple[int, ...]:
+    """The letters of a word that is drawn from the base measure, none of them unknown; ``model``: its ``speller``. An
+    empty one after many tries that failed."""
+    masks = np.unique(nested.masks[_FIRST:])
+    kinds = np.unique(nested.kinds[masks[:, None] | masks])  # of words of one script, and of two
+    longest, deepest = nested.factors.shape[1] - 1, len(nested.letters.path) - 2
+    spelling, path = np.zeros(longest + 3, np.int32), np.zeros(deepest + 2, np.int64)
+    length = _spell_kept(model, nested, float(nested.factors[kinds].max()), spelling, path, stream)
+    return tuple(spelling[1 : length + 1].tolist())
+
+
 def length_law(nested: Nested, paths: int, seed: int, iteration: int) -> np.ndarray:
     """An estimate of J: float64 (types, longest + 1)."""
     deepest = len(nested.letters.path) - 2
-    model = predictor(
-        freeze(nested.letters, 0),
-        nested.letters.discounts,
-        nested.letters.strengths,
-        (float(nested.letters.stop_prior[0]), float(nested.letters.stop_prior[1])),
-    )
     law = np.zeros_like(nested.factors)
     _survive(
-        model, nested.masks, nested.kinds, float(nested.bases[LETTER_BASE]), deepest, paths, law,
+        speller(nested), nested.masks, nested.kinds, float(nested.bases[LETTER_BASE]), deepest, paths, law,
         np.zeros(law.shape[1] + 2, np.int32), np.zeros(deepest + 2, np.int64),
         Random(seed, "nested.lengths", iteration).array(),
     )  # fmt: skip

@@ -1,2 +1,3 @@
-"""Compiled code of transliteration: ``joint`` (monotone alignment by EM), ``phrases`` (phrase pairs from links),
-``windows`` (pieces in their context), ``stacks`` and ``monotone`` (the decoder)."""
+"""Compiled code of transliteration: ``joint`` (monotone alignment by EM), ``pieces`` (links
+repaired, names cut into pieces),
+``windows`` (pieces in their context), ``forward`` and ``monotone`` (the decoder)."""

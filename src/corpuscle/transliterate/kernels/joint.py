@@ -17,8 +17,8 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.dp import grids
+from corpuscle.engine.phrases.extraction import intern, sorted_links
 from corpuscle.scale import chunks_of
-from corpuscle.transliterate.kernels.phrases import intern, sorted_links
 
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
 """The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is

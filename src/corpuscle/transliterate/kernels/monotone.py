@@ -1,6 +1,6 @@
 """Monotone phrase decoding: the best, and the n best, ways to rewrite a sequence phrase by phrase from left to right.
 
-``stacks`` fills stacks of hypotheses. The best rewriting is read from them by following back pointers;
+``forward`` fills stacks of hypotheses. The best rewriting is read from them by following back pointers;
 hypotheses and the edges between them are a lattice, from which ``engine.dp.nbest`` takes the n best.
 
 Koehn, "Statistical machine translation", 2010, chapter 6 (decoding), without reordering.
@@ -14,7 +14,8 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, kernel_bare
 from corpuscle.engine.dp.nbest import search
-from corpuscle.transliterate.kernels.stacks import NO_ROOM, Limits, Models, Options, buffers, ending, forward, reread
+from corpuscle.engine.phrases.stacks import NO_ROOM, Options, best_end, stack_of
+from corpuscle.transliterate.kernels.forward import Limits, Models, buffers, forward, reread
 
 _EDGES = 20_000  # room in the beginning
 _MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
@@ -56,15 +57,6 @@ class Problem(NamedTuple):
 
 
 @kernel_bare
-def _position(first, hypothesis):
-    """Which stack a hypothesis is in."""
-    q = 0
-    while hypothesis >= first[q + 1]:
-        q += 1
-    return q
-
-
-@kernel_bare
 def _write(options, models, limits, n, score, row, begin, end, work, out):
     """Write what is said about a rewriting whose segments have been written."""
     out.segment_starts[row + 1] = end
@@ -81,21 +73,17 @@ def _best(options, models, limits, names, work, out):
         begin, end = names.starts[name], names.starts[name + 1]
         n = end - begin
         forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
-        best, top = -1, -np.inf
-        for h in range(work.first[n], work.first[n + 1]):
-            score = work.scores[h] + ending(models, work.states[h], limits)
-            if best < 0 or score > top:
-                best, top = h, score
+        best, top = best_end(work.stacks, work.endings, n)
         if n > 0 and best >= 0:
             begin, last = at, best
             while last > 0:
                 at += 1
-                last = work.back[last]
+                last = work.stacks.back[last]
             last, q = best, n
             for s in range(at - 1, begin - 1, -1):
-                p = _position(work.first, work.back[last])
-                out.segments[s, 0], out.segments[s, 1] = work.choice[last], q - p
-                last, q = work.back[last], p
+                p = stack_of(work.stacks.first, work.stacks.back[last])
+                out.segments[s, 0], out.segments[s, 1] = work.stacks.choice[last], q - p
+                last, q = work.stacks.back[last], p
             _write(options, models, limits, n, top, rows, begin, at, work, out)
             rows += 1
         out.starts[name + 1] = rows
@@ -113,19 +101,16 @@ def _several(options, models, limits, names, name, work, out):
         n_edges = forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
         if n_edges == NO_ROOM:
             break
-        first = work.first
+        first, stacks = work.stacks.first, work.stacks
         if n > 0 and first[n] < first[n + 1]:
-            endings = np.empty(first[n + 1] - first[n])
-            for h in range(first[n], first[n + 1]):
-                endings[h - first[n]] = ending(models, work.states[h], limits)
             ranked, items, done = search(
-                options, limits, first[: n + 2], endings, work.scores, work.edges[:, :n_edges], _MOST_POPS
+                options, limits, first[: n + 2], work.endings, stacks.scores, stacks.edges[:, :n_edges], _MOST_POPS
             )
             for item in done:
                 begin, step_item, p = at, item, 0
                 while items.edges[step_item] >= 0:
                     edge = items.edges[step_item]
-                    q = _position(first, np.int64(ranked[0, edge]))
+                    q = stack_of(first, np.int64(ranked[0, edge]))
                     out.segments[at, 0], out.segments[at, 1] = np.int64(ranked[2, edge]), q - p
                     p = q
                     at += 1

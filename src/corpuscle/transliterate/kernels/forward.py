@@ -1,4 +1,4 @@
-"""The stacks of a monotone phrase decoder: the forward pass, from which the best rewritings are read.
+"""The forward pass of a monotone phrase decoder: it fills the stacks from which the best rewritings are read.
 
 A rewriting is scored by its options, by a language model of the target, by a joint model of both sides, whose symbols
 are small pieces of source and target together, and by how well those pieces suit their places in the source. A
@@ -19,34 +19,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
-from corpuscle.engine.containers import heap
-from corpuscle.engine.containers.hashtable import enter, home, new_index, probe
-from corpuscle.engine.ngrams.trie import Automaton, find, step
+from corpuscle.compiled import kernel_bare
+from corpuscle.engine.ngrams.trie import Automaton, step
+from corpuscle.engine.phrases.stacks import (
+    NO_ROOM,
+    Options,
+    Stacks,
+    begin,
+    find_nodes,
+    floor,
+    new_stacks,
+    offer,
+    open_stack,
+    settle,
+)
 from corpuscle.transliterate.kernels import windows
-
-NO_ROOM = -1
-"""What ``forward`` returns if there are more edges than room for them."""
-
-
-class Options(NamedTuple):
-    """What may stand for which source phrase, with weighted scores.
-
-    - ``symbols``, ``first_child``, ``roots``: a trie of source phrases, see ``phrases.Trie``;
-    - ``first_option``: int64 (nodes + 1,), the options of node n are ``first_option[n]`` to ``first_option[n + 1]``;
-    - ``scores``: float64 (options,); ``target_starts``: int64 (options + 1,) into ``targets``, int32;
-    - ``piece_starts``: int64 (options + 1,) into ``pieces``, int32: the option as pieces of both sides.
-    """
-
-    symbols: np.ndarray
-    first_child: np.ndarray
-    roots: int
-    first_option: np.ndarray
-    scores: np.ndarray
-    target_starts: np.ndarray
-    targets: np.ndarray
-    piece_starts: np.ndarray
-    pieces: np.ndarray
 
 
 class Models(NamedTuple):
@@ -87,79 +74,35 @@ class Limits(NamedTuple):
 class Work(NamedTuple):
     """Where a sequence of at most N symbols is worked on.
 
-    - ``slots``: int64, by which ``hashtable`` finds candidates by their states; of 2 beam candidates ``keys``: int64,
-      their states, ``best``: float64, ``backs``, ``choices``, ``numbers``, ``order``: int64;
+    - ``stacks``: candidates, hypotheses and edges;
     - ``nodes``: int64 (N, longest), the trie node of the k + 1 symbols from p on, or -1; ``ranked``: int64, ``values``:
       float64 (N, longest, most options of a node), its options at this place, best first;
-    - ``first``: int64 (N + 2,), where each stack's hypotheses begin; ``states``, ``back``, ``choice``: int64,
-      ``scores``: float64 (N beam + 1,), the hypotheses, stack by stack, best first;
-    - ``edges``: float64 (4, room): into which hypothesis, from which, option, score through it; ``final_of``: int64
-      (room,);
-    - ``places``: float64 (N, pieces), what the model of places says; ``room``: where it works.
+    - ``places``: float64 (N, pieces), what the model of places says; ``room``: where it works;
+    - ``endings``: float64 (beam,), what the end adds to each hypothesis of the last stack.
     """
 
-    slots: np.ndarray
-    keys: np.ndarray
-    best: np.ndarray
-    backs: np.ndarray
-    choices: np.ndarray
-    numbers: np.ndarray
-    order: np.ndarray
+    stacks: Stacks
     nodes: np.ndarray
     ranked: np.ndarray
     values: np.ndarray
-    first: np.ndarray
-    states: np.ndarray
-    scores: np.ndarray
-    back: np.ndarray
-    choice: np.ndarray
-    edges: np.ndarray
-    final_of: np.ndarray
     places: np.ndarray
     room: windows.Room
+    endings: np.ndarray
 
 
 def buffers(options: Options, models: Models, limits: Limits, longest: int, edges: int) -> Work:
     """Room for sequences of at most ``longest`` symbols, and for ``edges`` (none if one rewriting is wanted)."""
-    room, hypotheses = 2 * limits.beam, longest * limits.beam + 1
     most = int(np.diff(options.first_option).max(initial=1))
     pieces = len(models.windows.starts) - 1 if len(models.windows.pieces) else 0
     return Work(
-        slots=new_index(room, np.int64),
-        keys=np.empty(room, np.int64),
-        best=np.empty(room),
-        backs=np.empty(room, np.int64),
-        choices=np.empty(room, np.int64),
-        numbers=np.empty(room, np.int64),
-        order=np.empty(room, np.int64),
+        stacks=new_stacks(limits.beam, longest, edges),
         nodes=np.empty((longest, limits.longest), np.int64),
         ranked=np.empty((longest, limits.longest, most), np.int64),
         values=np.empty((longest, limits.longest, most)),
-        first=np.empty(longest + 2, np.int64),
-        states=np.empty(hypotheses, np.int64),
-        scores=np.empty(hypotheses),
-        back=np.empty(hypotheses, np.int64),
-        choice=np.empty(hypotheses, np.int64),
-        edges=np.empty((4, edges)),
-        final_of=np.empty(edges, np.int64),
         places=np.empty((longest, pieces)),
         room=windows.room(models.windows.radius, longest),
+        endings=np.empty(limits.beam),
     )
-
-
-@kernel_bare
-def _find_nodes(options, source, longest, nodes):
-    """Fill ``nodes``."""
-    for p in range(len(source)):
-        low, high = np.int64(0), np.int64(options.roots)
-        for k in range(longest):
-            nodes[p, k] = -1
-        for k in range(min(longest, len(source) - p)):
-            node = find(options.symbols, low, high, source[p + k])
-            if node < 0:
-                break
-            nodes[p, k] = node
-            low, high = np.int64(options.first_child[node]), np.int64(options.first_child[node + 1])
 
 
 @kernel_bare
@@ -199,13 +142,6 @@ def _rank(options, models, source, limits, work):
                 work.values[p, k, at], work.ranked[p, k, at] = score, option
 
 
-@kernel_inline
-def _slot(work, state):
-    """Where the candidate with a state is, or belongs, in the hash table of candidates."""
-    key = np.uint64(state)
-    return probe(work.slots, work.keys, key, home(work.slots, key))
-
-
 @kernel_bare
 def _both(state, joint):
     """Two model states as one number; ``_first`` and ``_second`` take it apart."""
@@ -223,8 +159,8 @@ def _second(both):
 
 
 @kernel_bare
-def _read(models, options, option, both, score, limits, floor):
-    """Read an option: the states after it, and its score. Stops when the score has fallen below ``floor``."""
+def _read(models, options, option, both, score, limits, reach):
+    """Read an option: the states after it, and its score. Stops when the score has fallen below ``reach``."""
     state, joint = _first(both), _second(both)
     if option < 0:
         if option < -1:
@@ -238,18 +174,18 @@ def _read(models, options, option, both, score, limits, floor):
         for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
             joint, logp = step(models.joint, joint, options.pieces[i])
             score += limits.joint * logp
-            if score < floor:
+            if score < reach:
                 return both, score
     for i in range(options.target_starts[option], options.target_starts[option + 1]):
         state, logp = step(models.language, state, options.targets[i])
         score += limits.language * logp
-        if score < floor:
+        if score < reach:
             break
     return _both(state, joint), score
 
 
 @kernel_bare
-def ending(models, both, limits):
+def _ending(models, both, limits):
     """What the two n-gram models say to the end here, weighted."""
     score = limits.language * step(models.language, _first(both), np.int32(limits.end))[1]
     if limits.joint != 0.0:
@@ -258,72 +194,17 @@ def ending(models, both, limits):
 
 
 @kernel_bare
-def _halve(work, beam, held):
-    """Keep the ``beam`` best candidates, in their order, and find them again in the hash table; returns their number
-    and the score of the last."""
-    heap.sort(work.best, work.order, held)
-    last, kept = work.order[beam - 1], 0
-    floor = work.best[last]
-    for i in range(held):
-        if work.best[i] > floor or (work.best[i] == floor and i <= last):
-            work.keys[kept], work.best[kept], work.backs[kept] = work.keys[i], work.best[i], work.backs[i]
-            work.choices[kept], work.numbers[kept] = work.choices[i], work.numbers[i]
-            kept += 1
-    for i in range(len(work.slots)):
-        work.slots[i] = -1
-    for i in range(kept):
-        enter(work.slots, work.keys, i)
-    return kept, floor
-
-
-@kernel_bare
-def _settle(work, limits, q, held, top):
-    """The best candidates become the hypotheses of stack q; returns how many."""
-    heap.sort(work.best, work.order, held)
-    kept, first = 0, work.first[q]
-    while kept < held and kept < limits.beam and work.best[work.order[kept]] >= top - limits.threshold:
-        c, h = work.order[kept], first + kept
-        work.states[h], work.scores[h] = work.keys[c], work.best[c]
-        work.back[h], work.choice[h] = work.backs[c], work.choices[c]
-        kept += 1
-    work.first[q + 1] = first + kept
-    return kept
-
-
-@kernel_bare
-def _settle_edges(work, q, kept, made, begin, end):
-    """Candidates have become hypotheses, or have been dropped with their edges; returns where edges end now."""
-    for number in range(made):
-        work.final_of[number] = -1
-    for i in range(kept):
-        work.final_of[work.numbers[work.order[i]]] = work.first[q] + i
-    at = begin
-    for e in range(begin, end):
-        into = work.final_of[np.int64(work.edges[0, e])]
-        if into >= 0:
-            work.edges[0, at], work.edges[1, at] = into, work.edges[1, e]
-            work.edges[2, at], work.edges[3, at] = work.edges[2, e], work.edges[3, e]
-            at += 1
-    return at
-
-
-@kernel_bare
 def forward(options, models, source, copies, limits, work):
-    """Fill the stacks. Edges are kept only if more than one rewriting is wanted; returns how many, or ``NO_ROOM``."""
-    n, beam = len(source), limits.beam
+    """Fill the stacks, and ``endings``. Edges are kept only if more than one rewriting is wanted; returns how many, or
+    ``NO_ROOM``."""
+    n, stacks = len(source), work.stacks
     bounded = limits.language >= 0.0 and limits.joint >= 0.0
-    keep_edges = limits.n_best > 1
-    _find_nodes(options, source, limits.longest, work.nodes)
+    find_nodes(options, source, limits.longest, work.nodes)
     _rank(options, models, source, limits, work)
-    work.states[0], work.scores[0] = _both(np.int64(limits.initial), np.int64(limits.joint_initial)), 0.0
-    work.back[0], work.choice[0] = -1, -1
-    work.first[0], work.first[1] = 0, 1
+    begin(stacks, _both(np.int64(limits.initial), np.int64(limits.joint_initial)), 0.0)
     n_edges = np.int64(0)
     for q in range(1, n + 1):
-        for i in range(len(work.slots)):
-            work.slots[i] = -1
-        held, made, floor, top = np.int64(0), np.int64(0), -np.inf, -np.inf
-        edges_before = n_edges
+        open_stack(stacks)
         for p in range(max(0, q - limits.longest), q):
             k = q - p - 1
             node, count = work.nodes[p, k], np.int64(0)
@@ -334,46 +215,21 @@ def forward(options, models, source, copies, limits, work):
                 if k > 0:
                     continue
                 count = np.int64(1)
-            for h in range(work.first[p], work.first[p + 1]):
+            for h in range(stacks.first[p], stacks.first[p + 1]):
                 for o in range(count):
                     option = np.int64(-1 - copies[p]) if unknown else work.ranked[p, k, o]
-                    score = work.scores[h] + (limits.unknown + limits.phrase if unknown else work.values[p, k, o])
-                    if score < floor and bounded:
+                    score = stacks.scores[h] + (limits.unknown + limits.phrase if unknown else work.values[p, k, o])
+                    if score < floor(stacks) and bounded:
                         break
-                    reach = floor if bounded else -np.inf
-                    state, score = _read(models, options, option, work.states[h], score, limits, reach)
-                    if not score >= floor:
+                    reach = floor(stacks) if bounded else -np.inf
+                    state, score = _read(models, options, option, stacks.states[h], score, limits, reach)
+                    if not score >= floor(stacks):
                         continue
-                    slot = _slot(work, state)
-                    candidate = work.slots[slot]
-                    if candidate < 0:
-                        if held == len(work.keys):
-                            # From now on a candidate must be at least as good as the last of the better half.
-                            held, least = _halve(work, beam, held)
-                            floor = max(floor, least)
-                            if score < floor:
-                                continue
-                            slot = _slot(work, state)
-                        candidate = held
-                        work.slots[slot] = candidate
-                        work.keys[candidate], work.best[candidate], work.numbers[candidate] = state, score, made
-                        work.backs[candidate], work.choices[candidate] = h, option
-                        held += 1
-                        made += 1
-                    elif score > work.best[candidate]:
-                        work.best[candidate], work.backs[candidate], work.choices[candidate] = score, h, option
-                    if score > top:
-                        top = score
-                        floor = max(floor, top - limits.threshold)
-                    if keep_edges:
-                        if n_edges == work.edges.shape[1]:
-                            return NO_ROOM
-                        work.edges[0, n_edges], work.edges[1, n_edges] = work.numbers[candidate], h
-                        work.edges[2, n_edges], work.edges[3, n_edges] = option, score
-                        n_edges += 1
-        kept = _settle(work, limits, q, held, top)
-        if keep_edges:
-            n_edges = _settle_edges(work, q, kept, made, edges_before, n_edges)
+                    if not offer(stacks, limits, state, score, h, option):
+                        return NO_ROOM
+        n_edges = settle(stacks, limits, q)
+    for h in range(stacks.first[n], stacks.first[n + 1]):
+        work.endings[h - stacks.first[n]] = _ending(models, stacks.states[h], limits)
     return n_edges
 
 

@@ -1,0 +1,264 @@
+"""The phrase table: which target phrases stand for which source phrases, how often, and how well their words agree.
+
+The four features of an entry, in the order of the Moses text form, all natural logs: phi(f|e), lex(f|e), phi(e|f),
+lex(e|f), where f is the source and e the target phrase. phi are relative frequencies; lex multiplies, along the links
+inside the phrase, the relative frequencies of linked words. Words may be letters: transliteration has such tables, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.engine.phrases.extraction import (
+    LONGEST,
+    LexicalWeights,
+    Occurrences,
+    Trie,
+    extract,
+    intern,
+    lexical,
+    linked,
+    trie,
+)
+from corpuscle.engine.phrases.stacks import Options, find_nodes
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus, items_of, starts_of
+from corpuscle.text.vocab import Vocab
+
+__all__ = [
+    "FEATURES", "FLOOR", "PhraseTable", "build_table", "escaped", "lexical_weights", "line_of", "log_features",
+    "merged_links",
+]  # fmt: skip
+
+FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)")
+
+FLOOR = 1e-12
+"""Lexical weights are not smaller than this."""
+
+
+def lexical_weights(bitext: Bitext, alignments: Alignments, weights: np.ndarray) -> LexicalWeights:
+    """Relative frequencies of linked words; a word without links is linked to nothing. ``weights`` are by pair."""
+    source, target = bitext.source, bitext.target
+    n_targets = len(target.vocab)
+    pairs = alignments.pairs
+    left = source.sentence_starts[pairs] + alignments.links[:, 0]
+    right = target.sentence_starts[pairs] + alignments.links[:, 1]
+    alone_left = np.ones(len(source.tokens), bool)
+    alone_right = np.ones(len(target.tokens), bool)
+    alone_left[left], alone_right[right] = False, False
+    by_word = [np.repeat(weights, corpus.lengths) for corpus in (source, target)]
+    f = np.concatenate([source.tokens[left], source.tokens[alone_left], np.zeros(alone_right.sum(), np.int32)])
+    e = np.concatenate([target.tokens[right], np.zeros(alone_left.sum(), np.int32), target.tokens[alone_right]])
+    counts = np.concatenate([weights[pairs], by_word[0][alone_left], by_word[1][alone_right]])
+    keys, inverse = np.unique(f.astype(np.int64) * n_targets + e, return_inverse=True)
+    joint = np.bincount(inverse, counts, len(keys))
+    f, e = keys // n_targets, keys % n_targets
+    forward = joint / np.bincount(f, joint)[f]
+    backward = joint / np.bincount(e, joint)[e]
+    return LexicalWeights(keys, forward, backward, n_targets)
+
+
+@dataclass(eq=False)
+class PhraseTable:
+    """All phrase pairs of aligned text, with their counts.
+
+    - ``trie``: the source phrases; ``first_entry``: int64 (nodes + 1,), the entries of each node, frequent first;
+    - ``target_starts``: int64 (entries + 1,), ``targets``: int32, the target phrases;
+    - ``counts``: float64 (entries,); ``lexical``: float32 (entries, 2), lex(f|e) and lex(e|f);
+    - ``links``: uint64 (entries,), the inner links as bits, see ``engine.phrases.extraction.Occurrences``;
+    - ``piece_starts``: int64 (entries + 1,), ``pieces``: int32, each entry cut into its smallest pieces, where a model
+      needs them; otherwise there are none.
+    """
+
+    trie: Trie
+    first_entry: np.ndarray
+    target_starts: np.ndarray
+    targets: np.ndarray
+    counts: np.ndarray
+    lexical: np.ndarray
+    links: np.ndarray
+    piece_starts: np.ndarray
+    pieces: np.ndarray
+
+    def __len__(self) -> int:
+        """The number of entries."""
+        return len(self.counts)
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """The node of each entry, int64."""
+        return np.repeat(np.arange(len(self.first_entry) - 1), np.diff(self.first_entry))
+
+    @cached_property
+    def totals(self) -> tuple[np.ndarray, np.ndarray]:
+        """How often the source and the target phrase of each entry occur in all entries, float64 (entries,) each."""
+        ids, _ = intern(self.targets, self.target_starts[:-1], np.diff(self.target_starts))
+        return np.bincount(self.nodes, self.counts)[self.nodes], np.bincount(ids, self.counts)[ids]
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """The four features of each entry, float64 (entries, 4)."""
+        return log_features(self.counts, self.totals, self.lexical)
+
+    def options(self, weights: np.ndarray, limit: int) -> tuple[Options, np.ndarray]:
+        """The ``limit`` best entries of each source phrase under some weights, laid out for the decoder; and which
+        entries they are."""
+        scores = self.features @ weights
+        order = np.lexsort((np.arange(len(scores)), -scores, self.nodes))
+        rank = np.arange(len(scores)) - self.first_entry[self.nodes]
+        kept = order[rank < limit]
+        first_option = starts_of(np.minimum(np.diff(self.first_entry), limit))
+        where, starts = items_of(self.target_starts, kept)
+        piece_where, piece_starts = items_of(self.piece_starts, kept)
+        options = Options(
+            *self.trie,
+            frozen(first_option, np.int64),
+            frozen(scores[kept], np.float64),
+            frozen(starts, np.int64),
+            frozen(self.targets[where], np.int32),
+            frozen(piece_starts, np.int64),
+            frozen(self.pieces[piece_where], np.int32),
+        )
+        return options, kept
+
+    def without_pieces(self) -> PhraseTable:
+        """The table without its pieces, where no model needs them."""
+        starts, pieces = _no_pieces(len(self))
+        return dataclasses.replace(self, piece_starts=starts, pieces=pieces)
+
+    def matching(self, corpus: Corpus) -> np.ndarray:
+        """Which entries can be used in a text, bool (entries,): their source phrase occurs in it. The text has the
+        vocabulary of the source."""
+        nodes = np.zeros(len(self.trie.symbols), bool)
+        found = np.empty((corpus.n_tokens, max(1, self.trie.depth)), np.int64)
+        tokens = frozen(corpus.tokens, np.int32)
+        for begin, end in pairwise(corpus.sentence_starts.tolist()):
+            find_nodes(self.trie, tokens[begin:end], found.shape[1], found[begin:end])
+        nodes[found[found >= 0]] = True
+        return nodes[self.nodes]
+
+    def source_phrases(self) -> list[tuple[int, ...]]:
+        """The symbols of every node's phrase."""
+        phrases: list[tuple[int, ...]] = [()] * len(self.trie.symbols)
+        symbols, first_child = self.trie.symbols.tolist(), self.trie.first_child.tolist()
+        for node in range(self.trie.roots):
+            phrases[node] = (symbols[node],)
+        for node in range(len(symbols)):
+            for child in range(first_child[node], first_child[node + 1]):
+                phrases[child] = (*phrases[node], symbols[child])
+        return phrases
+
+    def lines(self, source: Vocab, target: Vocab) -> Iterator[str]:
+        """The table in the Moses text form: phrases, four probabilities, links, and the counts of e, f and both."""
+        phrases, entries = self.source_phrases(), self.target_starts.tolist()
+        of_source, of_target = self.totals
+        probabilities = np.exp(self.features)
+        for entry, node in enumerate(self.nodes.tolist()):
+            e = self.targets[entries[entry] : entries[entry + 1]].tolist()
+            f, e = map(escaped, source.decode(phrases[node])), map(escaped, target.decode(e))
+            counts = of_target[entry], of_source[entry], self.counts[entry]
+            yield line_of([*f], [*e], probabilities[entry], int(self.links[entry]), counts)
+
+
+def log_features(counts: np.ndarray, totals: tuple[np.ndarray, np.ndarray], lexical: np.ndarray) -> np.ndarray:
+    """The four features of entries, float64 (entries, 4), from their counts, those of their sources and targets, and
+    their lexical weights."""
+    lex = np.maximum(lexical.astype(np.float64), FLOOR)
+    return np.log(np.column_stack([counts / totals[1], lex[:, 0], counts / totals[0], lex[:, 1]]))
+
+
+_ESCAPES = str.maketrans({"&": "&amp;", "|": "&#124;", "[": "&#91;", "]": "&#93;"})
+
+
+def escaped(word: str) -> str:
+    """A word as it can stand in a table between bars, beside gaps in brackets.
+
+    >>> escaped("a|b")
+    'a&#124;b'
+    """
+    return word.translate(_ESCAPES)
+
+
+def line_of(f: list[str], e: list[str], probabilities: np.ndarray, bits: int, counts: tuple[float, ...]) -> str:
+    """An entry in the Moses text form."""
+    links = [f"{i}-{j}" for i in range(len(f)) for j in range(len(e)) if bits >> (LONGEST * i + j) & 1]
+    numbers = (" ".join(f"{value:.6g}" for value in values) for values in (probabilities, counts))
+    scores, counted = numbers
+    return " ||| ".join((" ".join(f), " ".join(e), scores, " ".join(links), counted))
+
+
+def merged_links(bitext: Bitext, alignments: Sequence[Alignments]) -> tuple[Bitext, Alignments, np.ndarray]:
+    """Several alignments of one text as one of a longer text, in which every pair stands once for each of them: the
+    text, the links, and what each pair counts."""
+    each = np.tile(np.arange(len(bitext)), len(alignments))
+    text = bitext if len(alignments) == 1 else bitext.select(each)
+    links = Alignments.concatenated([own.sorted() for own in alignments])
+    return text, links, np.full(len(each), 1.0 / len(alignments))
+
+
+def _no_pieces(entries: int) -> tuple[np.ndarray, np.ndarray]:
+    return frozen(np.zeros(entries + 1), np.int64), frozen(np.empty(0), np.int32)
+
+
+def _best_links(key: np.ndarray, count: np.ndarray, lex: np.ndarray) -> np.ndarray:
+    """Of the rows with the same key, the one with the largest count, then the largest lex(e|f)."""
+    order = np.lexsort((-lex[:, 1], -count, key))
+    return order[np.flatnonzero(np.diff(key[order], prepend=-1))]
+
+
+def build_table(
+    bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int
+) -> tuple[PhraseTable, Occurrences]:
+    """Extract, count and weigh all phrase pairs of at most ``longest`` words; ``weights`` are float64 by pair. Returns
+    the table, and one place where each of its entries occurs with the links that it has."""
+    source, target = bitext.source, bitext.target
+    pairs = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
+    found = extract(pairs, longest)
+    source_ids, source_firsts = intern(source.tokens, found.source, found.source_length)
+    target_ids, target_firsts = intern(target.tokens, found.target, found.target_length)
+    # The same phrase pair with the same inner links is one row; of these rows one is chosen for each phrase pair.
+    key = source_ids * len(target_firsts) + target_ids
+    order = np.lexsort((found.links, key))
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (np.diff(key[order]) != 0) | (found.links[order][1:] != found.links[order][:-1])
+    begins = np.flatnonzero(fresh)
+    rows = Occurrences(*(column[order[begins]] for column in found))
+    row_key = key[order[begins]]
+    row_count = np.add.reduceat(weights[found.pair][order], begins) if len(begins) else np.empty(0)
+    lex = lexical(source.tokens, target.tokens, rows, lexical_weights(bitext, alignments, weights))
+    chosen = _best_links(row_key, row_count, lex)
+    count = np.bincount(np.unique(row_key, return_inverse=True)[1], row_count)
+    nodes, node_of = _source_trie(source.tokens, found, source_firsts, longest)
+    node = node_of[row_key[chosen] // len(target_firsts)]
+    order = np.lexsort((np.arange(len(chosen)), -count, node))
+    picked = Occurrences(*(column[chosen[order]] for column in rows))
+    starts = starts_of(picked.target_length)
+    where = np.repeat(picked.target - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+    table = PhraseTable(
+        nodes,
+        frozen(starts_of(np.bincount(node, minlength=len(nodes.symbols))), np.int64),
+        frozen(starts, np.int64),
+        frozen(target.tokens[where], np.int32),
+        frozen(count[order], np.float64),
+        frozen(lex[chosen[order]], np.float32),
+        frozen(picked.links, np.uint64),
+        *_no_pieces(len(chosen)),
+    )
+    return table, picked
+
+
+def _source_trie(tokens: np.ndarray, found: Occurrences, firsts: np.ndarray, longest: int) -> tuple[Trie, np.ndarray]:
+    lengths = found.source_length[firsts].astype(np.int64)
+    phrases = np.full((len(firsts), longest), -1, np.int32)
+    for i in range(longest):
+        inside = lengths > i
+        phrases[inside, i] = tokens[found.source[firsts[inside]] + i]
+    return trie(phrases, lengths)

@@ -1,0 +1,176 @@
+"""``corpuscle translate ...``: a draft translator of short sentences, learned from sentence pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
+from corpuscle.cli.common import load, naming, read_input, warn_of_overlap
+from corpuscle.errors import InputError, SettingError
+
+if TYPE_CHECKING:
+    from corpuscle.text.corpus import Corpus
+    from corpuscle.translate import PhraseTranslator
+
+__all__ = ["group"]
+
+group = task_group("translate")
+
+names = option("names", "A transliterator for words that are not known; without, they are copied.", metavar="MODEL")
+
+
+@trainer(group)
+@argument("source")
+@argument("target", required=False)
+@output()
+@option("dev", "Tune weights on these pairs, not on a tenth.", nargs=2, type=str, metavar="SRC TGT")
+@option("links", "Links of the sentence pairs, instead of an aligner's.", metavar="LINKS")
+@resume
+def train(
+    model: PhraseTranslator,
+    source: str,
+    target: str | None,
+    output: str,
+    dev: tuple[str, str] | None,
+    links: str | None,
+    resume: bool,
+) -> Figures:
+    """Learn from sentence pairs: SOURCE and TARGET, or both in one file with ||| between them."""
+    import time
+
+    from corpuscle.text.alignments import read_links
+    from corpuscle.text.bitext import read_bitext
+
+    begin = time.perf_counter()
+    bitext = read_bitext(source, target, **model.reading)
+    tuning = None if dev is None else read_bitext(*dev, **model.reading)
+    known = None if links is None else read_links(links, len(bitext)).sorted()
+    if known is not None:
+        known.check_range(bitext, links)
+    with naming(source), model.checkpoint(bitext, tuning, known, output, resume) as checkpoint:
+        model.fit(bitext, tuning, known, checkpoint).save(output)
+    value = model.history_[-1].value if model.history_ else None
+    counted = ("sentence_pairs", "learned_from", "tuning_pairs", "entries")
+    figures = {
+        **{name: model.provenance_[name] for name in counted},
+        "rounds": len(model.history_),
+        "tuning_bleu": value,
+        "weights": _named(model),
+        "seconds": time.perf_counter() - begin,
+        "model": output,
+    }
+    tuned = "" if value is None else f", BLEU {value:.4f} on the pairs it was tuned on"
+    return Figures(figures, f"{output}: {len(bitext):,} sentence pairs, {len(model.table_):,} phrase pairs{tuned}")
+
+
+def _named(model: PhraseTranslator) -> dict[str, float]:
+    """The weights of a model by their names."""
+    from corpuscle.translate import FEATURES
+
+    return dict(zip(FEATURES, model.weights_.tolist(), strict=True))
+
+
+def _translated(model: PhraseTranslator, text: Corpus, nbest: int, names: str | None) -> list[Any]:
+    return model.translate(text, nbest, None if names is None else load(names, "transliterate"))
+
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("source", default="-")
+@output("-")
+@option("nbest", "Line, rank, score and translation of so many.", metavar="N", type=click.IntRange(1, 10_000))
+@names
+@raw
+def apply(model: str, source: str, output: str, nbest: int | None, names: str | None, raw: bool) -> None:
+    """Translate, one sentence a line."""
+    from corpuscle.text.files import write_atomically
+    from corpuscle.text.tables import write_table
+
+    loaded = load(model, "translate")
+    text = read_input([source], raw, **loaded.reading)
+    found = _translated(loaded, text, nbest or 1, names)
+    if nbest is None:
+        with write_atomically(output, "w") as out:
+            out.writelines((ranked[0].target if ranked else "") + "\n" for ranked in found)
+        return
+    rows = (
+        (line, rank, score, target)
+        for line, ranked in enumerate(found, 1)
+        for rank, (target, score) in enumerate(ranked, 1)
+    )
+    write_table(output, (), rows, ".6f")
+
+
+@command(group, work=True, seed=True)
+@argument("reference")
+@argument("output", required=False)
+@option("model", "Translate --source with this model first.", metavar="MODEL")
+@option("source", "The sentences to translate.", metavar="SRC")
+@option("against", "Other translations of the same sentences, to compare with.", metavar="FILE")
+@option("tokenise", "none, or a tokeniser of sacreBLEU: 13a, intl, zh, ...", metavar="NAME", default="none")
+@names
+def evaluate(
+    reference: str,
+    output: str | None,
+    model: str | None,
+    source: str | None,
+    against: str | None,
+    tokenise: str,
+    names: str | None,
+    seed: int,
+) -> Figures:
+    """BLEU with its 95 % interval. OUTPUT has the translations of the sentences whose right ones are in REFERENCE."""
+    from corpuscle.measure import bleu, compare_bleu
+    from corpuscle.text.files import read_lines
+    from corpuscle.text.plain import read_text
+
+    if (output is None) == (model is None) or (model is None) != (source is None):
+        raise SettingError("give either an OUTPUT to measure, or a --model and the --source to translate")
+    shares: dict[str, float] = {}
+    if output is not None:
+        found, wanted = ([line for _, line in read_lines(path)] for path in (output, reference))
+    else:
+        assert model is not None and source is not None
+        loaded = load(model, "translate")
+        text = read_text(source, **loaded.reading)
+        found = [ranked[0].target if ranked else "" for ranked in _translated(loaded, text, 1, names)]
+        wanted = [" ".join(words) for words in read_text(reference, **loaded.reading)]
+        shares = warn_of_overlap(loaded, text, model)
+    _check(found, wanted, output or source or "", reference)
+    result = bleu(found, wanted, tokenise=tokenise, seed=seed)
+    values, text_of = result.to_json() | shares, result.text()
+    if against is not None:
+        other = [line for _, line in read_lines(against)]
+        _check(other, wanted, against, reference)
+        compared = compare_bleu(found, other, wanted, tokenise=tokenise, seed=seed)
+        values["against"], text_of = compared.to_json(), f"{text_of}\n{compared.text()}"
+    return Figures(values, text_of)
+
+
+def _check(found: list[str], wanted: list[str], path: str, reference: str) -> None:
+    """Complain about different numbers of sentences, or none."""
+    if len(found) != len(wanted):
+        raise InputError(path, None, f"{len(found)} sentences, but {reference} has {len(wanted)}")
+    if not wanted:
+        raise InputError(reference, None, "there are no sentences")
+
+
+@command(group, figures=False)
+@argument("model")
+@output("-")
+def export(model: str, output: str) -> None:
+    """Write the phrase table in the text form of Moses."""
+    from corpuscle.text.files import write_atomically
+
+    loaded = load(model, "translate")
+    with write_atomically(output, "w") as out:
+        out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
+
+
+@command(group)
+@argument("model")
+def weights(model: str) -> Figures:
+    """Show the weights of the features."""
+    return Figures(_named(load(model, "translate")))

@@ -1,0 +1,269 @@
+"""Hierarchical rules from links: phrase pairs in which smaller phrase pairs have become gaps.
+
+A phrase pair is *tight* if its outermost symbols are linked; a source stretch has at most one tight target stretch.
+From a tight phrase pair of at most ``longest`` symbols come all rules with zero, one or two gaps, each gap a smaller
+tight phrase pair, if the source side has at most ``SYMBOLS`` symbols (a gap is one), no two gaps are neighbours there
+and a link is left between symbols that are not gaps. A phrase pair counts once, shared out evenly among its rules.
+
+A rule is a row of ``SYMBOLS`` source and ``LONGEST`` target symbols: words, ``GAP_1`` and ``GAP_2`` (in the order of
+the source; on the target side they say which gap it is), ``PAD`` behind the last one.
+
+Chiang, "Hierarchical phrase-based translation", 2007, section 3.2.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.engine.phrases.extraction import LONGEST, Linked, intern
+from corpuscle.scale import chunks_of
+
+SYMBOLS = 5
+GAP_1, GAP_2, PAD = -1, -2, -3
+_WIDTH = SYMBOLS + LONGEST + 2  # a rule and its links, two numbers of 32 bits
+_TOKENS_A_CALL, _ROWS_TO_MERGE = 5_000, 2_000_000
+
+
+class Texts(NamedTuple):
+    """The two sides of a text: symbols, int32."""
+
+    source: np.ndarray
+    target: np.ndarray
+
+
+class Rules(NamedTuple):
+    """Different rules with their links.
+
+    - ``rows``: int32 (n, SYMBOLS + LONGEST), source and target symbols; ``links``: uint64 (n,), bit ``8 i + j`` is set
+      if source symbol i of the rule is linked to target symbol j;
+    - ``counts``: float64 (n,).
+    """
+
+    rows: np.ndarray
+    links: np.ndarray
+    counts: np.ndarray
+
+
+@kernel
+def _tight(linked, pair, longest, tight):
+    """Write for every source stretch (its first symbol, its length - 1) the first and last symbol of its tight target
+    stretch; -1 if there is none."""
+    links, starts, source_starts, target_starts = linked
+    begin, end = starts[pair], starts[pair + 1]
+    n, m = source_starts[pair + 1] - source_starts[pair], target_starts[pair + 1] - target_starts[pair]
+    lowest, highest = np.full(m, n), np.full(m, -1)
+    alone = np.ones(n, np.bool_)
+    for link in range(begin, end):
+        i, j = links[link, 0], links[link, 1]
+        lowest[j], highest[j] = min(lowest[j], i), max(highest[j], i)
+        alone[i] = False
+    for i1 in range(n):
+        for k in range(longest):
+            i2 = i1 + k
+            tight[i1, k, 0], tight[i1, k, 1] = -1, -1
+            if i2 >= n or alone[i1] or alone[i2]:
+                continue
+            j1, j2 = m, -1
+            for link in range(begin, end):
+                if i1 <= links[link, 0] <= i2:
+                    j1, j2 = min(j1, links[link, 1]), max(j2, links[link, 1])
+            closed = j2 - j1 < longest
+            for j in range(j1, j2 + 1):
+                if highest[j] >= 0 and (lowest[j] < i1 or highest[j] > i2):
+                    closed = False
+            if closed:
+                tight[i1, k, 0], tight[i1, k, 1] = j1, j2
+
+
+@kernel_bare
+def _fits(linked, pair, i1, i2, gaps):
+    """Whether the source side is short enough, and a link is left outside the gaps (first and last symbol, or -1)."""
+    size = i2 - i1 + 1
+    for g in range(2):
+        if gaps[g, 0] >= 0:
+            size -= gaps[g, 1] - gaps[g, 0]
+    if size > SYMBOLS:
+        return False
+    for link in range(linked.starts[pair], linked.starts[pair + 1]):
+        i = linked.links[link, 0]
+        if i1 <= i <= i2 and not gaps[0, 0] <= i <= gaps[0, 1] and not gaps[1, 0] <= i <= gaps[1, 1]:
+            return True
+    return False
+
+
+@kernel_bare
+def _side(symbols, span, gaps, row, places):
+    """Write one side of a rule: the symbols span[0]..span[1], each gap as one symbol; and where each symbol went."""
+    at, x = 0, span[0]
+    while x <= span[1]:
+        row[at], places[x - span[0]] = symbols[x], at
+        for g in range(2):
+            if gaps[g, 0] == x:
+                row[at], x = GAP_1 - g, gaps[g, 1]
+        at += 1
+        x += 1
+    for rest in range(at, len(row)):
+        row[rest] = PAD
+
+
+@kernel_bare
+def _emit(linked, texts, pair, span, gaps, places, row):
+    """Write the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``,
+    int64 (2, 4), likewise, or -1."""
+    s, t = linked.source_starts[pair], linked.target_starts[pair]
+    _side(texts.source[s:], span[:2], gaps[:, :2], row[:SYMBOLS], places[0])
+    _side(texts.target[t:], span[2:], gaps[:, 2:], row[SYMBOLS : SYMBOLS + LONGEST], places[1])
+    row[-2], row[-1] = 0, 0
+    for link in range(linked.starts[pair], linked.starts[pair + 1]):
+        i, j = linked.links[link, 0], linked.links[link, 1]
+        if span[0] <= i <= span[1] and not gaps[0, 0] <= i <= gaps[0, 1] and not gaps[1, 0] <= i <= gaps[1, 1]:
+            bit = 8 * places[0, i - span[0]] + places[1, j - span[2]]
+            if bit < 32:
+                row[-2] |= np.int32(1) << np.int32(bit)
+            else:
+                row[-1] |= np.int32(1) << np.int32(bit - 32)
+
+
+@kernel_bare
+def _phrase(linked, texts, pair, span, tight, gaps, places, out, at, fill):
+    """Count the rules of one phrase pair and, if ``fill``, write them from row ``at`` on; returns the next row."""
+    i1, i2, longest = span[0], span[1], tight.shape[1]
+    gaps[:] = -1
+    if _fits(linked, pair, i1, i2, gaps):
+        if fill:
+            _emit(linked, texts, pair, span, gaps, places, out[at])
+        at += 1
+    for a in range(i1, i2 + 1):
+        for b in range(a, min(i2 + 1, a + longest)):
+            if tight[a, b - a, 0] < 0 or (a == i1 and b == i2):
+                continue
+            gaps[0, 0], gaps[0, 1], gaps[0, 2], gaps[0, 3] = a, b, tight[a, b - a, 0], tight[a, b - a, 1]
+            gaps[1, :] = -1
+            if _fits(linked, pair, i1, i2, gaps):
+                if fill:
+                    _emit(linked, texts, pair, span, gaps, places, out[at])
+                at += 1
+            for c in range(b + 2, i2 + 1):
+                for d in range(c, i2 + 1):
+                    if tight[c, d - c, 0] >= 0:
+                        gaps[1, 0], gaps[1, 1], gaps[1, 2], gaps[1, 3] = c, d, tight[c, d - c, 0], tight[c, d - c, 1]
+                        if _fits(linked, pair, i1, i2, gaps):
+                            if fill:
+                                _emit(linked, texts, pair, span, gaps, places, out[at])
+                            at += 1
+    return at
+
+
+@kernel
+def _extract(linked, texts, weights, longest, first, last, fill, out, shares):
+    """Count the rules of the pairs first..last-1 and, if ``fill``, write them to ``out``, int32 (n, _WIDTH), and what
+    each counts to ``shares``, float64 (n,)."""
+    at, span = 0, np.empty(4, np.int64)
+    gaps, places = np.empty((2, 4), np.int64), np.empty((2, LONGEST), np.int64)
+    for pair in range(first, last):
+        n = linked.source_starts[pair + 1] - linked.source_starts[pair]
+        tight = np.empty((n, longest, 2), np.int64)
+        _tight(linked, pair, longest, tight)
+        for i1 in range(n):
+            for k in range(longest):
+                if tight[i1, k, 0] < 0:
+                    continue
+                span[0], span[1], span[2], span[3] = i1, i1 + k, tight[i1, k, 0], tight[i1, k, 1]
+                before = at
+                at = _phrase(linked, texts, pair, span, tight, gaps, places, out, at, fill)
+                if fill:
+                    shares[before:at] = weights[pair] / max(1, at - before)
+    return at
+
+
+def _distinct(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every row once, with the sum of its counts."""
+    ids, firsts = number_rows(rows)
+    return rows[firsts], np.bincount(ids, counts, len(firsts))
+
+
+def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number rows by their content: the number of each, and the first row that has each number."""
+    n, width = rows.shape
+    return intern(np.ascontiguousarray(rows).ravel(), np.arange(n) * width, np.full(n, width))
+
+
+def extract_rules(linked: Linked, texts: Texts, weights: np.ndarray, longest: int = LONGEST) -> Rules:
+    """All rules of a text with their counts; ``weights``: float64 (n_pairs,), how much each pair counts."""
+    if not 1 <= longest <= LONGEST:
+        raise ValueError(f"phrases have 1 to {LONGEST} symbols, not {longest}")
+    texts = Texts(frozen(texts.source, np.int32), frozen(texts.target, np.int32))
+    weights = frozen(weights, np.float64)
+    rows, counts = np.empty((0, _WIDTH), np.int32), np.empty(0)
+    waiting: list[tuple[np.ndarray, np.ndarray]] = []
+    for first, last in pairwise(chunks_of(np.diff(linked.source_starts), _TOKENS_A_CALL).tolist()):
+        n = _extract(linked, texts, weights, longest, first, last, False, np.empty((0, _WIDTH), np.int32), np.empty(0))
+        new, shares = np.empty((n, _WIDTH), np.int32), np.empty(n)
+        _extract(linked, texts, weights, longest, first, last, True, new, shares)
+        waiting.append((new, shares))
+        if sum(len(part) for part, _ in waiting) > max(_ROWS_TO_MERGE, len(rows)):
+            rows, counts = _merged(rows, counts, waiting)
+    rows, counts = _merged(rows, counts, waiting)
+    low, high = (rows[:, column].astype(np.uint32).astype(np.uint64) for column in (-2, -1))
+    return Rules(rows[:, :-2], low | high << np.uint64(32), counts)
+
+
+def _merged(
+    rows: np.ndarray, counts: np.ndarray, waiting: list[tuple[np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    parts = [(rows, counts), *waiting]
+    waiting.clear()
+    return _distinct(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+@kernel_bare
+def _pattern(tokens, span, gaps, places, out, at, fill):
+    """A stretch with gaps as a source side, if it is short enough; returns the next row."""
+    if span[1] - span[0] + 1 - (gaps[0, 1] - gaps[0, 0]) - (gaps[1, 1] - gaps[1, 0]) > SYMBOLS:
+        return at
+    if fill:
+        _side(tokens, span, gaps, out[at], places)
+    return at + 1
+
+
+@kernel
+def _patterns(tokens, begin, end, longest, fill, out):
+    """Count the source sides that the sentence begin..end-1 has and, if ``fill``, write them to ``out``."""
+    at, span, gaps, places = 0, np.empty(2, np.int64), np.empty((2, 2), np.int64), np.empty(LONGEST, np.int64)
+    for i1 in range(begin, end):
+        for i2 in range(i1, min(end, i1 + longest)):
+            span[0], span[1] = i1, i2
+            gaps[:] = -1
+            at = _pattern(tokens, span, gaps, places, out, at, fill)
+            for a in range(i1, i2 + 1):
+                for b in range(a, i2 + 1):
+                    if b - a == i2 - i1:
+                        continue
+                    gaps[0, 0], gaps[0, 1] = a, b
+                    gaps[1, :] = -1
+                    at = _pattern(tokens, span, gaps, places, out, at, fill)
+                    for c in range(b + 2, i2 + 1):
+                        for d in range(c, i2 + 1):
+                            gaps[1, 0], gaps[1, 1] = c, d
+                            at = _pattern(tokens, span, gaps, places, out, at, fill)
+    return at
+
+
+def patterns(tokens: np.ndarray, starts: np.ndarray, longest: int = LONGEST) -> np.ndarray:
+    """All different source sides that match stretches of at most ``longest`` symbols of a text (``starts``: where its
+    sentences begin), int32 (n, SYMBOLS)."""
+    tokens, parts = frozen(tokens, np.int32), [np.empty((0, SYMBOLS), np.int32)]
+    nothing = np.empty((0, SYMBOLS), np.int32)
+    for begin, end in pairwise(np.asarray(starts).tolist()):
+        own = np.empty((_patterns(tokens, begin, end, longest, False, nothing), SYMBOLS), np.int32)
+        _patterns(tokens, begin, end, longest, True, own)
+        parts.append(own)
+        if sum(map(len, parts[1:])) > _ROWS_TO_MERGE:
+            rows = np.concatenate(parts)
+            parts = [rows[number_rows(rows)[1]]]
+    rows = np.concatenate(parts)
+    return rows[number_rows(rows)[1]]

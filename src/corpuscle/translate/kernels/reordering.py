@@ -1,0 +1,418 @@
+"""Phrase decoding with a distortion limit: phrases of the source may be translated in another order, within a window.
+
+A hypothesis has covered some source words. Let g be the first word not covered, and e the word behind the phrase
+translated last. The next phrase may begin at g or up to D words behind it, at most D words from e; one that does not
+begin at g ends at most D words behind g, so that the way back stays open. With D = 0 this is monotone decoding. All
+covered words behind g then lie in a window, and (g, which words of the window, e) is a number of 31 bits; that and the
+state of the language model are what the future depends on.
+
+Hypotheses of a stack cover equally many words, but not the same ones, so they are compared by their score plus an
+estimate of the rest (the best phrases for each stretch that is left, each scored by the language model on its own).
+The estimate is a potential of the coverage: added with the new coverage and taken away with the old one, it cancels out
+along every path, and the scores of complete translations are exact.
+
+Koehn, "Statistical machine translation", 2010, chapter 6 (decoding, future cost, distortion limit); Och and Ney, "The
+alignment template approach to statistical machine translation", 2004, section 5.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.engine.dp.nbest import search
+from corpuscle.engine.ngrams.trie import ROOT, Automaton, step
+from corpuscle.engine.phrases.stacks import (
+    NO_ROOM,
+    Options,
+    Stacks,
+    begin,
+    best_end,
+    find_nodes,
+    floor,
+    new_stacks,
+    offer,
+    open_stack,
+    settle,
+    stack_of,
+)
+
+MOST_DISTORTION = 8
+"""No limit is larger: the window is part of a number of 31 bits."""
+
+_EDGES = 50_000  # room in the beginning
+_MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sentence
+
+
+class Limits(NamedTuple):
+    """How the search goes.
+
+    - ``beam``, ``threshold``: how many hypotheses a stack keeps, and how much worse than its best;
+    - ``longest``: words of the longest source phrase; ``n_best``: how many translations; ``distinct``: different ones
+      only; ``distortion``: D;
+    - ``language``, ``phrase``, ``word``, ``jump``: the weights of the language model, of each phrase, of each target
+      word, and of minus the distance of each jump; ``unknown``: the score of copying a word that the table does not
+      cover;
+    - ``initial``, ``end``: first state and last symbol of the language model; ``types``: symbols from here on are
+      copied words that it does not know.
+    """
+
+    beam: int
+    threshold: float
+    longest: int
+    n_best: int
+    distinct: bool
+    distortion: int
+    language: float
+    phrase: float
+    word: float
+    jump: float
+    unknown: float
+    initial: int
+    end: int
+    types: int
+
+
+class Sentences(NamedTuple):
+    """Sentences to translate: ``tokens`` int32, ``starts`` int64 (n + 1,); ``copies`` int32, like ``tokens``: the word
+    of the target that stands for a source word the table does not cover."""
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    copies: np.ndarray
+
+
+class Problem(NamedTuple):
+    """What is the same for all sentences; ``estimates``: float64 (options,), see ``estimate``."""
+
+    options: Options
+    language: Automaton
+    limits: Limits
+    estimates: np.ndarray
+
+
+class Work(NamedTuple):
+    """Where a sentence of at most N words is worked on.
+
+    - ``stacks``; ``nodes``: int64 (N, longest), the trie node of the k + 1 words from p on, or -1; ``ranked``: int64,
+      ``values``: float64 (N, longest, most options of a node), its options, best first;
+    - ``future``: float64 (N + 1, N + 1), the estimate of the words i..j-1; ``endings``: float64 (beam,), what the end
+      adds to each hypothesis of the last stack.
+    """
+
+    stacks: Stacks
+    nodes: np.ndarray
+    ranked: np.ndarray
+    values: np.ndarray
+    future: np.ndarray
+    endings: np.ndarray
+
+
+class Derivations(NamedTuple):
+    """The translations of many sentences, best first.
+
+    - ``starts``: int64 (n_sentences + 1,); ``scores``: float64; ``logs``: float64 (n_translations, 2), the log
+      probability of the language model, and minus the distance of all jumps;
+    - ``segment_starts``: int64 (n_translations + 1,), the phrases of a translation in ``segments``, in target order;
+    - ``segments``: int32 (n_segments, 3), option (or ``-1 - word`` for a copied one), first source word, how many.
+    """
+
+    starts: np.ndarray
+    scores: np.ndarray
+    logs: np.ndarray
+    segment_starts: np.ndarray
+    segments: np.ndarray
+
+
+@kernel_bare
+def _packed(state, g, window, e, limit):
+    """A state of the language model and a coverage as one number; bit b of ``window``: word g + 1 + b is covered."""
+    return ((state + 1) << 32) | (g << 13) | (window << 5) | (e - g + limit)
+
+
+@kernel_bare
+def _coverage(packed, limit):
+    """g, window and e of a number."""
+    g = (packed & 4294967295) >> 13
+    return g, (packed >> 5) & 255, (packed & 31) + g - limit
+
+
+@kernel_bare
+def _covered(g, window, p):
+    """Whether a word from g on is covered."""
+    return g < p <= g + MOST_DISTORTION and (window >> (p - g - 1)) & 1 == 1
+
+
+@kernel_bare
+def _after(g, window, p, end):
+    """g and window when the words p..end-1 have been covered, too."""
+    if p > g:
+        for x in range(p, end):
+            window |= 1 << (x - g - 1)
+        return g, window
+    window >>= end - g - 1  # bit 0 is the word ``end`` now
+    g = end
+    while window & 1:
+        window >>= 1
+        g += 1
+    return g, window >> 1
+
+
+@kernel_bare
+def _rest(future, g, window, n):
+    """The estimate of all words that are not covered."""
+    total, first = 0.0, g
+    p = g + 1
+    while window:
+        if window & 1:
+            total += future[first, p]
+            first = p + 1
+        window >>= 1
+        p += 1
+    return total + future[first, n] if first < n else total
+
+
+@kernel
+def _estimate(options, language, out):
+    for option in range(len(out)):
+        state, total = np.int64(ROOT), 0.0
+        for i in range(options.target_starts[option], options.target_starts[option + 1]):
+            state, logp = step(language, state, options.targets[i])
+            total += logp
+        out[option] = total
+
+
+def estimate(options: Options, language: Automaton) -> np.ndarray:
+    """The log probability of every option's target without anything before it, float64 (options,)."""
+    out = np.empty(len(options.scores))
+    _estimate(options, language, out)
+    return out
+
+
+@kernel_bare
+def _prepare(problem, n, copies, work):
+    """Fill ``ranked``, ``values`` and ``future``: what can be said about all stretches before searching."""
+    options, limits = problem.options, problem.limits
+    for i in range(n):
+        work.future[i, i] = 0.0
+        for j in range(i + 1, n + 1):
+            work.future[i, j] = -np.inf
+    for p in range(n):
+        for k in range(min(limits.longest, n - p)):
+            node, best = work.nodes[p, k], -np.inf
+            begin, end = np.int64(0), np.int64(0)
+            if node >= 0:
+                begin, end = options.first_option[node], options.first_option[node + 1]
+            for option in range(begin, end):
+                words = options.target_starts[option + 1] - options.target_starts[option]
+                score = options.scores[option] + limits.phrase + limits.word * words
+                best = max(best, score + limits.language * problem.estimates[option])
+                at = option - begin
+                while at > 0 and work.values[p, k, at - 1] < score:
+                    work.values[p, k, at], work.ranked[p, k, at] = work.values[p, k, at - 1], work.ranked[p, k, at - 1]
+                    at -= 1
+                work.values[p, k, at], work.ranked[p, k, at] = score, option
+            if k == 0 and begin == end:
+                best = limits.unknown + limits.phrase + limits.word
+                best += limits.language * step(problem.language, np.int64(ROOT), _known(copies[p], limits))[1]
+            work.future[p, p + k + 1] = best
+    for size in range(2, n + 1):
+        for i in range(n - size + 1):
+            for middle in range(i + 1, i + size):
+                both = work.future[i, middle] + work.future[middle, i + size]
+                work.future[i, i + size] = max(work.future[i, i + size], both)
+
+
+@kernel_bare
+def _known(word, limits):
+    """A target word as the language model knows it."""
+    return np.int32(word) if word < limits.types else np.int32(0)
+
+
+@kernel_bare
+def _read(problem, option, state, score, reach):
+    """Read an option: the state after it, and its score. Stops when the score has fallen below ``reach``."""
+    options, limits = problem.options, problem.limits
+    if option < 0:
+        state, logp = step(problem.language, state, _known(-1 - option, limits))
+        return state, score + limits.language * logp
+    for i in range(options.target_starts[option], options.target_starts[option + 1]):
+        state, logp = step(problem.language, state, options.targets[i])
+        score += limits.language * logp
+        if score < reach:
+            break
+    return state, score
+
+
+@kernel_bare
+def _extend(problem, work, copies, n, h, p, k):
+    """Offer the hypothesis h with every option of the k + 1 words from p on; returns whether there was room."""
+    limits, stacks = problem.limits, work.stacks
+    bounded = limits.language >= 0.0
+    node, count = work.nodes[p, k], np.int64(0)
+    if node >= 0:
+        count = problem.options.first_option[node + 1] - problem.options.first_option[node]
+    unknown = count == 0
+    if unknown and k > 0:
+        return True
+    g, window, e = _coverage(stacks.states[h], limits.distortion)
+    new_g, new_window = _after(g, window, p, p + k + 1)
+    base = stacks.scores[h] - limits.jump * abs(p - e)
+    base += _rest(work.future, new_g, new_window, n) - _rest(work.future, g, window, n)
+    if unknown:
+        base += limits.unknown + limits.phrase + limits.word
+        count = np.int64(1)
+    for o in range(count):
+        option = np.int64(-1 - copies[p]) if unknown else work.ranked[p, k, o]
+        score = base if unknown else base + work.values[p, k, o]
+        if bounded and score < floor(stacks):
+            break
+        reach = floor(stacks) if bounded else -np.inf
+        state, score = _read(problem, option, (stacks.states[h] >> 32) - 1, score, reach)
+        if not score >= floor(stacks):
+            continue
+        packed = _packed(state, new_g, new_window, p + k + 1, limits.distortion)
+        if not offer(stacks, limits, packed, score, h, option):
+            return False
+    return True
+
+
+@kernel_bare
+def _forward(problem, source, copies, work):
+    """Fill the stacks, and ``endings``. Edges are kept only if more than one translation is wanted; returns how many,
+    or ``NO_ROOM``."""
+    n, limits, stacks = len(source), problem.limits, work.stacks
+    find_nodes(problem.options, source, limits.longest, work.nodes)
+    _prepare(problem, n, copies, work)
+    start = _packed(np.int64(limits.initial), np.int64(0), np.int64(0), np.int64(0), limits.distortion)
+    begin(stacks, start, work.future[0, n] if n else 0.0)
+    n_edges = np.int64(0)
+    for q in range(1, n + 1):
+        open_stack(stacks)
+        for k in range(min(limits.longest, q)):
+            for h in range(stacks.first[q - k - 1], stacks.first[q - k]):
+                g, window, e = _coverage(stacks.states[h], limits.distortion)
+                for p in range(g, min(g + limits.distortion, n - 1 - k) + 1):
+                    if p > g and p + k + 1 - g > limits.distortion:
+                        break
+                    free = abs(p - e) <= limits.distortion
+                    for x in range(p, p + k + 1):
+                        free = free and not _covered(g, window, x)
+                    if free and not _extend(problem, work, copies, n, h, p, k):
+                        return NO_ROOM
+        n_edges = settle(stacks, limits, q)
+    for h in range(stacks.first[n], stacks.first[n + 1]):
+        state = (stacks.states[h] >> 32) - 1
+        work.endings[h - stacks.first[n]] = limits.language * step(problem.language, state, np.int32(limits.end))[1]
+    return n_edges
+
+
+@kernel_bare
+def _segment(problem, stacks, back, into, option, out, at):
+    """Write the phrase between two hypotheses."""
+    length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
+    _, _, end = _coverage(stacks.states[into], problem.limits.distortion)
+    out.segments[at, 0], out.segments[at, 1], out.segments[at, 2] = option, end - length, length
+
+
+@kernel_bare
+def _write(problem, score, row, first, last, out):
+    """Write what is said about a translation whose segments, first..last-1, have been written."""
+    out.segment_starts[row + 1], out.scores[row] = last, score
+    options, limits = problem.options, problem.limits
+    state, total, jumps, e = np.int64(limits.initial), 0.0, 0, 0
+    for s in range(first, last):
+        option = out.segments[s, 0]
+        if option < 0:
+            state, logp = step(problem.language, state, _known(-1 - option, limits))
+            total += logp
+        else:
+            for i in range(options.target_starts[option], options.target_starts[option + 1]):
+                state, logp = step(problem.language, state, options.targets[i])
+                total += logp
+        jumps += abs(out.segments[s, 1] - e)
+        e = out.segments[s, 1] + out.segments[s, 2]
+    out.logs[row, 0] = total + step(problem.language, state, np.int32(limits.end))[1]
+    out.logs[row, 1] = -jumps
+
+
+@kernel
+def _decode(problem, sentences, sentence, work, out):
+    """Write the best translations of the sentences from ``sentence`` on after those before it, which are there; returns
+    the sentence before which there was no room for edges, or how many there are."""
+    rows, stacks = out.starts[sentence], work.stacks
+    at = out.segment_starts[rows]
+    while sentence < len(sentences.starts) - 1:
+        a, b = sentences.starts[sentence], sentences.starts[sentence + 1]
+        n = b - a
+        n_edges = _forward(problem, sentences.tokens[a:b], sentences.copies[a:b], work)
+        if n_edges == NO_ROOM:
+            break
+        if n > 0 and problem.limits.n_best == 1:
+            best, score = best_end(stacks, work.endings, n)
+            first, last = at, best
+            while last > 0:
+                at, last = at + 1, stacks.back[last]
+            last = best
+            for s in range(at - 1, first - 1, -1):
+                _segment(problem, stacks, stacks.back[last], last, stacks.choice[last], out, s)
+                last = stacks.back[last]
+            _write(problem, score, rows, first, at, out)
+            rows += 1
+        elif n > 0:
+            ranked, items, done = search(
+                problem.options, problem.limits, stacks.first[: n + 2], work.endings, stacks.scores,
+                stacks.edges[:, :n_edges], _MOST_POPS,
+            )  # fmt: skip
+            for item in done:
+                first, follower = at, item
+                while items.edges[follower] >= 0:
+                    edge = items.edges[follower]
+                    into, back = np.int64(ranked[0, edge]), np.int64(ranked[1, edge])
+                    _segment(problem, stacks, back, into, np.int64(ranked[2, edge]), out, at)
+                    at, follower = at + 1, items.following[follower]
+                _write(problem, items.after[item] + stacks.scores[0], rows, first, at, out)
+                rows += 1
+        sentence += 1
+        out.starts[sentence] = rows
+    return sentence
+
+
+def _buffers(problem: Problem, longest: int, edges: int) -> Work:
+    """Room for sentences of at most ``longest`` words, and for ``edges``."""
+    limits = problem.limits
+    most = int(np.diff(problem.options.first_option).max(initial=1))
+    return Work(
+        stacks=new_stacks(limits.beam, longest, edges),
+        nodes=np.empty((longest, limits.longest), np.int64),
+        ranked=np.empty((longest, limits.longest, most), np.int64),
+        values=np.empty((longest, limits.longest, most)),
+        future=np.empty((longest + 1, longest + 1)),
+        endings=np.empty(limits.beam),
+    )
+
+
+def decode(sentences: Sentences, problem: Problem) -> Derivations:
+    """The best translations of some sentences; an empty one has none."""
+    count, longest = len(sentences.starts) - 1, int(np.diff(sentences.starts).max(initial=0))
+    n_best = problem.limits.n_best
+    out = Derivations(
+        np.zeros(count + 1, np.int64),
+        np.empty(n_best * count),
+        np.empty((n_best * count, 2)),
+        np.zeros(n_best * count + 1, np.int64),
+        np.empty((n_best * len(sentences.tokens), 3), np.int32),
+    )
+    tokens, copies = frozen(sentences.tokens, np.int32), frozen(sentences.copies, np.int32)
+    sentences = Sentences(tokens, frozen(sentences.starts, np.int64), copies)
+    room, sentence = _EDGES if n_best > 1 else 0, 0
+    while sentence < count:
+        sentence = _decode(problem, sentences, sentence, _buffers(problem, longest, room), out)
+        room *= 4
+    rows = int(out.starts[-1])
+    segments = int(out.segment_starts[rows])
+    return Derivations(
+        out.starts, out.scores[:rows], out.logs[:rows], out.segment_starts[: rows + 1], out.segments[:segments]
+    )

@@ -1,0 +1,275 @@
+"""PhraseTranslator: sentences are translated phrase by phrase, under weights tuned on pairs that the table did not see.
+
+The score of a translation is a weighted sum of eight numbers: the four features of the phrase table, the log
+probability of a word n-gram model of the target, the number of phrases, the number of words, and minus the distance of
+all jumps (Koehn, Och and Marcu 2003). The weights are those with the best BLEU on held-out pairs (Och 2003). A word
+that the table does not know is copied, or written in the other script by a transliterator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from corpuscle.align import FEATURES as TABLE_FEATURES
+from corpuscle.align import PhraseTable, build_table, learner
+from corpuscle.align.phrases_file import TABLE_ARRAYS, check_table, table_arrays, table_from
+from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
+from corpuscle.learning import Checkpoint, partial
+from corpuscle.lm import NgramModel
+from corpuscle.model import ITEMS, Container, Kind, Model, Part
+from corpuscle.random import Random
+from corpuscle.scale import workers
+from corpuscle.settings import learned
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.translate.decoding import Decoder
+from corpuscle.translate.settings import PhraseSettings
+from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Round, Tuner, history_arrays, history_from
+
+__all__ = ["FEATURES", "PhraseTranslator", "Translation", "warm", "warm_defaults"]
+
+FEATURES = (*TABLE_FEATURES, "language", "phrases", "words", "jumps")
+"""The eight numbers that weights belong to."""
+
+START = (0.2, 0.2, 0.2, 0.2, 0.5, 0.0, 0.3, 0.3)
+"""The weights before tuning."""
+
+FEWEST, FEW = 10, 2000
+"""With fewer pairs there is nothing to learn; with few the result is poor."""
+
+LONGEST = 100
+"""Pairs with a longer side are not learned from."""
+
+
+class Translation(NamedTuple):
+    """A translation, its words separated by spaces; and its score, comparable within one sentence only."""
+
+    target: str
+    score: float
+
+
+def _check(loaded: Container) -> None:
+    check_table(loaded)
+    if loaded.extra.get("piece_types") != 0 or len(loaded.arrays["pieces"]):
+        raise ValueError("a table of words has no pieces")
+
+
+KIND = Kind(
+    "translate.phrase",
+    1,
+    {**TABLE_ARRAYS, **ITEMS, **HISTORY},
+    components={"lm": (NgramModel.KIND,)},
+    check=_check,
+)
+PARTIAL = partial("translate.phrase", {})
+"""What is kept of an unfinished training: the rounds of tuning; links and tables are made again."""
+
+
+class PhraseTranslator(PhraseSettings, Model):
+    """Learns to translate, phrase by phrase.
+
+    Learned: ``table_``, ``lm_``, ``source_vocab_``, ``weights_`` (8,), ``history_``; and from ``fit`` on, but not in
+    the file, the links of all pairs, ``alignments_``.
+    """
+
+    KIND: ClassVar[Kind] = KIND
+
+    table_: PhraseTable = learned()
+    lm_: NgramModel = learned()
+    source_vocab_: Vocab = learned()
+    weights_: np.ndarray = learned()
+    history_: list[Round] = learned()
+    alignments_: Alignments = learned()
+
+    def fit(
+        self,
+        bitext: Bitext,
+        dev: Bitext | None = None,
+        links: Alignments | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Learn from sentence pairs, and from their ``links`` if those are known already.
+
+        Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs, whose phrases
+        are learned afterwards (``final_refit``). The aligner sees all pairs at once.
+        """
+        lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+        usable = np.flatnonzero(((lengths > 0) & (lengths <= LONGEST)).all(axis=1))
+        if len(usable) < FEWEST:
+            which = f"sentence pairs of 1 to {LONGEST} words"
+            raise InputError(None, None, f"only {len(usable)} {which}; at least {FEWEST} are needed")
+        if len(usable) < FEW:
+            warn(f"only {len(usable)} sentence pairs: expect a poor draft; ten thousand make a useful one")
+        if dev is not None and not self.tune:
+            raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
+        self.__dict__.pop("decoder", None)
+        self.alignments_ = self._align(bitext) if links is None else links
+        held = self._held_out(usable) if self.tune and dev is None else usable[:0]
+        self.weights_, self.history_ = np.array(START), []
+        self._learn(bitext, np.setdiff1d(usable, held))
+        tuning = bitext.select(held) if dev is None else dev
+        if self.tune:
+            self._tune(tuning, checkpoint or Checkpoint())
+            if len(held) and self.final_refit:
+                self._learn(bitext, usable)
+        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(tuning.source)
+        self.provenance_ = {
+            "sentence_pairs": len(bitext),
+            "learned_from": len(usable),
+            "tuning_pairs": len(tuning) if self.tune else 0,
+            "entries": len(self.table_),
+            "signature": self.signature(bitext, dev, links),
+        }
+        return self
+
+    def _align(self, bitext: Bitext) -> Alignments:
+        model = learner(self.aligner, workers=self.workers, cluster=self.cluster)
+        if "seed" in model.settings:
+            model = model.replace(seed=self.seed)
+        return model.fit(bitext).align(bitext, self.symmetrise).sorted()
+
+    def _held_out(self, usable: np.ndarray) -> np.ndarray:
+        """A seeded tenth of the pairs, but not more than ``tuning_pairs``."""
+        count = max(1, min(len(usable) // 10, self.tuning_pairs))
+        return np.sort(Random(self.seed, "translate/held out").shuffled(usable.tolist())[:count])
+
+    def _learn(self, bitext: Bitext, pairs: np.ndarray) -> None:
+        """Phrase table and language model of some pairs."""
+        part = bitext.select(pairs)
+        part = Bitext(part.source.counted(), part.target.counted())
+        self.table_, _ = build_table(part, self.alignments_.select(pairs), np.ones(len(part)), self.max_phrase)
+        if not len(self.table_):
+            raise InputError(None, None, "no words are linked, so there are no phrases")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CorpuscleWarning)  # few words: their counts may give no discounts
+            model = NgramModel(order=self.order, min_count=1, allow_markup=True, workers=self.workers)
+            self.lm_ = model.fit(part.target)
+        self.source_vocab_ = part.source.vocab
+
+    def _tune(self, pairs: Bitext, checkpoint: Checkpoint) -> None:
+        kept = np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0))
+        if not len(kept):
+            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
+        sources, targets = (list(side) for side in (pairs.select(kept).source, pairs.select(kept).target))
+        written = {word: word for word in self.decoder.unknown(sources)}
+        outputs = self.decoder.outputs(written)
+        free = np.array([True] * 7 + [self.distortion > 0])
+
+        def decode(weights: np.ndarray) -> Found:
+            return self._decoder(weights).decode(sources, outputs, written, pool, self.tuning_nbest)
+
+        with workers(self.workers, self.cluster) as pool:
+            references = [[target] for target in targets]
+            tuner = Tuner(references, outputs, "bleu", free, self.restarts, self.seed, pool)
+            self.history_ = tuner.run(self.weights_ * free, decode, self.rounds, checkpoint)
+        if self.history_:
+            self.set_weights(self.history_[-1].weights)
+
+    def checkpoint(
+        self,
+        bitext: Bitext,
+        dev: Bitext | None,
+        links: Alignments | None,
+        path: str | PathLike[str],
+        resume: bool = False,
+    ) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        return Checkpoint(path, PARTIAL, self.settings, self.signature(bitext, dev, links), resume=resume)
+
+    @staticmethod
+    def signature(bitext: Bitext, dev: Bitext | None, links: Alignments | None) -> str:
+        """A hash of the training and development pairs and of the links."""
+        digest = hashlib.blake2b(digest_size=16)
+        for pairs in bitext, dev:
+            for side in () if pairs is None else (pairs.source, pairs.target):
+                digest.update(side.signature().encode())
+            digest.update(b"\0")
+        if links is not None:
+            digest.update(links.links.tobytes() + links.starts.tobytes())
+        return digest.hexdigest()
+
+    def _decoder(self, weights: np.ndarray) -> Decoder:
+        return Decoder(self.table_, self.lm_, self.source_vocab_, weights, self)
+
+    @property
+    def decoder(self) -> Decoder:
+        """The decoder under the learned weights."""
+        made = self.__dict__.get("decoder")
+        if made is None or made.table is not self.table_ or made.weights is not self.weights_:
+            made = self.__dict__["decoder"] = self._decoder(self.weights_)
+        return made
+
+    def translate(
+        self, text: Corpus, n_best: int = 1, transliterator: PhraseTransliterator | None = None
+    ) -> list[list[Translation]]:
+        """The best translations of each sentence, best first; an empty sentence has none. Unknown words are copied, or
+        written by a ``transliterator``."""
+        if n_best < 1:
+            raise SettingError(f"n_best is at least 1, not {n_best}")
+        sentences, decoder = list(text), self.decoder
+        written = self._written(decoder.unknown(sentences), transliterator)
+        outputs = decoder.outputs(written)
+        with workers(self.workers, self.cluster) as pool:
+            found = decoder.decode(sentences, outputs, written, pool, n_best)
+        words, ends = outputs.decode(found.targets), found.target_starts.tolist()
+        lines = [" ".join(words[a:b]) for a, b in pairwise(ends)]
+        ranked = [Translation(*each) for each in zip(lines, found.scores.tolist(), strict=True)]
+        return [ranked[a:b] for a, b in pairwise(found.starts.tolist())]
+
+    @staticmethod
+    def _written(words: Sequence[str], transliterator: PhraseTransliterator | None) -> Mapping[str, str]:
+        """How unknown words are written."""
+        if transliterator is None:
+            return {word: word for word in words}
+        ranked = transliterator.transliterate(words)
+        return {word: own[0].target if own else word for word, own in zip(words, ranked, strict=True)}
+
+    def set_weights(self, weights: Sequence[float] | np.ndarray) -> None:
+        """Put other weights in the place of the learned ones."""
+        given = np.array(weights, np.float64)
+        if given.shape != (len(FEATURES),) or not np.isfinite(given).all():
+            raise SettingError(f"{len(FEATURES)} weights are needed ({', '.join(FEATURES)}), not {list(weights)!r}")
+        self.weights_ = given
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        history = history_arrays(self.weights_, self.history_)
+        return {**self.source_vocab_.arrays("source/"), **table_arrays(self.table_), **history}
+
+    def _extra(self) -> dict[str, Any]:
+        types = len(self.lm_.vocab_) - FIRST
+        return {"roots": int(self.table_.trie.roots), "target_types": types, "piece_types": 0}
+
+    def _components(self) -> dict[str, Part]:
+        return {"lm": self.lm_.part()}
+
+    def _restore(self, loaded: Container) -> None:
+        self.table_ = table_from(loaded.arrays, loaded.extra["roots"])
+        self.lm_ = NgramModel.from_container(loaded.component("lm"))
+        self.source_vocab_ = Vocab.from_arrays(loaded.arrays, "source/")
+        self.weights_, self.history_ = np.array(loaded.arrays["weights"]), history_from(loaded.arrays)
+
+
+def warm() -> None:
+    """Compile the kernels of this task by learning from a few made-up pairs, and translating."""
+    random = Random(1, "warm")
+    source = [[random.choice("abcd") for _ in range(2 + i % 4)] for i in range(60)]
+    bitext = Bitext(
+        Corpus.from_sentences(source), Corpus.from_sentences([[w.upper() for w in words] for words in source])
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CorpuscleWarning)
+        model = PhraseTranslator(restarts=0, rounds=1, tuning_nbest=3, workers=1).fit(bitext)
+    model.translate(bitext.source[:3])
+
+
+warm_defaults = warm
