@@ -69,6 +69,7 @@ COMMANDS = {
     "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
+    "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
     "entities.crf": "entities train notes.jsonl -o {0} --iterations 5 --min-count 1 --gazetteer organs.tsv",
     "entities.dictionary": "entities train notes.jsonl -o {0} --method dictionary",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",

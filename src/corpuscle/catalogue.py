@@ -271,6 +271,13 @@ TASKS: dict[str, Task] = dict([
         step="translator:TRANSLATOR",
     ),
     _task(
+        "tag",
+        "Tagging: parts of speech, morphology and lemmas of words in sentences.",
+        "part-of-speech and morphological taggers with lemmas from a treebank: train, apply, evaluate, jackknife",
+        methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
+        kinds={"tag.crf": "Tagger"},
+    ),
+    _task(
         "parse",
         "Dependency parsing: which word depends on which.",
         "dependency parsers from a treebank: train, apply, evaluate, draw",

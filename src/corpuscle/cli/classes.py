@@ -164,7 +164,8 @@ def apply(model: str, input: str, output: str, raw: bool, posteriors: str | None
     """Replace every word of a text by the number of its class, lines stay lines; or write a CoNLL-U file back with
     Class=NUMBER in its MISC column."""
     from corpuscle.text import read_conllu, write_conllu, write_text
-    from corpuscle.words.forests import forest_of, is_treebank
+    from corpuscle.text.conllu import is_treebank
+    from corpuscle.words.forests import forest_of
 
     loaded = load(model, "classes")
     structure, layer = (loaded.settings.get(name, usual) for name, usual in (("structure", "chain"), ("layer", "form")))

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
+    from corpuscle.text.treebank import Treebank
     from corpuscle.words import WordSources
 
-__all__ = ["load", "naming", "place_of", "read_input", "refuse_markup", "table_text", "warn_of_overlap", "word_sources"]
+__all__ = [
+    "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "warn_of_overlap",
+]  # fmt: skip
 
 
 @contextmanager
@@ -92,6 +97,44 @@ def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corp
     return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
 
 
+def read_bank(path: str, raw: bool = False) -> Treebank:
+    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``--raw``) running
+    text, split into sentences and tokens first, as a treebank without annotation."""
+    from corpuscle.text import Treebank, read_conllu, read_text
+    from corpuscle.text.conllu import is_treebank
+    from corpuscle.text.files import STDIO, read_raw
+    from corpuscle.text.running import prepare
+
+    if is_treebank(path) or (path == STDIO and not raw):
+        if raw:
+            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
+        return read_conllu(path)
+    if not raw:
+        corpus = read_text(path)
+        return Treebank.from_sentences([corpus.words(i) for i in range(len(corpus)) if corpus.lengths[i]])
+    prepared = prepare(read_raw(path))
+    spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
+    starts = prepared.sentence_starts.tolist()
+    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
+
+
+def sources_of(class_model: str | None, vectors: str | None) -> WordSources:
+    """The classes of a model and the vectors of a model or of a word2vec text, as taggers and parsers take them."""
+    from corpuscle.text import read_vectors
+    from corpuscle.text.files import open_stream
+    from corpuscle.words import class_sources, joint_sources, vector_sources
+
+    found = []
+    if class_model is not None:
+        found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
+    if vectors is not None:
+        with open_stream(vectors, lines=False) as stream:
+            is_model = stream.read(9)[8:] == b"{"  # a length of eight bytes, then a header of JSON
+        loaded = load(vectors, "vectors") if is_model else None
+        found.append(vector_sources(*(read_vectors(vectors) if loaded is None else (loaded.vocab_, loaded.vectors_))))
+    return joint_sources(*found)
+
+
 def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:
     """Complain about a literal ``<s>`` or ``</s>`` where it stands."""
     from corpuscle.lm import find_markup
@@ -101,23 +144,3 @@ def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:
         line, symbol = found
         reason = f"a literal {symbol} in a sentence; --allow-markup accepts it as a word"
         raise InputError(*place_of(line + 1, paths, len(corpus)), reason)
-
-
-def word_sources(class_model: str | None, vectors: str | None) -> WordSources:
-    """What raw text says of words, as features: classes of a model, vectors of a model or in the text of word2vec."""
-    from corpuscle.text import read_vectors
-    from corpuscle.text.files import open_stream
-    from corpuscle.words import class_sources, joint_sources, vector_sources
-
-    sources = []
-    if class_model is not None:
-        sources.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
-    if vectors is not None:
-        with open_stream(vectors, lines=False) as stream:
-            is_model = stream.read(9)[8:] == b"{"
-        if is_model:
-            model = load(vectors, "vectors")
-            sources.append(vector_sources(model.vocab_, model.vectors_))
-        else:
-            sources.append(vector_sources(*read_vectors(vectors)))
-    return joint_sources(*sources)

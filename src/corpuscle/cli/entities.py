@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group, trainer, written
-from corpuscle.cli.common import load, naming, table_text, warn_of_overlap, word_sources
+from corpuscle.cli.common import load, naming, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def train(
     with naming(documents[0]):
         if isinstance(model, CrfTagger):
             entries = None if gazetteer is None else read_dictionary(gazetteer)
-            model.fit(texts, sources=word_sources(class_model, vectors), dictionary=entries)
+            model.fit(texts, sources=sources_of(class_model, vectors), dictionary=entries)
         else:
             wrong = next((name for name, path in given.items() if path is not None), None)
             if wrong is not None:

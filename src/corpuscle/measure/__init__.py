@@ -16,6 +16,7 @@ from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
+from corpuscle.measure.tags import compare_tagging, tagging, tagging_by_tag
 from corpuscle.measure.translations import bleu, bleu_rows, compare_bleu
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "compare_perplexity",
     "compare_segmentations",
     "compare_spearman",
+    "compare_tagging",
     "human_ceiling",
     "letter_perplexity",
     "mention_counts",
@@ -65,5 +67,7 @@ __all__ = [
     "signature",
     "singleton_fertility",
     "spearman",
+    "tagging",
+    "tagging_by_tag",
     "token_likelihood",
 ]  # fmt: skip

@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.learning import Shuffled
 from corpuscle.model import Array
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.relations import learn_relations
 from corpuscle.parse.kernels.training import Decoding, Learning, Room, learn
-from corpuscle.random import Random
-from corpuscle.scale import chunks_of
 
 __all__ = ["ARCS", "RELATIONS", "ArcLearner", "RelationLearner"]
-
-_WORDS = 2000
-"""About so many words are learned from in one step."""
 
 ARCS = {
     "weights": Array("float32", ("table",), finite=True),
@@ -33,24 +29,12 @@ RELATIONS = {
 }
 
 
-class _Online:
+class _Online(Shuffled):
     """Sentences in an order of its own each pass, a few at a time."""
 
     def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
-        self._bounds = chunks_of(np.diff(first_words) + 1, _WORDS)
-        self._sentences, self._seed, self._purpose = len(first_words) - 1, seed, purpose
-        self._order: tuple[int, np.ndarray] = (-1, np.empty(0, np.int64))
+        super().__init__(np.diff(first_words), seed, purpose)
         self._wrong = 0
-
-    def steps(self, sweep: int) -> int:
-        """How many groups of sentences a pass has."""
-        return len(self._bounds) - 1
-
-    def _part(self, sweep: int, number: int) -> np.ndarray:
-        if self._order[0] != sweep:
-            keys = Random(self._seed, self._purpose, sweep).uniforms(self._sentences)
-            self._order = sweep, np.argsort(keys, kind="stable")
-        return self._order[1][self._bounds[number] : self._bounds[number + 1]]
 
     def _mistakes(self) -> int:
         wrong, self._wrong = self._wrong, 0
@@ -82,7 +66,7 @@ class ArcLearner(_Online):
     def step(self, sweep: int, number: int) -> None:
         """Learn from some sentences."""
         layers, heads, first_words = self._text
-        part = self._part(sweep, number)
+        part = self.part(sweep, number)
         self._wrong += learn(
             layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched
         )
@@ -127,7 +111,7 @@ class RelationLearner(_Online):
         """Learn from some sentences."""
         layers, bank = self._text
         learning = self.weights, self.totals, self.clock
-        part = self._part(sweep, number)
+        part = self.part(sweep, number)
         self._wrong += learn_relations(layers, part, bank, self._shift, learning, self._room, self._scores)
 
     def mean(self) -> np.ndarray:

@@ -171,6 +171,14 @@ class Treebank:
                 raise ValueError(f"{name} has {len(layer)} values for {len(self.corpus.tokens)} tokens")
         return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
 
+    def without(self, *layers: str) -> Treebank:
+        """The same sentences in which nothing is said in some layers.
+
+        >>> Treebank.from_sentences([["a"]], tags=[["X"]]).without("tags").tags.strings()
+        ['_']
+        """
+        return self.replace(**dict.fromkeys(layers, Layer.unset(len(self.heads))))
+
     def with_misc(self, name: str, values: Sequence[str]) -> Treebank:
         """The same sentences with ``name=value`` in the MISC of every token; what it had by that name goes.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
-from corpuscle.text.conllu import read_conllu
+from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus, items_of
 from corpuscle.text.files import AnyPath, expand
 from corpuscle.text.layers import Layer, Numbering
@@ -25,7 +25,7 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["Forest", "forest_of", "is_treebank", "read_forest", "words_of"]
+__all__ = ["Forest", "forest_of", "read_forest", "words_of"]
 
 _ROOT = -1
 
@@ -194,11 +194,6 @@ def forest_of(
     """A treebank as a forest of the given structure; ``path`` is its file, for complaints."""
     words = words_of(bank, layer, preprocessing)
     return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, path)
-
-
-def is_treebank(path: AnyPath) -> bool:
-    """Whether a file is CoNLL-U, by its name: ``.conllu``, packed or not."""
-    return os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".conllu")
 
 
 def read_forest(

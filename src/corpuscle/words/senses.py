@@ -21,11 +21,11 @@ import numpy as np
 from corpuscle.engine.linalg.scaling import classical_scaling
 from corpuscle.errors import InputError, SettingError
 from corpuscle.figures.maps import Place, place_map
-from corpuscle.text.conllu import read_conllu
+from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath
 from corpuscle.text.plain import read_text
-from corpuscle.words.forests import Forest, forest_of, is_treebank
+from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.meaning import Meaning
 from corpuscle.words.similarities import similarity_matrix
