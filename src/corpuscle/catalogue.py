@@ -35,7 +35,7 @@ class Task:
     - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``commands``: the module with its
       ``group``; ``page``: in docs/;
     - ``methods``: name -> ``Method``, the default first; ``kinds``: kind of model file -> its class;
-    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it.
+    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it, one or several.
     """
 
     help: str
@@ -80,7 +80,7 @@ def _task(
         for method, (settings, learner, about) in (methods or {}).items()
     }
     homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
-    place = step and f"corpuscle.packs.steps.{step}"
+    place = " ".join(f"corpuscle.packs.steps.{each}" for each in step.split())
     return name, Task(help, summary, home, f"corpuscle.cli.{name}", f"{name}.md", ways, homes, kernels, place)
 
 
@@ -296,7 +296,7 @@ TASKS: dict[str, Task] = dict([
             "parse.boosted": "BoostedParser",
             "parse.branching": "BranchingParser",
         },
-        step="parser:PARSER",
+        step="parser:PARSER projected_parser:PROJECTED",
     ),
     _task(
         "samples",
