@@ -73,6 +73,11 @@ COMMANDS = {
     "entities.crf": "entities train notes.jsonl -o {0} --iterations 5 --min-count 1 --gazetteer organs.tsv",
     "entities.dictionary": "entities train notes.jsonl -o {0} --method dictionary",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.pairs": "parse train trees.conllu -o {0} --method pairs --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.projected": "parse project trees.conllu trees.conllu --links links -o {0} --passes 2 --hash-bits 10 "
+    "--relation-bits 8",
+    "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
+    "parse.branching": "parse train trees.conllu -o {0} --method right",
     "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
 }
 """Kind -> how its file is made, in this order."""
@@ -88,6 +93,7 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("source").write_text(SOURCE, "utf-8")
         Path("target").write_text(TARGET, "utf-8")
         Path("trees.conllu").write_text(TREES, "utf-8")
+        Path("links").write_text("0-0 1-1 2-2\n" * 4, "utf-8")
         Path("notes.jsonl").write_text(NOTES, "utf-8")
         Path("organs.tsv").write_text("eye\tORGAN\nright eye\tORGAN\n", "utf-8")
         for kind, command in COMMANDS.items():
