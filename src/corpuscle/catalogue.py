@@ -299,6 +299,17 @@ TASKS: dict[str, Task] = dict([
         step="parser:PARSER projected_parser:PROJECTED",
     ),
     _task(
+        "entities",
+        "Entities: who, what and where in text, also in several pieces.",
+        "mentions in text, also with gaps and shared words, from annotated documents: train, apply, evaluate",
+        methods={
+            "crf": ("CrfSettings", "CrfTagger", "a conditional random field over words and what is around them"),
+            "dictionary": ("DictionarySettings", "DictionaryTagger", "the longest strings that were mentions before"),
+        },
+        kinds={"entities.crf": "CrfTagger", "entities.dictionary": "DictionaryTagger"},
+        step="entities:ENTITIES",
+    ),
+    _task(
         "samples",
         "A made-up language whose truth is known, to try things on.",
         "a generated language with all gold layers",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
 from corpuscle.parse.kernels.training import room_for
@@ -100,11 +100,14 @@ class DependencyParser(container.Model):
     def _layers(self, bank: Treebank) -> Any:
         """What the parser sees of sentences, none of which is too long or lacks its tags."""
         check_length(bank)
-        needed = (*self.tag_layers_, *self.sources_)
-        lacking = [name for name in needed if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
-        if lacking:
-            column = " and ".join(_COLUMNS[name] for name in lacking)
-            raise InputError(None, None, f"the words have no {column}, which this parser learned from")
+        for names, needed in ((self.tag_layers_, True), (self.sources_, False)):
+            lacking = [name for name in names if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
+            if lacking:
+                columns = " and ".join(_COLUMNS[name] for name in lacking)
+                reason = f"the words have no {columns}, which this parser learned from"
+                if needed:
+                    raise InputError(None, None, reason)
+                warn(reason)  # a few words may well have none
         return layers_of(bank, self.tag_layers_, self.sources_, self.known_)
 
     def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
