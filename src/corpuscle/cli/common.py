@@ -119,15 +119,19 @@ def read_bank(path: str, raw: bool = False) -> Treebank:
 
 
 def sources_of(class_model: str | None, vectors: str | None) -> WordSources:
-    """The classes and the vectors of words in two models, as taggers and parsers take them."""
+    """The classes of a model and the vectors of a model or of a word2vec text, as taggers and parsers take them."""
+    from corpuscle.text import read_vectors
+    from corpuscle.text.files import open_stream
     from corpuscle.words import class_sources, joint_sources, vector_sources
 
     found = []
     if class_model is not None:
         found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
     if vectors is not None:
-        loaded = load(vectors, "vectors")
-        found.append(vector_sources(loaded.vocab_, loaded.vectors_))
+        with open_stream(vectors, lines=False) as stream:
+            is_model = stream.read(9)[8:] == b"{"  # a length of eight bytes, then a header of JSON
+        loaded = load(vectors, "vectors") if is_model else None
+        found.append(vector_sources(*(read_vectors(vectors) if loaded is None else (loaded.vocab_, loaded.vectors_))))
     return joint_sources(*found)
 
 
