@@ -68,7 +68,7 @@ def _make_raw(data: Path) -> None:
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
     for path in (data / "ncbi-disease/train.bio.tsv", data / "bc5cdr-disease/train.bio.tsv", data / GAPS / "train"):
-        lines += [" ".join(words) for words in read_documents(str(path)).corpus]
+        lines += [" ".join(words) for words in read_documents(str(path), skip_faulty=True).corpus]
     FILES.mkdir(parents=True, exist_ok=True)
     RAW.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -97,7 +97,7 @@ def job(
     from corpuscle.measure import mention_scores
 
     warm()
-    known, gold = read_documents(train), read_documents(dev)
+    known, gold = (read_documents(path, skip_faulty=True) for path in (train, dev))
     with timer:
         begin = time.process_time()
         if method == "dictionary":
