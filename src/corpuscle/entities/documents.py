@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -289,7 +289,7 @@ def read_documents(
 ) -> Documents:
     """Read files of any format; ``columns``: the names of the columns of a file (word, tag, lemma, chunk, label,
     section, or others, which are not used); ``skip_faulty``: leave out wrong lines of brat annotation."""
-    readers = {
+    readers: dict[str, Callable[[str], list[Standoff]]] = {
         "brat": partial(read_brat, skip_faulty=skip_faulty), "pubtator": read_pubtator, "jsonl": read_standoff_json,
     }  # fmt: skip
     parts = []
