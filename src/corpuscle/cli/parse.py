@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, resume, task_group, trainer
-from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
+from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -28,6 +28,23 @@ def _read(path: str) -> Treebank:
     if bank.corpus.n_tokens == 0:
         raise InputError(path, None, "the treebank is empty")
     return bank
+
+
+_tags = option(
+    "tags",
+    "The tags in the input, or those of the tagger inside the parser or of --tagger; text always has these.",
+    type=click.Choice(("file", "predict")),
+    default="file",
+)
+_tagger = option("tagger", "Take the tags of this tagger.", metavar="FILE")
+
+
+def _tagged(loaded: MstParser, bank: Treebank, tags: str, tagger: str | None) -> Treebank:
+    """The words with the tags that the parser is to see."""
+    if tagger is not None:
+        other = load(tagger, "tag")
+        return other.annotate(bank.without(*other.layers_))
+    return loaded.tagged(bank) if tags == "predict" else bank
 
 
 @trainer(group)
@@ -70,16 +87,33 @@ def train(model: MstParser, treebank: str, output: str, dev: str | None, resume:
 @argument("model")
 @argument("input", default="-")
 @output("-")
+@raw
+@_tags
+@_tagger
 @option("nbest", "The N best trees of each sentence, with # rank and # score.", metavar="N", type=COUNT)
 @option("confidence", "Write how likely each arc is into MISC (Confidence=).", is_flag=True)
-def apply(model: str, input: str, output: str, nbest: int | None, confidence: bool) -> None:
-    """Parse a CoNLL-U file by its words and tags; heads and relations in it are replaced."""
-    from corpuscle.text import read_conllu, write_conllu
+def apply(
+    model: str,
+    input: str,
+    output: str,
+    raw: bool,
+    tags: str,
+    tagger: str | None,
+    nbest: int | None,
+    confidence: bool,
+) -> None:
+    """Parse a CoNLL-U file (.conllu, stdin) by its words and tags, or a text, one sentence of words a line; writes
+    CoNLL-U."""
+    from corpuscle.text import write_conllu
+    from corpuscle.text.conllu import is_treebank
 
-    loaded, bank = load(model, "parse"), read_conllu(input)
+    loaded, bank = load(model, "parse"), read_bank(input, raw)
+    if raw or not (is_treebank(input) or input == "-"):
+        tags = "predict"
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
     with naming(input):
+        bank = _tagged(loaded, bank, tags, tagger)
         parsed = loaded.best_trees(bank, nbest) if nbest else loaded.annotate(bank, confidence=confidence)
     write_conllu(parsed, output)
 
@@ -88,9 +122,20 @@ def apply(model: str, input: str, output: str, nbest: int | None, confidence: bo
 @argument("gold")
 @argument("found", required=False)
 @option("model", "Parse the gold file with this model first.", metavar="FILE")
+@_tags
+@_tagger
 @option("mode", "conll18 compares relations without their subtypes.", type=click.Choice(MODES), default=MODES[0])
 @option("by", "Also by relation, distance or length.", type=click.Choice(("relation", "distance", "length")))
-def evaluate(gold: str, found: str | None, model: str | None, mode: str, by: str | None, seed: int) -> Figures:
+def evaluate(
+    gold: str,
+    found: str | None,
+    model: str | None,
+    tags: str,
+    tagger: str | None,
+    mode: str,
+    by: str | None,
+    seed: int,
+) -> Figures:
     """UAS, LAS, complete trees and roots, with and without punctuation, each with its 95 % interval."""
     from corpuscle.measure import attachment, attachment_by
 
@@ -103,7 +148,7 @@ def evaluate(gold: str, found: str | None, model: str | None, mode: str, by: str
         loaded = load(model, "parse")
         shares = warn_of_overlap(loaded, right.corpus, model)
         with naming(gold):
-            guess = loaded.annotate(right)
+            guess = loaded.annotate(_tagged(loaded, right, tags, tagger))
     else:
         guess = _read(str(found))
     try:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle.errors import InputError
-from corpuscle.packs.heldout import Split, split
+from corpuscle.packs.heldout import Split, split, split_treebank
 from corpuscle.packs.kit import Kit, shown_name
 from corpuscle.packs.step import LeftOut, check_enough, wrong_files
-from corpuscle.text import read_text
+from corpuscle.text import read_conllu, read_text
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import read_blocks, read_lines
 from corpuscle.text.stats import characters_of_types
+from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["FEWEST_SPACES", "SEGMENTED", "Job"]
@@ -114,6 +115,16 @@ class Job:
     def split(self) -> Split:
         """The text without a seeded tenth, and that tenth."""
         return split(self.text, self.seed)
+
+    @cached_property
+    def treebank(self) -> Treebank:
+        """The annotated sentences."""
+        return read_conllu(self.kit.paths("tagged")[0])
+
+    @cached_property
+    def treebank_split(self) -> tuple[Treebank, Treebank, str]:
+        """They without a seeded tenth, that tenth, and what was kept together."""
+        return split_treebank(self.treebank, self.seed)
 
     def place(self, sentence: int) -> tuple[str | None, int | None]:
         """File and line of a sentence of the text, for errors."""

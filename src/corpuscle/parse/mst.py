@@ -31,6 +31,7 @@ from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner, RelationLearne
 from corpuscle.parse.words import N_TAGS, TAG_LAYERS, layers_of, tag_layers
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
+from corpuscle.tag import Tagger, jackknife
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
@@ -80,6 +81,7 @@ class MstParser(MstSettings, container.Model):
             "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
             "history": container.Array("float64", ("passes", 2), finite=True),
         },
+        components=lambda extra: {"tagger": (Tagger.KIND,)} if extra.get("tagger") else {},
         check=lambda loaded: _check(loaded),
     )
 
@@ -88,6 +90,7 @@ class MstParser(MstSettings, container.Model):
     relations_: Vocab = learned()
     tag_layers_: tuple[str, ...] = learned()
     crossing_: bool = learned()
+    tagger_: Tagger | None = learned()
     history_: np.ndarray = learned()
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
@@ -101,6 +104,12 @@ class MstParser(MstSettings, container.Model):
         bank.check_trees(single_root=self.single_root)
         if dev is not None:
             dev.check_trees()
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
+        self.tagger_ = None
+        if self.tags == "jackknife":
+            learner = Tagger(seed=self.seed, workers=self.workers)
+            self.tagger_, bank = learner.fit(bank), jackknife(learner, bank)
+            dev = dev and self.tagged(dev)
         self.tag_layers_, self.chosen_ = tag_layers(bank), {}
         starts = bank.corpus.sentence_starts
         crossing = int(crossings(bank.heads, starts))
@@ -117,7 +126,6 @@ class MstParser(MstSettings, container.Model):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
         layers = layers_of(bank, self.tag_layers_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, checkpoint)
@@ -189,6 +197,12 @@ class MstParser(MstSettings, container.Model):
             return Parses(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
         assert len(starts) - 1 == sum(len(part.scores) for part in parts)
         return Parses(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def tagged(self, bank: Treebank) -> Treebank:
+        """The treebank with the tags of the tagger inside, whatever it had."""
+        if self.tagger_ is None:
+            raise SettingError("this parser has no tagger inside: train one with tags jackknife, or give a tagger")
+        return self.tagger_.annotate(bank.without(*self.tagger_.layers_))
 
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with our heads and relations; ``confidence``: with how likely each arc is in MISC."""
@@ -268,13 +282,20 @@ class MstParser(MstSettings, container.Model):
         return self.relations_.arrays() | arrays
 
     def _extra(self) -> dict[str, Any]:
-        return {"tag_layers": list(self.tag_layers_), "crossing": self.crossing_}
+        return {
+            "tag_layers": list(self.tag_layers_), "crossing": self.crossing_, "tagger": self.tagger_ is not None
+        }  # fmt: skip
+
+    def _components(self) -> dict[str, container.Part]:
+        return {} if self.tagger_ is None else {"tagger": self.tagger_.part()}
 
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
         self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
         self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
         self.tag_layers_, self.crossing_ = tuple(loaded.extra["tag_layers"]), loaded.extra["crossing"]
+        inside = loaded.extra.get("tagger")
+        self.tagger_ = Tagger.from_container(loaded.component("tagger")) if inside else None
 
 
 _RELATION_PASSES = 5
@@ -335,6 +356,8 @@ def _check(loaded: container.Container) -> None:
     tags, crossing = extra.get("tag_layers"), extra.get("crossing")
     if not isinstance(tags, list) or not tags or any(name not in TAG_LAYERS for name in tags):
         raise ValueError("it does not say which layers are tags")
+    if type(extra.get("tagger", False)) is not bool:
+        raise ValueError("it does not say whether there is a tagger in it")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
     if len(arrays["weights"]) != 1 << model.hash_bits:
