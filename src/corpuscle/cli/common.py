@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corpuscle.words import WordSources
 
 __all__ = [
-    "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
     "warn_of_overlap",
 ]  # fmt: skip
 
@@ -116,6 +116,20 @@ def read_bank(path: str, raw: bool = False) -> Treebank:
     spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
     starts = prepared.sentence_starts.tolist()
     return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
+
+
+def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
+    """A text or treebank, see ``read_bank``, with the tags of a tagger and the trees of a parser; a parser that has a
+    tagger inside needs no other one."""
+    bank = read_bank(path, raw)
+    with naming(path):
+        if tagger is not None:
+            other = load(tagger, "tag")
+            bank = other.annotate(bank.without(*other.layers_))
+        if parser is not None:
+            loaded = load(parser, "parse")
+            bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
+    return bank
 
 
 def sources_of(class_model: str | None, vectors: str | None) -> WordSources:
