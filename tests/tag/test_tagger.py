@@ -10,6 +10,7 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError
+from corpuscle.learning import Checkpoint
 from corpuscle.parse import MstParser
 from corpuscle.random import folds
 from corpuscle.samples import generate
@@ -23,6 +24,7 @@ from corpuscle.text import Corpus, read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 from corpuscle.words import ExchangeClasses, class_sources
+from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 
 SMALL = {"hash_bits": 16}
@@ -326,3 +328,42 @@ def test_classes_and_meaning_take_text_that_is_tagged_and_parsed_first(bank, tmp
     assert main(["meaning", "substitutes", hidden, f"{word}/{tag}", str(text), "--raw"]) == 2
     assert main(["classes", "apply", hidden, str(text), "--parser", parser]) == 2
     assert "no tagger inside" in capsys.readouterr().err
+
+
+def test_edited_files_are_refused_or_harmless(bank, tmp_path):
+    Tagger(passes=1, hash_bits=10).fit(bank[:6]).save(tmp_path / "m")
+
+    def use(path):
+        with np.errstate(all="ignore"):
+            corpuscle.load(path).annotate(bank[:2], confidence=True)
+
+    assert survives_hostile_edits(tmp_path / "m", use, edits=100) > 20
+
+
+def test_an_interrupted_run_resumes_to_the_identical_bytes(bank, tmp_path, monkeypatch):
+    whole, path, part = tmp_path / "whole", tmp_path / "part", bank[:12]
+    monkeypatch.setattr("corpuscle.learning._WORDS", 40)
+    settings = {"passes": 2, "hash_bits": 10}
+    Tagger(**settings).fit(part, bank[12:20]).save(whole)
+    steps = 0
+
+    def after(self, *arguments, **more):
+        nonlocal steps
+        steps += 1
+        self.every = 0.0
+        saved(self, *arguments, **more)
+        if steps == 4:
+            raise KeyboardInterrupt
+
+    saved = Checkpoint.after
+    monkeypatch.setattr(Checkpoint, "after", after)
+    tagger = Tagger(**settings)
+    with pytest.raises(KeyboardInterrupt), tagger.checkpoint(part, path) as checkpoint:
+        tagger.fit(part, bank[12:20], checkpoint=checkpoint)
+    monkeypatch.setattr(Checkpoint, "after", saved)
+    with pytest.raises(InputError), Tagger(**settings).checkpoint(part, path, resume=True) as checkpoint:
+        Tagger(**settings).fit(part, bank[20:30], checkpoint=checkpoint)
+    tagger = Tagger(**settings)
+    with tagger.checkpoint(part, path, resume=True) as checkpoint:
+        tagger.fit(part, bank[12:20], checkpoint=checkpoint).save(path)
+    assert path.read_bytes() == whole.read_bytes()

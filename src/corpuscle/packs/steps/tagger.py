@@ -63,7 +63,8 @@ def _mistakes(gold: Treebank, found: Treebank, layer: str, known: list[bool]) ->
     """Which tags are taken for which, and the first words with a wrong tag, with the words around them."""
     wanted, given = getattr(gold, layer).strings(), getattr(found, layer).strings()
     confused = Counter((a, b) for a, b in zip(wanted, given, strict=True) if a != b)
-    errors, at = [], 0
+    errors: list[list[Any]] = []
+    at = 0
     for sentence in range(len(gold)):
         words = gold.corpus.words(sentence)
         for i, word in enumerate(words):
