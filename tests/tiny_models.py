@@ -65,6 +65,7 @@ COMMANDS = {
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
     "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
 }
 """Kind -> how its file is made, in this order."""
 

@@ -281,9 +281,9 @@ TASKS: dict[str, Task] = dict([
     _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank: train, apply, evaluate, draw",
+        "dependency parsers from a treebank: train, apply, rerank, evaluate, draw",
         methods={"mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers")},
-        kinds={"parse.mst": "MstParser"},
+        kinds={"parse.mst": "MstParser", "parse.rerank": "Reranker"},
     ),
     _task(
         "samples",

@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    argument,
+    command,
+    option,
+    output,
+    raw,
+    resume,
+    task_group,
+    trainer,
+    work_of,
+)
 from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.parse.settings import RerankSettings
 
 if TYPE_CHECKING:
     from corpuscle.parse import MstParser
@@ -90,7 +103,7 @@ def train(model: MstParser, treebank: str, output: str, dev: str | None, resume:
 @raw
 @_tags
 @_tagger
-@option("nbest", "The N best trees of each sentence, with # rank and # score.", metavar="N", type=COUNT)
+@option("nbest", "The N best trees of each sentence, with # rank and # score (and # logp).", metavar="N", type=COUNT)
 @option("confidence", "Write how likely each arc is into MISC (Confidence=).", is_flag=True)
 def apply(
     model: str,
@@ -194,3 +207,84 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
     )
     with write_atomically(output, "w") as file:
         file.write(svg + "\n")
+
+
+_RERANK = [setting for name, setting in RerankSettings.SETTINGS.items() if name not in ("seed", "workers", "cluster")]
+
+
+def _vectors(path: str) -> Any:
+    """Word vectors: a model of ``corpuscle vectors``, or word2vec text."""
+    from corpuscle.text.vectors import read_vectors
+
+    with open(path, "rb") as file:
+        is_model = file.read(9)[8:] == b"{"  # of a safetensors file, after the size of its header
+    return load(path, "vectors") if is_model else read_vectors(path)
+
+
+@command(group, settings=_RERANK, work=True, seed=True)
+@argument("treebank")
+@output()
+@option("parser", "Choose among the trees of this parser.", metavar="FILE", required=True)
+@option("vectors", "Vectors of words for log p, a model or word2vec text; else from the trees.", metavar="FILE")
+@option("dev", "Choose the weight of the parser's score and the passes by these trees.", metavar="CONLLU")
+@resume
+def rerank(
+    treebank: str, output: str, parser: str, vectors: str | None, dev: str | None, resume: bool, **settings: Any
+) -> Figures:
+    """Learn to choose among the best trees of a parser, from the treebank that it was learned from."""
+    import time
+
+    from corpuscle.parse import Reranker
+
+    begin, context = time.perf_counter(), click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    given = {name: value for name, value in settings.items() if context.get_parameter_source(name) is source}
+    model, base = Reranker(**given, **work_of()), load(parser, "parse", ("parse.mst",))
+    known = None if vectors is None else _vectors(vectors)
+    bank, development = _read(treebank), None if dev is None else _read(dev)
+    with naming(treebank):
+        bank.check_trees(treebank, single_root=base.single_root)
+        if development is not None:
+            development.check_trees(dev)
+        with model.checkpoint(bank, output, resume) as checkpoint:
+            model.fit(bank, base, development, vectors=known, checkpoint=checkpoint).save(output)
+    figures: dict[str, Any] = {
+        **model.provenance_,
+        "tuned": sorted(model.chosen_),
+        "passes": model.chosen_.get("passes", model.passes),
+        "base_weight": float(model.number_weights_[0]),
+        "number_weights": model.number_weights_[1:],
+        "seconds": time.perf_counter() - begin,
+    }
+    if dev is not None:
+        figures["uas_dev"] = float(model.history_[:, 1].max())
+    return Figures(
+        figures,
+        f"{output}: {figures['trees']:,} trees of {figures['sentences']:,} sentences, the first of each list "
+        f"{figures['uas_lists']:.1%} right, the best {figures['oracle_lists']:.1%}; {figures['seconds']:.1f} s",
+    )
+
+
+@command(group, work=True)
+@argument("model")
+@argument("treebank")
+def probability(model: str, treebank: str) -> Figures:
+    """How likely the words of each sentence are given its tree, by the hidden states of a re-ranker."""
+    loaded, bank = load(model, "parse", ("parse.rerank",)), _read(treebank)
+    bank.check_trees(treebank)
+    with naming(treebank):
+        found = loaded.probability(bank)
+    rows = [
+        {"sentence": number, "words": words, "logp": log, "positive": positive}
+        for number, (words, log, positive) in enumerate(
+            zip(bank.corpus.lengths.tolist(), found.logs.tolist(), found.known.tolist(), strict=True), 1
+        )
+    ]
+    figures = {
+        "sentences": len(rows),
+        "tokens": bank.corpus.n_tokens,
+        "logp": float(found.logs[found.known].sum()),
+        "not_positive": int((~found.known).sum()),
+        "trees": rows,
+    }
+    return Figures(figures, table_text(("sentence", "words", "logp", "positive"), [list(row.values()) for row in rows]))

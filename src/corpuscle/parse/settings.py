@@ -5,7 +5,7 @@ from __future__ import annotations
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting
 
-__all__ = ["MstSettings"]
+__all__ = ["LatentSettings", "MstSettings", "RerankSettings"]
 
 
 class MstSettings(Seeded, Parallel):
@@ -38,3 +38,54 @@ class MstSettings(Seeded, Parallel):
             for name in ("trees", "step"):
                 if self.origins[name] == "given":
                     raise SettingError(f"{name} means nothing with learner perceptron")
+
+
+class LatentSettings(Seeded, Parallel):
+    """Settings of trees with hidden states."""
+
+    states: int = setting("How many hidden states a word can have.", default=10, low=1, high=200)
+    observe: str = setting(
+        "What a state shows: the word, its tag, or both.", default="words", choices=("words", "tags", "both")
+    )
+    estimator: str = setting(
+        "Learn from words with children on both sides, from chains of child, head and its head, or whichever are more.",
+        default="auto",
+        choices=("auto", "pairs", "chain"),
+    )
+    stops: bool = setting("Every word has a stop after its last child on either side.", default=True)
+    recover: bool = setting(
+        "Turn observables into probabilities of states (not for vectors without duals).", default=True
+    )
+    polish: int = setting("Then so many passes of EM, from the recovered states.", default=50, low=0, high=1000)
+    weighting: str = setting(
+        "What counts once: every triple of words, or every word in the middle.",
+        default="pairs", choices=("pairs", "nodes"),
+    )  # fmt: skip
+    projection: str = setting(
+        "Vectors from child and head: singular vectors of their counts, or canonical directions.",
+        default="cca", choices=("svd", "cca"),
+    )  # fmt: skip
+    kappa: float = setting("Canonical directions: add so much to the count of every word.", default=100.0, low=0.0)
+    min_count: int = setting("Rarer words are classes of words that look alike.", default=2, low=1, high=10**9)
+
+
+class RerankSettings(LatentSettings):
+    """Settings of re-rankers."""
+
+    nbest: int = setting("Choose among so many of the parser's best trees.", default=50, low=1, high=1000)
+    features: tuple[str, ...] = setting(
+        "What trees are chosen by: the parser's score, tags of heads with their children and heads, log p of the words "
+        "by hidden states, numbers of children.",
+        default=("base", "tags", "logp"),
+        choices=("base", "tags", "logp", "structure"),
+    )
+    base_weight: float = setting("The weight of the parser's score.", default=10.0, above=0.0, high=1e6)
+    folds: int = setting("Lists to learn from come from parsers of so many parts but one.", default=3, low=2, high=100)
+    jackknife_spectral: bool = setting("The same for log p.", default=True)
+    passes: int = setting("Passes over the lists.", default=10, low=1, high=1000)
+    hash_bits: int = setting("The weights of features stand in a table of 2^N.", default=18, low=10, high=28)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if "base" not in self.features and self.origins["base_weight"] == "given":
+            raise SettingError("base_weight means nothing without base among the features")

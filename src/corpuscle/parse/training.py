@@ -13,7 +13,7 @@ from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.relations import learn_relations
 from corpuscle.parse.kernels.training import Decoding, Learning, Room, learn
 
-__all__ = ["ARCS", "RELATIONS", "ArcLearner", "RelationLearner"]
+__all__ = ["ARCS", "RELATIONS", "ArcLearner", "Online", "RelationLearner"]
 
 ARCS = {
     "weights": Array("float32", ("table",), finite=True),
@@ -29,7 +29,7 @@ RELATIONS = {
 }
 
 
-class _Online(Shuffled):
+class Online(Shuffled):
     """Sentences in an order of its own each pass, a few at a time."""
 
     def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
@@ -41,7 +41,7 @@ class _Online(Shuffled):
         return wrong
 
 
-class ArcLearner(_Online):
+class ArcLearner(Online):
     """Learns the weights of arcs and pairs; ``judge``: mean weights -> how good they are, or None."""
 
     def __init__(
@@ -97,7 +97,7 @@ class ArcLearner(_Online):
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
 
 
-class RelationLearner(_Online):
+class RelationLearner(Online):
     """Learns the weights of relations on right trees; ``bank``: heads, relations, first words."""
 
     def __init__(self, layers: Layers, bank: Any, rows: int, relations: int, room: Room, *, seed: int):

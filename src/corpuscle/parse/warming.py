@@ -7,6 +7,7 @@ import tempfile
 
 from corpuscle.model import read
 from corpuscle.parse.mst import MstParser
+from corpuscle.parse.rerank import Reranker
 from corpuscle.text.treebank import Treebank
 
 __all__ = ["warm"]
@@ -30,3 +31,10 @@ def warm() -> None:
                 loaded.annotate(bank, confidence=True)
                 if trees > 1:
                     loaded.k_best(bank, 2)
+        few = Treebank.from_sentences([["a", "b", "c"]] * 4, heads=[[2, 0, 2]] * 4, tags=[["A", "B", "A"]] * 4)
+        base = MstParser(order=1, passes=1, hash_bits=10, relation_bits=8).fit(few)
+        every = ("base", "tags", "logp", "structure")
+        for observe in ("words", "both"):
+            ranker = Reranker(observe=observe, features=every, nbest=2, passes=1, hash_bits=10)
+            ranker.fit(few, base, few).save(path)
+        Reranker.from_container(read(path)).best_trees(few, 2)
