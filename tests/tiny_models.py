@@ -32,6 +32,12 @@ TREES = "".join(
     for i, (word, tag, head, relation) in enumerate(rows, 1)
 )
 
+NOTES = (
+    '{"text": "left and right eye red", "mentions": [{"type": "X", "spans": [[0, 4], [15, 22]]}, '
+    '{"type": "X", "spans": [[9, 14], [15, 22]]}]}\n'
+    '{"text": "no pain", "mentions": [{"type": "Y", "spans": [[3, 7]]}]}\n'
+) * 5
+
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
     "words.brown": "classes train text -o {0} --method brown --classes 3",
@@ -64,7 +70,14 @@ COMMANDS = {
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
     "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
+    "entities.crf": "entities train notes.jsonl -o {0} --iterations 5 --min-count 1 --gazetteer organs.tsv",
+    "entities.dictionary": "entities train notes.jsonl -o {0} --method dictionary",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.pairs": "parse train trees.conllu -o {0} --method pairs --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.projected": "parse project trees.conllu trees.conllu --links links -o {0} --passes 2 --hash-bits 10 "
+    "--relation-bits 8",
+    "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
+    "parse.branching": "parse train trees.conllu -o {0} --method right",
     "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
 }
 """Kind -> how its file is made, in this order."""
@@ -80,6 +93,9 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("source").write_text(SOURCE, "utf-8")
         Path("target").write_text(TARGET, "utf-8")
         Path("trees.conllu").write_text(TREES, "utf-8")
+        Path("links").write_text("0-0 1-1 2-2\n" * 4, "utf-8")
+        Path("notes.jsonl").write_text(NOTES, "utf-8")
+        Path("organs.tsv").write_text("eye\tORGAN\nright eye\tORGAN\n", "utf-8")
         for kind, command in COMMANDS.items():
             if main([*command.format(kind).split(), "--quiet"]) != 0:
                 raise SystemExit(f"{kind} could not be made")

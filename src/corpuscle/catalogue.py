@@ -35,7 +35,7 @@ class Task:
     - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``commands``: the module with its
       ``group``; ``page``: in docs/;
     - ``methods``: name -> ``Method``, the default first; ``kinds``: kind of model file -> its class;
-    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it.
+    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it, one or several.
     """
 
     help: str
@@ -80,7 +80,7 @@ def _task(
         for method, (settings, learner, about) in (methods or {}).items()
     }
     homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
-    place = step and f"corpuscle.packs.steps.{step}"
+    place = " ".join(f"corpuscle.packs.steps.{each}" for each in step.split())
     return name, Task(help, summary, home, f"corpuscle.cli.{name}", f"{name}.md", ways, homes, kernels, place)
 
 
@@ -88,6 +88,7 @@ _NGRAM = ("NgramSettings", "NgramModel")
 _DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
 _TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
 _METRIC = ("MetricSettings", "MetricModel")
+_BRANCHING = ("BranchingSettings", "BranchingParser")
 _TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
 TASKS: dict[str, Task] = dict([
@@ -281,9 +282,33 @@ TASKS: dict[str, Task] = dict([
     _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank: train, apply, rerank, evaluate, draw",
-        methods={"mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers")},
-        kinds={"parse.mst": "MstParser", "parse.rerank": "Reranker"},
+        "dependency parsers from a treebank or from translations: train, project, boost, rerank, apply, evaluate, draw",
+        methods={
+            "mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers"),
+            "pairs": ("PairSettings", "PairParser", "the best tree by how likely each word is the head of another"),
+            "left": (*_BRANCHING, "every word hangs on the next one"),
+            "right": (*_BRANCHING, "every word hangs on the one before it"),
+        },
+        kinds={
+            "parse.mst": "MstParser",
+            "parse.rerank": "Reranker",
+            "parse.pairs": "PairParser",
+            "parse.projected": "ProjectedParser",
+            "parse.boosted": "BoostedParser",
+            "parse.branching": "BranchingParser",
+        },
+        step="parser:PARSER projected_parser:PROJECTED",
+    ),
+    _task(
+        "entities",
+        "Entities: who, what and where in text, also in several pieces.",
+        "mentions in text, also with gaps and shared words, from annotated documents: train, apply, evaluate",
+        methods={
+            "crf": ("CrfSettings", "CrfTagger", "a conditional random field over words and what is around them"),
+            "dictionary": ("DictionarySettings", "DictionaryTagger", "the longest strings that were mentions before"),
+        },
+        kinds={"entities.crf": "CrfTagger", "entities.dictionary": "DictionaryTagger"},
+        step="entities:ENTITIES",
     ),
     _task(
         "samples",

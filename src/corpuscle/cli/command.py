@@ -35,8 +35,8 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "COUNT", "Figures", "annotation", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
-    "trainer", "work_of", "written",
+    "COUNT", "Figures", "annotation", "argument", "command", "given_of", "option", "output", "plain", "raw", "resume",
+    "task_group", "trainer", "work_of", "written",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -218,6 +218,13 @@ def work_of(context: click.Context | None = None) -> dict[str, Any]:
     """``workers`` and ``cluster`` as the user gave them to the running command, for what is not a learner."""
     context = context or click.get_current_context()
     return {name: value for name, value in context.meta.get("corpuscle.work", {}).items() if value is not None}
+
+
+def given_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings of the running command that the user gave."""
+    context = click.get_current_context()
+    commandline = click.core.ParameterSource.COMMANDLINE
+    return {name: value for name, value in settings.items() if context.get_parameter_source(name) is commandline}
 
 
 def _take_shared(context: click.Context, parameters: dict[str, Any]) -> None:

@@ -14,10 +14,9 @@ from corpuscle.errors import InputError, SettingError, warn
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
     from corpuscle.text.treebank import Treebank
-    from corpuscle.words import WordSources
 
 __all__ = [
-    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "table_text",
     "warn_of_overlap",
 ]  # fmt: skip
 
@@ -130,19 +129,6 @@ def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> T
             loaded = load(parser, "parse")
             bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
     return bank
-
-
-def sources_of(class_model: str | None, vectors: str | None) -> WordSources:
-    """The classes and the vectors of words in two models, as taggers and parsers take them."""
-    from corpuscle.words import class_sources, joint_sources, vector_sources
-
-    found = []
-    if class_model is not None:
-        found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
-    if vectors is not None:
-        loaded = load(vectors, "vectors")
-        found.append(vector_sources(loaded.vocab_, loaded.vectors_))
-    return joint_sources(*found)
 
 
 def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
+from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
+from corpuscle.cli.trees import known as known_words
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _read(path: str) -> Treebank:
 @output()
 @option("dev", "Stop after the pass that tags these sentences best.", metavar="CONLLU")
 @option("class_model", "Take the classes of words in this model as features.", metavar="FILE")
-@option("vectors", "Take the word vectors in this model as features.", metavar="FILE")
+@option("vectors", "Take clusters of word vectors as features: a model of vectors train, or .txt.", metavar="FILE")
 @resume
 def train(
     model: Tagger,
@@ -48,7 +49,7 @@ def train(
     import time
 
     begin, bank = time.perf_counter(), _read(treebank)
-    development, sources = None if dev is None else _read(dev), sources_of(class_model, vectors)
+    development, sources = None if dev is None else _read(dev), known_words(class_model, vectors, model.seed)
     with naming(treebank), model.checkpoint(bank, output, resume) as checkpoint:
         model.fit(bank, development, sources=sources, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {

@@ -7,8 +7,8 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
-from corpuscle.measure.counts import accuracy, compare_f1, precision_recall
-from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment
+from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
+from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment, oracle, punctuation
 from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
@@ -37,6 +37,7 @@ __all__ = [
     "bleu_rows",
     "bootstrap",
     "bootstrap_ratio",
+    "calibration_error",
     "compare",
     "compare_alignments",
     "compare_attachment",
@@ -55,10 +56,12 @@ __all__ = [
     "mention_scores_by_type",
     "news_measures",
     "news_statistics",
+    "oracle",
     "pair_agreement",
     "paired_bootstrap",
     "perplexity",
     "precision_recall",
+    "punctuation",
     "rank_correlation",
     "rank_items",
     "retrieval",

@@ -15,10 +15,9 @@ import numpy as np
 
 from corpuscle.random import Random, purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import percent
 
-__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "part_held", "split", "split_treebank", "tenth"]
+__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "held_sentences", "part_held", "split", "tenth"]
 
 SHARE = 0.1
 T = TypeVar("T")
@@ -84,7 +83,8 @@ def _sizes(corpus: Corpus) -> np.ndarray:
 
 
 def held_sentences(corpus: Corpus, seed: int) -> tuple[np.ndarray, str]:
-    """A tenth of the tokens: which sentences have them, bool (n_sentences,), and what was kept together (``Split``)."""
+    """A tenth of the tokens, the same for the same text and seed: which sentences, bool (n_sentences,), and what was
+    kept together."""
     sizes, documents = _sizes(corpus), held_documents(corpus, seed)
     held, groups = np.zeros(len(corpus), bool), "documents"
     if documents.any():
@@ -94,12 +94,6 @@ def held_sentences(corpus: Corpus, seed: int) -> tuple[np.ndarray, str]:
         held, groups = np.zeros(len(corpus), bool), "sentences"
         held[_draw(sizes, seed)] = True
     return held, groups
-
-
-def split_treebank(bank: Treebank, seed: int) -> tuple[Treebank, Treebank, str]:
-    """A treebank without a tenth of its words, that tenth, and what was kept together: documents or sentences."""
-    held, groups = held_sentences(bank.corpus, seed)
-    return bank.select(~held), bank.select(held), groups
 
 
 def split(corpus: Corpus, seed: int) -> Split:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle.errors import InputError
-from corpuscle.packs.heldout import Split, split, split_treebank
+from corpuscle.packs.heldout import Split, held_sentences, split
 from corpuscle.packs.kit import Kit, shown_name
 from corpuscle.packs.step import LeftOut, check_enough, wrong_files
 from corpuscle.text import read_conllu, read_text
@@ -117,14 +117,15 @@ class Job:
         return split(self.text, self.seed)
 
     @cached_property
-    def treebank(self) -> Treebank:
+    def trees(self) -> Treebank:
         """The annotated sentences."""
         return read_conllu(self.kit.paths("tagged")[0])
 
     @cached_property
-    def treebank_split(self) -> tuple[Treebank, Treebank, str]:
-        """They without a seeded tenth, that tenth, and what was kept together."""
-        return split_treebank(self.treebank, self.seed)
+    def split_trees(self) -> tuple[Treebank, Treebank]:
+        """The annotated sentences without a seeded tenth, and that tenth."""
+        held, _ = held_sentences(self.trees.corpus, self.seed)
+        return self.trees.select(~held), self.trees.select(held)
 
     def place(self, sentence: int) -> tuple[str | None, int | None]:
         """File and line of a sentence of the text, for errors."""

@@ -8,7 +8,6 @@ part of speech (``head/NOUN``).
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus, items_of
 from corpuscle.text.files import AnyPath, expand
-from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.layers import Layer, Numbering, aligned_signature
 from corpuscle.text.plain import read_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
@@ -177,11 +176,8 @@ class Forest:
 
     def signature(self) -> str:
         """A short hash of the words, their parents and relations."""
-        digest = hashlib.blake2b(self.corpus.signature().encode(), digest_size=16)
-        digest.update(np.ascontiguousarray(self.parents).tobytes())
-        if self.relations is not None:
-            digest.update("\n".join(self.relations.strings()).encode())
-        return digest.hexdigest()
+        relations = () if self.relations is None else (self.relations,)
+        return aligned_signature(self.corpus.signature(), self.parents, *relations)
 
 
 def forest_of(

@@ -49,7 +49,7 @@ def _in_words(findings: Findings) -> Html:
         )
     return p(
         f"Learned from {counted(findings['sentences'], 'annotated sentence')}. A tagger trained without a tenth of "
-        f"them (whole {findings['groups']}) gets {percent(figures[main])} of the {_NAMES[main]} right in the "
+        f"them gets {percent(figures[main])} of the {_NAMES[main]} right in the "
         f"{counted(findings['held_out'], 'sentence')} it has not seen (95 % interval: "
         f"{percent(figures[f'{main}_low'])} to {percent(figures[f'{main}_high'])}){others}; "
         f"{percent(figures['sentence'])} of the sentences have no error at all.{new} The "

@@ -17,7 +17,6 @@ from corpuscle.packs.chapters import tagger as chapter
 from corpuscle.packs.job import Job
 from corpuscle.packs.step import Findings, Step, check_enough, naming, wrong_files
 from corpuscle.tag import Tagger
-from corpuscle.text import read_conllu
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip
 
@@ -31,27 +30,26 @@ _CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
 
 
 def check(job: Job) -> list[InputError]:
-    """The files that are no treebanks."""
-    return wrong_files(read_conllu, [(path,) for path in job.kit.paths("tagged")])
+    """What is wrong with the file of annotated sentences."""
+    return wrong_files(lambda: job.trees, [()])
 
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Learn to tag, and measure on sentences that were held out."""
     path = job.kit.paths("tagged")[0]
-    filled = int((job.treebank.corpus.lengths > 0).sum())
+    filled = int((job.trees.corpus.lengths > 0).sum())
     check_enough(path, filled, FEWEST_SENTENCES, "annotated sentence")
-    train, held, groups = job.treebank_split
+    train, held = job.split_trees
     with naming(path):
         model = job.fit(Tagger(seed=job.seed, workers=job.workers), train, name=FILE)
         found = model.annotate(held.without(*TAG_LAYERS.values()))
         known = model.known(held)
         measured = tagging(held, found, known, seed=job.seed)
         rows = tagging_by_tag(held, found)
-        job.fit(Tagger(seed=job.seed, workers=job.workers), job.treebank, name=FILE, save=True)
+        job.fit(Tagger(seed=job.seed, workers=job.workers), job.trees, name=FILE, save=True)
     return {
-        "sentences": len(job.treebank),
+        "sentences": len(job.trees),
         "held_out": len(held),
-        "groups": groups,
         "layers": [name for name in TAG_LAYERS if name in measured.figures],
         "measures": measured.to_json(),
         "tags": rows,
