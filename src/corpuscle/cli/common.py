@@ -14,9 +14,10 @@ from corpuscle.errors import InputError, SettingError, warn
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
     from corpuscle.text.treebank import Treebank
+    from corpuscle.words import WordSources
 
 __all__ = [
-    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "table_text",
+    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
     "warn_of_overlap",
 ]  # fmt: skip
 
@@ -129,6 +130,22 @@ def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> T
             loaded = load(parser, "parse")
             bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
     return bank
+
+
+def sources_of(class_model: str | None, vectors: str | None, seed: int = 1) -> WordSources:
+    """What word classes and word vectors, a model of ours or word2vec text, say of words."""
+    from corpuscle.text import read_vectors
+    from corpuscle.words import class_sources, joint_sources, vector_sources
+
+    found = []
+    if class_model is not None:
+        found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
+    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
+        found.append(vector_sources(*read_vectors(vectors), seed))
+    elif vectors is not None:
+        model = load(vectors, "vectors")
+        found.append(vector_sources(model.vocab_, model.vectors_, seed))
+    return joint_sources(*found)
 
 
 def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:

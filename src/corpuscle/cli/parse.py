@@ -21,11 +21,10 @@ from corpuscle.cli.command import (
     work_of,
     written,
 )
-from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
+from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
 from corpuscle.cli.trees import (
     comparing,
     confidence,
-    known,
     list_lengths,
     read_links,
     read_target,
@@ -93,7 +92,7 @@ def train(
 def _sources(model: Any, class_model: str | None, vectors: str | None) -> dict[str, Any]:
     """What a learner gets to know of words beside the treebank: arguments of its ``fit``."""
     if "sources" in model.SETTINGS:
-        return {"known": known(class_model, vectors, model.seed)}
+        return {"known": sources_of(class_model, vectors, model.seed)}
     if vectors is not None:
         raise SettingError("--vectors is for --method mst")
     if class_model is not None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
-from corpuscle.cli.trees import known as known_words
+from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def train(
     import time
 
     begin, bank = time.perf_counter(), _read(treebank)
-    development, sources = None if dev is None else _read(dev), known_words(class_model, vectors, model.seed)
+    development, sources = None if dev is None else _read(dev), sources_of(class_model, vectors, model.seed)
     with naming(treebank), model.checkpoint(bank, output, resume) as checkpoint:
         model.fit(bank, development, sources=sources, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {
