@@ -142,7 +142,8 @@ def udpipe_job(timer: Any, train: str, dev: str, python: str) -> dict[str, float
     import subprocess
 
     with timer:
-        done = subprocess.run([python, __file__, train, dev], capture_output=True, text=True, check=True)
+        command, home = [python, "-m", "bench.tag", train, dev], Path(__file__).parents[1]
+        done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
