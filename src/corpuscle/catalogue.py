@@ -299,6 +299,13 @@ TASKS: dict[str, Task] = dict([
         step="parser:PARSER projected_parser:PROJECTED",
     ),
     _task(
+        "normalise",
+        "Normalisation: messages typed in a hurry, back to standard spelling.",
+        "hurried messages back to standard spelling, from a word list and text or from annotated messages",
+        methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
+        kinds={"normalise.ranker": "Normaliser"},
+    ),
+    _task(
         "entities",
         "Entities: who, what and where in text, also in several pieces.",
         "mentions in text, also with gaps and shared words, from annotated documents: train, apply, evaluate",
