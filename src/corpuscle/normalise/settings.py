@@ -13,8 +13,7 @@ class NormaliserSettings(Seeded, Parallel):
     """Settings of normalisers."""
 
     combine: str = setting(
-        "How the best candidate is found: by weighted logs of everything, by the sum of similarities and context, "
-        "by one of the two alone, by the noisy channel with word frequencies, or by the dictionary alone.",
+        "How candidates are ranked: by weighted features, by sums of them, by the noisy channel, or by the dictionary.",
         default="loglinear",
         choices=COMBINATIONS,
     )
