@@ -143,7 +143,7 @@ class Normaliser(NormaliserSettings, container.Model):
     @property
     def reach(self) -> Reach:
         """How far candidates are looked for."""
-        return Reach(self.distance, self.sound_distance if self.phonetic else -1)
+        return Reach(self.edits, self.sound_edits if self.phonetic else -1)
 
     @cached_property
     def changes(self) -> Counter[tuple[str, str]]:

@@ -17,8 +17,8 @@ class NormaliserSettings(Seeded, Parallel):
         default="loglinear",
         choices=COMBINATIONS,
     )
-    distance: int = setting("Candidates differ by so many letters at most.", default=2, low=0, high=2)
-    sound_distance: int = setting("Or their phonetic codes by so many.", default=1, low=0, high=1)
+    edits: int = setting("Candidates differ by so many letters at most.", default=2, low=0, high=2)
+    sound_edits: int = setting("Or their phonetic codes by so many.", default=1, low=0, high=1)
     code_length: int = setting("Phonetic codes are cut to so many letters; 0: they are not.", default=0, low=0, high=40)
     phonetic: bool = setting("Also candidates that sound alike (Latin script).", default=True)
     repeats: int = setting("Longer runs of one letter are cut to so many.", default=3, low=1, high=10)
