@@ -80,8 +80,8 @@ def list_lengths(bank: Treebank) -> Any:
 def read_target(path: str) -> Treebank:
     """A target text: CoNLL-U by its name, else plain text without tags."""
     from corpuscle.text import read_text
+    from corpuscle.text.conllu import is_treebank
     from corpuscle.text.treebank import Treebank
-    from corpuscle.words import is_treebank
 
     if is_treebank(path):
         return read_trees(path)
