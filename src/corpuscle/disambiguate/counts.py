@@ -22,8 +22,8 @@ _HALF = N_KINDS // 2
 
 def columns_for(method: str, n_elements: int, free: bool, shares: bool) -> np.ndarray:
     """Which counts a method looks at, int32 (n_columns, 2): target (0: the whole label, then the elements) and kind;
-    the count of a label with its form comes first. ``free``: also without the form; ``shares``: behind them the counts of
-    the contexts alone, as often."""
+    the count of a label with its form comes first. ``free``: also without the form; ``shares``: behind them, one
+    for each, the counts of the contexts alone."""
     targets = range(1) if method == "baseline" else range(1 + n_elements)
     kinds = range(1) if method == "uni" else range(_HALF)
     columns = [(target, kind + more) for more in ((0, _HALF) if free else (0,)) for target in targets for kind in kinds]

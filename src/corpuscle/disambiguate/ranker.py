@@ -95,7 +95,7 @@ class Ranker(RankerSettings, Disambiguator):
         if len(lengths) == 1:
             raise InputError(None, None, "no word has several analyses of which one is right: nothing to learn from")
         pool = Pool(np.concatenate(numbers), np.cumsum(lengths), np.concatenate(right))
-        self.weights_ = weighing.fit(pool, self.stage2, self.penalty, self.seed)
+        self.weights_ = weighing.fit(pool, self.stage2, self.c2, self.seed)
         if self.crossfit:
             known = np.ones(len(gold), bool)
             self.topics_ = self._topics(text, gold, values, known) if with_topics else None

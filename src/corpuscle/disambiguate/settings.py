@@ -37,7 +37,7 @@ class _Ranking(AnalyserSettings, Seeded, Parallel):
         default="softmax",
         choices=("softmax", "ridge", "svr", "svc"),
     )
-    penalty: float = setting("Penalty on squares of weights (support vectors: 1/C).", default=10.0, above=0.0)
+    c2: float = setting("Penalty on squares of weights (support vectors: 1/C).", default=10.0, above=0.0)
     crossfit: int = setting(
         "Learn the weights on each of N parts with the counts of the others; 0: on a part that is never counted.",
         default=5,

@@ -76,7 +76,10 @@ class Topics(NamedTuple):
         known = word >= 0
         shape = int(documents.max()) + 1, len(self.words)
         texts = csr_matrix((np.ones(int(known.sum())), (documents[known], word[known])), shape)
+        out[:, 0] = -np.log(len(self.words))
         seen = np.flatnonzero(lemma >= 0)
+        if not len(seen):
+            return out
         row, own, at = lemma[seen], word[tokens[seen]], document[seen]
         counts = self._rows(self.counts.astype(np.float64))
         logs = self._rows(np.log(self.counts / _SMOOTHING + 1))
@@ -90,10 +93,12 @@ class Topics(NamedTuple):
         n_words = np.maximum(sizes[at] - inside, 1)
         total = np.asarray(counts.sum(axis=1)).ravel()
         length = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
-        fit = value_of(logs @ texts.T, row, at) - inside * value_of(logs, row, column)
-        same = value_of(counts @ texts.T, row, at) - inside * value_of(counts, row, column)
+        (some, row_at), (there, text_at) = (np.unique(each, return_inverse=True) for each in (row, at))
+        fit, same = (
+            value_of(matrix[some] @ texts[there].T, row_at, text_at) - inside * value_of(matrix, row, column)
+            for matrix in (logs, counts)
+        )
         size = np.sqrt(np.maximum(squares[at] - inside * (2 * value_of(texts, at, column) - 1), 0))
-        out[:, 0] = -np.log(len(self.words))
         out[seen, 0] = fit / n_words - np.log(total[row] / _SMOOTHING + len(self.words))
         out[seen, 1] = same / np.maximum(length[row] * size, 1e-12)
         out[seen, 2] = 1
