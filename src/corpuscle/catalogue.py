@@ -279,6 +279,7 @@ TASKS: dict[str, Task] = dict([
         "part-of-speech and morphological taggers with lemmas from a treebank: train, apply, evaluate, jackknife",
         methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
         kinds={"tag.crf": "Tagger"},
+        step="tagger:TAGGER",
     ),
     _task(
         "disambiguate",

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
@@ -73,6 +74,15 @@ class Documents:
     chunks: Layer
     sections: Layer
     sources: tuple[str, ...]
+
+    @classmethod
+    def checked(cls, value: Any) -> Documents:
+        """The value, if these are documents, or an error that says how to read some."""
+        return expect(value, cls, "read_documents(path) makes one")
+
+    def __repr__(self) -> str:
+        mentions = sum(len(text.mentions) for text in self.texts)
+        return f"Documents({len(self):,} documents, {self.corpus.n_tokens:,} tokens, {mentions:,} mentions)"
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -292,6 +302,8 @@ def read_documents(
     readers: dict[str, Callable[[str], list[Standoff]]] = {
         "brat": partial(read_brat, skip_faulty=skip_faulty), "pubtator": read_pubtator, "jsonl": read_standoff_json,
     }  # fmt: skip
+    if not paths:
+        raise SettingError("read_documents needs at least one file or folder")
     parts = []
     for path in paths:
         form = format or format_of(path)
