@@ -89,6 +89,8 @@ _DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
 _TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
 _METRIC = ("MetricSettings", "MetricModel")
 _BRANCHING = ("BranchingSettings", "BranchingParser")
+_RANKER = ("RankerSettings", "Ranker")
+_FREQUENT = ("BaselineSettings", "BaselineDisambiguator")
 _TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
 TASKS: dict[str, Task] = dict([
@@ -277,6 +279,25 @@ TASKS: dict[str, Task] = dict([
         "part-of-speech and morphological taggers with lemmas from a treebank: train, apply, evaluate, jackknife",
         methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
         kinds={"tag.crf": "Tagger"},
+        step="tagger:TAGGER",
+    ),
+    _task(
+        "disambiguate",
+        "Disambiguation: which analysis of a word is right where it stands.",
+        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate",
+        methods={
+            "full": (*_RANKER, "analyses and their elements with neighbours, weighed"),
+            "uni": (*_RANKER, "analyses and their elements without neighbours, weighed"),
+            "baseline": (*_RANKER, "whole analyses with neighbours, weighed"),
+            "ind": ("PairSettings", "PairRanker", "lemmas, and all else, one by one"),
+            "frequency": (*_FREQUENT, "the most frequent analysis of a word"),
+            "first": (*_FREQUENT, "the first analysis of a word"),
+        },
+        kinds={
+            "disambiguate.ranker": "Ranker",
+            "disambiguate.pairs": "PairRanker",
+            "disambiguate.baseline": "BaselineDisambiguator",
+        },
     ),
     _task(
         "parse",

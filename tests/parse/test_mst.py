@@ -307,6 +307,32 @@ def test_a_long_sentence_does_not_change_how_its_neighbours_are_parsed(bank, par
     assert found.heads[:n].tolist() == parser.parse(bank[3:4]).heads.tolist()
 
 
+def test_a_parser_with_a_tagger_inside_parses_text(bank, tmp_path, capsys):
+    gold, model, text, out = (tmp_path / name for name in ("gold.conllu", "m", "new.txt", "out.conllu"))
+    write_conllu(bank[:40], gold)
+    options = ["--passes", "2", "--hash-bits", "14", "--relation-bits", "10", "--tags", "jackknife", "--quiet"]
+    assert main(["parse", "train", str(gold), "-o", str(model), *options]) == 0
+    text.write_text("".join(" ".join(bank.corpus.words(i)) + "\n" for i in range(3)))
+    assert main(["parse", "apply", str(model), str(text), "-o", str(out)]) == 0
+    parsed, parser = read_conllu(out), corpuscle.load(model)
+    parsed.check_trees(single_root=True)
+    assert parsed.tags.strings() == parser.tagger_.annotate(bank[:3]).tags.strings()
+    assert parsed.heads.tolist() == parser.annotate(parser.tagged(bank[:3])).heads.tolist()
+    scores = []
+    for more in ([], ["--tags", "predict"]):
+        assert main(["parse", "evaluate", str(gold), "--model", str(model), "--json", *more]) == 0
+        scores.append(json.loads(capsys.readouterr().out.splitlines()[-1])["uas"])
+    assert all(score > 0.6 for score in scores)
+    plain = MstParser(passes=1, **SMALL).fit(bank[:10])
+    plain.save(model)
+    assert main(["parse", "apply", str(model), str(text)]) == 2
+    assert "no tagger" in capsys.readouterr().err
+    tagger = tmp_path / "t"
+    parser.tagger_.save(tagger)
+    assert main(["parse", "apply", str(model), str(text), "--tagger", str(tagger), "-o", str(out)]) == 0
+    assert read_conllu(out).tags.strings() == parsed.tags.strings()
+
+
 def test_bad_input_is_one_line(bank, parser, tmp_path, capsys):
     model = tmp_path / "m"
     parser.save(model)

@@ -10,18 +10,21 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError
+from corpuscle.learning import Checkpoint
+from corpuscle.parse import MstParser
 from corpuscle.random import folds
 from corpuscle.samples import generate
 from corpuscle.tag import Tagger, jackknife
 from corpuscle.tag.kernels import decoding
 from corpuscle.tag.kernels.features import local_features, step_places
 from corpuscle.tag.kernels.training import Learning, learn
-from corpuscle.tag.lemmas import _applied, _rule
+from corpuscle.tag.lemmas import apply_rule, lemma_rule
 from corpuscle.tag.lexicon import shape_of
 from corpuscle.text import Corpus, read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 from corpuscle.words import ExchangeClasses, class_sources
+from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 
 SMALL = {"hash_bits": 16}
@@ -180,8 +183,8 @@ def test_frequent_words_keep_to_the_tags_they_were_seen_with(bank, tagger):
 
 @pytest.mark.parametrize(("form", "lemma"), [("Houses", "house"), ("went", "go"), ("Anna", "Anna"), ("é", "é")])
 def test_rules_of_lemmas_give_the_lemma_back(form, lemma):
-    assert _applied(_rule(form, lemma), form) == lemma
-    assert _applied(" 7 x", "cat") is None
+    assert apply_rule(lemma_rule(form, lemma), form) == lemma
+    assert apply_rule(" 7 x", "cat") is None
 
 
 def test_lemmas_follow_endings_and_labels():
@@ -302,3 +305,65 @@ def test_bad_input_is_one_line(bank, tagger, tmp_path, capsys):
         assert capsys.readouterr().err.count("error:") == 1
     assert main(["tag", "apply", str(model), str(tmp_path / "untagged.conllu"), "-o", str(tmp_path / "o.conllu")]) == 0
     assert read_conllu(tmp_path / "o.conllu").tags.ids.all()
+
+
+def test_classes_and_meaning_take_text_that_is_tagged_and_parsed_first(bank, tmp_path, capsys):
+    gold, text, out = (tmp_path / name for name in ("gold.conllu", "new.txt", "out.conllu"))
+    tagger, parser, hidden = (str(tmp_path / name) for name in ("t", "p", "h"))
+    write_conllu(bank[:60], gold)
+    text.write_text("".join(" ".join(bank.corpus.words(i)) + "\n" for i in range(20)))
+    Tagger(passes=2, **SMALL).fit(bank[:60]).save(tagger)
+    MstParser(passes=1, hash_bits=14, relation_bits=10).fit(bank[:60]).save(parser)
+    train = ["classes", "train", str(gold), "-o", hidden, "--method", "hmm", "--structure", "tree"]
+    assert main([*train, "--layer", "form/tag", "--classes", "4", "--passes", "2", "--quiet"]) == 0
+    both = ["--tagger", tagger, "--parser", parser]
+    assert main(["classes", "apply", hidden, str(text), *both, "-o", str(out)]) == 0
+    made = read_conllu(out)
+    made.check_trees(single_root=True)
+    assert len(made) == 20 and all("Class=" in note for note in made.misc.strings())
+    word, tag = bank.corpus.words(0)[0], made.tags.strings()[0]
+    capsys.readouterr()
+    assert main(["meaning", "substitutes", hidden, f"{word}/{tag}", str(text), *both, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["tokens"]
+    assert main(["meaning", "substitutes", hidden, f"{word}/{tag}", str(text), "--raw"]) == 2
+    assert main(["classes", "apply", hidden, str(text), "--parser", parser]) == 2
+    assert "no tagger inside" in capsys.readouterr().err
+
+
+def test_edited_files_are_refused_or_harmless(bank, tmp_path):
+    Tagger(passes=1, hash_bits=10).fit(bank[:6]).save(tmp_path / "m")
+
+    def use(path):
+        with np.errstate(all="ignore"):
+            corpuscle.load(path).annotate(bank[:2], confidence=True)
+
+    assert survives_hostile_edits(tmp_path / "m", use, edits=100) > 20
+
+
+def test_an_interrupted_run_resumes_to_the_identical_bytes(bank, tmp_path, monkeypatch):
+    whole, path, part = tmp_path / "whole", tmp_path / "part", bank[:12]
+    monkeypatch.setattr("corpuscle.learning._WORDS", 40)
+    settings = {"passes": 2, "hash_bits": 10}
+    Tagger(**settings).fit(part, bank[12:20]).save(whole)
+    steps = 0
+
+    def after(self, *arguments, **more):
+        nonlocal steps
+        steps += 1
+        self.every = 0.0
+        saved(self, *arguments, **more)
+        if steps == 4:
+            raise KeyboardInterrupt
+
+    saved = Checkpoint.after
+    monkeypatch.setattr(Checkpoint, "after", after)
+    tagger = Tagger(**settings)
+    with pytest.raises(KeyboardInterrupt), tagger.checkpoint(part, path) as checkpoint:
+        tagger.fit(part, bank[12:20], checkpoint=checkpoint)
+    monkeypatch.setattr(Checkpoint, "after", saved)
+    with pytest.raises(InputError), Tagger(**settings).checkpoint(part, path, resume=True) as checkpoint:
+        Tagger(**settings).fit(part, bank[20:30], checkpoint=checkpoint)
+    tagger = Tagger(**settings)
+    with tagger.checkpoint(part, path, resume=True) as checkpoint:
+        tagger.fit(part, bank[12:20], checkpoint=checkpoint).save(path)
+    assert path.read_bytes() == whole.read_bytes()

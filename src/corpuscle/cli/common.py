@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corpuscle.words import WordSources
 
 __all__ = [
-    "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
     "warn_of_overlap",
 ]  # fmt: skip
 
@@ -118,20 +118,33 @@ def read_bank(path: str, raw: bool = False) -> Treebank:
     return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
 
 
-def sources_of(class_model: str | None, vectors: str | None) -> WordSources:
-    """The classes of a model and the vectors of a model or of a word2vec text, as taggers and parsers take them."""
+def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
+    """A text or treebank, see ``read_bank``, with the tags of a tagger and the trees of a parser; a parser that has a
+    tagger inside needs no other one."""
+    bank = read_bank(path, raw)
+    with naming(path):
+        if tagger is not None:
+            other = load(tagger, "tag")
+            bank = other.annotate(bank.without(*other.layers_))
+        if parser is not None:
+            loaded = load(parser, "parse")
+            bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
+    return bank
+
+
+def sources_of(class_model: str | None, vectors: str | None, seed: int = 1) -> WordSources:
+    """What word classes and word vectors, a model of ours or word2vec text, say of words."""
     from corpuscle.text import read_vectors
-    from corpuscle.text.files import open_stream
     from corpuscle.words import class_sources, joint_sources, vector_sources
 
     found = []
     if class_model is not None:
         found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
-    if vectors is not None:
-        with open_stream(vectors, lines=False) as stream:
-            is_model = stream.read(9)[8:] == b"{"  # a length of eight bytes, then a header of JSON
-        loaded = load(vectors, "vectors") if is_model else None
-        found.append(vector_sources(*(read_vectors(vectors) if loaded is None else (loaded.vocab_, loaded.vectors_))))
+    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
+        found.append(vector_sources(*read_vectors(vectors), seed))
+    elif vectors is not None:
+        model = load(vectors, "vectors")
+        found.append(vector_sources(model.vocab_, model.vectors_, seed))
     return joint_sources(*found)
 
 

@@ -14,17 +14,17 @@ from corpuscle.cli.command import (
     given_of,
     option,
     output,
+    raw,
     resume,
     task_group,
     trainer,
     work_of,
     written,
 )
-from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
+from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
 from corpuscle.cli.trees import (
     comparing,
     confidence,
-    known,
     list_lengths,
     read_links,
     read_target,
@@ -92,7 +92,7 @@ def train(
 def _sources(model: Any, class_model: str | None, vectors: str | None) -> dict[str, Any]:
     """What a learner gets to know of words beside the treebank: arguments of its ``fit``."""
     if "sources" in model.SETTINGS:
-        return {"known": known(class_model, vectors, model.seed)}
+        return {"known": sources_of(class_model, vectors, model.seed)}
     if vectors is not None:
         raise SettingError("--vectors is for --method mst")
     if class_model is not None:
@@ -178,20 +178,54 @@ def boost(base: str, pairs: str, output: str, dev: str, **settings: Any) -> Figu
     )
 
 
+_tags = option(
+    "tags",
+    "The tags in the input, or those of the tagger inside the parser or of --tagger; text always has these.",
+    type=click.Choice(("file", "predict")),
+    default="file",
+)
+_tagger = option("tagger", "Take the tags of this tagger.", metavar="FILE")
+
+
+def _tagged(loaded: Any, bank: Any, tags: str, tagger: str | None) -> Any:
+    """A treebank with the tags that the parser is to see."""
+    if tagger is not None:
+        other = load(tagger, "tag")
+        return other.annotate(bank.without(*other.layers_))
+    return loaded.tagged(bank) if tags == "predict" else bank
+
+
 @command(group, work=True, figures=False)
 @argument("model")
 @argument("input", default="-")
 @output("-")
+@raw
+@_tags
+@_tagger
 @option("nbest", "The N best trees of each sentence, with # rank and # score (and # logp).", metavar="N", type=COUNT)
 @option("confidence", "Write how likely each arc is into MISC (Confidence=).", is_flag=True)
-def apply(model: str, input: str, output: str, nbest: int | None, confidence: bool) -> None:
-    """Parse a CoNLL-U file by its words and tags; heads and relations in it are replaced."""
-    from corpuscle.text import read_conllu, write_conllu
+def apply(
+    model: str,
+    input: str,
+    output: str,
+    raw: bool,
+    tags: str,
+    tagger: str | None,
+    nbest: int | None,
+    confidence: bool,
+) -> None:
+    """Parse a CoNLL-U file (.conllu, stdin) by its words and tags, or a text, one sentence of words a line; writes
+    CoNLL-U."""
+    from corpuscle.text import write_conllu
+    from corpuscle.text.conllu import is_treebank
 
-    loaded, bank = load(model, "parse"), read_conllu(input)
+    loaded, bank = load(model, "parse"), read_bank(input, raw)
+    if raw or not (is_treebank(input) or input == "-"):
+        tags = "predict"
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
     with naming(input):
+        bank = _tagged(loaded, bank, tags, tagger)
         parsed = loaded.best_trees(bank, nbest) if nbest else loaded.annotate(bank, confidence=confidence)
     write_conllu(parsed, output)
 
@@ -209,12 +243,15 @@ _punctuation = option(
 @argument("gold")
 @argument("found", required=False)
 @option("model", "Parse the gold file with this model first.", metavar="FILE")
+@_tags
+@_tagger
 @_mode
 @_punctuation
 @option("by", "Also by relation, distance or length.", type=click.Choice(TABLES))
 def evaluate(
-    gold: str, found: str | None, model: str | None, mode: str, punctuation: str, by: str | None, seed: int
-) -> Figures:
+    gold: str, found: str | None, model: str | None, tags: str, tagger: str | None, mode: str, punctuation: str,
+    by: str | None, seed: int,
+) -> Figures:  # fmt: skip
     """UAS, LAS, complete trees and roots, with and without punctuation, each with its 95 % interval; of n-best lists
     (# rank) the best trees by score, and the best by gold."""
     from corpuscle.measure import attachment, attachment_by, calibration_error, oracle
@@ -228,7 +265,8 @@ def evaluate(
         loaded = load(model, "parse")
         shares = warn_of_overlap(loaded, right.corpus, model)
         with naming(gold):
-            guess = loaded.annotate(right, confidence=loaded.KIND.name == "parse.mst")
+            seen = _tagged(loaded, right, tags, tagger)
+            guess = loaded.annotate(seen, confidence=loaded.KIND.name == "parse.mst")
     else:
         guess = read_trees(str(found))
     counts = list_lengths(guess)

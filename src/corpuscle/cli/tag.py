@@ -33,7 +33,7 @@ def _read(path: str) -> Treebank:
 @output()
 @option("dev", "Stop after the pass that tags these sentences best.", metavar="CONLLU")
 @option("class_model", "Take the classes of words in this model as features.", metavar="FILE")
-@option("vectors", "Take the word vectors in this model as features.", metavar="FILE")
+@option("vectors", "Take clusters of word vectors as features: a model of vectors train, or .txt.", metavar="FILE")
 @resume
 def train(
     model: Tagger,
@@ -48,7 +48,7 @@ def train(
     import time
 
     begin, bank = time.perf_counter(), _read(treebank)
-    development, sources = None if dev is None else _read(dev), sources_of(class_model, vectors)
+    development, sources = None if dev is None else _read(dev), sources_of(class_model, vectors, model.seed)
     with naming(treebank), model.checkpoint(bank, output, resume) as checkpoint:
         model.fit(bank, development, sources=sources, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {

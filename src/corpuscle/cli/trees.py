@@ -11,10 +11,9 @@ from corpuscle.errors import InputError
 
 if TYPE_CHECKING:
     from corpuscle.text.treebank import Treebank
-    from corpuscle.words import WordSources
 
 __all__ = [
-    "comparing", "confidence", "known", "list_lengths", "read_links", "read_target", "read_trees", "write_instances",
+    "comparing", "confidence", "list_lengths", "read_links", "read_target", "read_trees", "write_instances",
 ]  # fmt: skip
 
 
@@ -25,22 +24,6 @@ def read_trees(path: str) -> Treebank:
     if bank.corpus.n_tokens == 0:
         raise InputError(path, None, "the treebank is empty")
     return bank
-
-
-def known(class_model: str | None, vectors: str | None, seed: int) -> WordSources:
-    """What word classes and word vectors, a model of ours or word2vec text, say of words."""
-    from corpuscle.text import read_vectors
-    from corpuscle.words import class_sources, joint_sources, vector_sources
-
-    found = []
-    if class_model is not None:
-        found.append(class_sources(load(class_model, "classes")))
-    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
-        found.append(vector_sources(*read_vectors(vectors), seed))
-    elif vectors is not None:
-        model = load(vectors, "vectors")
-        found.append(vector_sources(model.vocab_, model.vectors_, seed))
-    return joint_sources(*found)
 
 
 @contextmanager
@@ -80,8 +63,8 @@ def list_lengths(bank: Treebank) -> Any:
 def read_target(path: str) -> Treebank:
     """A target text: CoNLL-U by its name, else plain text without tags."""
     from corpuscle.text import read_text
+    from corpuscle.text.conllu import is_treebank
     from corpuscle.text.treebank import Treebank
-    from corpuscle.words import is_treebank
 
     if is_treebank(path):
         return read_trees(path)

@@ -32,8 +32,9 @@ class EntityTagger(DocumentSettings, Model):
     def read(self, *paths: str, format: str | None = None) -> Documents:
         """Files as documents, read as the settings say."""
         return read_documents(
-            *paths, format=format, columns=self.columns or None, source=self.source, line_breaks=self.line_breaks
-        )
+            *paths, format=format, columns=self.columns or None, source=self.source, line_breaks=self.line_breaks,
+            skip_faulty=self.skip_faulty,
+        )  # fmt: skip
 
     def tag(self, documents: Documents) -> Tagged:
         """The mentions in documents."""

@@ -108,7 +108,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         dictionary: Dictionary | None = None,
     ) -> CrfTagger:
         """Learn from documents with mentions; ``sources``: classes or clusters of words, ``dictionary``: entries."""
-        if not any(documents.mentions):
+        if not any(Documents.checked(documents).mentions):
             raise InputError(None, None, "there are no mentions to learn from")
         self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordSources.none(), dictionary
         self._learn_sections(documents)
@@ -255,7 +255,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     # ---- files
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
-        heavy = Vocab.from_words([f"{each.label}\t{each.feature}" for each in self.heaviest_])
+        heavy = Vocab.from_words([f"{each.label}: {each.feature}" for each in self.heaviest_])
         arrays = {
             **self.labels_.arrays(), **self._weights, **self.sources_.arrays(), "sections": self.sections_,
             **heavy.arrays("heaviest/"),
@@ -289,9 +289,10 @@ class CrfTagger(CrfSettings, EntityTagger):
             types = Vocab.from_arrays(arrays, "entries/types/").strings[FIRST:]
             self.dictionary_ = Dictionary.from_arrays(arrays["entries/keys"], arrays["entries/kinds"], types)
         names = Vocab.from_arrays(arrays, "heaviest/").strings[FIRST:]
+        labels = self.labels_.decode(arrays["heaviest/labels"] + FIRST)
         self.heaviest_ = [
-            Feature(name.partition("\t")[0], name.partition("\t")[2], weight)
-            for name, weight in zip(names, arrays["heaviest/weights"].tolist(), strict=True)
+            Feature(label, name.removeprefix(f"{label}: "), weight)
+            for label, name, weight in zip(labels, names, arrays["heaviest/weights"].tolist(), strict=True)
         ]
 
 
@@ -352,6 +353,3 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it has no tag O")
     for tag in labels:
         mentions_of_tags([tag])
-    names = Vocab.from_arrays(loaded.arrays, "heaviest/").strings[FIRST:]
-    if any("\t" not in name for name in names):
-        raise ValueError("a heavy feature has no label")

@@ -127,7 +127,7 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
 
     def fit(self, documents: Documents) -> DictionaryTagger:
         """Take all mentions in one piece for entries, each with its most frequent type."""
-        counts: dict[tuple[str, ...], dict[str, int]] = {}
+        documents, counts = Documents.checked(documents), dict[tuple[str, ...], dict[str, int]]()
         for words, mentions in zip(documents.corpus, documents.mentions, strict=True):
             for mention in mentions:
                 if len(mention.runs) == 1:

@@ -15,15 +15,17 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.brat import read_brat
-from corpuscle.text.columns import Columns, read_columns
+from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath, open_bytes, read_raw
@@ -72,6 +74,15 @@ class Documents:
     chunks: Layer
     sections: Layer
     sources: tuple[str, ...]
+
+    @classmethod
+    def checked(cls, value: Any) -> Documents:
+        """The value, if these are documents, or an error that says how to read some."""
+        return expect(value, cls, "read_documents(path) makes one")
+
+    def __repr__(self) -> str:
+        mentions = sum(len(text.mentions) for text in self.texts)
+        return f"Documents({len(self):,} documents, {self.corpus.n_tokens:,} tokens, {mentions:,} mentions)"
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -257,13 +268,6 @@ def from_corpus(corpus: Corpus, labels: Layer | None = None, path: AnyPath | Non
     return Documents(tuple(texts), corpus, tuple(found), 0, **known, sources=("",) * len(texts))
 
 
-def _from_columns(columns: Columns, path: AnyPath) -> Documents:
-    layers = columns.layers
-    plural = {"tag": "tags", "lemma": "lemmas", "chunk": "chunks", "section": "sections"}
-    known = {plural[name]: layer for name, layer in layers.items() if name in plural}
-    return from_corpus(columns.corpus, layers.get("label"), path, **known)
-
-
 def format_of(path: str) -> str:
     """The format of a file or folder, by its name and, for plain text, by what lies beside or in it."""
     stem, suffix = os.path.splitext(path.removesuffix(".gz").removesuffix(".xz"))
@@ -291,32 +295,45 @@ def read_documents(
     columns: Sequence[str] | None = None,
     source: str = "none",
     line_breaks: str = "sentence",
+    skip_faulty: bool = False,
 ) -> Documents:
     """Read files of any format; ``columns``: the names of the columns of a file (word, tag, lemma, chunk, label,
-    section, or others, which are not used)."""
-    parts = [_read(path, format or format_of(path), columns, source, line_breaks) for path in paths]
+    section, or others, which are not used); ``skip_faulty``: leave out wrong lines of brat annotation."""
+    readers: dict[str, Callable[[str], list[Standoff]]] = {
+        "brat": partial(read_brat, skip_faulty=skip_faulty), "pubtator": read_pubtator, "jsonl": read_standoff_json,
+    }  # fmt: skip
+    if not paths:
+        raise SettingError("read_documents needs at least one file or folder")
+    parts = []
+    for path in paths:
+        form = format or format_of(path)
+        if form in ("columns", "conllu"):
+            parts.append(_read_tokens(path, form, columns))
+            continue
+        texts = readers[form](path) if form in readers else [_plain(path)]
+        parts.append(from_standoff(texts, [_source(path, text.name, source) for text in texts], line_breaks))
     return parts[0] if len(parts) == 1 else joined(parts)
 
 
-def _read(path: str, format: str, columns: Sequence[str] | None, source: str, line_breaks: str) -> Documents:
-    if format == "columns":
-        table = read_columns(path, columns)
-        if columns is None:
-            names = COLUMN_NAMES.get(len(table.layers) + 1)
-            if names is None:
-                n = len(table.layers) + 1
-                raise InputError(path, None, f"{n} columns: say what they are (--columns word,tag,label, for example)")
-            renamed = dict(zip(names[1:], table.layers.values(), strict=True))
-            table = dataclasses.replace(table, layers=renamed)
-        return _from_columns(table, path)
+def _plain(path: str) -> Standoff:
+    return Standoff(read_raw(path), name=os.path.splitext(os.path.basename(path))[0])
+
+
+def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Documents:
+    """A file that has its tokens: columns, or CoNLL-U."""
     if format == "conllu":
         bank = read_conllu(path)
         return from_corpus(bank.corpus, path=path, tags=bank.tags, lemmas=bank.lemmas)
-    if format == "text":
-        texts = [Standoff(read_raw(path), name=os.path.splitext(os.path.basename(path))[0])]
-    else:
-        texts = {"brat": read_brat, "pubtator": read_pubtator, "jsonl": read_standoff_json}[format](path)
-    return from_standoff(texts, [_source(path, text.name, source) for text in texts], line_breaks)
+    table = read_columns(path, columns)
+    if columns is None:
+        names = COLUMN_NAMES.get(len(table.layers) + 1)
+        if names is None:
+            n = len(table.layers) + 1
+            raise InputError(path, None, f"{n} columns: say what they are (--columns word,tag,label, for example)")
+        table = dataclasses.replace(table, layers=dict(zip(names[1:], table.layers.values(), strict=True)))
+    plural = {"tag": "tags", "lemma": "lemmas", "chunk": "chunks", "section": "sections"}
+    known = {plural[name]: layer for name, layer in table.layers.items() if name in plural}
+    return from_corpus(table.corpus, table.layers.get("label"), path, **known)
 
 
 def joined(parts: Iterable[Documents]) -> Documents:

@@ -25,6 +25,7 @@ class DocumentSettings(Settings):
         default="sentence",
         choices=("sentence", "space"),
     )
+    skip_faulty: bool = setting("Leave out lines of brat annotation that are wrong, and say how many.", default=False)
 
 
 class CrfSettings(DocumentSettings, Seeded, Parallel):

@@ -4,6 +4,7 @@ A metric adds up statistics of its items (sentences, mostly), so every metric he
 items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same items: the paired tests.
 """
 
+from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
@@ -31,6 +32,8 @@ __all__ = [
     "accuracy",
     "accuracy_at",
     "alignment_error",
+    "analyses",
+    "analyses_by_element",
     "approximate_randomisation",
     "attachment",
     "attachment_by",
@@ -67,6 +70,7 @@ __all__ = [
     "punctuation",
     "rank_correlation",
     "rank_items",
+    "ranks_of",
     "retrieval",
     "segmentation_counts",
     "segmentation_scores",

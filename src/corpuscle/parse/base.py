@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
 from corpuscle.parse.kernels.training import room_for
 from corpuscle.parse.training import RelationLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
 from corpuscle.settings import learned
+from corpuscle.tag import Tagger
 from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
@@ -35,7 +36,7 @@ class DependencyParser(container.Model):
 
     Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
     ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
-    forms; ``known_``: what raw text says of words.
+    forms; ``known_``: what raw text says of words; ``tagger_``: a tagger for words without tags, or None.
     """
 
     relation_weights_: np.ndarray = learned()
@@ -43,6 +44,13 @@ class DependencyParser(container.Model):
     tag_layers_: tuple[str, ...] = learned()
     sources_: tuple[str, ...] = ()
     known_: WordSources = WordSources.none()
+    tagger_: Tagger | None = None
+
+    def tagged(self, bank: Treebank) -> Treebank:
+        """The treebank with the tags of the tagger inside, whatever it had."""
+        if self.tagger_ is None:
+            raise SettingError("this parser has no tagger inside: train one with tags jackknife, or give a tagger")
+        return self.tagger_.annotate(bank.without(*self.tagger_.layers_))
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""

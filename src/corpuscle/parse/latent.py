@@ -40,9 +40,8 @@ from corpuscle.parse.kernels.latent import (
     score_lists,
     sum_room,
 )
-from corpuscle.parse.kernels.polishing import Expectations, States, expect, expectations_for, up_down
 from corpuscle.parse.settings import LatentSettings
-from corpuscle.random import Random
+from corpuscle.parse.states import polished, recovered
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
@@ -57,11 +56,6 @@ _SMALLEST = 1e-3
 """Directions of S whose singular values are below this part of the largest are left out."""
 _CUT = 1e-6
 """Smaller singular values, as parts of the largest, are zero in an inverse."""
-_TRIES = 20
-_PRIOR = 1e-3
-"""Added to expected counts."""
-_FLOOR = 1e-3
-"""What a distribution has at least, as a part of the uniform one, where states are recovered."""
 _WORDS = 1 << 16
 """About so many words have their moments in one sum, or their trees scored at a time."""
 
@@ -434,90 +428,6 @@ def observables_of(
     if not all(np.isfinite(array).all() for array in model):
         raise SettingError(f"the moments of {seen[used[0]]:,} triples cannot be inverted: fewer states, or more trees")
     return model, {"estimator": estimator, "rank": rank, "triples": sum(seen[which] for which in used)}
-
-
-def recovered(model: Observables, seed: int = 1) -> Observables:
-    """The same model in the basis of its states, made of probabilities: with G the eigenvectors of D(y) for a random y,
-    scaled so that c_inf' G = 1', they are G^-1 E G, G'a and G^-1 c_1, without what is negative. So every tree has a
-    positive value. Of several y that is taken whose eigenvectors come closest to diagonalising the others' D."""
-    rank = len(model.start)
-    random = Random(seed, "parse.latent.recovery")
-    tries = [np.tensordot(2.0 * random.uniforms(rank) - 1.0, model.maps, 1) for _ in range(_TRIES)]
-
-    def misfit(vectors: np.ndarray) -> float:
-        if np.linalg.cond(vectors) > 1 / _CUT**2:
-            return np.inf
-        turned = np.linalg.solve(vectors, np.array(tries) @ vectors)
-        diagonal = (np.einsum("mii->mi", turned).real ** 2).sum()
-        return float((np.abs(turned) ** 2).sum() / diagonal)
-
-    states = min((np.linalg.eig(matrix)[1] for matrix in tries), key=misfit)
-    scale = model.end @ states
-    states = states / np.where(np.abs(scale) > _CUT, scale, 1.0)
-    back = np.linalg.inv(states)
-
-    def shares(array: np.ndarray, axis: int) -> np.ndarray:
-        kept = np.maximum(array.real, 0.0) + _FLOOR / array.shape[axis]
-        return np.ascontiguousarray(kept / kept.sum(axis=axis, keepdims=True))
-
-    steps = shares(back @ model.steps @ states, 1)
-    duals = shares(model.duals @ states, 0)
-    unit = np.eye(rank)
-    of_tags = np.einsum("tii->ti", back @ model.tags @ states)
-    tags = shares(of_tags, 0)[:, :, None] * unit if len(of_tags) else model.tags
-    stops = duals[END] @ steps if len(model.stops) else model.stops
-    return Observables(
-        shares(back @ model.start, 0), np.ones(rank), steps, np.ascontiguousarray(unit[:, :, None] * unit[:, None, :]),
-        duals, model.operators, np.ascontiguousarray(tags), np.ascontiguousarray(stops),
-    )  # fmt: skip
-
-
-def _states(model: Observables) -> States:
-    """Recovered observables as the probabilities that they are."""
-    tags = np.ascontiguousarray(np.einsum("tii->ti", model.tags))
-    return States(model.start, model.steps, model.duals, tags, model.stops)
-
-
-def _expected(trees: Trees, states: States, workers: int | None) -> Expectations:
-    """Expected counts of all trees, those of stops too."""
-    lengths = np.diff(trees.starts)
-
-    def work(piece: tuple[int, int]) -> Expectations:
-        found = expectations_for(states)
-        expect(trees, *piece, states, up_down(int(lengths[slice(*piece)].max()), len(states.start)), found)
-        return found
-
-    whole = expectations_for(states)
-    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), workers):
-        for total, more in zip(whole, part, strict=True):
-            total += more
-    for side in range(len(states.stops)):
-        both = whole.stopped / states.stops[side] * states.steps[side] * states.words[END][:, None]
-        whole.steps[side] += both
-        whole.words[END] += both.sum(axis=1)
-    return whole
-
-
-def polished(
-    model: Observables, trees: Trees, passes: int, workers: int | None = None
-) -> tuple[Observables, list[float]]:
-    """Recovered observables after so many passes of EM on trees, and the log likelihood before each of them."""
-    history: list[float] = []
-    for _ in range(passes):
-        counts = _expected(trees, _states(model), workers)
-        history.append(float(counts.log[0]))
-
-        def shares(array: np.ndarray, axis: int) -> np.ndarray:
-            smoothed = array + _PRIOR
-            return np.ascontiguousarray(smoothed / smoothed.sum(axis=axis, keepdims=True))
-
-        steps, words = shares(counts.steps, 1), shares(counts.words, 0)
-        tags = shares(counts.tags, 0)[:, :, None] * np.eye(len(model.start)) if len(model.tags) else model.tags
-        model = model._replace(
-            start=shares(counts.start, 0), steps=steps, duals=words, tags=np.ascontiguousarray(tags),
-            stops=np.ascontiguousarray(words[END] @ steps) if len(model.stops) else model.stops,
-        )  # fmt: skip
-    return model, history
 
 
 def _with_stop(basis: Basis) -> Basis:

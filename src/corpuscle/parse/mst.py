@@ -39,6 +39,7 @@ from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
 from corpuscle.random import folds
 from corpuscle.settings import learned
+from corpuscle.tag import Tagger, jackknife
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
@@ -78,6 +79,7 @@ class MstParser(MstSettings, DependencyParser):
             "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
             "history": container.Array("float64", ("passes", 2), finite=True),
         },
+        components=lambda extra: {"tagger": (Tagger.KIND,)} if extra.get("tagger") else {},
         check=lambda loaded: _check(loaded),
     )
 
@@ -107,6 +109,12 @@ class MstParser(MstSettings, DependencyParser):
         bank.check_trees(single_root=self.single_root)
         if dev is not None:
             dev.check_trees()
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank, known))
+        self.tagger_ = None
+        if self.tags == "jackknife":
+            learner = Tagger(seed=self.seed, workers=self.workers)
+            self.tagger_, bank = learner.fit(bank, sources=known), jackknife(learner, bank, sources=known)
+            dev = dev and self.tagged(dev)
         self.tag_layers_, self.sources_, self.chosen_ = tag_layers(bank), sources_of(bank, self.sources), {}
         self.known_ = known or WordSources.none()
         starts = bank.corpus.sentence_starts
@@ -124,7 +132,6 @@ class MstParser(MstSettings, DependencyParser):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=signature(bank, known))
         layers = layers_of(bank, self.tag_layers_, self.sources_, self.known_)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, min(self.passes, _RELATION_PASSES), checkpoint)
@@ -134,7 +141,8 @@ class MstParser(MstSettings, DependencyParser):
         elif self.folds:
             parts = folds(self.seed, "parse.folds", len(bank), self.folds)
             rest = (bank.select(parts != part) for part in range(self.folds))
-            learners = (self.replace(folds=0, workers=self.workers).fit(each, known=known) for each in rest)
+            like = self.replace(folds=0, tags="gold", workers=self.workers)
+            learners = (like.replace(workers=self.workers).fit(each, known=known) for each in rest)
             self._calibrate([(each, bank.select(parts == part)) for part, each in enumerate(learners)])
         return self
 
@@ -224,8 +232,11 @@ class MstParser(MstSettings, DependencyParser):
     def _extra(self) -> dict[str, Any]:
         return {
             "tag_layers": list(self.tag_layers_), "sources": list(self.sources_), "crossing": self.crossing_,
-            "temperature": self.temperature_,
+            "temperature": self.temperature_, "tagger": self.tagger_ is not None,
         }  # fmt: skip
+
+    def _components(self) -> dict[str, container.Part]:
+        return {} if self.tagger_ is None else {"tagger": self.tagger_.part()}
 
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
@@ -236,6 +247,8 @@ class MstParser(MstSettings, DependencyParser):
         if "sources/words" in arrays:
             self.known_ = WordSources(arrays["sources/words"], arrays["sources/values"])
         self.temperature_ = float(loaded.extra.get("temperature", 1.0))
+        inside = loaded.extra.get("tagger", False)
+        self.tagger_ = Tagger.from_container(loaded.component("tagger")) if inside else None
 
 
 _RELATION_PASSES = 5
@@ -253,6 +266,8 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("half of what it knows of words is missing")
     if not isinstance(warmth := extra.get("temperature", 1.0), float) or not 1e-3 < warmth < 1e6:
         raise ValueError("its temperature is not a number that scores can be divided by")
+    if type(extra.get("tagger", False)) is not bool:
+        raise ValueError("it does not say whether there is a tagger in it")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
     if len(arrays["weights"]) != 1 << model.hash_bits:

@@ -20,7 +20,7 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
-from corpuscle.engine.optim.lbfgs import STATE, Minimiser
+from corpuscle.engine.optim.lbfgs import Minimiser
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.base import DependencyParser, check_length, signature
@@ -65,6 +65,15 @@ _PAIRS = 1 << 17
 """So many pairs are learned from in one call of a kernel."""
 _COMMAS = frozenset(",，、،")
 _VERBS = ("VERB", "AUX")
+
+STATE = {
+    "point": container.Array("float64", ("variables",), finite=True),
+    "gradient": container.Array("float64", ("variables",), finite=True),
+    "moves": container.Array("float64", ("moves", "variables"), finite=True),
+    "changes": container.Array("float64", ("moves", "variables"), finite=True),
+    "values": container.Array("float64", (2,), finite=True),
+}
+"""What a file keeps of an unfinished search for the best weights."""
 
 PARTIAL = learning.partial("parse.pairs", STATE, RELATIONS)
 """An unfinished run: weights of pairs, then relations."""

@@ -315,6 +315,10 @@ class Reranker(RerankSettings, container.Model):
         of_best = np.where(best >= 0, scores[np.maximum(best, 0)] if len(scores) else 0.0, 0.0)
         return Parses(heads, self.parser_._relate(bank, heads), of_best, np.empty(0))
 
+    def tagged(self, bank: Treebank) -> Treebank:
+        """The treebank with the tags of the tagger inside the parser, whatever it had."""
+        return self.parser_.tagged(bank)
+
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with the best trees and their relations."""
         parses = self.parse(bank, confidence=confidence)

@@ -37,6 +37,11 @@ class MstSettings(Seeded, Parallel):
     passes: int = setting("Passes over the training trees.", default=8, low=1, high=1000)
     hash_bits: int = setting("The weights of arcs stand in a table of 2^N.", default=22, low=10, high=28)
     relation_bits: int = setting("The weights of relations stand in a table of 2^N rows.", default=17, low=8, high=24)
+    tags: str = setting(
+        "Learn from the tags in the treebank, or from those of taggers that did not see them, with a tagger inside.",
+        default="gold",
+        choices=("gold", "jackknife"),
+    )
     single_root: bool = setting("A sentence has one root word.", default=True)
 
     folds: int = setting(

@@ -145,13 +145,19 @@ class Tagger(TaggerSettings, container.Model):
         learner = TagLearner(
             words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge
         )
-        run = checkpoint.run(
-            learner, self.passes, columns=2, facts={"table": size}, title="passes", note="wrong {:.3f}"
-        )
+        facts = {"table": size, "besides": self._besides(dev)}
+        run = checkpoint.run(learner, self.passes, columns=2, facts=facts, title="passes", note="wrong {:.3f}")
         self.history_, self.weights_ = run.history, learner.mean()
         if dev is not None:
             self.tuning_items_, self.weights_ = item_hashes(dev.corpus), learner.best
             self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
+
+    def _besides(self, dev: Treebank | None) -> str:
+        """A hash of what is learned with besides the treebank, which a resumed run must share."""
+        digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
+        for array in self.sources_.arrays().values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     @property
     def _shift(self) -> np.uint64:

@@ -17,21 +17,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from corpuscle.model import Array
-
-__all__ = ["STATE", "Minimiser"]
+__all__ = ["Minimiser"]
 
 MEMORY = 7
 _ENOUGH, _SLOPE, _TRIALS = 1e-4, 0.9, 40
-
-STATE = {
-    "point": Array("float64", ("variables",), finite=True),
-    "gradient": Array("float64", ("variables",), finite=True),
-    "moves": Array("float64", ("moves", "variables"), finite=True),
-    "changes": Array("float64", ("moves", "variables"), finite=True),
-    "values": Array("float64", (2,), finite=True),
-}
-"""What a file keeps of an unfinished run."""
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
