@@ -89,6 +89,8 @@ _DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
 _TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
 _METRIC = ("MetricSettings", "MetricModel")
 _BRANCHING = ("BranchingSettings", "BranchingParser")
+_RANKER = ("RankerSettings", "Ranker")
+_FREQUENT = ("BaselineSettings", "BaselineDisambiguator")
 _TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
 TASKS: dict[str, Task] = dict([
@@ -280,6 +282,24 @@ TASKS: dict[str, Task] = dict([
         step="tagger:TAGGER",
     ),
     _task(
+        "disambiguate",
+        "Disambiguation: which analysis of a word is right where it stands.",
+        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate",
+        methods={
+            "full": (*_RANKER, "analyses and their elements with neighbours, weighed"),
+            "uni": (*_RANKER, "analyses and their elements without neighbours, weighed"),
+            "baseline": (*_RANKER, "whole analyses with neighbours, weighed"),
+            "ind": ("PairSettings", "PairRanker", "lemmas, and all else, one by one"),
+            "frequency": (*_FREQUENT, "the most frequent analysis of a word"),
+            "first": (*_FREQUENT, "the first analysis of a word"),
+        },
+        kinds={
+            "disambiguate.ranker": "Ranker",
+            "disambiguate.pairs": "PairRanker",
+            "disambiguate.baseline": "BaselineDisambiguator",
+        },
+    ),
+    _task(
         "parse",
         "Dependency parsing: which word depends on which.",
         "dependency parsers from a treebank or from translations: train, project, boost, rerank, apply, evaluate, draw",
@@ -298,6 +318,13 @@ TASKS: dict[str, Task] = dict([
             "parse.branching": "BranchingParser",
         },
         step="parser:PARSER projected_parser:PROJECTED",
+    ),
+    _task(
+        "normalise",
+        "Normalisation: messages typed in a hurry, back to standard spelling.",
+        "hurried messages back to standard spelling, from a word list and text or from annotated messages",
+        methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
+        kinds={"normalise.ranker": "Normaliser"},
     ),
     _task(
         "entities",

@@ -18,7 +18,7 @@ from corpuscle.tag import Tagger, jackknife
 from corpuscle.tag.kernels import decoding
 from corpuscle.tag.kernels.features import local_features, step_places
 from corpuscle.tag.kernels.training import Learning, learn
-from corpuscle.tag.lemmas import _applied, _rule
+from corpuscle.tag.lemmas import apply_rule, lemma_rule
 from corpuscle.tag.lexicon import shape_of
 from corpuscle.text import Corpus, read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
@@ -183,8 +183,8 @@ def test_frequent_words_keep_to_the_tags_they_were_seen_with(bank, tagger):
 
 @pytest.mark.parametrize(("form", "lemma"), [("Houses", "house"), ("went", "go"), ("Anna", "Anna"), ("é", "é")])
 def test_rules_of_lemmas_give_the_lemma_back(form, lemma):
-    assert _applied(_rule(form, lemma), form) == lemma
-    assert _applied(" 7 x", "cat") is None
+    assert apply_rule(lemma_rule(form, lemma), form) == lemma
+    assert apply_rule(" 7 x", "cat") is None
 
 
 def test_lemmas_follow_endings_and_labels():

@@ -4,6 +4,7 @@ A metric adds up statistics of its items (sentences, mostly), so every metric he
 items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same items: the paired tests.
 """
 
+from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
@@ -13,6 +14,7 @@ from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, 
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
 from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
+from corpuscle.measure.normalisation import normalisation_counts, normalisation_scores
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
@@ -30,6 +32,8 @@ __all__ = [
     "accuracy",
     "accuracy_at",
     "alignment_error",
+    "analyses",
+    "analyses_by_element",
     "approximate_randomisation",
     "attachment",
     "attachment_by",
@@ -56,6 +60,8 @@ __all__ = [
     "mention_scores_by_type",
     "news_measures",
     "news_statistics",
+    "normalisation_counts",
+    "normalisation_scores",
     "oracle",
     "pair_agreement",
     "paired_bootstrap",
@@ -64,6 +70,7 @@ __all__ = [
     "punctuation",
     "rank_correlation",
     "rank_items",
+    "ranks_of",
     "retrieval",
     "segmentation_counts",
     "segmentation_scores",

@@ -23,7 +23,7 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["LEMMAS", "Lemmatiser"]
+__all__ = ["LEMMAS", "Lemmatiser", "apply_rule", "lemma_rule"]
 
 _LONGEST = 8
 """Letters of the longest ending that is looked up."""
@@ -35,10 +35,10 @@ LEMMAS = {
 }
 
 
-def _rule(form: str, lemma: str) -> str:
+def lemma_rule(form: str, lemma: str) -> str:
     """What makes the lemma of a form: ``l`` if in lower case, how many letters to cut, what to put there.
 
-    >>> _rule("Houses", "house"), _rule("went", "go"), _rule("Anna", "Anna")
+    >>> lemma_rule("Houses", "house"), lemma_rule("went", "go"), lemma_rule("Anna", "Anna")
     ('l 1 ', ' 4 go', ' 0 ')
     """
     rules = []
@@ -50,7 +50,7 @@ def _rule(form: str, lemma: str) -> str:
     return min(rules)[2]
 
 
-def _applied(rule: str, form: str) -> str | None:
+def apply_rule(rule: str, form: str) -> str | None:
     """The lemma, None where the form is too short for the rule."""
     case, cut, ending = rule.split(" ", 2)
     start = form.lower() if case else form
@@ -83,7 +83,7 @@ class Lemmatiser(NamedTuple):
         for (type_, label, lemma), count in triples.items():
             if lemma:
                 special, *endings = _keys(forms[type_], label)
-                rule = _rule(forms[type_], lemmas[lemma])
+                rule = lemma_rule(forms[type_], lemmas[lemma])
                 votes[special][rule] += count
                 for key in endings:
                     votes[key][rule] += 1
@@ -115,7 +115,7 @@ class Lemmatiser(NamedTuple):
         rows = find(hashes_of([key for each in keys for key in each]), self.endings).tolist()
         rules = [self.rules.strings[FIRST + rule] for rule in self.rule_of.tolist()]
         for form, (a, b) in zip(forms, pairwise(np.cumsum([0, *map(len, keys)]).tolist()), strict=True):
-            fitting = (_applied(rules[row], form) for row in rows[a:b] if row >= 0)
+            fitting = (apply_rule(rules[row], form) for row in rows[a:b] if row >= 0)
             found.append(next((lemma for lemma in fitting if lemma), form))
         kinds = Layer.from_strings(found)
         return Layer(kinds.ids[inverse], kinds.vocab)
