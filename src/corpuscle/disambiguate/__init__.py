@@ -3,7 +3,7 @@
 - ``Ranker``: counts of analyses and their elements in context, weighed;
 - ``PairRanker``: lemmas and all other elements ranked one by one;
 - ``BaselineDisambiguator``: the most frequent analysis, or the first one;
-- ``Ranking``: ranked analyses of words; ``Analyser``: who proposes them; ``read_candidates``: a table of them.
+- ``Ranking``: ranked analyses of words; ``read_candidates``: a table of them.
 
 ``fit(treebank)``, ``rank``, ``readings``, ``annotate``, ``save``.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.disambiguate.analysers import Analyser, read_candidates
+    from corpuscle.disambiguate.analysers import read_candidates
     from corpuscle.disambiguate.base import Disambiguator, Ranking
     from corpuscle.disambiguate.baselines import BaselineDisambiguator
     from corpuscle.disambiguate.pairs import PairRanker

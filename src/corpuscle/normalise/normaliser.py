@@ -168,6 +168,9 @@ class Normaliser(NormaliserSettings, container.Model):
         ``words``: the lexicon (default: frequent words of the clean text, or of all there is); ``never``: words that
         are not changed.
         """
+        for some in (messages, clean):
+            if isinstance(some, str) or any(not isinstance(message, list) for message in some):
+                raise SettingError("messages are lists of words: read_text(path), or a list of such lists, makes one")
         if gold is not None and self.combine not in ("loglinear", "dictionary"):
             raise SettingError(f"annotated messages mean nothing with combine {self.combine}")
         self._entries = {}

@@ -34,6 +34,9 @@ class Replacements:
     def __init__(self, counts: Mapping[tuple[str, str], int]):
         self.counts = dict(counts)
 
+    def __repr__(self) -> str:
+        return f"Replacements({len(self.counts):,} pairs)"
+
     @cached_property
     def of(self) -> dict[str, dict[str, int]]:
         """Typed word -> what it stood for, with counts, the most frequent first, of equal ones the first seen."""
