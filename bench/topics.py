@@ -194,8 +194,9 @@ def _draw(results: dict[str, Any]) -> None:
 # ---- what the sides do
 
 
-def _documents(files: list[str]):
-    """Training and held-out documents; the training documents with a vocabulary of their own."""
+def _documents(files: list[str], part: int = 1):
+    """Training and held-out documents, of both every ``part``-th; the training documents with a vocabulary of their
+    own."""
     import numpy as np
 
     from corpuscle.text import Preprocessing
@@ -204,18 +205,23 @@ def _documents(files: list[str]):
     preprocessing = Preprocessing(lowercase=True, digits=True)
     train = read_documents(files[0], documents=files[1], preprocessing=preprocessing)
     if files[2]:
-        return train, read_documents(files[2], documents=files[3], preprocessing=preprocessing)
-    held_out = np.arange(len(train.document_starts) - 1) % 9 == 0
-    return pick_documents(train, ~held_out).counted(), pick_documents(train, held_out)
+        new = read_documents(files[2], documents=files[3], preprocessing=preprocessing)
+    else:
+        held_out = np.arange(len(train.document_starts) - 1) % 9 == 0
+        train, new = pick_documents(train, ~held_out).counted(), pick_documents(train, held_out)
+    if part == 1:
+        return train, new
+    some = (pick_documents(text, np.arange(0, len(text.document_starts) - 1, part)) for text in (train, new))
+    return next(some).counted(), next(some)
 
 
-def _learner(method: str, topics: int, sweeps: int, seed: int, sampler: str = "table"):
+def _learner(method: str, topics: int, sweeps: int, seed: int = 1, **settings: Any):
     from corpuscle import topics as task
 
-    settings: dict[str, Any] = {"sweeps": sweeps, "seed": seed, "workers": 1}
+    settings |= {"sweeps": sweeps, "seed": seed, "workers": 1}
     if method == "rescaling":
         return task.RescalingModel(topics=topics, samples=1, **settings)
-    of_topics = {} if method == "hpylm" else {"topics": topics, "sampler": sampler}
+    of_topics = {} if method == "hpylm" else {"topics": topics}
     return task.NgramTopicModel(method=method, **of_topics, **settings)
 
 
@@ -225,21 +231,22 @@ def _trained(corpus, stem: str, **settings: Any):
     return trained(name, lambda: _learner(**settings), corpus)
 
 
-def learned(timer, files: list[str], method: str, topics: int, sweeps: int, seed: int) -> dict[str, float]:
+def learned(timer, files: list[str], part: int = 1, **settings: Any) -> dict[str, float]:
     """Train a model, read the held-out documents; the time is that of reading."""
     import numpy as np
 
     from corpuscle.topics import pick_documents
 
-    train, held_out = _documents(files)
-    settings = {"method": method, "topics": topics, "sweeps": sweeps, "seed": seed}
-    model, seconds = _trained(train, Path(files[0]).parent.name, **settings)
+    train, held_out = _documents(files, part)
+    stem = Path(files[0]).parent.name + (f"-{part}" if part > 1 else "")
+    model, seconds = _trained(train, stem, **settings)
     model.workers = 1
     model.log_probabilities(pick_documents(held_out, np.arange(1)))  # compiles
     with timer:
         logs = model.log_probabilities(held_out)
     return {
         "perplexity": float(np.exp(-logs.mean())),
+        "nodes": model.nodes,
         "words": len(logs),
         "words a second": len(logs) / timer.cpu,
         "training CPU s": seconds,
@@ -276,24 +283,32 @@ def sampler(timer, files: list[str], topics: int, method: str, sampler: str) -> 
     from corpuscle.learning import sweep
 
     corpus = _documents(files)[0]
-    model = _learner(method, topics, 10, 1, sampler)
-    chain = model.chain(corpus)
+    chain = _learner(method, topics, 10, sampler=sampler).chain(corpus)
     return _sweeps(timer, partial(sweep, chain), corpus.n_tokens, 2, before=2)
 
 
-def history(timer, files: list[str], topics: int, sampler: str) -> dict[str, Any]:
+def history(
+    timer, files: list[str], part: int = 1, method: str = "switching", sweeps: int = SHORT, **settings: Any
+) -> dict[str, Any]:
     """The log probability of text and topics after each sweep, and when it was reached."""
     from corpuscle.learning import sweep
 
-    corpus = _documents(files)[0]
-    chain = _learner("switching", topics, SHORT, 1, sampler).chain(corpus)
+    corpus = _documents(files, part)[0]
+    chain = _learner(method, sweeps=sweeps, **settings).chain(corpus)
     seconds: list[float] = []
     logs: list[float] = []
-    for number in range(SHORT + 1):
+    for number in range(sweeps + 1):
         with timer:
             logs.append(sweep(chain, number))
         seconds.append(timer.cpu)
-    return {"seconds": seconds, "log_probability": logs, "log P": logs[-1]}
+    half = logs[min(range(len(seconds)), key=lambda i: abs(seconds[i] - seconds[-1] / 2))]
+    return {
+        "seconds": seconds,
+        "log_probability": logs,
+        "log P": logs[-1],
+        "log P after half the time": half,
+        "CPU s a sweep": seconds[-1] / sweeps,
+    }
 
 
 def _cut(files: list[str]):

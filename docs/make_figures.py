@@ -17,7 +17,7 @@ import numpy as np
 from corpuscle.engine.linalg.divergence import factorise
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.engine.optim.proximal import forest_of, l1, tree_l2, tree_linf
-from corpuscle.figures import Series, line_plot
+from corpuscle.figures import Series, draw_mentions, line_plot
 from corpuscle.figures.svg import Sheet, text_width
 from corpuscle.samples import Language, Note, Pair, Sentence, generate
 from corpuscle.text.brackets import format_brackets, parse_brackets
@@ -253,6 +253,18 @@ def penalties() -> str:
     )
 
 
+def mentions(language: Language) -> str:
+    """The shortest sentence of the notes in which two mentions have gaps."""
+    sentences = [
+        (list(sentence.words), several)
+        for note in language.entities
+        for sentence, several in zip(note.sentences, note.mentions, strict=True)
+        if sum(len(mention.runs) > 1 for mention in several) > 1
+    ]
+    words, several = min(sentences, key=lambda each: (-len({mention.type for mention in each[1]}), len(each[0])))
+    return draw_mentions(words, several, title="A sentence with its mentions")
+
+
 def main() -> None:
     """Write the pictures and fill the blocks of the page."""
     language = generate(seed=1)
@@ -263,6 +275,7 @@ def main() -> None:
     (images / "scale-tree.svg").write_text(sharing() + "\n", encoding="utf-8")
     (images / "lm-plre.svg").write_text(in_between() + "\n", encoding="utf-8")
     (images / "lm-penalties.svg").write_text(penalties() + "\n", encoding="utf-8")
+    (images / "entities-sample.svg").write_text(mentions(language) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     for name, content in blocks(language).items():
         pattern = re.compile(rf"(<!-- {name} -->\n```text\n).*?^```", re.S | re.M)

@@ -110,6 +110,17 @@ def test_a_damaged_cache_is_made_again(tmp_path, suffix, how):
     assert [path for path in files if path.read_bytes() == damage(files[path], how)] == []
 
 
+def test_a_cache_that_names_a_module_which_has_moved_is_made_again(tmp_path):
+    first = run("-c", USE, CORPUSCLE_CACHE=str(tmp_path))
+    moved = b"cno_such_module\nRecord\n."  # what pickle reads as a class of a module that is not there
+    files = list(tmp_path.rglob("*.nbi"))
+    assert files
+    for path in files:
+        path.write_bytes(compiled._checksum(moved) + moved)
+    assert run("-c", USE, CORPUSCLE_CACHE=str(tmp_path)) == first
+    assert not [path for path in files if path.read_bytes().endswith(moved)]
+
+
 def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
     assert run("-c", limit + USE, CORPUSCLE_CACHE=str(tmp_path)) == run("-c", USE)

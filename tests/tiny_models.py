@@ -32,6 +32,21 @@ TREES = "".join(
     for i, (word, tag, head, relation) in enumerate(rows, 1)
 )
 
+AMBIGUOUS = "".join(
+    f"# newdoc id = {i}\n1\t{before}\t{before}\tX" + "\t_" * 6 + f"\n2\tsaw\t{lemma}\t{tag}" + "\t_" * 5
+    + f"\tGloss={lemma}\n\n"
+    for i in range(4)
+    for before, lemma, tag in (("I", "see", "VERB"), ("a", "saw", "NOUN"))
+)
+
+NOTES = (
+    '{"text": "left and right eye red", "mentions": [{"type": "X", "spans": [[0, 4], [15, 22]]}, '
+    '{"type": "X", "spans": [[9, 14], [15, 22]]}]}\n'
+    '{"text": "no pain", "mentions": [{"type": "Y", "spans": [[3, 7]]}]}\n'
+) * 5
+
+MESSAGES = "u\tyou\nsee\tsee\nteh\tthe\ncatt\tcat\n\nthe\tthe\ncat\tcat\nsees\tsees\nu\tyou\n\n" * 8
+
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
     "words.brown": "classes train text -o {0} --method brown --classes 3",
@@ -63,7 +78,20 @@ COMMANDS = {
     "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
+    "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
+    "disambiguate.ranker": "disambiguate train ambiguous.conllu -o {0} --crossfit 3",
+    "disambiguate.pairs": "disambiguate train ambiguous.conllu -o {0} --method ind --crossfit 3",
+    "disambiguate.baseline": "disambiguate train ambiguous.conllu -o {0} --method frequency",
+    "normalise.ranker": "normalise train messages.tsv -o {0} --min-count 1 --slang slang.tsv",
+    "entities.crf": "entities train notes.jsonl -o {0} --iterations 5 --min-count 1 --gazetteer organs.tsv",
+    "entities.dictionary": "entities train notes.jsonl -o {0} --method dictionary",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.pairs": "parse train trees.conllu -o {0} --method pairs --passes 2 --hash-bits 10 --relation-bits 8",
+    "parse.projected": "parse project trees.conllu trees.conllu --links links -o {0} --passes 2 --hash-bits 10 "
+    "--relation-bits 8",
+    "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
+    "parse.branching": "parse train trees.conllu -o {0} --method right",
+    "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
 }
 """Kind -> how its file is made, in this order."""
 
@@ -78,6 +106,12 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("source").write_text(SOURCE, "utf-8")
         Path("target").write_text(TARGET, "utf-8")
         Path("trees.conllu").write_text(TREES, "utf-8")
+        Path("links").write_text("0-0 1-1 2-2\n" * 4, "utf-8")
+        Path("ambiguous.conllu").write_text(AMBIGUOUS, "utf-8")
+        Path("notes.jsonl").write_text(NOTES, "utf-8")
+        Path("organs.tsv").write_text("eye\tORGAN\nright eye\tORGAN\n", "utf-8")
+        Path("messages.tsv").write_text(MESSAGES, "utf-8")
+        Path("slang.tsv").write_text("lol\tlaughing out loud\n", "utf-8")
         for kind, command in COMMANDS.items():
             if main([*command.format(kind).split(), "--quiet"]) != 0:
                 raise SystemExit(f"{kind} could not be made")

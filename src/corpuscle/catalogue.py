@@ -35,7 +35,7 @@ class Task:
     - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``commands``: the module with its
       ``group``; ``page``: in docs/;
     - ``methods``: name -> ``Method``, the default first; ``kinds``: kind of model file -> its class;
-    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it.
+    - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it, one or several.
     """
 
     help: str
@@ -80,7 +80,7 @@ def _task(
         for method, (settings, learner, about) in (methods or {}).items()
     }
     homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
-    place = step and f"corpuscle.packs.steps.{step}"
+    place = " ".join(f"corpuscle.packs.steps.{each}" for each in step.split())
     return name, Task(help, summary, home, f"corpuscle.cli.{name}", f"{name}.md", ways, homes, kernels, place)
 
 
@@ -88,6 +88,9 @@ _NGRAM = ("NgramSettings", "NgramModel")
 _DIRICHLET = ("DirichletSettings", "DirichletSegmenter")
 _TRIVIAL = ("TrivialSettings", "TrivialSegmenter")
 _METRIC = ("MetricSettings", "MetricModel")
+_BRANCHING = ("BranchingSettings", "BranchingParser")
+_RANKER = ("RankerSettings", "Ranker")
+_FREQUENT = ("BaselineSettings", "BaselineDisambiguator")
 _TOPICAL = ("NgramTopicSettings", "NgramTopicModel")
 
 TASKS: dict[str, Task] = dict([
@@ -271,11 +274,68 @@ TASKS: dict[str, Task] = dict([
         step="translator:TRANSLATOR",
     ),
     _task(
+        "tag",
+        "Tagging: parts of speech, morphology and lemmas of words in sentences.",
+        "part-of-speech and morphological taggers with lemmas from a treebank: train, apply, evaluate, jackknife",
+        methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
+        kinds={"tag.crf": "Tagger"},
+        step="tagger:TAGGER",
+    ),
+    _task(
+        "disambiguate",
+        "Disambiguation: which analysis of a word is right where it stands.",
+        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate",
+        methods={
+            "full": (*_RANKER, "analyses and their elements with neighbours, weighed"),
+            "uni": (*_RANKER, "analyses and their elements without neighbours, weighed"),
+            "baseline": (*_RANKER, "whole analyses with neighbours, weighed"),
+            "ind": ("PairSettings", "PairRanker", "lemmas, and all else, one by one"),
+            "frequency": (*_FREQUENT, "the most frequent analysis of a word"),
+            "first": (*_FREQUENT, "the first analysis of a word"),
+        },
+        kinds={
+            "disambiguate.ranker": "Ranker",
+            "disambiguate.pairs": "PairRanker",
+            "disambiguate.baseline": "BaselineDisambiguator",
+        },
+    ),
+    _task(
         "parse",
         "Dependency parsing: which word depends on which.",
-        "dependency parsers from a treebank: train, apply, evaluate, draw",
-        methods={"mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers")},
-        kinds={"parse.mst": "MstParser"},
+        "dependency parsers from a treebank or from translations: train, project, boost, rerank, apply, evaluate, draw",
+        methods={
+            "mst": ("MstSettings", "MstParser", "the best tree under weights of arcs and neighbouring modifiers"),
+            "pairs": ("PairSettings", "PairParser", "the best tree by how likely each word is the head of another"),
+            "left": (*_BRANCHING, "every word hangs on the next one"),
+            "right": (*_BRANCHING, "every word hangs on the one before it"),
+        },
+        kinds={
+            "parse.mst": "MstParser",
+            "parse.rerank": "Reranker",
+            "parse.pairs": "PairParser",
+            "parse.projected": "ProjectedParser",
+            "parse.boosted": "BoostedParser",
+            "parse.branching": "BranchingParser",
+        },
+        step="parser:PARSER projected_parser:PROJECTED",
+    ),
+    _task(
+        "normalise",
+        "Normalisation: messages typed in a hurry, back to standard spelling.",
+        "hurried messages back to standard spelling, from a word list and text or from annotated messages",
+        methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
+        kinds={"normalise.ranker": "Normaliser"},
+    ),
+    _task(
+        "entities",
+        "Entities: who, what and where in text, also in several pieces.",
+        "mentions in text, also with gaps and shared words, from annotated documents: train, apply, evaluate",
+        methods={
+            "crf": ("CrfSettings", "CrfTagger", "a conditional random field over words and what is around them"),
+            "dictionary": ("DictionarySettings", "DictionaryTagger", "the longest strings that were mentions before"),
+        },
+        kinds={"entities.crf": "CrfTagger", "entities.dictionary": "DictionaryTagger"},
+        step="entities:ENTITIES",
     ),
     _task(
         "samples",

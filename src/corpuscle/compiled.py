@@ -195,7 +195,12 @@ class _CacheFile(caching.IndexDataCacheFile):
             data = Path(path).read_bytes()
         except OSError:
             return None
-        return pickle.loads(data[16:]) if _checksum(data[16:]) == data[:16] else None
+        if _checksum(data[16:]) != data[:16]:
+            return None
+        try:
+            return pickle.loads(data[16:])
+        except (AttributeError, ImportError):  # a record among the signatures has moved to another module since
+            return None
 
     def _write(self, path: str, value: Any) -> None:
         data = self._dump(value)

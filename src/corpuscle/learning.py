@@ -30,12 +30,14 @@ from corpuscle.errors import InputError, Interrupted
 from corpuscle.model import Array, Container, Kind, Part, numbered, prefixed, read, save, separated, stripped
 from corpuscle.model.kinds import Invalid
 from corpuscle.progress import bar, say, stopping
-from corpuscle.scale import Workers
+from corpuscle.random import Random
+from corpuscle.scale import Workers, chunks_of
 
-__all__ = ["Chains", "Checkpoint", "Learner", "Run", "Samples", "partial", "spread", "sweep"]
+__all__ = ["Chains", "Checkpoint", "Learner", "Run", "Samples", "Shuffled", "partial", "spread", "sweep"]
 
 SUFFIX = ".partial"
 _MOST_SAMPLES = 1000
+_WORDS = 2000
 
 
 class Learner(Protocol):
@@ -100,6 +102,29 @@ def sweep(learner: Learner, number: int) -> Any:
     for step in range(learner.steps(number)):
         learner.step(number, step)
     return learner.finish(number)
+
+
+class Shuffled:
+    """The base of online learners: sentences in an order of its own each sweep, about 2,000 words at a time.
+
+    ``lengths``: int64 (n_sentences,); the order depends on seed, purpose and sweep alone.
+    """
+
+    def __init__(self, lengths: np.ndarray, seed: int, purpose: str):
+        self._bounds = chunks_of(lengths + 1, _WORDS)
+        self._sentences, self._seed, self._purpose = len(lengths), seed, purpose
+        self._order: tuple[int, np.ndarray] = (-1, np.empty(0, np.int64))
+
+    def steps(self, sweep: int) -> int:
+        """How many groups of sentences a sweep has."""
+        return len(self._bounds) - 1
+
+    def part(self, sweep: int, number: int) -> np.ndarray:
+        """The sentences of one step, int64."""
+        if self._order[0] != sweep:
+            keys = Random(self._seed, self._purpose, sweep).uniforms(self._sentences)
+            self._order = sweep, np.argsort(keys, kind="stable")
+        return self._order[1][self._bounds[number] : self._bounds[number + 1]]
 
 
 class Chains:

@@ -73,7 +73,7 @@ def test_some_families_and_another_neighbourhood(folder, tmp_path, capsys) -> No
     assert {name.split("_")[0].split()[0] for name, _ in model.learned_features(0)} == {"pair", "jump"}
 
 
-def rows(folder, capsys, *options):
+def weights_of(folder, capsys, *options):
     capsys.readouterr()
     assert main(["align", "weights", str(folder / "m"), *options]) == 0
     return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
@@ -96,9 +96,9 @@ def test_weights_are_listed_the_strongest_first(folder, capsys) -> None:
     assert [row[0] for row in rows] == ["forward"] * 20 + ["backward"] * 20
     sizes = [abs(float(row[2])) for row in rows[:20]]
     assert sizes == sorted(sizes, reverse=True)
-    whole = rows(folder, capsys)
+    whole = weights_of(folder, capsys)
     for top in 1, 10:
-        by_family = rows(folder, capsys, "--family", *(["--top", str(top)] if top != 10 else []))
+        by_family = weights_of(folder, capsys, "--family", *(["--top", str(top)] if top != 10 else []))
         for direction in "forward", "backward":
             listed = [name for way, name, _ in by_family if way == direction]
             families = [name.split()[0].partition("_")[0] for name in listed]

@@ -43,7 +43,7 @@ def line(words, command, output, source, target):
 
 def test_there_is_something_to_test():
     assert len(WRITING) > 30
-    assert {each.values[2].form for each in WRITING} == {"file", "model", "svg", "prefix"}
+    assert {each.values[2].form for each in WRITING} == {"file", "model", "svg", "prefix", "either"}
 
 
 @pytest.mark.parametrize(("words", "command", "output"), WRITING)

@@ -12,7 +12,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted, SettingError
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_bounds, document_topics, read_documents
 from corpuscle.topics.products import perplexities
-from tests.schemas import FRACTION, last_line_conforms
+from tests.schemas import FRACTION, conforms, last_line_conforms
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
 TOPICAL = METHODS[1:]
@@ -79,7 +79,7 @@ def table(text):
 
 TRAINED = {
     "method": str, "topics": int, "order": int | str, "documents": int, "sentences": int, "words": int, "types": int,
-    "sweeps": int, "log_likelihood": float, "seconds": float, "model": str,
+    "sweeps": int, "log_likelihood": float, "nodes": int, "seconds": float, "model": str,
 }  # fmt: skip
 
 
@@ -96,6 +96,20 @@ def test_training_says_what_it_did_and_how_it_went(capsys, folder, tmp_path, met
     assert sorted(rows, key=lambda row: float(row[2])) == rows
     settings = run_json(capsys, Any, "info", tmp_path / "m")["settings"]
     assert settings["samples"] == [5 if method == "rescaling" else 1, "default"]
+
+
+def test_documents_can_be_split_by_every_command(capsys, folder, models, tmp_path):
+    arguments = ["topics", "train", folder / "train.txt", "-o", tmp_path / "m", "--sweeps", 2, "--split", 2]
+    assert run_json(capsys, TRAINED, *arguments)["documents"] == 30
+    found = run_json(capsys, PERPLEXITY, "topics", "perplexity", models["hpytm"], folder / "test.txt", "--split", 1)
+    assert found["documents"] == 24
+    _, out, _ = run(capsys, "topics", "apply", models["hpytm"], folder / "docs", "--split", 3, "--top", 1)
+    names = [row[0] for row in table(out)[1:]]
+    assert names == ["first:1", "first:2", "second:1", "second:2", "third:1", "third:2"]
+    _, out, _ = run(capsys, "topics", "mark", models["hpytm"], folder / "docs", "--split", 3, "--lines")
+    assert [line[2:] for line in out.splitlines() if line.startswith("# ")] == names
+    code, _, err = run(capsys, "topics", "score", models["hpytm"], folder / "docs", "--split", 0)
+    assert code == 2 and "--split" in err
 
 
 class Stopping:
@@ -333,11 +347,12 @@ def test_score_counts_unknown_words(capsys, folder, models):
 
 # ---- topics
 
+TOPIC = {
+    "number": int, "share": FRACTION, "words": [[Any]],
+    "phrases": [{"text": str, "score": FRACTION, "customers": int}],
+}  # fmt: skip
 SHOWN = {
-    "topics": [
-        {"number": int, "share": FRACTION, "words": [[Any]],
-         "phrases": [{"text": str, "score": FRACTION, "customers": int}]}
-    ],
+    "topics": [TOPIC], "global": Any,
     "contexts?": [{"text": str, "topical": FRACTION, "customers": int}],
 }  # fmt: skip
 
@@ -346,7 +361,12 @@ SHOWN = {
 def test_topics_are_shown_as_text_as_a_table_and_as_json(capsys, models, tmp_path, method):
     code, out, err = run(capsys, "topics", "show", models[method], "--tsv", tmp_path / "t.tsv", "--phrases", 2)
     assert code == 0 and out.startswith("topic "), err
-    found = run_json(capsys, SHOWN, "topics", "show", models[method], "--phrases", 2)["topics"]
+    shown = run_json(capsys, SHOWN, "topics", "show", models[method], "--phrases", 2)
+    shared = shown["global"] is not None
+    assert shared == (method in ("hierarchical", "switching")) == ("\nthe global topic" in out)
+    if shared:
+        conforms(shown["global"], TOPIC)
+    found = shown["topics"] + [shown["global"]] * shared
     heading, *rows = table((tmp_path / "t.tsv").read_text())
     assert heading == ["topic", "share", "words", "phrases"]
     for row, topic in zip(rows, found, strict=True):

@@ -137,3 +137,21 @@ def test_a_very_long_document_is_accepted_with_advice(tmp_path, monkeypatch):
     paths, settings = write(tmp_path, "blank")
     with pytest.warns(CorpuscleWarning, match="a document has 5 words"):
         assert shown(read_documents(*paths, **settings)) == DOCUMENTS
+
+
+def test_documents_are_cut_after_every_so_many_sentences(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "long.txt").write_text("a b\nc\nd e\nf\ng\n")
+    (folder / "short.txt").write_text("h\ni\n")
+    corpus = read_documents(folder, split=2)
+    assert corpus.labels == ("long:1", "long:2", "long:3", "short")
+    assert corpus.document_starts.tolist() == [0, 2, 4, 5, 7]
+    assert np.array_equal(corpus.tokens, read_documents(folder).tokens)
+    whole = read_documents(folder, split=10**6)
+    assert whole.labels == ("long", "short") and whole.document_starts.tolist() == [0, 5, 7]
+    (tmp_path / "one.txt").write_text("a\nb\nc\n")
+    unnamed = read_documents(tmp_path / "one.txt", split=1)
+    assert unnamed.document_starts.tolist() == [0, 1, 2, 3]
+    with pytest.raises(SettingError, match="at least one sentence, not 0"):
+        read_documents(folder, split=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,16 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.text import Corpus
-from corpuscle.topics import DocumentReader, NgramTopicModel, contexts, mark, read_documents, summaries
+from corpuscle.topics import (
+    DocumentReader,
+    NgramTopicModel,
+    contexts,
+    global_summary,
+    mark,
+    read_documents,
+    sampling,
+    summaries,
+)  # fmt: skip
 from corpuscle.topics.kernels.frozen import likelihoods
 from corpuscle.topics.sampling import stream_of
 from tests.hostile import survives_hostile_edits
@@ -311,6 +321,8 @@ def test_settings_that_make_no_sense_are_errors():
         ({"method": "hpylm", "topics": 5}, "no topics"),
         ({"method": "hpylm", "sampler": "token"}, "sampler means nothing"),
         ({"max_order": 4}, "max_order means nothing"),
+        ({"method": "hpylm", "turns": 2}, "turns means nothing"),
+        ({"sampler": "token", "turns": 1}, "turns mean nothing"),
         ({"sweeps": 2, "samples": 3}, "2 sweeps have no 3 samples"),
     ):
         with pytest.raises(SettingError, match=reason):
@@ -324,6 +336,64 @@ def test_settings_that_make_no_sense_are_errors():
         contexts(learner("hpytm").fit(collection()))
     with pytest.raises(SettingError, match="marking words"):
         mark(learner("hpylm").fit(collection()), collection())
+
+
+def test_tables_take_turns_or_all_move_in_every_sweep(monkeypatch):
+    monkeypatch.setattr(sampling, "_TABLES", 20)
+    moved = []
+    monkeypatch.setattr(sampling, "sweep_tables", lambda *a: moved.append((a[3], a[4])) or (a[4], 0))
+    for turns in (1, 2, 4):
+        moved.clear()
+        model = learner(sweeps=4, turns=turns)
+        chain = model.chain(collection())
+        pieces = list(pairwise(chain.rows))
+        assert len(pieces) > 4
+        for sweep in range(1, 5):
+            moved.clear()
+            for number in range(chain.word_steps, chain.steps(sweep)):
+                chain.step(sweep, number)
+            assert moved == [piece for i, piece in enumerate(pieces) if (i + sweep) % turns == 0]
+
+
+def test_nodes_are_the_restaurants_of_all_topics(models):
+    for (method, order), model in models.items():
+        sample = model.samples_[-1]
+        row = np.repeat(np.arange(len(sample["row_symbols"])), np.diff(sample["row_entries"]))
+        roots = int(sample["row_children"][0])
+        children = np.diff(sample["row_children"])
+        parent = np.concatenate([np.full(roots, -1), np.repeat(np.arange(len(children)), children)])
+        before = [()] * roots  # the words before the last of each n-gram
+        for r in range(roots, len(parent)):
+            before.append((int(sample["row_symbols"][r]), *before[parent[r]]))
+        pairs = {(before[r], int(k)) for r, k in zip(row, sample["topics"], strict=True)}
+        assert model.nodes == len(pairs), (method, order)
+
+
+def test_the_global_topic_has_the_words_that_documents_share(models):
+    for (method, _), model in models.items():
+        found = global_summary(model, words=5, phrases=3)
+        assert (found is not None) == (method in ("hierarchical", "switching"))
+        if found is None:
+            continue
+        assert found.number == 0 and all(0 < phrase.score <= 1 for phrase in found.phrases)
+        if method == "switching":
+            assert 0 < found.share < 1 and {word for word, _ in found.words} & {"the", "of", "a", ".", ","}
+        else:
+            assert found.share == 0.0 and found.words
+
+
+def test_phrases_may_begin_a_sentence_and_have_the_probabilities_of_their_topics(models):
+    model = models["switching", 3]
+    every = [p for topic in [*summaries(model, 0, 10**6), global_summary(model, 0, 10**6)] for p in topic.phrases]
+    assert any(phrase.text.startswith("<s> ") for phrase in every) and all("<s>" not in p.text[1:] for p in every)
+    shared = [phrase for phrase in global_summary(model, 0, 10**6).phrases if phrase.text.startswith("<s> ")]
+    symbols = np.array([[1, model.vocab_.id(p.text.split()[1])] for p in shared if len(p.text.split()) == 2], np.int32)
+    n = len(symbols)
+    assert n
+    seen = likelihoods(
+        model._predictors[-1], 3, symbols.ravel(), np.arange(n) * 2 + 1, symbols[:, 1], np.ones(n, np.uint8)
+    )
+    assert seen.common == pytest.approx([p.score for p in shared if len(p.text.split()) == 2])
 
 
 def test_what_is_given_is_saved_as_given_and_what_the_method_decides_stands_beside_it(tmp_path):

@@ -68,6 +68,10 @@ def test_evaluation_of_a_model_and_of_its_output_agree(kit, capsys):
         assert main(["transliterate", "evaluate", f"{kit}/test.tsv", f"{kit}/{name}", "--json"]) == 0
         again = last_line_conforms(capsys.readouterr().out, MEASURED)
         assert all(again[figure] == direct[figure] for figure in FIGURES)
+    command = ["transliterate", "evaluate", f"{kit}/test.tsv", f"{kit}/out.tsv", "--at", "1", "--at", "20", "--json"]
+    assert main(command) == 0
+    ranked = last_line_conforms(capsys.readouterr().out, MEASURED | {"acc_at_1": FRACTION, "acc_at_20": FRACTION})
+    assert ranked["acc_at_1"] == direct["acc"] <= direct["mrr"] <= ranked["acc_at_20"]
 
 
 def test_export_weights_drawing_and_json(kit, capsys):

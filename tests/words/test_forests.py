@@ -85,5 +85,5 @@ def test_files_are_treebanks_by_their_name(tmp_path: Path) -> None:
 def test_heads_that_run_in_a_circle_are_an_error_with_file_and_place(tmp_path: Path) -> None:
     circle = Treebank.from_sentences([["a", "b"]], heads=[[2, 1]])
     write_conllu(circle, tmp_path / "c.conllu")
-    with pytest.raises(InputError, match=r"c\.conllu: sentence 1, word . .* circle"):
+    with pytest.raises(InputError, match=r"c\.conllu:1: sentence 1, word . .* circle"):
         read_forest([tmp_path / "c.conllu"], "tree")

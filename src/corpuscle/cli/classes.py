@@ -9,6 +9,7 @@ import click
 from corpuscle.cli.command import (
     COUNT,
     Figures,
+    annotation,
     argument,
     command,
     option,
@@ -19,7 +20,7 @@ from corpuscle.cli.command import (
     trainer,
     written,
 )
-from corpuscle.cli.common import load, read_input, warn_of_overlap
+from corpuscle.cli.common import annotated, load, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.words.settings import WAYS
 
@@ -159,23 +160,34 @@ def draw(model: str, output: str, classes: int, k: int) -> None:
 @argument("input", default="-")
 @output("-")
 @raw
+@annotation
 @written("posteriors", "Also write how likely each class is at each token (NumPy, float32); only with hmm.")
-def apply(model: str, input: str, output: str, raw: bool, posteriors: str | None) -> None:
-    """Replace every word of a text by the number of its class, lines stay lines; or write a CoNLL-U file back with
-    Class=NUMBER in its MISC column."""
+def apply(
+    model: str,
+    input: str,
+    output: str,
+    raw: bool,
+    tagger: str | None,
+    parser: str | None,
+    posteriors: str | None,
+) -> None:
+    """Replace every word of a text by the number of its class, lines stay lines; or write CoNLL-U (from such a file, or
+    a text that is tagged or parsed first) with Class=NUMBER in its MISC column."""
     from corpuscle.text import read_conllu, write_conllu, write_text
-    from corpuscle.words.forests import forest_of, is_treebank
+    from corpuscle.text.conllu import is_treebank
+    from corpuscle.words.forests import forest_of
 
     loaded = load(model, "classes")
     structure, layer = (loaded.settings.get(name, usual) for name, usual in (("structure", "chain"), ("layer", "form")))
-    if not is_treebank(input) and not (input == "-" and structure == "tree"):
+    made = tagger is not None or parser is not None
+    if not made and not is_treebank(input) and not (input == "-" and structure == "tree"):
         text = read_input([input], raw, vocab=loaded.vocab_, **loaded.reading)
         if posteriors is not None:
             loaded.write_posteriors(text, posteriors)
         return write_text(loaded.apply(text), output)
-    if raw:
+    if raw and not made:
         raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
-    bank = read_conllu(input)
+    bank = annotated(input, raw, tagger, parser) if made else read_conllu(input)
     forest = forest_of(bank, structure, layer, loaded.preprocessing, input)
     if posteriors is not None:
         loaded.write_posteriors(forest, posteriors)

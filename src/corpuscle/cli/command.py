@@ -35,8 +35,8 @@ from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
 
 __all__ = [
-    "COUNT", "Figures", "argument", "command", "option", "output", "plain", "raw", "resume", "task_group",
-    "trainer", "work_of", "written",
+    "COUNT", "Figures", "annotation", "argument", "command", "given_of", "option", "output", "plain", "raw", "resume",
+    "task_group", "trainer", "work_of", "written",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -110,6 +110,12 @@ def output(default: str | None = None, help: str = "Where to write; - is stdout.
 
 resume = option("resume", "Go on from the .partial file of an interrupted run.", is_flag=True)
 raw = option("raw", "The input is running text: split it into sentences and tokens.", is_flag=True)
+
+
+def annotation(function: Function) -> Function:
+    """``--tagger`` and ``--parser``: what makes a treebank of a text."""
+    function = option("parser", "Parse the text with this model first.", metavar="FILE")(function)
+    return option("tagger", "Tag the text with this model first.", metavar="FILE")(function)
 
 
 def _switch(name: str, help: str, *flags: str) -> click.Option:
@@ -212,6 +218,13 @@ def work_of(context: click.Context | None = None) -> dict[str, Any]:
     """``workers`` and ``cluster`` as the user gave them to the running command, for what is not a learner."""
     context = context or click.get_current_context()
     return {name: value for name, value in context.meta.get("corpuscle.work", {}).items() if value is not None}
+
+
+def given_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings of the running command that the user gave."""
+    context = click.get_current_context()
+    commandline = click.core.ParameterSource.COMMANDLINE
+    return {name: value for name, value in settings.items() if context.get_parameter_source(name) is commandline}
 
 
 def _take_shared(context: click.Context, parameters: dict[str, Any]) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
+    from corpuscle.text.treebank import Treebank
+    from corpuscle.words import WordSources
 
-__all__ = ["load", "naming", "place_of", "read_input", "refuse_markup", "table_text", "warn_of_overlap"]
+__all__ = [
+    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "warn_of_overlap",
+]  # fmt: skip
 
 
 @contextmanager
@@ -89,6 +95,57 @@ def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corp
     if not raw:
         return read_text(*paths, **settings)
     return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
+
+
+def read_bank(path: str, raw: bool = False) -> Treebank:
+    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``--raw``) running
+    text, split into sentences and tokens first, as a treebank without annotation."""
+    from corpuscle.text import Treebank, read_conllu, read_text
+    from corpuscle.text.conllu import is_treebank
+    from corpuscle.text.files import STDIO, read_raw
+    from corpuscle.text.running import prepare
+
+    if is_treebank(path) or (path == STDIO and not raw):
+        if raw:
+            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
+        return read_conllu(path)
+    if not raw:
+        corpus = read_text(path)
+        return Treebank.from_sentences([corpus.words(i) for i in range(len(corpus)) if corpus.lengths[i]])
+    prepared = prepare(read_raw(path))
+    spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
+    starts = prepared.sentence_starts.tolist()
+    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
+
+
+def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
+    """A text or treebank, see ``read_bank``, with the tags of a tagger and the trees of a parser; a parser that has a
+    tagger inside needs no other one."""
+    bank = read_bank(path, raw)
+    with naming(path):
+        if tagger is not None:
+            other = load(tagger, "tag")
+            bank = other.annotate(bank.without(*other.layers_))
+        if parser is not None:
+            loaded = load(parser, "parse")
+            bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
+    return bank
+
+
+def sources_of(class_model: str | None, vectors: str | None, seed: int = 1) -> WordSources:
+    """What word classes and word vectors, a model of ours or word2vec text, say of words."""
+    from corpuscle.text import read_vectors
+    from corpuscle.words import class_sources, joint_sources, vector_sources
+
+    found = []
+    if class_model is not None:
+        found.append(class_sources(load(class_model, "classes", ("words.exchange", "words.brown"))))
+    if vectors is not None and vectors.endswith((".txt", ".vec", ".txt.gz", ".vec.gz")):
+        found.append(vector_sources(*read_vectors(vectors), seed))
+    elif vectors is not None:
+        model = load(vectors, "vectors")
+        found.append(vector_sources(model.vocab_, model.vectors_, seed))
+    return joint_sources(*found)
 
 
 def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:

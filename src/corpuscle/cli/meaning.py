@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group, written
-from corpuscle.cli.common import load, table_text
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    annotation,
+    argument,
+    command,
+    option,
+    output,
+    raw,
+    task_group,
+    written,
+)
+from corpuscle.cli.common import annotated, load, table_text
 from corpuscle.errors import InputError, SettingError
 from corpuscle.words.settings import MeaningSettings
 
@@ -258,6 +269,17 @@ def map_(
         file.write(picture + "\n")
 
 
+def _sentences(meaning: Meaning, path: str, raw: bool, tagger: str | None, parser: str | None) -> Any:
+    """The sentences of a file, tagged or parsed first if that is asked for."""
+    from corpuscle.words.senses import read_sentences, sentences_of
+
+    if tagger is None and parser is None:
+        if raw:
+            raise SettingError("--raw is for text that is tagged or parsed first: with --tagger or --parser")
+        return read_sentences(meaning.model, path)
+    return sentences_of(meaning.model, annotated(path, raw, tagger, parser), path)
+
+
 def _said(token: Token) -> dict[str, Any]:
     return {"sentence": token.sentence, "token": token.place, "text": token.shown}
 
@@ -266,19 +288,29 @@ def _said(token: Token) -> dict[str, Any]:
 @argument("model")
 @argument("word")
 @argument("sentences")
+@raw
+@annotation
 @option("number", "How many senses.", "--senses", metavar="N", type=COUNT, show_default="classes with a tenth of all")
 @option("examples", "How many sentences of each.", metavar="N", type=COUNT, default=5)
 @_k
 def senses(
-    model: str, word: str, sentences: str, number: int | None, examples: int, k: int, **settings: Any
+    model: str,
+    word: str,
+    sentences: str,
+    raw: bool,
+    tagger: str | None,
+    parser: str | None,
+    number: int | None,
+    examples: int,
+    k: int,
+    **settings: Any,
 ) -> Figures:
     """Show the senses of a word in a text: its tokens in context, clustered, with the words nearest to each cluster and
     example sentences."""
-    from corpuscle.words.senses import read_sentences
     from corpuscle.words.senses import senses as find_senses
 
     meaning = _meaning(model, settings)
-    found = find_senses(meaning, word, read_sentences(meaning.model, sentences), number, k)
+    found = find_senses(meaning, word, _sentences(meaning, sentences, raw, tagger, parser), number, k)
     rows = [
         {
             "share": sense.share,
@@ -301,15 +333,26 @@ def senses(
 @argument("model")
 @argument("word")
 @argument("sentences")
+@raw
+@annotation
 @option("most", "At most so many tokens of the word.", metavar="N", type=COUNT, default=20)
 @_k
-def substitutes(model: str, word: str, sentences: str, most: int, k: int, **settings: Any) -> Figures:
+def substitutes(
+    model: str,
+    word: str,
+    sentences: str,
+    raw: bool,
+    tagger: str | None,
+    parser: str | None,
+    most: int,
+    k: int,
+    **settings: Any,
+) -> Figures:
     """Show what could stand in the place of a word, for each of its tokens in a text."""
-    from corpuscle.words.senses import read_sentences
     from corpuscle.words.senses import substitutes as find_substitutes
 
     meaning = _meaning(model, settings)
-    found = find_substitutes(meaning, word, read_sentences(meaning.model, sentences), k, most)
+    found = find_substitutes(meaning, word, _sentences(meaning, sentences, raw, tagger, parser), k, most)
     rows = [{**_said(token), "words": _near(words)} for token, words in found]
     lines = [f"{token.shown}\n   {' '.join(each for each, _, _ in words)}" for token, words in found]
     return Figures({"word": meaning.vocab.word(meaning.id(word)), "tokens": rows}, "\n".join(lines))

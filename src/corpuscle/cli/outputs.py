@@ -18,7 +18,7 @@ __all__ = ["Output", "check_outputs", "check_place"]
 
 class Output(click.Option):
     """An option that names what a command writes; ``form``: a ``file``, a ``model``, an ``svg``, a ``folder`` (which
-    the command checks itself), or a ``prefix`` of several names."""
+    the command checks itself), a ``prefix`` of several names, or ``either`` a file or a folder."""
 
     def __init__(self, *arguments: Any, form: str = "file", **facts: Any):
         super().__init__(*arguments, **facts)
@@ -35,7 +35,7 @@ def check_place(path: str, form: str = "file") -> None:
     folder = os.path.dirname(target)
     if "\0" in path:
         reason = "a NUL byte in the name"
-    elif os.path.isdir(target):
+    elif os.path.isdir(target) and form != "either":
         reason = "is a directory"
     elif not os.path.isdir(folder):
         reason = f"no such folder: {os.path.dirname(path) or folder}"
@@ -101,6 +101,7 @@ def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> 
             raise SettingError(f"two outputs cannot be one file: {path}")
         targets.add(target)
         for identity, other in known.items():
-            beginning = written[name] == "prefix" and os.path.realpath(other).startswith(target + ".")
+            ends = {"prefix": ".", "either": os.sep}.get(written[name])
+            beginning = ends is not None and os.path.realpath(other).startswith(target + ends)
             if beginning or _identity(path) == identity:
                 raise InputError(path, None, f"cannot write: it would replace {other}, which is read")

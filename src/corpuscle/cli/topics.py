@@ -28,7 +28,15 @@ def _count(name: str, help: str, *, low: int = 1, high: int = 10**9, **facts: An
     return option(name, help, metavar="N", type=click.IntRange(low, high), **facts)
 
 
-_index = option("documents", "first_line and lines of every document of one text.", metavar="TSV")
+_listed = option("documents", "first_line and lines of every document of one text.", metavar="TSV")
+_split = _count("split", "Cut documents after every N sentences.")
+
+
+def _index(function: Any) -> Any:
+    """Options of commands that read documents: where they end."""
+    return _listed(_split(function))
+
+
 _particles = _count("particles", "Guesses at a document's topics.", high=100_000, default=10)
 
 
@@ -55,6 +63,7 @@ def train(
     docs: tuple[str, ...],
     output: str,
     documents: str | None,
+    split: int | None,
     log: str | None,
     resume: bool,
 ) -> Figures:
@@ -64,7 +73,7 @@ def train(
     from corpuscle.text import write_table
 
     begin = time.perf_counter()
-    corpus = model.read(*docs, documents=documents)
+    corpus = model.read(*docs, documents=documents, split=split)
     seconds: dict[int, float] = {}
     with naming(docs[0]), model.checkpoint(corpus, output, resume) as checkpoint:
         model.fit(
@@ -86,12 +95,13 @@ def train(
         "types": len(model.vocab_) - 3,
         "sweeps": model.sweeps_,
         "log_likelihood": float(model.history_[-1]),
+        "nodes": model.nodes,
         "seconds": time.perf_counter() - begin,
         "model": output,
     }
     text = (
         f"{output}: {model.method}, {model.topics_} topics, order {model.order}, {figures['documents']:,} documents, "
-        f"{corpus.n_tokens:,} words, {model.sweeps_} sweeps in {figures['seconds']:.1f} s"
+        f"{corpus.n_tokens:,} words, {model.nodes:,} nodes, {model.sweeps_} sweeps in {figures['seconds']:.1f} s"
     )
     return Figures(figures, text)
 
@@ -101,7 +111,9 @@ def train(
 @argument("docs", many=True)
 @_index
 @_reading
-def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: int, **reading: Any) -> Figures:
+def perplexity(
+    model: str, docs: tuple[str, ...], documents: str | None, split: int | None, seed: int, **reading: Any
+) -> Figures:
     """How well a model predicts new documents, each read from left to right."""
     import time
 
@@ -109,7 +121,7 @@ def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: i
     from corpuscle.topics.products import document_names, perplexities
 
     loaded = load(model, "topics")
-    corpus = loaded.read(*docs, documents=documents)
+    corpus = loaded.read(*docs, documents=documents, split=split)
     begin = time.perf_counter()
     result, by_sample = perplexities(loaded, corpus, seed=seed, **reading)
     seconds = time.perf_counter() - begin
@@ -136,7 +148,14 @@ def perplexity(model: str, docs: tuple[str, ...], documents: str | None, seed: i
 @_index
 @_reading
 def score(
-    model: str, docs: tuple[str, ...], output: str, by_word: bool, documents: str | None, seed: int, **reading: Any
+    model: str,
+    docs: tuple[str, ...],
+    output: str,
+    by_word: bool,
+    documents: str | None,
+    split: int | None,
+    seed: int,
+    **reading: Any,
 ) -> None:
     """Log10 probability and perplexity of every sentence given all before it in its document (TSV: sentence, tokens,
     oov, log10, perplexity, document)."""
@@ -147,7 +166,7 @@ def score(
     from corpuscle.topics.products import document_names
 
     loaded = load(model, "topics")
-    corpus = loaded.read(*docs, documents=documents)
+    corpus = loaded.read(*docs, documents=documents, split=split)
     logs = loaded.log_probabilities(corpus, seed=seed, **reading)
     unknown = corpus.recode(loaded.vocab_).tokens == UNKNOWN
     assert corpus.document_starts is not None
@@ -201,6 +220,7 @@ def apply(
     shares: bool,
     particles: int,
     documents: str | None,
+    split: int | None,
     seed: int,
 ) -> Figures:
     """What each document is about (TSV: document, words, oov, topic, share, typical words; a line for each of its
@@ -211,7 +231,9 @@ def apply(
         if shares and given is not None:
             raise SettingError(f"{name} means nothing with --shares")
     loaded = load(model, "topics")
-    found = document_topics(loaded, loaded.read(*docs, documents=documents), particles=particles, seed=seed)
+    found = document_topics(
+        loaded, loaded.read(*docs, documents=documents, split=split), particles=particles, seed=seed
+    )
     if all(document.oov == document.words for document in found):
         warn(_NOTHING_KNOWN)
     typical = {topic.number: [word for word, _ in topic.words] for topic in summaries(loaded, words or 5, 0)}
@@ -249,43 +271,52 @@ def show(
     figure: str | None,
     tsv: str | None,
 ) -> Figures:
-    """Show topics with their words and phrases."""
+    """Show topics with their words and phrases, and what they share: the global topic, number 0. A phrase that begins a
+    sentence begins with <s>."""
     from corpuscle.text import write_table
     from corpuscle.topics import contexts as topical_contexts
     from corpuscle.topics import summaries
-    from corpuscle.topics.products import has_topics
+    from corpuscle.topics.products import global_summary, has_topics
 
     if not contexts and least is not None:
         raise SettingError("--least means nothing without --contexts")
     loaded = load(model, "topics")
     table = topical_contexts(loaded, least or 20) if contexts else []
-    found = summaries(loaded, words, phrases)
+    found, shared = summaries(loaded, words, phrases), global_summary(loaded, words, phrases)
+    everything = [*found, *([] if shared is None else [shared])]
     if figure is not None:
         _draw(figure, found)
     if tsv is not None:
         rows = (
             (t.number, t.share, " ".join(word for word, _ in t.words), " | ".join(p.text for p in t.phrases))
-            for t in found
+            for t in everything
         )
         write_table(tsv, ("topic", "share", "words", "phrases"), rows)
     values: dict[str, Any] = {
-        "topics": [topic._asdict() | {"phrases": [p._asdict() for p in topic.phrases]} for topic in found]
+        "topics": [_values(topic) for topic in found],
+        "global": None if shared is None else _values(shared),
     }
     shown = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
     if contexts:
         values["contexts"] = [row._asdict() for row in shown]
-    lines = _topic_lines(found if has_topics(loaded) else [])
+    lines = _topic_lines(everything if has_topics(loaded) else [])
     if contexts:
         topical = ((row.topical, row.customers, row.text or "(no context)") for row in shown)
         lines.append(table_text(("topical", "customers", "context"), topical, ".3f"))
     return Figures(values, "" if tsv == "-" else "\n".join(lines))
 
 
+def _values(topic: TopicSummary) -> dict[str, Any]:
+    return topic._asdict() | {"phrases": [phrase._asdict() for phrase in topic.phrases]}
+
+
 def _topic_lines(found: list[TopicSummary]) -> list[str]:
     """Topics as people read them."""
     lines = [] if found else ["no topics: a model of the method hpylm is one n-gram model"]
     for topic in found:
-        lines.append(f"topic {topic.number}, {topic.share:.1%}: " + " ".join(word for word, _ in topic.words))
+        name = f"topic {topic.number}" if topic.number else "the global topic"
+        share = f", {topic.share:.1%}" if topic.number or topic.share else ""
+        lines.append(f"{name}{share}: " + " ".join(word for word, _ in topic.words))
         if topic.phrases:
             lines.append("    " + " · ".join(phrase.text for phrase in topic.phrases))
     return lines
@@ -315,6 +346,7 @@ def mark(
     output: str,
     lines: bool,
     documents: str | None,
+    split: int | None,
     particles: int,
     figure: str | None,
     seed: int,
@@ -327,7 +359,7 @@ def mark(
     from corpuscle.topics.products import document_names
 
     loaded = load(model, "topics")
-    corpus = loaded.read(*docs, documents=documents)
+    corpus = loaded.read(*docs, documents=documents, split=split)
     found = marked(loaded, corpus, particles=particles, seed=seed)
     assert corpus.document_starts is not None
     texts = [

@@ -10,11 +10,12 @@ from corpuscle.figures.boxes import box_plot
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.maps import Place, place_map
+from corpuscle.figures.mentions import draw_mentions
 from corpuscle.figures.plots import Series, bar_plot, line_plot
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 from corpuscle.figures.trees import LeafShown, merge_tree
 
 __all__ = [
-    "LeafShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "box_plot", "draw_arcs", "line_plot",
-    "merge_tree", "phrase_lattice", "place_map", "shaded_text", "topic_list",
+    "LeafShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "box_plot", "draw_arcs",
+    "draw_mentions", "line_plot", "merge_tree", "phrase_lattice", "place_map", "shaded_text", "topic_list",
 ]  # fmt: skip

@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.engine.linalg.cca import diagonal_cca
+from corpuscle.engine.linalg.duals import duals_of
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.engine.ngrams.trie import Ngrams
@@ -46,7 +47,7 @@ from corpuscle.random import Random
 from corpuscle.scale import each
 
 __all__ = [
-    "PADS", "Parameters", "Projection", "duals_of", "full_operators", "hidden_operators", "inverse_of", "padded",
+    "PADS", "Parameters", "Projection", "full_operators", "hidden_operators", "inverse_of", "padded",
     "pairs_of", "project", "raw_product", "recover", "reduced_operators", "windows_of", "windows_of_moments",
 ]  # fmt: skip
 
@@ -128,13 +129,6 @@ def pairs_of(windows: Windows) -> Rows:
 
 
 # ---- the basis
-
-
-def duals_of(basis: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """The duals A of a basis U, (n, d): A'U = I, and the range of A is that of U, or of P U where ``weights`` (n,) is
-    the diagonal of P."""
-    weighted = basis if weights is None else basis * weights[:, None]
-    return weighted @ np.linalg.pinv(basis.T @ weighted)
 
 
 def inverse_of(windows: Windows, basis: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from corpuscle.measure.bootstrap import bootstrap, bootstrap_all, compare
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
-__all__ = ["accuracy", "compare_f1", "precision_recall", "share"]
+__all__ = ["accuracy", "calibration_error", "compare_f1", "precision_recall", "share"]
 
 F1 = (Shown("f1", "F1"), Shown("precision", "precision"), Shown("recall", "recall"), Shown("gold", "gold", ","))
 ACCURACY = (Shown("accuracy", "accuracy"), Shown("total", "decisions", ","))
@@ -73,3 +73,16 @@ def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000,
     figures = {"accuracy": float(_precision(sums)), "correct": int(sums[0]), "total": int(sums[1])}
     how = signature("accuracy", of=of, interval=resampled("items", draws, seed))
     return Result(figures, interval, how, ACCURACY)
+
+
+def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> float:
+    """Expected calibration error: decisions in bins by their confidence, in 0..1, and by how much the mean confidence
+    of a bin differs from its share of right ones, weighted by its size (Guo, Pleiss, Sun and Weinberger, "On
+    calibration of modern neural networks", 2017, eq. 3).
+
+    >>> calibration_error(np.array([0.75, 0.75, 0.75, 0.75]), np.array([True, True, True, False]))
+    0.0
+    """
+    bin_of = np.minimum((np.asarray(confidence) * bins).astype(np.int64), bins - 1)
+    gaps = np.bincount(bin_of, confidence, bins) - np.bincount(bin_of, right, bins)
+    return float(np.abs(gaps).sum() / max(1, len(bin_of)))

@@ -1,9 +1,12 @@
 """Dependency trees against gold trees: how many words have the right head (UAS), and the right relation, too (LAS).
 
-Each figure is given over all words and without punctuation: words that the gold file tags as such (UPOS PUNCT, or the
-tags of the Penn Treebank), or, where it has no tags, whose letters are all punctuation. ``complete``: sentences in
-which every head is right; ``root``: sentences whose roots are the right ones. In the mode ``conll18`` relations are
-compared without their subtypes (``acl:relcl`` is ``acl``), as in the shared task of 2018. Sentences are resampled.
+Each figure is given over all words and without punctuation, which is, of the gold file: words with the UPOS PUNCT
+(``upos``), with a tag of punctuation of the Penn Treebank (``penn``), or whose letters are all punctuation in
+Unicode, as in CoNLL-X (``form``); ``auto`` takes
+``upos`` where the file has that tag, else ``penn`` where it has tags. ``complete``:
+sentences in which every head is right; ``root``: sentences whose roots are the right ones. In the mode ``conll18``
+relations are compared without their subtypes (``acl:relcl`` is ``acl``), as in the shared task of 2018, and ``clas`` is
+its F1 of words whose relation is neither a function word's nor punctuation. Sentences are resampled.
 
 Buchholz and Marsi, "CoNLL-X shared task on multilingual dependency parsing", 2006; Zeman et al., "CoNLL 2018 shared
 task: multilingual parsing from raw text to universal dependencies", 2018.
@@ -20,27 +23,41 @@ from corpuscle.measure.counts import share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["attachment", "attachment_by", "compare_attachment"]
+__all__ = ["attachment", "attachment_by", "compare_attachment", "oracle", "punctuation"]
 
 ATTACHMENT = (
     Shown("las", "LAS"), Shown("uas", "UAS"), Shown("las_nopunct", "LAS without punctuation"),
     Shown("uas_nopunct", "UAS without punctuation"), Shown("complete", "complete"), Shown("root", "root"),
     Shown("words", "words", ","), Shown("sentences", "sentences", ","),
 )  # fmt: skip
-_PENN = frozenset(("``", "''", ",", ".", ":", "-LRB-", "-RRB-", "PUNCT"))
+CLAS = Shown("clas", "CLAS")
+_PENN = frozenset(("``", "''", ",", ".", ":"))
+_FUNCTIONAL = frozenset(("aux", "cop", "mark", "det", "clf", "case", "cc", "punct"))
 _COLUMNS = {
     "uas": (0, 2), "las": (1, 2), "uas_nopunct": (3, 5), "las_nopunct": (4, 5), "complete": (6, 8), "root": (7, 8),
+    "clas": (9, 10),
 }  # fmt: skip
 """Figure -> the columns of its part and of its whole."""
 
 
-def punctuation(bank: Treebank) -> np.ndarray:
+def punctuation(bank: Treebank, what: str = "auto") -> np.ndarray:
     """Which words are punctuation, bool (n_words,)."""
-    for layer in (bank.tags, bank.xpos):
-        if layer.ids.any():
-            return np.array([tag in _PENN for tag in layer.vocab.strings])[layer.ids]
-    marks = [all(unicodedata.category(letter)[0] == "P" for letter in form) for form in bank.corpus.vocab.strings]
-    return np.array(marks, bool)[bank.corpus.tokens]
+    tagged, named = bank.tags.ids.any(), bank.xpos.ids.any()
+    if what == "auto":
+        what = "upos" if "PUNCT" in bank.tags.vocab.strings else "penn" if tagged or named else "form"
+    if what == "form":
+        marks = [all(unicodedata.category(letter)[0] == "P" for letter in form) for form in bank.corpus.vocab.strings]
+        return np.array(marks, bool)[bank.corpus.tokens]
+    layer, names = (bank.tags, frozenset(("PUNCT",))) if what == "upos" else (bank.xpos if named else bank.tags, _PENN)
+    if len(layer.ids) and not layer.ids.any():
+        raise ValueError(f"punctuation by {what} is asked for, but there are no such tags")
+    return np.array([tag in names for tag in layer.vocab.strings])[layer.ids]
+
+
+def _names(bank: Treebank, mode: str) -> list[str]:
+    """The relations of words, in the mode ``conll18`` without their subtypes."""
+    names = bank.relations.strings()
+    return [name.partition(":")[0] for name in names] if mode == "conll18" else names
 
 
 def _right(gold: Treebank, found: Treebank, mode: str) -> tuple[np.ndarray, np.ndarray]:
@@ -48,41 +65,69 @@ def _right(gold: Treebank, found: Treebank, mode: str) -> tuple[np.ndarray, np.n
     if len(gold) != len(found) or not np.array_equal(gold.corpus.sentence_starts, found.corpus.sentence_starts):
         raise ValueError("the two treebanks do not have the same sentences")
     heads = gold.heads == found.heads
-    names = [layer.strings() for layer in (gold.relations, found.relations)]
-    if mode == "conll18":
-        names = [[name.partition(":")[0] for name in of_bank] for of_bank in names]
-    return heads, heads & np.array([a == b for a, b in zip(*names, strict=True)], bool)
+    pairs = zip(_names(gold, mode), _names(found, mode), strict=True)
+    return heads, heads & np.array([a == b for a, b in pairs], bool)
 
 
-def _statistics(gold: Treebank, found: Treebank, mode: str) -> np.ndarray:
-    """By sentence, the columns that ``_COLUMNS`` names: float64 (n_sentences, 9)."""
+def _sums(bank: Treebank, values: np.ndarray) -> np.ndarray:
+    """The sum over the words of every sentence that has some, float64."""
+    filled = bank.corpus.lengths > 0
+    starts = bank.corpus.sentence_starts[:-1][filled]
+    return np.add.reduceat(values.astype(np.float64), starts) if len(starts) else np.zeros(0)
+
+
+def _statistics(gold: Treebank, found: Treebank, mode: str, punct: str = "auto") -> np.ndarray:
+    """By sentence, the columns that ``_COLUMNS`` names: float64 (n_sentences, 11)."""
     heads, relations = _right(gold, found, mode)
-    words = np.ones(len(heads))
-    spoken = ~punctuation(gold)
-    roots_differ = (gold.heads == 0) != (found.heads == 0)
-    starts, filled = gold.corpus.sentence_starts, np.flatnonzero(gold.corpus.lengths > 0)
-
-    def sums(values: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(values.astype(np.float64), starts[filled]) if len(filled) else np.zeros(0)
-
-    of_words = [sums(each) for each in (heads, relations, words, heads & spoken, relations & spoken, spoken)]
-    complete, root = of_words[0] == of_words[2], sums(roots_differ) == 0
-    return np.column_stack([*of_words, complete, root, np.ones(len(filled))]).astype(np.float64)
+    spoken = ~punctuation(gold, punct)
+    content = [np.array([name not in _FUNCTIONAL for name in _names(bank, mode)], bool) for bank in (gold, found)]
+    of_words = [
+        _sums(gold, each)
+        for each in (heads, relations, np.ones(len(heads)), heads & spoken, relations & spoken, spoken)
+    ]
+    complete, root = of_words[0] == of_words[2], _sums(gold, (gold.heads == 0) != (found.heads == 0)) == 0
+    clas = [2 * _sums(gold, relations & content[0]), _sums(gold, content[0]) + _sums(gold, content[1])]
+    return np.column_stack([*of_words, complete, root, np.ones(len(complete)), *clas]).astype(np.float64)
 
 
 def attachment(
-    gold: Treebank, found: Treebank, *, mode: str = "plain", draws: int = 1000, seed: int = 1
+    gold: Treebank,
+    found: Treebank,
+    *,
+    mode: str = "plain",
+    punct: str = "auto",
+    draws: int = 1000,
+    seed: int = 1,
 ) -> Result:
     """UAS, LAS, complete trees and roots, each with its interval; the headline is LAS."""
-    statistics = _statistics(gold, found, mode)
+    statistics = _statistics(gold, found, mode, punct)
     if not len(statistics):
         raise ValueError("there are no words to compare")
-    rates = {name: _rate(*columns) for name, columns in _COLUMNS.items()}
-    rates["las"] = rates.pop("las")  # the headline comes last
+    names = [name for name in _COLUMNS if name not in ("las", "clas")] + ["clas"] * (mode == "conll18") + ["las"]
+    rates = {name: _rate(*_COLUMNS[name]) for name in names}  # the headline comes last
     figures, interval = bootstrap_all(statistics, rates, draws=draws, seed=seed)
     figures |= {"words": int(statistics[:, 2].sum()), "sentences": len(statistics)}
-    how = signature("las", relations=mode, interval=resampled("sentences", draws, seed))
-    return Result(figures, interval, how, ATTACHMENT)
+    how = signature("las", relations=mode, punctuation=punct, interval=resampled("sentences", draws, seed))
+    return Result(figures, interval, how, (*ATTACHMENT, CLAS) if mode == "conll18" else ATTACHMENT)
+
+
+def oracle(gold: Treebank, ranked: Treebank, counts: np.ndarray, *, mode: str = "plain") -> dict[str, float]:
+    """What the best tree of each list scores: ``ranked`` has ``counts`` int64 (n_sentences,) trees of every sentence,
+    one after the other. Best is the tree with most right heads, for LAS with most right heads and relations."""
+    if len(counts) != len(gold) or (counts < 1).any() or counts.sum() != len(ranked):
+        raise ValueError("the lists of trees are not those of the gold sentences")
+    repeated = gold.select(np.repeat(np.arange(len(gold)), counts))
+    heads, relations = (_sums(repeated, each) for each in _right(repeated, ranked, mode))
+    filled = gold.corpus.lengths > 0
+    counts, words = counts[filled], gold.corpus.lengths[filled]
+    firsts = np.cumsum(counts) - counts
+    best = np.maximum.reduceat(heads, firsts)
+    return {
+        "oracle_uas": float(best.sum() / words.sum()),
+        "oracle_las": float(np.maximum.reduceat(relations, firsts).sum() / words.sum()),
+        "oracle_complete": float((best == words).mean()),
+        "trees": float(counts.mean()),
+    }
 
 
 def _rate(part: int, whole: int):  # type: ignore[no-untyped-def]
@@ -90,11 +135,18 @@ def _rate(part: int, whole: int):  # type: ignore[no-untyped-def]
 
 
 def compare_attachment(
-    gold: Treebank, one: Treebank, other: Treebank, *, figure: str = "las", mode: str = "plain", seed: int = 1
+    gold: Treebank,
+    one: Treebank,
+    other: Treebank,
+    *,
+    figure: str = "las",
+    mode: str = "plain",
+    punct: str = "auto",
+    seed: int = 1,
 ) -> Comparison:
     """A figure of one parse minus that of the other, by paired bootstrap over sentences."""
-    a, b = _statistics(gold, one, mode), _statistics(gold, other, mode)
-    shown = next(shown for shown in ATTACHMENT if shown.name == figure)
+    a, b = (_statistics(gold, found, mode, punct) for found in (one, other))
+    shown = next(shown for shown in (*ATTACHMENT, CLAS) if shown.name == figure)
     return compare(a, b, _rate(*_COLUMNS[figure]), seed=seed, of=shown, items="sentences")
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from corpuscle.measure.bootstrap import bootstrap_ratio
 from corpuscle.measure.kernels.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
+from corpuscle.text.characters import letters_of
 from corpuscle.text.corpus import starts_of
 
 __all__ = ["accuracy_at", "news_measures", "news_statistics"]
@@ -30,12 +31,6 @@ FIGURES = (
     Shown("acc", "ACC", ".3f"), Shown("f_score", "mean F", ".3f"), Shown("mrr", "MRR", ".3f"),
     Shown("map_ref", "MAP_ref", ".3f"),
 )  # fmt: skip
-
-
-def _letters(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The code points of texts, int32, one after the other, and where each begins."""
-    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
-    return codes, starts_of(map(len, texts))
 
 
 def news_statistics(candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> np.ndarray:
@@ -57,8 +52,8 @@ def news_statistics(candidates: Sequence[Sequence[str]], references: Sequence[Se
         rows[i, 0] = hits[0]
         rows[i, 2] = 1.0 / (hits.index(True) + 1) if any(hits) else 0.0
         rows[i, 3] = sum(precisions) / len(right)
-    several = _letters([answer for right in answers for answer in right])
-    given = Candidates(*_letters(firsts), *several, starts_of(map(len, answers)), np.arange(len(rows)))
+    several = letters_of([answer for right in answers for answer in right])
+    given = Candidates(*letters_of(firsts), *several, starts_of(map(len, answers)), np.arange(len(rows)))
     rows[:, 1] = f_statistics(given)[:, 0]
     return rows
 

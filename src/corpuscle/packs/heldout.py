@@ -17,7 +17,7 @@ from corpuscle.random import Random, purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.wording import percent
 
-__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "part_held", "split", "tenth"]
+__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "held_sentences", "part_held", "split", "tenth"]
 
 SHARE = 0.1
 T = TypeVar("T")
@@ -82,8 +82,9 @@ def _sizes(corpus: Corpus) -> np.ndarray:
     return corpus.lengths + 1
 
 
-def split(corpus: Corpus, seed: int) -> Split:
-    """Hold out a tenth of the tokens: the same for the same text and seed."""
+def held_sentences(corpus: Corpus, seed: int) -> tuple[np.ndarray, str]:
+    """A tenth of the tokens, the same for the same text and seed: which sentences, bool (n_sentences,), and what was
+    kept together."""
     sizes, documents = _sizes(corpus), held_documents(corpus, seed)
     held, groups = np.zeros(len(corpus), bool), "documents"
     if documents.any():
@@ -92,4 +93,10 @@ def split(corpus: Corpus, seed: int) -> Split:
     if sizes[held].sum() < SHARE / 2 * sizes.sum():
         held, groups = np.zeros(len(corpus), bool), "sentences"
         held[_draw(sizes, seed)] = True
+    return held, groups
+
+
+def split(corpus: Corpus, seed: int) -> Split:
+    """Hold out a tenth of the tokens: the same for the same text and seed."""
+    held, groups = held_sentences(corpus, seed)
     return Split(corpus.select(~held).counted(), corpus.select(held), groups)

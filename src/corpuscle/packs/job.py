@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle.errors import InputError
-from corpuscle.packs.heldout import Split, split
+from corpuscle.packs.heldout import Split, held_sentences, split
 from corpuscle.packs.kit import Kit, shown_name
 from corpuscle.packs.step import LeftOut, check_enough, wrong_files
-from corpuscle.text import read_text
+from corpuscle.text import read_conllu, read_text
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import read_blocks, read_lines
 from corpuscle.text.stats import characters_of_types
+from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["FEWEST_SPACES", "SEGMENTED", "Job"]
@@ -114,6 +115,17 @@ class Job:
     def split(self) -> Split:
         """The text without a seeded tenth, and that tenth."""
         return split(self.text, self.seed)
+
+    @cached_property
+    def trees(self) -> Treebank:
+        """The annotated sentences."""
+        return read_conllu(self.kit.paths("tagged")[0])
+
+    @cached_property
+    def split_trees(self) -> tuple[Treebank, Treebank]:
+        """The annotated sentences without a seeded tenth, and that tenth."""
+        held, _ = held_sentences(self.trees.corpus, self.seed)
+        return self.trees.select(~held), self.trees.select(held)
 
     def place(self, sentence: int) -> tuple[str | None, int | None]:
         """File and line of a sentence of the text, for errors."""

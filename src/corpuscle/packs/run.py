@@ -35,7 +35,7 @@ from corpuscle.text.files import AnyPath, write_atomically
 
 __all__ = ["STEPS", "Outcome", "learn"]
 
-STEPS: tuple[Step, ...] = tuple(find(task.step) for task in TASKS.values() if task.step)
+STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
 _MOST_ERRORS = 20

@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.learning import Shuffled
 from corpuscle.model import Array
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.relations import learn_relations
 from corpuscle.parse.kernels.training import Decoding, Learning, Room, learn
-from corpuscle.random import Random
-from corpuscle.scale import chunks_of
 
-__all__ = ["ARCS", "RELATIONS", "ArcLearner", "RelationLearner"]
-
-_WORDS = 2000
-"""About so many words are learned from in one step."""
+__all__ = ["ARCS", "RELATIONS", "ArcLearner", "Online", "RelationLearner"]
 
 ARCS = {
     "weights": Array("float32", ("table",), finite=True),
@@ -33,31 +29,19 @@ RELATIONS = {
 }
 
 
-class _Online:
+class Online(Shuffled):
     """Sentences in an order of its own each pass, a few at a time."""
 
     def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
-        self._bounds = chunks_of(np.diff(first_words) + 1, _WORDS)
-        self._sentences, self._seed, self._purpose = len(first_words) - 1, seed, purpose
-        self._order: tuple[int, np.ndarray] = (-1, np.empty(0, np.int64))
+        super().__init__(np.diff(first_words), seed, purpose)
         self._wrong = 0
-
-    def steps(self, sweep: int) -> int:
-        """How many groups of sentences a pass has."""
-        return len(self._bounds) - 1
-
-    def _part(self, sweep: int, number: int) -> np.ndarray:
-        if self._order[0] != sweep:
-            keys = Random(self._seed, self._purpose, sweep).uniforms(self._sentences)
-            self._order = sweep, np.argsort(keys, kind="stable")
-        return self._order[1][self._bounds[number] : self._bounds[number + 1]]
 
     def _mistakes(self) -> int:
         wrong, self._wrong = self._wrong, 0
         return wrong
 
 
-class ArcLearner(_Online):
+class ArcLearner(Online):
     """Learns the weights of arcs and pairs; ``judge``: mean weights -> how good they are, or None."""
 
     def __init__(
@@ -82,7 +66,7 @@ class ArcLearner(_Online):
     def step(self, sweep: int, number: int) -> None:
         """Learn from some sentences."""
         layers, heads, first_words = self._text
-        part = self._part(sweep, number)
+        part = self.part(sweep, number)
         self._wrong += learn(
             layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched
         )
@@ -113,7 +97,7 @@ class ArcLearner(_Online):
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
 
 
-class RelationLearner(_Online):
+class RelationLearner(Online):
     """Learns the weights of relations on right trees; ``bank``: heads, relations, first words."""
 
     def __init__(self, layers: Layers, bank: Any, rows: int, relations: int, room: Room, *, seed: int):
@@ -127,7 +111,7 @@ class RelationLearner(_Online):
         """Learn from some sentences."""
         layers, bank = self._text
         learning = self.weights, self.totals, self.clock
-        part = self._part(sweep, number)
+        part = self.part(sweep, number)
         self._wrong += learn_relations(layers, part, bank, self._shift, learning, self._room, self._scores)
 
     def mean(self) -> np.ndarray:

@@ -14,11 +14,14 @@ from corpuscle.errors import InputError
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
+from corpuscle.words import WordSources
 
-__all__ = ["TAG_LAYERS", "layers_of", "tag_layers"]
+__all__ = ["SOURCES", "TAG_LAYERS", "layers_of", "sources_of", "tag_layers"]
 
 TAG_LAYERS = ("xpos", "tags")
 """The layers that can serve as tags, the finest one first."""
+SOURCES = {"lemmas": 0.5, "features": 0.2}
+"""Layers that can stand beside forms, and the share of words that must have them."""
 
 PREFIX = 5
 """Words that are longer than this have a prefix of as many letters beside them."""
@@ -38,23 +41,38 @@ def tag_layers(bank: Treebank) -> tuple[str, ...]:
     return found
 
 
-def layers_of(bank: Treebank, tags: Sequence[str]) -> Layers:
-    """The words of a treebank as the kernels see them; ``tags``: which layers are tags."""
+def sources_of(bank: Treebank, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The wanted sources that a treebank has: lemmas of at least half of its words, FEATS of a fifth (many words have
+    none in any language)."""
+    n = max(1, bank.corpus.n_tokens)
+    return tuple(name for name, least in SOURCES.items()
+                 if name in wanted and np.count_nonzero(getattr(bank, name).ids) >= least * n)  # fmt: skip
+
+
+def layers_of(
+    bank: Treebank, tags: Sequence[str], sources: Sequence[str] = (), known: WordSources | None = None
+) -> Layers:
+    """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others stand
+    beside forms; ``known``: what raw text says of forms."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
     starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
     outside = hashes_of(_OUTSIDE)
 
-    def laid_out(strings: Sequence[str], ids: np.ndarray) -> np.ndarray:
+    def laid_out(hashes: np.ndarray, ids: np.ndarray) -> np.ndarray:
         row = np.empty(starts[-1], np.uint64)
-        row[where] = hashes_of(strings)[ids]
+        row[where] = hashes[ids]
         row[starts[:-1]], row[starts[:-1] + 1], row[starts[1:] - 1] = outside
         return row
 
+    def layer(name: str) -> np.ndarray:
+        found = getattr(bank, name)
+        return laid_out(hashes_of(["", *found.vocab.strings[1:]]), found.ids)
+
     forms = corpus.vocab.strings
-    lexical = [laid_out(forms, corpus.tokens)]
-    lexical += [laid_out([form[:PREFIX] if len(form) > PREFIX else "" for form in forms], corpus.tokens)]
-    rows = [laid_out(layer.vocab.strings, layer.ids) for layer in (getattr(bank, name) for name in tags)]
-    hashed = np.array(rows)
-    pairs = np.array([(layer, 0) for layer in range(len(lexical))], np.int64)
-    return Layers(starts, np.array(lexical), hashed, (hashed >> np.uint64(64 - _TAG_BITS)).astype(np.int32), pairs)
+    lexical = [hashes_of(forms), hashes_of([form[:PREFIX] if len(form) > PREFIX else "" for form in forms])]
+    lexical += list((known or WordSources.none()).of(forms).T)
+    rows = [laid_out(hashes, corpus.tokens) for hashes in lexical] + [layer(name) for name in sources]
+    hashed = np.array([layer(name) for name in tags])
+    pairs = np.array([(row, 0) for row in range(len(rows))], np.int64)
+    return Layers(starts, np.array(rows), hashed, (hashed >> np.uint64(64 - _TAG_BITS)).astype(np.int32), pairs)

@@ -60,7 +60,8 @@ gold/noisy.tsv               messages, a token a line: as typed, as meant, what 
 gold/slang.tsv               slang and what it stands for
 gold/entities.bio            tokens of the notes with BIO tags, for the mentions that such tags can express
 gold/held-out.txt, .conllu, .mrg              more text with its analyses, not in text/
-gold/parallel.src, .tgt, .align, .tgt.conllu  more pairs, their alignments, and the analyses of the translations
+gold/parallel.src, .tgt, .align  more pairs and their alignments
+gold/parallel.src.conllu, .tgt.conllu         the analyses of both sides
 gold/names.tsv               more names
 gold/entities/*.txt,ann      more notes
 """
@@ -159,6 +160,7 @@ def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
     pairs = language.held_out_pairs
     yield from _parallel("gold/parallel", pairs)
     yield "gold/parallel.align", partial(write_pharaoh, language.alignments(pairs))
+    yield "gold/parallel.src.conllu", partial(write_conllu, language.pair_treebank(pairs))
     yield "gold/parallel.tgt.conllu", partial(write_conllu, language.sister_treebank(pairs))
     yield "gold/names.tsv", _names(language.held_out_names)
 

@@ -245,6 +245,10 @@ class Language:
             sure=([link.sure for link in pair.links] for pair in pairs),
         )
 
+    def pair_treebank(self, pairs: Sequence[Pair] | None = None) -> Treebank:
+        """The source side of the pairs with lemmas, tags and dependencies."""
+        return _treebank([pair.source for pair in (self.pairs if pairs is None else pairs)])
+
     def sister_treebank(self, pairs: Sequence[Pair] | None = None) -> Treebank:
         """The translations with lemmas, tags and dependencies."""
         return _treebank([pair.target for pair in (self.pairs if pairs is None else pairs)])

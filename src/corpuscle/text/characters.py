@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from corpuscle.text.preprocessing import expand_tokens, types_as_lines
 from corpuscle.text.tokens import Classes
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["SPACE", "clusters", "spell_out"]
+__all__ = ["SPACE", "clusters", "letters_of", "spell_out"]
 
 SPACE = "\u2581"
 """The character that stands for white space between words; a real one in the text is written after a backslash."""
@@ -105,6 +106,12 @@ def clusters(text: str) -> list[str]:
     if text.isascii() and "\r" not in text:
         return list(text)
     return [text[m.start() : m.end()] for m in _CLUSTER.finditer(text.translate(_classes))]
+
+
+def letters_of(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The code points of texts, int32, one after the other, and where each begins."""
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
+    return codes, starts_of(map(len, texts))
 
 
 def spell_out(corpus: Corpus, units: str) -> Corpus:

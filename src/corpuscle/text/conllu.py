@@ -7,6 +7,7 @@ those of https://universaldependencies.org/format.html; CoNLL-X files, which hav
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["read_conllu", "write_conllu"]
+__all__ = ["is_treebank", "read_conllu", "write_conllu"]
 
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _SPACED = ("FORM", "LEMMA", "MISC")
@@ -77,6 +78,11 @@ class _Sentence:
         if self.ranges and self.ranges[-1][2] > self.words:
             return f"the range {self.ranges[-1][1]}-{self.ranges[-1][2]} goes beyond the sentence"
         return None
+
+
+def is_treebank(path: AnyPath) -> bool:
+    """Whether a file is CoNLL-U, by its name: ``.conllu``, packed or not."""
+    return os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".conllu")
 
 
 def read_conllu(path: AnyPath) -> Treebank:

@@ -6,6 +6,7 @@ A column of a treebank or of a column file has few distinct values, so it is kep
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Layer", "Numbering", "flattened"]
+__all__ = ["Layer", "Numbering", "aligned_signature", "flattened"]
 
 T = TypeVar("T")
 
@@ -27,6 +28,14 @@ def flattened(name: str, rows: Iterable[Sequence[T]], sentences: Sequence[Sequen
     if list(map(len, rows)) != list(map(len, sentences)):
         raise ValueError(f"{name} must have one value for each word")
     return [value for row in rows for value in row]
+
+
+def aligned_signature(text: str, *aligned: np.ndarray | Layer) -> str:
+    """A short hash of a text, given by its own signature, and of what is aligned to its tokens."""
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for each in aligned:
+        digest.update("\n".join(each.strings()).encode() if isinstance(each, Layer) else each.tobytes())
+    return digest.hexdigest()
 
 
 class Numbering:

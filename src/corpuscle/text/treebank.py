@@ -171,6 +171,14 @@ class Treebank:
                 raise ValueError(f"{name} has {len(layer)} values for {len(self.corpus.tokens)} tokens")
         return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
 
+    def without(self, *layers: str) -> Treebank:
+        """The same sentences in which nothing is said in some layers.
+
+        >>> Treebank.from_sentences([["a"]], tags=[["X"]]).without("tags").tags.strings()
+        ['_']
+        """
+        return self.replace(**dict.fromkeys(layers, Layer.unset(len(self.heads))))
+
     def with_misc(self, name: str, values: Sequence[str]) -> Treebank:
         """The same sentences with ``name=value`` in the MISC of every token; what it had by that name goes.
 
@@ -186,6 +194,44 @@ class Treebank:
 
         pairs = zip(self.misc.strings(), values, strict=True)
         return self.replace(misc=Layer.from_strings(noted(before, value) for before, value in pairs))
+
+    def without_words(self, dropped: np.ndarray) -> Treebank:
+        """The sentences without some words, a mask bool (n_tokens,): what hung on one hangs on its head. If it was the
+        root, the first of its words is the new one, and the others hang on that.
+
+        Sentences without any other word go, and so do multiword ranges and empty nodes.
+
+        >>> bank = Treebank.from_sentences([["(", "a", ")", "b"]], heads=[[3, 1, 0, 3]])
+        >>> bank.without_words(np.array([True, False, True, False])).heads.tolist()
+        [0, 1]
+        """
+        self.check_trees()
+        starts, kept = self.corpus.sentence_starts, np.flatnonzero(~dropped)
+        first = np.repeat(starts[:-1], np.diff(starts))
+        root = len(self.heads)
+        up = np.append(np.where(self.heads > 0, first + self.heads - 1, root), root)
+        gone = np.append(dropped, False)
+        while gone[up[kept]].any():
+            up = np.where(gone[up], up[up], up)
+        sentences = np.searchsorted(starts, kept, side="right") - 1
+        is_root = up[kept] == root
+        top = np.full(len(starts) - 1, root)
+        np.minimum.at(top, sentences[is_root], kept[is_root])
+        heads = np.where(is_root & (top[sentences] != kept), top[sentences], up[kept])
+        chosen, lengths = np.unique(sentences, return_counts=True)
+        new_starts = starts_of(lengths.tolist())
+        place = np.zeros(root + 1, np.int64)
+        place[kept] = np.arange(len(kept)) - np.repeat(new_starts[:-1], lengths) + 1
+        corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab)
+        nothing = Insertions.build()
+        return Treebank(
+            corpus,
+            place[heads].astype(np.int32),
+            **{name: getattr(self, name)[kept] for name in LAYERS},
+            comments=tuple(self.comments[i] for i in chosen),
+            ranges=nothing,
+            empties=nothing,
+        )
 
     def sentence_heads(self, index: int) -> np.ndarray:
         """The heads of one sentence (a view)."""
@@ -216,7 +262,8 @@ class Treebank:
         return "".join(spaced).rstrip(" ")
 
     def check_trees(self, path: AnyPath | None = None, single_root: bool = False) -> None:
-        """Raise an ``InputError`` that names sentence and token unless every sentence is a tree.
+        """Raise an ``InputError`` that names sentence and token unless every sentence is a tree; ``path``: the file
+        that this treebank was read from, whole, so that the line can be named.
 
         A word without a head, heads that run in a circle and (with ``single_root``) a second root are errors.
         """
@@ -224,14 +271,8 @@ class Treebank:
         missing = np.flatnonzero(heads < 0)
         if len(missing):
             raise self._fault(path, missing[0], "has no head")
-        # Follow all heads at once, twice as far each time: what never reaches a root runs into a circle.
-        lengths = np.diff(starts)
-        root = len(heads)
-        up = np.append(np.where(heads > 0, np.repeat(starts[:-1], lengths) + heads - 1, root), root)
-        reach = up
-        for _ in range(int(lengths.max(initial=0)).bit_length()):
-            reach = reach[reach]
-        lost = np.flatnonzero(reach[:-1] != root)
+        reach = self._reach()
+        lost = np.flatnonzero(reach != len(heads))
         if len(lost):
             raise self._fault(path, reach[lost[0]], "is its own ancestor: the heads run in a circle")
         if single_root:
@@ -241,13 +282,39 @@ class Treebank:
             if len(second):
                 raise self._fault(path, roots[second[0] + 1], "is a second root")
 
+    def sound_trees(self, single_root: bool = False) -> np.ndarray:
+        """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
+        starts, bad = self.corpus.sentence_starts, (self.heads < 0) | (self._reach() != len(self.heads))
+        faults, roots = (np.concatenate([[0], np.cumsum(each)]) for each in (bad, self.heads == 0))
+        sound = faults[starts[1:]] == faults[starts[:-1]]
+        return sound & (roots[starts[1:]] - roots[starts[:-1]] <= 1) if single_root else sound
+
+    def _reach(self) -> np.ndarray:
+        """Where the heads of every word lead in the end: to ``len(heads)``, the root, or to a word of a circle."""
+        starts, heads = self.corpus.sentence_starts, self.heads
+        lengths, root = np.diff(starts), len(heads)
+        # Follow all heads at once, twice as far each time: what never reaches a root runs into a circle.
+        reach = np.append(np.where(heads > 0, np.repeat(starts[:-1], lengths) + heads - 1, root), root)
+        for _ in range(int(lengths.max(initial=0)).bit_length()):
+            reach = reach[reach]
+        return reach[:-1]
+
     def _fault(self, path: AnyPath | None, token: int, reason: str) -> InputError:
         sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1
         number = int(token - self.corpus.sentence_starts[sentence]) + 1
         name = self.sentence_id(sentence)
         where = f"sentence {sentence + 1}" + (f" ({name[:80]})" if name else "")
         word = self.corpus.vocab.word(self.corpus.tokens[token])
-        return InputError(path, None, f"{where}, word {number} ({word[:40]}) {reason}")
+        line = None if path is None else self._line(sentence, number)
+        return InputError(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
+
+    def _line(self, sentence: int, number: int) -> int:
+        """The line of a word, by its sentence and number, in the file that this whole treebank was read from."""
+        above = sum(len(lines) + 1 for lines in self.comments[:sentence]) + len(self.comments[sentence])
+        inserted = np.searchsorted(self.ranges.sentences, sentence) + np.searchsorted(self.empties.sentences, sentence)
+        ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
+        empties = sum(after < number for after, _, _ in self.empties.of(sentence))
+        return int(above + self.corpus.sentence_starts[sentence] + inserted + ranges + empties + number)
 
 
 def comment_value(comments: Sequence[str], key: str) -> str | None:

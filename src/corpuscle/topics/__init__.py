@@ -3,9 +3,10 @@
 - ``NgramTopicModel``: Pitman-Yor language models whose words choose topics: HPYLM, HPYTM, HIERARCHICAL, SWITCHING;
 - ``RescalingModel``: a Pitman-Yor language model bent towards the topics of latent Dirichlet allocation;
 - ``DocumentReader``: what comes next in a document that is being written;
-- ``summaries``, ``contexts``, ``mark``: topics with phrases, how topical contexts are, the topical words of a text;
+- ``summaries``, ``global_summary``, ``contexts``, ``mark``: topics with phrases, what they share, how topical contexts
+  are, the topical words of a text;
 - ``TopicModel``: what all models of this task can do;
-- ``read_documents``, ``pick_documents``, ``document_bounds``: collections of documents.
+- ``read_documents``, ``pick_documents``, ``split_documents``, ``document_bounds``: collections of documents.
 """
 
 from typing import TYPE_CHECKING
@@ -14,9 +15,9 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.topics.base import TopicModel
-    from corpuscle.topics.documents import document_bounds, pick_documents, read_documents
+    from corpuscle.topics.documents import document_bounds, pick_documents, read_documents, split_documents
     from corpuscle.topics.ngram import NgramTopicModel
-    from corpuscle.topics.products import contexts, document_topics, mark, summaries
+    from corpuscle.topics.products import contexts, document_topics, global_summary, mark, summaries
     from corpuscle.topics.reading import DocumentReader
     from corpuscle.topics.rescaling import RescalingModel
     from corpuscle.topics.warming import warm, warm_defaults

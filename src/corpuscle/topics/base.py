@@ -85,9 +85,15 @@ class TopicModel(TopicSettings, Model, ABC):
     vocab_: Vocab = learned()
     history_: np.ndarray = learned()
 
-    def read(self, *paths: Any, documents: Any = None) -> Corpus:
-        """Documents as this learner reads them, see ``read_documents``; ``documents``: the index of one text."""
-        return read_documents(*paths, documents=documents, **self.reading)
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """How many contexts the last sample has, in all its n-gram models together."""
+
+    def read(self, *paths: Any, documents: Any = None, split: int | None = None) -> Corpus:
+        """Documents as this learner reads them, see ``read_documents``; ``documents``: the index of one text,
+        ``split``: a document ends after so many sentences."""
+        return read_documents(*paths, documents=documents, split=split, **self.reading)
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""

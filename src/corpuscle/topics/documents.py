@@ -22,7 +22,7 @@ from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["document_bounds", "pick_documents", "read_documents"]
+__all__ = ["document_bounds", "pick_documents", "read_documents", "split_documents"]
 
 LONG = 50_000
 """A document of more words than this has hardly one mixture of topics."""
@@ -33,6 +33,7 @@ _JSON = (".jsonl", ".jsonl.gz", ".jsonl.xz")
 def read_documents(
     *paths: AnyPath,
     documents: AnyPath | None = None,
+    split: int | None = None,
     vocab: Vocab | None = None,
     unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
@@ -42,6 +43,7 @@ def read_documents(
     - ``paths``: texts with blank lines between documents (``-``: stdin), folders whose files are documents, or JSON
       lines (``.jsonl``) with ``text``, a string of lines, or ``sentences``, a list of strings, and perhaps an ``id``;
     - ``documents``: the TSV file with ``first_line`` and ``lines`` of every document, for one text;
+    - ``split``: long documents are cut, after every so many sentences, see ``split_documents``;
     - ``vocab``, ``unk_token``, ``preprocessing``: as in ``read_text``.
 
     Documents without words are left out, with a warning. It is an error if there are no words at all.
@@ -56,6 +58,8 @@ def read_documents(
         corpus = read_text(*paths, blank="document", documents=documents, **settings)
         if documents is None:
             _report_empty_files(paths, corpus)
+    if split is not None:
+        corpus = split_documents(corpus, split)
     starts = document_bounds(corpus)
     filled = np.flatnonzero(np.diff(starts) > 0)
     if len(filled) == 0:
@@ -133,3 +137,20 @@ def pick_documents(corpus: Corpus, chosen: np.ndarray) -> Corpus:
     lines = np.repeat(starts[index] - picked[:-1], lengths[index]) + np.arange(picked[-1])
     labels = None if corpus.labels is None else [corpus.labels[i] for i in index]
     return corpus.select(lines).with_documents(picked, labels)
+
+
+def split_documents(corpus: Corpus, sentences: int) -> Corpus:
+    """Documents cut after every so many sentences; the parts of ``letter`` are ``letter:1``, ``letter:2`` and so on,
+    a document that is short enough keeps its name."""
+    if sentences < 1:
+        raise SettingError(f"documents are split after at least one sentence, not {sentences}")
+    starts = np.array([0, len(corpus)]) if corpus.document_starts is None else corpus.document_starts
+    parts = np.maximum(1, -(-np.diff(starts) // sentences))
+    part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    begins = np.repeat(starts[:-1], parts) + part * sentences
+    labels = None
+    if corpus.labels is not None:
+        names = np.repeat(np.arange(len(parts)), parts).tolist()
+        pairs = zip(names, part.tolist(), strict=True)
+        labels = [f"{corpus.labels[i]}:{n + 1}" if parts[i] > 1 else corpus.labels[i] for i, n in pairs]
+    return corpus.with_documents(np.append(begins, len(corpus)), labels)

@@ -113,8 +113,8 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         corpus = self._known_words(corpus)
         blocks = self.sampler == "table" and (self.topics_ > 1 or self.method == "switching")
         return TopicSampler(
-            corpus, self.topics_, SAMPLED[self.method], self.order_ - 1, fixed=not self.infinite, blocks=blocks,
-            seed=self.seed,
+            corpus, self.topics_, SAMPLED[self.method], self.order_ - 1, fixed=not self.infinite,
+            turns=self.turns if blocks else 0, seed=self.seed,
         )  # fmt: skip
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint, log: Callable[[int, float], None] | None) -> None:
@@ -144,6 +144,11 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
     @cached_property
     def _predictors(self) -> list[Predictor]:
         return [self._predictor(sample) for sample in self.samples_]
+
+    @property
+    def nodes(self) -> int:
+        """How many restaurants the last sample has: contexts of all lengths, each once for every topic that uses it."""
+        return len(self._predictors[-1].node_topic)
 
     def _prepare(self) -> None:
         assert self._predictors

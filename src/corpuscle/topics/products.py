@@ -17,14 +17,18 @@ from corpuscle.topics.base import Look, TopicModel, all_words, of_documents
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels.frozen import likelihoods, used_depths
 from corpuscle.topics.kernels.particles import Reader, marks
+from corpuscle.topics.kernels.seats import SWITCHING
 from corpuscle.topics.ngram import NgramTopicModel
 from corpuscle.topics.rescaling import RescalingModel
 from corpuscle.topics.settings import PLAIN
 
 __all__ = [
     "ContextShown", "DocumentTopics", "Mark", "Phrase", "TopicSummary", "contexts", "document_names",
-    "document_topics", "has_topics", "mark", "perplexities", "summaries",
+    "document_topics", "global_summary", "has_topics", "mark", "perplexities", "summaries",
 ]  # fmt: skip
+
+_WITH_GLOBAL = ("hierarchical", "switching")
+"""The methods that have a global topic, and know how topical a context is."""
 
 _STEADY = 3
 """An n-gram must have so many customers in a topic to be one of its phrases."""
@@ -39,7 +43,8 @@ class Phrase(NamedTuple):
 
 
 class TopicSummary(NamedTuple):
-    """A topic, from 1 on: its share of all topical words, its typical words with their counts, its phrases."""
+    """A topic, from 1 on: its share of all topical words, its typical words with their counts, its phrases. Number 0 is
+    the global topic, whose share is that of all words."""
 
     number: int
     share: float
@@ -91,14 +96,37 @@ def summaries(model: TopicModel, words: int = 10, phrases: int = 10) -> list[Top
     found = _phrases(model, phrases)
     result = []
     for k in sorted(range(1, model.topics_ + 1), key=lambda k: -totals[k]):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            lift = np.log(counts[:, k] / totals[k]) - np.log(by_word / by_word.sum())
-            score = np.where(counts[:, k] > 0, counts[:, k] * lift, -np.inf)
-        best = np.argsort(-score, kind="stable")[:words]
-        shown = [(model.vocab_.word(int(w)), int(counts[w, k])) for w in best if score[w] > 0]
         share = totals[k] / max(1, totals[1:].sum())
-        result.append(TopicSummary(k, float(share), shown, found.get(k, [])))
+        typical = _typical(model, counts[:, k], by_word, words)
+        result.append(TopicSummary(k, float(share), typical, found.get(k, [])))
     return result
+
+
+def global_summary(model: TopicModel, words: int = 10, phrases: int = 10) -> TopicSummary | None:
+    """The global topic of a model that has one (``hierarchical``, ``switching``), as number 0: words and phrases that
+    documents share whatever they are about. In a hierarchical model no word is drawn from it directly: it has no share,
+    and its words are ranked by the tables that lean on it."""
+    if not isinstance(model, NgramTopicModel) or model.method not in _WITH_GLOBAL:
+        return None
+    counts = _uses(model)
+    by_word, of_all, of_global = counts.sum(1), max(1, counts.sum()), counts[:, 0]
+    if model.method == "hierarchical":
+        sample = model.samples_[-1]
+        first = sample["row_entries"][: int(sample["row_children"][0])]  # topics rise: 0 is the first, if it is there
+        rows = np.flatnonzero((np.diff(sample["row_entries"])[: len(first)] > 0) & (sample["topics"][first] == 0))
+        of_global = np.zeros(len(counts), np.int64)
+        of_global[sample["row_symbols"][rows]] = sample["customers"][first[rows]]
+    typical = _typical(model, np.where(np.arange(len(counts)) == UNKNOWN, 0, of_global), by_word, words)
+    return TopicSummary(0, float(counts[:, 0].sum() / of_all), typical, _phrases(model, phrases).get(0, []))
+
+
+def _typical(model: TopicModel, counts: np.ndarray, by_word: np.ndarray, most: int) -> list[tuple[str, int]]:
+    """The words that say most about a topic in which they have these counts."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lift = np.log(counts / counts.sum()) - np.log(by_word / by_word.sum())
+        score = np.where(counts > 0, counts * lift, -np.inf)
+    best = np.argsort(-score, kind="stable")[:most]
+    return [(model.vocab_.word(int(w)), int(counts[w])) for w in best if score[w] > 0]
 
 
 def _ngrams(symbols: np.ndarray, children: np.ndarray, first: int) -> list[np.ndarray]:
@@ -112,7 +140,8 @@ def _ngrams(symbols: np.ndarray, children: np.ndarray, first: int) -> list[np.nd
 
 
 def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
-    """The best n-grams of two words or more of each topic: P_k(w | h), in models of variable order times P(h is used).
+    """The best n-grams of two words or more of each topic, the global one among them: P_k(w | h), in models of variable
+    order times P(h is used). A phrase that begins a sentence begins with ``<s>``.
 
     P_k(w | h) alone would prefer what is rare and certain, so phrases are ranked by customers times score.
     """
@@ -121,23 +150,23 @@ def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
     sample = model.samples_[-1]
     roots = int(sample["row_children"][0])
     row = np.repeat(np.arange(len(sample["row_symbols"])), np.diff(sample["row_entries"]))
-    chosen = np.flatnonzero((row >= roots) & (sample["customers"] >= _STEADY) & (sample["topics"] > 0))
+    chosen = np.flatnonzero((row >= roots) & (sample["customers"] >= _STEADY))
     grams = np.array(_ngrams(sample["row_symbols"], sample["row_children"], roots)).T
-    ordinary = ((grams[row[chosen]] >= FIRST) | (grams[row[chosen]] < 0)).all(1)
-    chosen = chosen[ordinary]
+    chosen = chosen[(grams[row[chosen]] != UNKNOWN).all(1)]
     rows, place = np.unique(row[chosen], return_inverse=True)
     lengths = (grams[rows] >= 0).sum(1)
     ends = np.cumsum(lengths)
     symbols = grams[rows][grams[rows] >= 0].astype(np.int32)  # each n-gram oldest first, its word last
     fixed = model._predictors[-1]._replace(fixed=True)
+    switched = fixed._replace(method=SWITCHING)  # where there is a global topic, its words are those that do not switch
     score = np.empty(len(chosen))
     for first in range(0, len(rows), 1 << 14):
         some = slice(first, first + (1 << 14))
-        seen = likelihoods(
-            fixed, model.topics_, symbols, ends[some] - 1, symbols[ends[some] - 1], (lengths[some] - 1).astype(np.uint8)
-        )
+        asked = symbols, ends[some] - 1, symbols[ends[some] - 1], (lengths[some] - 1).astype(np.uint8)
+        common = likelihoods(switched, model.topics_, *asked).common
+        by_topic = np.column_stack([common, likelihoods(fixed, model.topics_, *asked).topics])
         here = np.flatnonzero((place >= first) & (place < first + (1 << 14)))
-        score[here] = seen.topics[place[here] - first, sample["topics"][chosen[here]] - 1]
+        score[here] = by_topic[place[here] - first, sample["topics"][chosen[here]]]
     if model.infinite:
         score *= used_depths(sample)[row[chosen]]
     result: dict[int, list[Phrase]] = {}
@@ -152,7 +181,7 @@ def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
 
 def contexts(model: TopicModel, least: int = 20) -> list[ContextShown]:
     """How topical contexts are, the least topical first; those with at least so many switch customers."""
-    if not isinstance(model, NgramTopicModel) or model.method not in ("hierarchical", "switching"):
+    if not isinstance(model, NgramTopicModel) or model.method not in _WITH_GLOBAL:
         raise SettingError("only hierarchical and switching models know how topical a context is")
     sample, predictor = model.samples_[-1], model._predictors[-1]
     grams = np.array(_ngrams(sample["context_symbols"], sample["context_children"], 1)).T

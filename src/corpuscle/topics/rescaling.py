@@ -116,6 +116,12 @@ class RescalingModel(RescalingSettings, TopicModel):
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
 
+    @property
+    def nodes(self) -> int:
+        """How many contexts the language model has, the empty one among them."""
+        assert self.words_.ngrams_ is not None
+        return 1 + int((np.diff(self.words_.ngrams_.first_child) > 0).sum())
+
     @cached_property
     def _shares(self) -> Shares:
         assert self.words_.ngrams_ is not None

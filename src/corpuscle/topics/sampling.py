@@ -1,9 +1,9 @@
 """The Gibbs sampler of ``NgramTopicModel``: a chain over topics and seats that can stop after any step and go on.
 
 A sweep is a number of steps that last a fraction of a second: first pieces of the text, word by word, then (with block
-moves) pieces of the n-grams, table by table; of a large text every fourth piece, in turn, for all of them take three
-times as long as the words and bring little more. Sweep 0 seats the words for the first time, documents in random order.
-Random numbers are keyed by sweep and step.
+moves) pieces of the n-grams, table by table. Pieces take turns (of a large text every fourth piece moves in a sweep),
+for all of them take three times as long as the words and bring little more. Sweep 0 seats the words for the first time,
+documents in random order. Random numbers are keyed by sweep and step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ __all__ = ["STATE", "TopicSampler", "stream_of"]
 _WORDS = 1 << 15
 _TABLES = 1 << 16
 _ROOM = 1 << 16
-_TURNS = 4
 
 STATE = {
     **pool_arrays("pool/", "depths"),
@@ -66,9 +65,9 @@ def stream_of(corpus: Corpus, deepest: int) -> tuple[np.ndarray, np.ndarray, np.
 
 
 class TopicSampler(Learner):
-    """One Markov chain."""
+    """One Markov chain; ``turns``: in how many sweeps every table moves once, 0: none moves."""
 
-    def __init__(self, corpus: Corpus, topics: int, method: int, deepest: int, *, fixed: bool, blocks: bool, seed: int):
+    def __init__(self, corpus: Corpus, topics: int, method: int, deepest: int, *, fixed: bool, turns: int, seed: int):
         self.tokens = corpus.tokens
         symbols, places, available = stream_of(corpus, deepest)
         every = np.zeros(len(symbols), np.uint8)
@@ -89,7 +88,8 @@ class TopicSampler(Learner):
         self.visits = np.lexsort((self.grams.longest, contexts)).astype(np.int32)
         self.word_steps = -(-len(places) // _WORDS)
         moving = np.where(self.grams.row_count > 1, self.grams.row_count, 0)
-        self.rows = chunk_bounds(starts_of(moving), _TABLES).tolist() if blocks else [0]
+        self.rows = chunk_bounds(starts_of(moving), _TABLES).tolist() if turns else [0]
+        self.turns = turns
 
     def steps(self, sweep: int) -> int:
         """How many steps a sweep has: those of the words and, after sweep 0, those of the tables."""
@@ -106,7 +106,7 @@ class TopicSampler(Learner):
                     return
                 self.seats = state.more_room(self.seats, _ROOM)
         piece = number - self.word_steps
-        if (piece + sweep) % min(_TURNS, len(self.rows) - 1):
+        if (piece + sweep) % min(self.turns, len(self.rows) - 1):
             return
         row, last = self.rows[piece : piece + 2]
         moved = 0

@@ -48,6 +48,12 @@ class NgramTopicSettings(TopicSettings):
         default="table",
         choices=("table", "token"),
     )
+    turns: int = setting(
+        "Tables move in turns: each in one of so many sweeps, where the text is of some size; 1: all in every sweep.",
+        default=4,
+        low=1,
+        high=1000,
+    )
     samples: int = setting(
         "How many states are kept and averaged: the last one and others before it, at most ten sweeps apart.",
         default=1,
@@ -65,9 +71,11 @@ class NgramTopicSettings(TopicSettings):
             raise SettingError(f"{self.sweeps_} sweeps have no {self.samples} samples")
         if self.order != INFINITE and self.origins["max_order"] == "given":
             raise SettingError("max_order means nothing without order infinite")
-        for name in ("topics", "sampler"):
+        for name in ("topics", "sampler", "turns"):
             if plain and self.origins[name] == "given":
                 raise SettingError(f"{name} means nothing with the method {PLAIN}, which has no topics")
+        if self.sampler == "token" and self.origins["turns"] == "given":
+            raise SettingError("turns mean nothing with the sampler token, which moves no tables")
 
 
 class RescalingSettings(TopicSettings):

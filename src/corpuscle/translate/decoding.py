@@ -11,11 +11,11 @@ from corpuscle.align import PhraseTable
 from corpuscle.compiled import frozen
 from corpuscle.lm import NgramModel
 from corpuscle.scale import Workers, chunks_of
-from corpuscle.text.corpus import Corpus, items_of, starts_of
+from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.translate.kernels.reordering import Derivations, Limits, Problem, Sentences, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
-from corpuscle.transliterate import UNKNOWN_FEATURE, Found
+from corpuscle.transliterate import UNKNOWN_FEATURE, Found, spell_out
 
 __all__ = ["Decoder"]
 
@@ -84,31 +84,7 @@ class Decoder:
 
     def _found(self, parts: list[Derivations]) -> Found:
         """One record of all chunks, with features and targets spelled out."""
-        starts, segment_starts = (
-            starts_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
-            for name in ("starts", "segment_starts")
-        )
-        scores, logs, segments = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "logs", "segments")
-        )
-        option = segments[:, 0].astype(np.int64)
-        covered = option >= 0
-        entry = np.full(len(option), -1, np.int64)
-        entry[covered] = self.entries[option[covered]]
-        features = np.full((len(option), 4), UNKNOWN_FEATURE)
-        features[covered] = self.table.features[entry[covered]]
-        lengths = np.ones(len(option), np.int64)
-        lengths[covered] = np.diff(self.options.target_starts)[option[covered]]
-        ends = starts_of(lengths)
-        targets = np.empty(ends[-1], np.int32)
-        targets[ends[:-1][~covered]] = -1 - option[~covered]
-        places, _ = items_of(self.options.target_starts, option[covered])
-        targets[np.repeat(covered, lengths)] = self.options.targets[places]
-        totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
-        target_starts = ends[segment_starts]
-        sums = np.column_stack([
-            totals[segment_starts[1:]] - totals[segment_starts[:-1]],
-            logs[:, 0], np.diff(segment_starts), np.diff(target_starts), logs[:, 1],
-        ])  # fmt: skip
-        shown = np.column_stack([entry, segments[:, 2], lengths]).astype(np.int32)
-        return Found(starts, scores, sums, target_starts, targets, segment_starts, shown)
+        spelled = spell_out(parts, self.table, self.options, self.entries)
+        phrases, words = np.diff(spelled.segment_starts), np.diff(spelled.target_starts)
+        features = np.column_stack([spelled.sums, spelled.logs[:, 0], phrases, words, spelled.logs[:, 1]])
+        return spelled.found(features, spelled.segments[:, 2])

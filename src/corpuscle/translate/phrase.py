@@ -103,6 +103,7 @@ class PhraseTranslator(PhraseSettings, Model):
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs, whose phrases
         are learned afterwards (``final_refit``). The aligner sees all pairs at once.
         """
+        bitext = Bitext.checked(bitext)
         lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
         usable = np.flatnonzero(((lengths > 0) & (lengths <= LONGEST)).all(axis=1))
         if len(usable) < FEWEST:

@@ -15,7 +15,7 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.transliterate.base import Candidate, reversed_pairs
-    from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found
+    from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
     from corpuscle.transliterate.files import (
         HISTORY,
         history_arrays,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.align import PhraseTable
+from corpuscle.engine.phrases.stacks import Options
 from corpuscle.lm import NgramModel
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus, items_of, starts_of
@@ -16,7 +18,7 @@ from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
 
-__all__ = ["UNKNOWN_FEATURE", "Decoder", "Found"]
+__all__ = ["UNKNOWN_FEATURE", "Decoder", "Found", "Spelled", "spell_out"]
 
 UNKNOWN_FEATURE = -5.0
 """What each of the table's features is for a letter that the table does not cover."""
@@ -48,6 +50,60 @@ class Found(NamedTuple):
         symbols, starts = vocab.strings, self.target_starts.tolist()
         letters = [symbols[i] for i in self.targets.tolist()]
         return ["".join(letters[a:b]) for a, b in pairwise(starts)]
+
+
+class Spelled(NamedTuple):
+    """The rewritings of all chunks as their segments spell them: ``sums``, float64 (n_candidates, 4), of the table's
+    features; ``entry``, ``lengths``: int64 (n_segments,), entry of the table (-1: none) and number of target symbols;
+    otherwise the arrays of ``Found`` and of a decoder's derivations."""
+
+    starts: np.ndarray
+    scores: np.ndarray
+    logs: np.ndarray
+    segment_starts: np.ndarray
+    segments: np.ndarray
+    sums: np.ndarray
+    target_starts: np.ndarray
+    targets: np.ndarray
+    entry: np.ndarray
+    lengths: np.ndarray
+
+    def found(self, features: np.ndarray, sources: np.ndarray) -> Found:
+        """The record of candidates with all their features; ``sources``: source symbols of each segment."""
+        shown = np.column_stack([self.entry, sources, self.lengths]).astype(np.int32)
+        places = self.target_starts, self.targets, self.segment_starts
+        return Found(self.starts, self.scores, features, *places, shown)
+
+
+def spell_out(parts: Sequence[Any], table: PhraseTable, options: Options, entries: np.ndarray) -> Spelled:
+    """Join the derivations of all chunks (records with ``starts``, ``scores``, ``logs``, ``segment_starts`` and
+    ``segments``, whose first column is an option, -1 - symbol for a copied symbol, -1 for nothing); ``entries``: which
+    entry of the table each option is."""
+    starts, segment_starts = (
+        starts_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
+        for name in ("starts", "segment_starts")
+    )
+    scores, logs, segments = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "logs", "segments")
+    )
+    option = segments[:, 0].astype(np.int64)
+    covered, copied = option >= 0, option < -1
+    entry = np.full(len(option), -1, np.int64)
+    entry[covered] = entries[option[covered]]
+    features = np.full((len(option), 4), UNKNOWN_FEATURE)
+    features[covered] = table.features[entry[covered]]
+    lengths = np.where(copied, 1, 0)
+    lengths[covered] = np.diff(options.target_starts)[option[covered]]
+    ends = starts_of(lengths)
+    targets = np.empty(ends[-1], np.int32)
+    targets[ends[:-1][copied]] = -1 - option[copied]
+    places, _ = items_of(options.target_starts, option[covered])
+    targets[np.repeat(covered, lengths)] = options.targets[places]
+    totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
+    sums = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
+    return Spelled(
+        starts, scores, logs, segment_starts, segments, sums, ends[segment_starts], targets, entry, lengths
+    )
 
 
 class Decoder:
@@ -98,29 +154,6 @@ class Decoder:
 
     def _found(self, parts: list[Derivations]) -> Found:
         """One record of all chunks, with features and targets spelled out."""
-        starts, segment_starts = (
-            starts_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
-            for name in ("starts", "segment_starts")
-        )
-        scores, logs, segments = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "logs", "segments")
-        )
-        option = segments[:, 0].astype(np.int64)
-        covered, copied = option >= 0, option < -1
-        entry = np.full(len(option), -1, np.int64)
-        entry[covered] = self.entries[option[covered]]
-        features = np.full((len(option), 4), UNKNOWN_FEATURE)
-        features[covered] = self.table.features[entry[covered]]
-        lengths = np.where(copied, 1, 0)
-        lengths[covered] = np.diff(self.options.target_starts)[option[covered]]
-        ends = starts_of(lengths)
-        targets = np.empty(ends[-1], np.int32)
-        targets[ends[:-1][copied]] = -1 - option[copied]
-        places, _ = items_of(self.options.target_starts, option[covered])
-        targets[np.repeat(covered, lengths)] = self.options.targets[places]
-        sums = np.empty((len(scores), 8))
-        totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
-        sums[:, :4] = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
-        sums[:, 4:7], sums[:, 7] = logs, np.diff(segment_starts)
-        shown = np.column_stack([entry, segments[:, 1], lengths]).astype(np.int32)
-        return Found(starts, scores, sums, ends[segment_starts], targets, segment_starts, shown)
+        spelled = spell_out(parts, self.table, self.options, self.entries)
+        counts = np.diff(spelled.segment_starts)
+        return spelled.found(np.column_stack([spelled.sums, spelled.logs, counts]), spelled.segments[:, 1])

@@ -91,6 +91,9 @@ class Tuner(Learner):
         self.answers = [set(accepted) for accepted in numbered]
         self.candidates: list[dict[bytes, tuple[np.ndarray, np.ndarray]]] = [{} for _ in numbered]
 
+    def __repr__(self) -> str:
+        return f"Tuner({self.metric}, {len(self.answers):,} items)"
+
     def measured(self, found: Found, item: np.ndarray) -> np.ndarray:
         """The statistics of all candidates."""
         if self.metric in ("acc", "likelihood"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from corpuscle.words.classes import Pass, WordClasses
     from corpuscle.words.drawing import draw_tree, tree_shown
     from corpuscle.words.exchange import ExchangeClasses
-    from corpuscle.words.forests import Forest, forest_of, is_treebank, read_forest, words_of
+    from corpuscle.words.forests import Forest, forest_of, read_forest, words_of
     from corpuscle.words.hmm import HmmClasses, HmmPass
     from corpuscle.words.judging import JudgedPhrases, judge_pairs, judge_phrases, pair_scores, sweep
     from corpuscle.words.lrmvl import LrmvlVectors

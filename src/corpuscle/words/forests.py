@@ -8,7 +8,6 @@ part of speech (``head/NOUN``).
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
-from corpuscle.text.conllu import read_conllu
+from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus, items_of
 from corpuscle.text.files import AnyPath, expand
-from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.layers import Layer, Numbering, aligned_signature
 from corpuscle.text.plain import read_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["Forest", "forest_of", "is_treebank", "read_forest", "words_of"]
+__all__ = ["Forest", "forest_of", "read_forest", "words_of"]
 
 _ROOT = -1
 
@@ -177,11 +176,8 @@ class Forest:
 
     def signature(self) -> str:
         """A short hash of the words, their parents and relations."""
-        digest = hashlib.blake2b(self.corpus.signature().encode(), digest_size=16)
-        digest.update(np.ascontiguousarray(self.parents).tobytes())
-        if self.relations is not None:
-            digest.update("\n".join(self.relations.strings()).encode())
-        return digest.hexdigest()
+        relations = () if self.relations is None else (self.relations,)
+        return aligned_signature(self.corpus.signature(), self.parents, *relations)
 
 
 def forest_of(
@@ -194,11 +190,6 @@ def forest_of(
     """A treebank as a forest of the given structure; ``path`` is its file, for complaints."""
     words = words_of(bank, layer, preprocessing)
     return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, path)
-
-
-def is_treebank(path: AnyPath) -> bool:
-    """Whether a file is CoNLL-U, by its name: ``.conllu``, packed or not."""
-    return os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".conllu")
 
 
 def read_forest(

@@ -21,11 +21,12 @@ import numpy as np
 from corpuscle.engine.linalg.scaling import classical_scaling
 from corpuscle.errors import InputError, SettingError
 from corpuscle.figures.maps import Place, place_map
-from corpuscle.text.conllu import read_conllu
+from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath
 from corpuscle.text.plain import read_text
-from corpuscle.words.forests import Forest, forest_of, is_treebank
+from corpuscle.text.treebank import Treebank
+from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.meaning import Meaning
 from corpuscle.words.similarities import similarity_matrix
@@ -66,12 +67,16 @@ class Sense(NamedTuple):
     tokens: list[Token]
 
 
+def sentences_of(model: HmmClasses, bank: Treebank, path: AnyPath | None = None) -> Sentences:
+    """The sentences of a treebank for a model."""
+    return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing, path), bank.text)
+
+
 def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
     """A text for a model: trees (CoNLL-U) where it needs them, else a treebank or plain text by the name of the file.
     Trees cannot be made of plain text: ``InputError``."""
     if is_treebank(path) or (model.structure == "tree" and os.fspath(path) == "-"):
-        bank = read_conllu(path)
-        return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing, path), bank.text)
+        return sentences_of(model, read_conllu(path), path)
     if model.structure == "tree":
         raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
     corpus = read_text(path, preprocessing=model.preprocessing)

@@ -20,6 +20,7 @@ def warm() -> None:
     chain = test_chains.any_chain(1, n, s)
     for sweep in chains.sum_chain, chains.best_chain:
         sweep(n, s, chain, np.zeros((n, s)), np.zeros(n))
+    chains.best_path(n, s, chain, np.zeros((n, s)), np.zeros(n, np.int32))
     test_chains.run_expectations(chain)
     test_chains.run_k_best(test_chains.logs_of(chain), 2)
     units, weights = test_grids.any_grid(2, 2, 1)

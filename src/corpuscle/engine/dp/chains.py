@@ -34,7 +34,7 @@ import numpy as np
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.dp.semirings import MAX, SUM
 
-__all__ = ["Chain", "Room", "best_chain", "expectations", "k_best", "sum_chain"]
+__all__ = ["Chain", "Room", "best_chain", "best_path", "expectations", "k_best", "sum_chain"]
 
 
 class Chain(NamedTuple):
@@ -127,6 +127,25 @@ def chain(semiring: int) -> Any:
 
 
 sum_chain, best_chain = chain(SUM), chain(MAX)
+
+
+@kernel_bare
+def best_path(n, s, chain, table, path):
+    """``path`` int32 (n,) := the best path, by a walk back over the finished table of ``best_chain``; among equals,
+    smaller states. Some path must have a weight."""
+    best, at = -math.inf, 0
+    for q in range(s):
+        if table[n - 1, q] + chain.last[q] > best:
+            best, at = table[n - 1, q] + chain.last[q], q
+    path[n - 1] = at
+    for j in range(n - 1, 0, -1):
+        steps = chain.steps[min(j, len(chain.steps) - 1)]
+        best, before = -math.inf, 0
+        for p in range(s):
+            if table[j - 1, p] + steps[p, at] > best:
+                best, before = table[j - 1, p] + steps[p, at], p
+        at = before
+        path[j - 1] = at
 
 
 @kernel_bare

@@ -20,7 +20,7 @@ PENALTY = 1e-3
 """Times the sum of squared weights: keeps weights of features that hardly vary in bounds."""
 
 
-def figure(pools: Pools, weights: np.ndarray) -> tuple[float, np.ndarray]:
+def figure(pools: Pools, weights: np.ndarray, penalty: float = PENALTY) -> tuple[float, np.ndarray]:
     """The penalised mean log probability of right candidates (those whose first statistic is positive), and its
     gradient, float64 (k,)."""
     begins, right = pools.starts[:-1], pools.statistics[:, 0] > 0
@@ -34,7 +34,7 @@ def figure(pools: Pools, weights: np.ndarray) -> tuple[float, np.ndarray]:
         right_parts, right_logs = _shares(right_only, begins, item)
     value = (right_logs - all_logs)[usable].sum() / n
     change = np.where(usable[item], right_parts - all_parts, 0.0)
-    return float(value - PENALTY * weights @ weights), pools.features.T @ change / n - 2.0 * PENALTY * weights
+    return float(value - penalty * weights @ weights), pools.features.T @ change / n - 2.0 * penalty * weights
 
 
 def separates(pools: Pools) -> bool:
@@ -51,13 +51,15 @@ def _shares(scores: np.ndarray, begins: np.ndarray, item: np.ndarray) -> tuple[n
     return parts / totals[item], tops + np.log(totals)
 
 
-def maximise(pools: Pools, weights: np.ndarray, positive: np.ndarray) -> tuple[float, np.ndarray]:
+def maximise(
+    pools: Pools, weights: np.ndarray, positive: np.ndarray, penalty: float = PENALTY
+) -> tuple[float, np.ndarray]:
     """The best figure, and weights that have it; from ``weights`` on. Those that are ``positive``, bool (k,), do not
     fall below 0: a log probability that counts against what is probable is a mistake of a small sample."""
     from scipy.optimize import minimize
 
     def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = figure(pools, point)
+        value, gradient = figure(pools, point, penalty)
         return -value, -gradient
 
     bounds = [(0.0 if above else None, None) for above in positive]

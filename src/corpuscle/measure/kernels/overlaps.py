@@ -1,7 +1,8 @@
-"""What two short sequences have in common: matching n-grams (BLEU), and the longest common subsequence.
+"""What two short sequences have in common: matching n-grams (BLEU), and the longest common subsequence, edits.
 
 Papineni, Roukos, Ward and Zhu, "BLEU: a method for automatic evaluation of machine translation", 2002;
-Wagner and Fischer, "The string-to-string correction problem", 1974.
+Wagner and Fischer, "The string-to-string correction problem", 1974; Ukkonen, "Algorithms for approximate string
+matching", 1985 (the band).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 
-__all__ = ["Candidates", "bleu_statistics", "common_subsequence", "f_statistics"]
+__all__ = ["Candidates", "bleu_statistics", "common_subsequence", "edit_distance", "f_statistics"]
 
 
 class Candidates(NamedTuple):
@@ -60,6 +61,32 @@ def common_subsequence(a, b):
                 row[j + 1] = row[j]
             diagonal = above
     return row[len(b)]
+
+
+@kernel
+def edit_distance(a, b, most):
+    """The Levenshtein distance of two integer arrays if it is at most ``most``, else ``most + 1``; in a band of
+    2 most + 1 diagonals."""
+    n, m = len(a), len(b)
+    if abs(n - m) > most:
+        return most + 1
+    row = np.full(m + 1, most + 1, np.int64)
+    for j in range(min(m, most) + 1):
+        row[j] = j
+    for i in range(1, n + 1):
+        first, last = max(1, i - most), min(m, i + most)
+        diagonal = row[first - 1]
+        row[first - 1] = i if first == 1 else most + 1
+        best = row[first - 1]
+        for j in range(first, last + 1):
+            above = row[j] if j < i + most else most + 1
+            value = min(diagonal + (a[i - 1] != b[j - 1]), above + 1, row[j - 1] + 1)
+            diagonal = row[j]
+            row[j] = min(value, most + 1)
+            best = min(best, row[j])
+        if best > most:
+            return most + 1
+    return min(row[m], most + 1)
 
 
 @kernel

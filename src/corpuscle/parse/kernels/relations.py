@@ -68,20 +68,25 @@ def _best(weights, places, count, scores):
 
 
 @kernel
-def relate(layers, sentence, heads, shift, weights, room, scores, relations):
-    """``relations`` int32 (n,) := the best relation of each arc of the tree ``heads`` int32 (n,)."""
-    base = layers.starts[sentence] + 1
-    for m in range(1, len(heads) + 1):
-        count = _arc(layers, base, heads, m, shift, room.marks, room.places)
-        relations[m - 1] = _best(weights, room.places, count, scores)
+def relate(layers, sentences, heads, shift, weights, room, scores, relations):
+    """``relations`` int32 := the best relation of each arc of some trees, one tree after the other in ``heads`` int32;
+    ``sentences`` int64: whose trees they are."""
+    first = 0
+    for sentence in sentences:
+        base = layers.starts[sentence] + 1
+        last = first + layers.starts[sentence + 1] - layers.starts[sentence] - 3
+        for m in range(1, last - first + 1):
+            count = _arc(layers, base, heads[first:last], m, shift, room.marks, room.places)
+            relations[first + m - 1] = _best(weights, room.places, count, scores)
+        first = last
 
 
 @kernel
 def learn_relations(layers, order_of, bank, shift, learning, room, scores):
     """Learn from the trees of the sentences ``order_of`` int64; returns how many arcs got a wrong relation.
 
-    ``bank``: heads and relations int32 (n_words,), first words int64; ``learning``: weights and totals float32 (2^bits,
-    relations), clock int64 (1,).
+    ``bank``: heads and relations int32 (n_words,), -1 where nothing is known, first words int64; ``learning``: weights
+    and totals float32 (2^bits, relations), clock int64 (1,).
     """
     heads, relations, first_word = bank
     weights, totals, clock = learning
@@ -91,6 +96,8 @@ def learn_relations(layers, order_of, bank, shift, learning, room, scores):
         base = layers.starts[sentence] + 1
         for m in range(1, last - first + 1):
             right = relations[first + m - 1]
+            if right < 0:
+                continue
             count = _arc(layers, base, heads[first:last], m, shift, room.marks, room.places)
             found = _best(weights, room.places, count, scores)
             if found != right:

@@ -8,12 +8,16 @@ y' is not the right one y, the weights move along df = f(y) - f(y'), by
   number of wrong heads. With several ``trees``, the least change that does so for each of the best trees, by Hildreth's
   algorithm, which meets one constraint after the other.
 
+With a ``cost``, y' is the best tree when every wrong head scores so much more: the tree that violates its margin most,
+not the one that would be chosen, so that right trees are learned from until they win by their margins.
+
 The result is the mean of the weights after every sentence: ``totals`` collects each change times the number of
 sentences before it, so that mean = weights - totals / sentences.
 
 Collins, "Discriminative training methods for hidden Markov models: theory and experiments with perceptron algorithms",
 2002; Crammer and Singer, "Ultraconservative online algorithms for multiclass problems", 2003; McDonald, Crammer and
-Pereira, "Online large-margin training of dependency parsers", 2005, section 3.
+Pereira, "Online large-margin training of dependency parsers", 2005, section 3; costs in the search as in Taskar,
+Guestrin and Koller, "Max-margin Markov networks", 2003.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from corpuscle.engine.dp.charts import NO_SIBLINGS, Chart, best_heads, chart_for
 from corpuscle.engine.dp.spanning import best_tree, climb, k_best_trees
 from corpuscle.parse.kernels.features import arc_features, sibling_features
 
-__all__ = ["Decoding", "Learning", "Room", "decode", "learn", "room_for", "score"]
+__all__ = ["Decoding", "Learning", "Room", "best_trees", "decode", "learn", "room_for", "score"]
 
 _PLACES = 1024
 _STEPS = 10_000
@@ -47,7 +51,8 @@ class Learning(NamedTuple):
 
     - ``weights``: float32 (2^bits,); ``totals``: float64 (2^bits,), see the top; ``delta``: float32 (2^bits,), zeros;
     - ``clock``: int64 (1,), sentences so far;
-    - ``trees``: how many of the best; ``step``: the largest tau, 0 for the perceptron.
+    - ``trees``: how many of the best; ``step``: the largest tau, 0 for the perceptron;
+    - ``cost``: what a wrong head gains while learning.
     """
 
     weights: np.ndarray
@@ -56,6 +61,7 @@ class Learning(NamedTuple):
     clock: np.ndarray
     trees: int
     step: float
+    cost: float
 
 
 @kernel
@@ -178,9 +184,12 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
             continue
         gold = heads[first_word[sentence] : first_word[sentence + 1]]
         score(layers, sentence, decoding, learning.weights, room.marks, room.places, room.arcs, room.siblings)
+        for m in range(1, n + 1):
+            for h in range(n + 1):
+                room.arcs[h, m] += learning.cost if h != gold[m - 1] else 0.0
         found = 1
         if learning.trees > 1:
-            found = _best_trees(n, decoding, room)
+            found = best_trees(n, decoding, room)
         else:
             decode(n, decoding, room, room.trees[0, :n])
         constraints = 0
@@ -202,8 +211,8 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
 
 
 @kernel
-def _best_trees(n, decoding, room):
-    """The best trees into ``room``; returns how many."""
+def best_trees(n, decoding, room):
+    """The best trees by the scores in ``room`` into its ``trees`` and ``scores``; returns how many."""
     k, trees = len(room.trees), room.trees[:, :n]
     if decoding.crossing:
         return k_best_trees(n, room.arcs[: n + 1, : n + 1], decoding.single, k, trees, room.scores)

@@ -1,0 +1,102 @@
+"""``corpuscle disambiguate``: learn to rank the analyses of words, rank those of a text, compare with gold ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, task_group, trainer
+from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
+from corpuscle.errors import InputError, SettingError
+
+if TYPE_CHECKING:
+    from corpuscle.disambiguate import Disambiguator
+
+__all__ = ["group"]
+
+group = task_group("disambiguate")
+
+
+@trainer(group)
+@argument("treebank")
+@output()
+@option("candidates", "A table of lemma, form and features: what --analyser table proposes.", metavar="TSV")
+def train(model: Any, treebank: str, output: str, candidates: str | None) -> Figures:
+    """Learn from a treebank (CoNLL-U) which analysis of a word is right where it stands."""
+    import time
+
+    from corpuscle.disambiguate import read_candidates
+    from corpuscle.text import read_conllu
+
+    if (candidates is None) != (model.analyser == "lexicon"):
+        raise SettingError("--analyser table and --candidates go together: give both or neither")
+    begin, bank = time.perf_counter(), read_conllu(treebank)
+    table = None if candidates is None else read_candidates(candidates)
+    with naming(treebank):
+        model.fit(bank, table).save(output)
+    figures = {**model.provenance_, "tuned": sorted(model.chosen_), "seconds": time.perf_counter() - begin}
+    return Figures(
+        figures,
+        f"{output}: {figures['labels']:,} analyses of {', '.join(figures['elements'])}, {figures['words']:,} words, "
+        f"{figures['seconds']:.1f} s",
+    )
+
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("input", default="-")
+@output("-")
+@raw
+@option("json", "Write a sentence a line as JSON: words with their likeliest analyses.", is_flag=True)
+@option("nbest", "With --json: how many analyses of a word.", metavar="K", type=COUNT)
+def apply(model: str, input: str, output: str, raw: bool, json: bool, nbest: int | None) -> None:
+    """Analyse a text, one sentence of words a line, or a CoNLL-U file (.conllu, stdin), whose analyses are replaced;
+    writes CoNLL-U with the probability of each analysis in MISC (Prob=), or JSON."""
+    from json import dumps
+
+    from corpuscle.text import write_conllu
+    from corpuscle.text.files import write_atomically
+
+    if nbest is not None and not json:
+        raise SettingError("--nbest is for --json: CoNLL-U has room for one analysis")
+    loaded, bank = load(model, "disambiguate"), read_bank(input, raw)
+    with naming(input):
+        if not json:
+            write_conllu(loaded.annotate(bank), output)
+            return
+        sentences = loaded.readings(bank, nbest or 3)
+    with write_atomically(output, "w") as stream:
+        stream.writelines(dumps({"words": words}, ensure_ascii=False) + "\n" for words in sentences)
+
+
+def _by_element(loaded: Disambiguator, bank: Any, ranking: Any) -> list[dict[str, Any]]:
+    import numpy as np
+
+    from corpuscle.disambiguate.labels import label_hashes, labels_of
+    from corpuscle.measure import analyses_by_element
+
+    names, ids = labels_of(bank, loaded.elements_)
+    found, right = (label_hashes(each, loaded.elements_)[:, 1:].view(np.int64) for each in (ranking.names, names))
+    return analyses_by_element(ranking.starts, ranking.labels, found, right[ids], loaded.elements_)
+
+
+@command(group, work=True, seed=True)
+@argument("gold")
+@option("model", "Rank the analyses of the words of the gold file with this model.", metavar="FILE", required=True)
+def evaluate(gold: str, model: str, seed: int) -> Figures:
+    """How often the right analysis is first (a1) or among the first two (a2), or not (e1, e2), with 95 % intervals;
+    how often it is a candidate at all; by element; of unseen and of ambiguous words."""
+    from corpuscle.measure import analyses, ranks_of
+    from corpuscle.text import read_conllu
+
+    loaded, bank = load(model, "disambiguate"), read_conllu(gold)
+    if bank.corpus.n_tokens == 0:
+        raise InputError(gold, None, "the treebank is empty")
+    shares = warn_of_overlap(loaded, bank.corpus, model)
+    with naming(gold):
+        ranking = loaded.rank(bank)
+    ranks = ranks_of(ranking.starts, ranking.labels, loaded.gold(bank, ranking))
+    result = analyses(ranking.starts, ranks, loaded.knows(bank), bank.corpus.sentence_starts, seed=seed)
+    rows = _by_element(loaded, bank, ranking)
+    figures = result.to_json() | shares | {"by_element": rows}
+    table = table_text(("element", "E1", "E2"), [list(row.values()) for row in rows])
+    return Figures(figures, f"{result.text()}\n{table}")

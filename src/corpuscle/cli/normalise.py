@@ -1,0 +1,148 @@
+"""``corpuscle normalise``: learn to write messages in standard spelling, do it, compare with what was meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpuscle.cli.command import Figures, argument, command, option, output, raw, task_group, trainer
+from corpuscle.cli.common import load, naming, warn_of_overlap
+from corpuscle.errors import InputError
+
+if TYPE_CHECKING:
+    from corpuscle.normalise import Normaliser
+    from corpuscle.text.normalised import Normalised
+
+__all__ = ["group"]
+
+group = task_group("normalise")
+
+_GOLD = (".norm", ".tsv", ".jsonl")
+_RANKED = 5
+
+
+def _lines(path: str, split: bool) -> list[list[str]]:
+    """The messages of a text, a line each, by their spaces or (``--raw``) split into tokens."""
+    from corpuscle.text.files import STDIO, expand, read_lines
+    from corpuscle.text.tokens import split_words
+
+    files = [path] if path == STDIO else expand([path])
+    return [(split_words(line) if split else line).split() for file in files for _, line in read_lines(file)]
+
+
+def _joined(parts: list[Normalised]) -> Normalised | None:
+    """The messages of several files as one."""
+    from corpuscle.text.normalised import Normalised
+
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    typed = [message for part in parts for message in part.corpus]
+    return Normalised.from_messages(typed, [part.standard(i) for part in parts for i in range(len(part))])
+
+
+@trainer(group)
+@argument("messages", many=True)
+@output()
+@option("words", "The words of the language, one a line (default: frequent ones of the clean text).", metavar="FILE")
+@option("slang", "A dictionary: a word and what it stands for, with a tab between.", metavar="TSV")
+@option("clean", "Text of the language in standard spelling.", metavar="TEXT")
+@option("never", "Words that are never changed, one a line.", metavar="FILE")
+@raw
+def train(
+    model: Normaliser,
+    messages: tuple[str, ...],
+    output: str,
+    words: str | None,
+    slang: str | None,
+    clean: str | None,
+    never: str | None,
+    raw: bool,
+) -> Figures:
+    """Learn from messages, one a line, or from annotated ones (.norm, .tsv, .jsonl), or from both."""
+    import time
+
+    from corpuscle.normalise import read_slang, read_words
+    from corpuscle.text.normalised import read_normalised
+
+    begin = time.perf_counter()
+    gold = _joined([read_normalised(path) for path in messages if path.endswith(_GOLD)])
+    texts = [message for path in messages if not path.endswith(_GOLD) for message in _lines(path, raw)]
+    with naming(messages[0]):
+        model.fit(
+            texts, gold, clean=[] if clean is None else _lines(clean, raw),
+            words=None if words is None else read_words(words),
+            slang=None if slang is None else read_slang(slang),
+            never=() if never is None else read_words(never),
+        ).save(output)  # fmt: skip
+    figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
+    figures["seconds"] = time.perf_counter() - begin
+    return Figures(
+        figures,
+        f"{output}: {figures['messages']:,} messages ({figures['annotated']:,} annotated), {figures['words']:,} words, "
+        f"{figures['ngrams']:,} n-grams, {figures['seconds']:.1f} s",
+    )
+
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("messages", default="-")
+@output("-")
+@raw
+@option("explain", "Write every changed word with its candidates and what decided, as JSON lines.", is_flag=True)
+def apply(model: str, messages: str, output: str, raw: bool, explain: bool) -> None:
+    """Write messages, one a line, in standard spelling."""
+    import json
+
+    from corpuscle.text.files import write_atomically
+
+    loaded, lines = load(model, "normalise"), _lines(messages, raw)
+    if not explain:
+        results = (" ".join(filter(None, message)) for message in loaded.normalise(lines))
+    else:
+        results = (
+            json.dumps(_explained(line, choices), ensure_ascii=False)
+            for line, choices in zip(lines, loaded.choices(lines, ranked=_RANKED), strict=True)
+        )
+    with write_atomically(output, "w") as file:
+        file.writelines(f"{line}\n" for line in results)
+
+
+def _explained(message: list[str], choices: list[Any]) -> dict[str, Any]:
+    """A message with what was changed in it and why."""
+    forms = list(message)
+    for choice in choices:
+        forms[choice.place] = choice.form
+    changes = [
+        {
+            "token": choice.place, "typed": choice.typed, "form": choice.form, "confidence": choice.confidence,
+            "candidates": [
+                {"form": form, "score": score, "parts": parts} for form, score, parts in choice.ranked
+            ],
+        }
+        for choice in choices if choice.form != choice.typed
+    ]  # fmt: skip
+    return {"typed": " ".join(message), "text": " ".join(filter(None, forms)), "changes": changes}
+
+
+@command(group, work=True, seed=True)
+@argument("gold")
+@option("model", "Normalise the messages of the gold file with this model.", metavar="FILE", required=True)
+@option("gold_detection", "The ill-formed words are known: change them and no others.", is_flag=True)
+def evaluate(gold: str, model: str, gold_detection: bool, seed: int) -> Figures:
+    """Precision, recall and F1 of changes, errors that are left, and BLEU, in lower case, with 95 % intervals."""
+    from corpuscle.measure import normalisation_scores
+    from corpuscle.text.normalised import read_normalised
+
+    loaded, right = load(model, "normalise"), read_normalised(gold)
+    typed = [list(message) for message in right.corpus]
+    shares = warn_of_overlap(loaded, right.corpus, model)
+    wrong = None
+    if gold_detection:
+        wrong = [
+            [one.lower() != other.lower() for one, other in zip(message, right.standard(i), strict=True)]
+            for i, message in enumerate(typed)
+        ]
+    try:
+        result = normalisation_scores(right, loaded.normalise(typed, wrong), seed=seed)
+    except ValueError as error:
+        raise InputError(gold, None, str(error)) from None
+    return Figures(result.to_json() | shares, result.text())

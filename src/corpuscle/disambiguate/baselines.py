@@ -1,0 +1,66 @@
+"""Baselines: the most frequent analysis of a form, and the first one that its analyser names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.disambiguate.analysers import Entry
+from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Ranking, check_labels, ranked, text_of
+from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for
+from corpuscle.disambiguate.labels import label_hashes
+from corpuscle.disambiguate.settings import BaselineSettings
+from corpuscle.disambiguate.weighing import shares_of
+from corpuscle.settings import learned
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST
+
+__all__ = ["BaselineDisambiguator"]
+
+_FREQUENCY = columns_for("uni", 0, free=False, shares=False)
+
+
+class BaselineDisambiguator(BaselineSettings, Disambiguator):
+    """The most frequent analysis of a form, or the first one; ``counts_``: of forms with labels."""
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "disambiguate.baseline", 1, {**ARRAYS, **COUNTS}, check=lambda loaded: _check(loaded)
+    )
+
+    counts_: Counts = learned()
+
+    def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> BaselineDisambiguator:
+        """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
+        text, gold, pairs = self._prepared(bank, table)
+        self.lexicon_, self.guesser_ = self._analysers(text, gold, pairs, np.ones(len(gold), bool))
+        values = label_hashes(self.labels_.strings[FIRST:], self.elements_)
+        self.counts_ = Counts.of(text.contexts, gold, values, _FREQUENCY)
+        self.provenance_ = {
+            "sentences": len(bank), "words": len(gold), "labels": len(values), "elements": list(self.elements_)
+        }  # fmt: skip
+        return self
+
+    def rank(self, bank: Treebank) -> Ranking:
+        """The analyses of every word, the most frequent first (``frequency``), or as they come, all as likely."""
+        text = text_of(bank, self.strip_vowels)
+        lists = self._lists(text)
+        counts = self.counts_.look_up(lists.rows, text.contexts, lists.values, _FREQUENCY)[:, 0]
+        if self.method == "first":
+            counts = np.zeros_like(counts)
+        return ranked(lists, counts, counts, shares_of(np.log(counts + 0.5), lists.rows.starts))
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return super()._arrays() | self.counts_.arrays()
+
+    def _restore(self, loaded: container.Container) -> None:
+        super()._restore(loaded)
+        self.counts_ = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
+
+
+def _check(loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    check_labels(loaded)
+    BaselineDisambiguator.restored(loaded.described)

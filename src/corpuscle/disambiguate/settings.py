@@ -1,0 +1,74 @@
+"""The settings of disambiguators."""
+
+from __future__ import annotations
+
+from corpuscle.settings import Parallel, Seeded, Settings, setting
+
+__all__ = ["AnalyserSettings", "BaselineSettings", "PairSettings", "RankerSettings"]
+
+
+class AnalyserSettings(Settings):
+    """What an analysis consists of, and who proposes analyses."""
+
+    analyser: str = setting(
+        "Who proposes analyses: the words of the treebank, or these and a table (--candidates).",
+        default="lexicon",
+        choices=("lexicon", "table"),
+    )
+    elements: tuple[str, ...] = setting(
+        "What an analysis consists of: lemma, pos, dpos (XPOS) and names of FEATS.", default=(), shown="all there are"
+    )
+    strip_vowels: bool = setting("The written form of an Arabic word has no vowel signs.", default=True)
+    guesser: bool = setting("Guess the analyses of new words by their endings.", default=True)
+
+
+class _Ranking(AnalyserSettings, Seeded, Parallel):
+    """How rankers count and weigh."""
+
+    free: bool = setting("Count also without the word itself, which helps with rare and new words.", default=True)
+    documents: bool = setting("Compare the words of a document with those around a lemma before.", default=True)
+    transform: str = setting(
+        "What becomes of a count: its logarithm, nothing, or its share.",
+        default="log",
+        choices=("log", "raw", "fraction"),
+    )
+    stage2: str = setting(
+        "How the counts are weighed: conditional logit, least squares, support vectors for numbers or for classes.",
+        default="softmax",
+        choices=("softmax", "ridge", "svr", "svc"),
+    )
+    c2: float = setting("Penalty on squares of weights (support vectors: 1/C).", default=10.0, above=0.0)
+    crossfit: int = setting(
+        "Learn the weights on each of N parts with the counts of the others; 0: on a part that is never counted.",
+        default=5,
+        low=0,
+        high=100,
+    )
+    d2: float = setting(
+        "The part that is never counted, if there is no cross-fitting.", default=0.1, above=0.0, below=1.0
+    )
+    min_count: int = setting("Counts below are taken for 0.", default=1, low=1, high=1_000_000)
+
+
+class RankerSettings(_Ranking):
+    """Settings of rankers."""
+
+    method: str = setting(
+        "Count whole analyses and all their elements with neighbours, without them, or whole analyses only.",
+        default="full",
+        choices=("full", "uni", "baseline"),
+    )
+
+
+class PairSettings(_Ranking):
+    """Settings of rankers of lemmas and of all else, one by one."""
+
+
+class BaselineSettings(AnalyserSettings, Parallel):
+    """Settings of baselines."""
+
+    method: str = setting(
+        "The most frequent analysis of a word, or the first of its analyser.",
+        default="frequency",
+        choices=("frequency", "first"),
+    )

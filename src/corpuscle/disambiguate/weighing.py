@@ -1,0 +1,106 @@
+"""Stage two: a weight for each count, learned from tokens whose right candidate is known.
+
+Row (i, k) is candidate k of token i, its numbers z are standardised columns. ``softmax``: conditional logit,
+-sum_i log(exp(w.z_i,gold) / sum_k exp(w.z_ik)) + penalty/2 |w|^2, by L-BFGS; ``ridge``, ``svr``, ``svc``: regression or
+classification of the rows with targets 1 (right) and 0, then divided by the temperature under which the softmax of the
+scores makes the right candidates most likely. Scores of a token are compared among themselves only, so that the means
+drop out, and the weights can be divided by the deviations once and for all.
+
+Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
+section 3; McFadden, "Conditional logit analysis of qualitative choice behavior", 1974.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Pool", "Weights", "fit", "loss", "shares_of"]
+
+_STEPS = 300
+_SMALLEST = 1e-12
+
+
+class Pool(NamedTuple):
+    """Rows: ``numbers`` float (n_rows, n_columns); ``starts`` int64 (n_tokens + 1,); ``right`` bool (n_rows,), one of
+    each token."""
+
+    numbers: np.ndarray
+    starts: np.ndarray
+    right: np.ndarray
+
+
+class Weights(NamedTuple):
+    """``weights`` float64 (n_columns,) of numbers as they are; ``means``, ``deviations``: of the columns."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+
+
+def shares_of(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The probability of each row among those of its token, float64 (n_rows,)."""
+    if not len(scores):
+        return np.zeros(0)
+    item = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    scores = scores.astype(np.float64)
+    parts = np.exp(scores - np.maximum.reduceat(scores, starts[:-1])[item])
+    return parts / np.add.reduceat(parts, starts[:-1])[item]
+
+
+def loss(pool: Pool, weights: np.ndarray, penalty: float) -> tuple[float, np.ndarray]:
+    """The penalised loss of a conditional logit, and its gradient, float64 (n_columns,)."""
+    shares = shares_of(pool.numbers @ weights.astype(pool.numbers.dtype), pool.starts)
+    value = -np.log(np.maximum(shares[pool.right], 1e-300)).sum()
+    slope = pool.numbers.T @ (shares - pool.right).astype(pool.numbers.dtype)
+    return float(value + penalty / 2 * weights @ weights), slope.astype(np.float64) + penalty * weights
+
+
+def _minimum(pool: Pool, penalty: float) -> np.ndarray:
+    from scipy.optimize import minimize
+
+    def value(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        return loss(pool, weights, penalty)
+
+    start = np.zeros(pool.numbers.shape[1])
+    return np.asarray(minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x)
+
+
+def _cooled(pool: Pool, scores: np.ndarray) -> float:
+    """The temperature that makes the right rows most likely."""
+    from scipy.optimize import minimize_scalar
+
+    def surprise(log_heat: float) -> float:
+        shares = shares_of(scores * np.exp(-log_heat), pool.starts)
+        return -float(np.log(np.maximum(shares[pool.right], 1e-300)).sum())
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(-8.0, 8.0), method="bounded").x))
+
+
+def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:
+    """Learn the weights."""
+    numbers = pool.numbers
+    means, deviations = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
+    deviations[deviations < _SMALLEST] = 1.0
+    standard = ((numbers - means) / deviations).astype(numbers.dtype)
+    pool = pool._replace(numbers=standard)
+    if stage2 == "softmax":
+        found = _minimum(pool, penalty)
+    else:
+        learner = _learner(stage2, penalty, seed)
+        learner.fit(standard, pool.right if stage2 == "svc" else pool.right.astype(np.float64))
+        found = np.asarray(learner.coef_, np.float64).ravel()
+        found /= _cooled(pool, standard @ found)
+    return Weights(found / deviations, means, deviations)
+
+
+def _learner(stage2: str, penalty: float, seed: int) -> Any:
+    from sklearn.linear_model import Ridge
+    from sklearn.svm import LinearSVC, LinearSVR
+
+    if stage2 == "ridge":
+        return Ridge(alpha=penalty)
+    if stage2 == "svr":
+        return LinearSVR(C=1 / penalty, epsilon=0.1, loss="squared_epsilon_insensitive", dual=False, random_state=seed)
+    return LinearSVC(C=1 / penalty, dual=False, random_state=seed)

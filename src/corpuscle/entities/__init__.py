@@ -1,0 +1,23 @@
+"""Entities: mentions of people, places, disorders in text, also those that have gaps or share words.
+
+- ``Documents``: texts with mentions and all that is known of their tokens; ``read_documents``: of any format;
+- ``CrfTagger``: a conditional random field, learned from annotated documents;
+- ``DictionaryTagger``: the longest strings that were mentions before;
+- ``Dictionary``, ``read_dictionary``: entries as features;
+- ``Tagged``: what a tagger found, with its confidence; ``Feature``: a heavy feature.
+
+``fit(documents)``, ``tag``, ``annotate``, ``save``.
+"""
+
+from typing import TYPE_CHECKING
+
+from corpuscle.lazy import contents
+
+if TYPE_CHECKING:
+    from corpuscle.entities.base import EntityTagger, Tagged
+    from corpuscle.entities.crf import CrfTagger, Feature
+    from corpuscle.entities.dictionary import Dictionary, DictionaryTagger, read_dictionary
+    from corpuscle.entities.documents import Documents, read_documents
+    from corpuscle.entities.warming import warm
+
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,0 +1,57 @@
+"""What all entity taggers can do: read documents, find mentions in them, say how sure they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.entities.documents import Documents, read_documents
+from corpuscle.entities.settings import DocumentSettings
+from corpuscle.model import Model
+from corpuscle.text.gapped import TokenMention
+from corpuscle.text.standoff import Attribute, Mention, Standoff
+
+__all__ = ["EntityTagger", "Tagged"]
+
+
+class Tagged(NamedTuple):
+    """What a tagger found: ``mentions`` of each sentence, how likely each is (``confidence``), and how sure the least
+    sure token of each sentence is (``surest``, float64 (n_sentences,))."""
+
+    mentions: list[list[TokenMention]]
+    confidence: list[list[float]]
+    surest: np.ndarray
+
+
+class EntityTagger(DocumentSettings, Model):
+    """A tagger: ``fit(documents)``, ``tag``, ``annotate``."""
+
+    def read(self, *paths: str, format: str | None = None) -> Documents:
+        """Files as documents, read as the settings say."""
+        return read_documents(
+            *paths, format=format, columns=self.columns or None, source=self.source, line_breaks=self.line_breaks,
+            skip_faulty=self.skip_faulty,
+        )  # fmt: skip
+
+    def tag(self, documents: Documents) -> Tagged:
+        """The mentions in documents."""
+        raise TypeError(f"{type(self).__name__} cannot tag")
+
+    def annotate(self, documents: Documents, *, confidence: bool = False) -> list[Standoff]:
+        """The documents with the mentions that were found; ``confidence``: how likely each is, as an attribute."""
+        tagged = self.tag(documents)
+        texts = documents.annotated(tagged.mentions)
+        if not confidence:
+            return texts
+        sure = iter([value for sentence in tagged.confidence for value in sentence])
+
+        def with_confidence(mention: Mention, number: int) -> Mention:
+            noted = Attribute("Confidence", f"{next(sure):.3f}", f"A{number}")
+            return dataclasses.replace(mention, attributes=(noted,))
+
+        return [
+            dataclasses.replace(text, mentions=tuple(map(with_confidence, text.mentions, count(1)))) for text in texts
+        ]

@@ -1,0 +1,355 @@
+"""CrfTagger: mentions, also with gaps and shared words, by a linear-chain conditional random field.
+
+Mentions become tags (``text.gapped``), tokens become features (``features``), weights are learned by likelihood
+(``learning``) and applied in compiled code (``kernels.fields``). Tags that do not fit together are read all the same.
+
+Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for segmenting and labeling sequence
+data", 2001; Parikh, Avinesh, Mustafi, Agarwalla and Mungi, "ThinkMiners: disorder recognition using conditional random
+fields and distributional semantics", 2014.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.entities.base import EntityTagger, Tagged
+from corpuscle.entities.dictionary import DICTIONARY, Dictionary
+from corpuscle.entities.documents import Documents
+from corpuscle.entities.features import Sheet
+from corpuscle.entities.kernels.fields import Field, likely_tags, tag_tokens
+from corpuscle.entities.learning import all_features, field_of, learn_field
+from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
+from corpuscle.entities.pairing import PAIRING, Pairing
+from corpuscle.entities.settings import CrfSettings
+from corpuscle.errors import InputError, warn
+from corpuscle.model import Array, vocab_arrays
+from corpuscle.random import folds
+from corpuscle.scale import chunks_of
+from corpuscle.settings import learned
+from corpuscle.text.gapped import POLICIES, TokenMention, mentions_of_tags, tags_of_mentions
+from corpuscle.text.hashes import hashes_of
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import SOURCES, WordSources
+
+__all__ = ["CrfTagger", "Feature"]
+
+_CHUNK = 20_000
+"""A worker tags about so many tokens at a time."""
+_FEWEST_TYPE = 5
+_FEWEST_DOCUMENTS = 5
+"""Sections that fewer documents have are all "other"."""
+_FEWEST_AMBIGUOUS = 20
+"""A classifier of pairs is tried where at least so many sentences have several pieces."""
+_HEAVIEST = 20
+
+FIELD = {
+    "field/keys": Array("uint64", ("features",)),
+    "field/starts": Array("int64", ("features+1",), offsets_into="weights"),
+    "field/labels": Array("int32", ("weights",), low=0, high="types"),
+    "field/weights": Array("float64", ("weights",), finite=True),
+    "field/steps": Array("float64", ("types", "types"), finite=True),
+}
+
+
+class Feature(NamedTuple):
+    """A weight and what it is of: the label, the template and an example of its words."""
+
+    label: str
+    feature: str
+    weight: float
+
+
+class CrfTagger(CrfSettings, EntityTagger):
+    """A tagger of mentions.
+
+    Learned: ``labels_``, a ``Vocab`` of tags; ``field_``, the weights; ``policy_``: how pieces are joined, ``pairing_``
+    if by a classifier; ``nc_``, ``dictionary_``, ``sources_``: what its features need, or None; ``sections_``: uint64,
+    hashes of the sections it knows; ``heaviest_``: the heaviest features of each label.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "entities.crf", 1,
+        lambda extra: {
+            **container.VOCAB, **container.ITEMS, **FIELD, **SOURCES, **PAIRING,
+            **({} if extra.get("nc") is not True else NC_ARRAYS),
+            **(vocab_arrays("entries/types/", "entry_kinds") | DICTIONARY if extra.get("dictionary") is True else {}),
+            **vocab_arrays("heaviest/", "heaviest"),
+            "heaviest/weights": Array("float64", ("heaviest",), finite=True),
+            "heaviest/labels": Array("int32", ("heaviest",), low=0, high="types"),
+            "sections": Array("uint64", ("sections",), rising=True),
+        },
+        check=lambda loaded: _check(loaded),
+    )  # fmt: skip
+
+    labels_: Vocab = learned()
+    policy_: str = learned()
+    pairing_: Pairing | None = learned()
+    nc_: NcValues | None = learned()
+    dictionary_: Dictionary | None = learned()
+    sources_: WordSources = learned()
+    sections_: np.ndarray = learned()
+    heaviest_: list[Feature] = learned()
+    _field: Field = learned()
+    _weights: dict[str, np.ndarray] = learned()
+
+    def fit(
+        self,
+        documents: Documents,
+        *,
+        sources: WordSources | None = None,
+        dictionary: Dictionary | None = None,
+    ) -> CrfTagger:
+        """Learn from documents with mentions; ``sources``: classes or clusters of words, ``dictionary``: entries."""
+        if not any(Documents.checked(documents).mentions):
+            raise InputError(None, None, "there are no mentions to learn from")
+        self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordSources.none(), dictionary
+        self._learn_sections(documents)
+        documents = self._known(documents)
+        encoded = [
+            tags_of_mentions(mentions, n, self.encoding)
+            for mentions, n in zip(documents.mentions, documents.corpus.lengths.tolist(), strict=True)
+        ]
+        tags = [tag for sentence in encoded for tag in sentence.tags]
+        labels = ["O", *sorted(set(tags) - {"O"})]
+        counts = Counter(tags)
+        self.labels_ = Vocab.from_words(labels, [counts[label] for label in labels])
+        tagged = bool(documents.tags.ids.any())
+        self.nc_, levels = None, None
+        if self.nc != "none" and tagged:
+            self.nc_ = NcValues.learn(documents, self.nc)
+            levels = cross_fitted(documents, self.nc, self.seed)
+        elif self.origins["nc"] == "given" and self.nc != "none":
+            raise InputError(None, None, "the words have no tags: NC-values need them")
+        self._learn_policy(documents)
+        sheet = self._sheet(documents, levels)
+        self._weights, iterations = learn_field(
+            sheet, tags, labels, c1=self.c1, c2=self.c2, iterations=self.iterations, min_count=self.min_count
+        )
+        self._field = field_of(self._weights)
+        self.heaviest_ = _heaviest(sheet, documents, self._weights, labels)
+        self._describe(documents, encoded, iterations, sheet)
+        return self
+
+    def _describe(self, documents: Documents, encoded: Sequence[Any], iterations: int, sheet: Sheet) -> None:
+        """What the file says of its training text, and warnings about it."""
+        types = Counter(mention.type for mentions in documents.mentions for mention in mentions)
+        rare = [type for type, count in sorted(types.items()) if count < _FEWEST_TYPE]
+        if rare:
+            warn(f"seen fewer than {_FEWEST_TYPE} times: {', '.join(rare[:10])}")
+        back = sum(
+            len(set(self._join(list(words), sentence.tags)) & set(mentions))
+            for words, sentence, mentions in zip(documents.corpus, encoded, documents.mentions, strict=True)
+        )
+        n = sum(types.values())
+        self.provenance_ = {
+            "documents": len(documents), "sentences": len(documents.corpus), "words": documents.corpus.n_tokens,
+            "mentions": n, "types": len(types), "lost": documents.lost + n - back, "expressible": back / max(1, n),
+            "features": len(self._weights["field/keys"]), "weights": len(self._weights["field/weights"]),
+            "templates": len(sheet.templates), "iterations": iterations,
+            "nc": self.nc if self.nc_ is not None else "none",
+        }  # fmt: skip
+        self.items_ = item_hashes(documents.corpus)
+
+    # ---- what is known of tokens
+
+    def _learn_sections(self, documents: Documents) -> None:
+        """Keep the sections that enough documents have."""
+        document = np.repeat(documents.document_of, documents.corpus.lengths)
+        pairs = np.unique(np.column_stack([documents.sections.ids, document]), axis=0)[:, 0]
+        ids, counts = np.unique(pairs, return_counts=True)
+        names = [documents.sections.values[i] for i in ids[counts >= _FEWEST_DOCUMENTS].tolist()]
+        self.sections_ = np.sort(hashes_of(names))
+
+    def _known(self, documents: Documents) -> Documents:
+        """With the sections that the model does not know as "other"."""
+        known = set(self.sections_.tolist())
+        sections = documents.sections.map(lambda name: name if int(hashes_of([name])[0]) in known else "other")
+        return dataclasses.replace(documents, sections=sections)
+
+    def _sheet(self, documents: Documents, levels: np.ndarray | None) -> Sheet:
+        return Sheet.of(
+            documents, window=self.window, affixes=self.affixes, sources=self.sources_, dictionary=self.dictionary_,
+            levels=levels,
+        )  # fmt: skip
+
+    # ---- joining pieces
+
+    def _join(self, words: Sequence[str], tags: Sequence[str]) -> list[TokenMention]:
+        if self.pairing_ is not None and any(tag[0] in "DH" for tag in tags):
+            return self.pairing_.join(words, tags)
+        return mentions_of_tags(tags, self.policy_)
+
+    def _learn_policy(self, documents: Documents) -> None:
+        """Choose how pieces are joined: by the rule that brings back more training mentions, or by a classifier that
+        does better than it on sentences that it has not seen."""
+        self.pairing_, self.policy_ = None, "merge"
+        if self.encoding == "bio":
+            return
+        sentences = list(zip(map(list, documents.corpus), documents.mentions, strict=True))
+        tags = [tags_of_mentions(mentions, len(words)).tags for words, mentions in sentences]
+        several = [i for i, each in enumerate(tags) if sum(tag[:2] in ("DB", "HB") for tag in each) > 1]
+
+        def right(joined: Sequence[Sequence[TokenMention]]) -> float:
+            good = sum(len(set(found) & set(sentences[i][1])) for i, found in zip(several, joined, strict=True))
+            n = sum(len(found) + len(sentences[i][1]) for i, found in zip(several, joined, strict=True))
+            return 2 * good / max(1, n)
+
+        if self.policy in POLICIES:
+            self.policy_ = self.policy
+            return
+        figures = {policy: right([mentions_of_tags(tags[i], policy) for i in several]) for policy in POLICIES}
+        self.policy_ = max(POLICIES, key=lambda policy: figures[policy])
+        if self.policy == "learned" or len(several) >= _FEWEST_AMBIGUOUS:
+            part = folds(self.seed, "entities.pairing", len(several), 5)
+            joined: list[list[TokenMention]] = [[] for _ in several]
+            for fold in range(5):
+                others = Pairing.learn([sentences[several[k]] for k in np.flatnonzero(part != fold).tolist()])
+                for k in np.flatnonzero(part == fold).tolist():
+                    if others is not None:
+                        joined[k] = others.join(sentences[several[k]][0], tags[several[k]])
+            if self.policy == "learned" or right(joined) > figures[self.policy_]:
+                self.pairing_ = Pairing.learn([sentences[i] for i in several])
+        self.chosen_["policy"] = "learned" if self.pairing_ is not None else self.policy_
+
+    # ---- tagging
+
+    def tokens_of(self, documents: Documents) -> Sheet:
+        """The tokens of documents with all that the tagger knows of them."""
+        documents = self._known(documents)
+        if self.nc_ is not None and not documents.tags.ids.any() and documents.corpus.n_tokens:
+            warn("the words have no tags, which this tagger learned from: features of tags are off")
+        levels = None if self.nc_ is None else self.nc_.classes(documents, self.nc)
+        return self._sheet(documents, levels)
+
+    def best_tags(self, documents: Documents) -> list[str]:
+        """The best tag of each token."""
+        sheet = self.tokens_of(documents)
+        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, False) for bounds in _chunks(sheet)]))
+        ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
+        return self.labels_.decode(ids + FIRST)
+
+    def tag(self, documents: Documents) -> Tagged:
+        """The mentions in documents, each with the product of the probabilities of its tags."""
+        sheet = self.tokens_of(documents)
+        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, True) for bounds in _chunks(sheet)]))
+        ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
+        sure = np.concatenate([np.zeros(0), *(part[1] for part in parts)])
+        names, starts = self.labels_.decode(ids + FIRST), documents.corpus.sentence_starts.tolist()
+        mentions, confidence, surest = [], [], np.ones(len(documents.corpus))
+        for i, (first, last) in enumerate(pairwise(starts)):
+            tags = names[first:last]
+            found = self._join(documents.corpus.words(i), tags) if any(tag != "O" for tag in tags) else []
+            mentions.append(found)
+            confidence.append([float(np.prod(sure[first + np.array(each.tokens)])) for each in found])
+            surest[i] = sure[first:last].min(initial=1.0)
+        return Tagged(mentions, confidence, surest)
+
+    # ---- files
+
+    def _arrays(self) -> Mapping[str, np.ndarray]:
+        heavy = Vocab.from_words([f"{each.label}: {each.feature}" for each in self.heaviest_])
+        arrays = {
+            **self.labels_.arrays(), **self._weights, **self.sources_.arrays(), "sections": self.sections_,
+            **heavy.arrays("heaviest/"),
+            "heaviest/weights": np.array([each.weight for each in self.heaviest_], np.float64),
+            "heaviest/labels": np.array([self.labels_.id(each.label) - FIRST for each in self.heaviest_], np.int32),
+        }  # fmt: skip
+        if self.pairing_ is not None:
+            arrays["pairing"] = self.pairing_.weights
+        if self.nc_ is not None:
+            arrays |= self.nc_.arrays()
+        if self.dictionary_ is not None:
+            arrays |= self.dictionary_.arrays() | Vocab.from_words(self.dictionary_.types).arrays("entries/types/")
+        return arrays
+
+    def _extra(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy_, "nc": self.nc_ is not None, "dictionary": self.dictionary_ is not None,
+        }  # fmt: skip
+
+    def _restore(self, loaded: container.Container) -> None:
+        arrays = loaded.arrays
+        self.labels_, self.policy_ = Vocab.from_arrays(arrays), loaded.extra["policy"]
+        self._weights = {name: arrays[name] for name in FIELD}
+        self._field = field_of(self._weights)
+        self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.sections_ = arrays["sections"]
+        self.pairing_ = Pairing(arrays["pairing"]) if "pairing" in arrays else None
+        self.nc_ = NcValues(*(arrays[name] for name in NC_ARRAYS)) if loaded.extra["nc"] else None
+        self.dictionary_ = None
+        if loaded.extra["dictionary"]:
+            types = Vocab.from_arrays(arrays, "entries/types/").strings[FIRST:]
+            self.dictionary_ = Dictionary.from_arrays(arrays["entries/keys"], arrays["entries/kinds"], types)
+        names = Vocab.from_arrays(arrays, "heaviest/").strings[FIRST:]
+        labels = self.labels_.decode(arrays["heaviest/labels"] + FIRST)
+        self.heaviest_ = [
+            Feature(label, name.removeprefix(f"{label}: "), weight)
+            for label, name, weight in zip(labels, names, arrays["heaviest/weights"].tolist(), strict=True)
+        ]
+
+
+def _chunks(sheet: Sheet) -> list[tuple[int, int]]:
+    return list(pairwise(chunks_of(np.diff(sheet.tokens.starts) + 1, _CHUNK).tolist()))
+
+
+def _tag_chunk(chunk: tuple[Any, int, int, bool], tagger: CrfTagger) -> tuple[np.ndarray, np.ndarray]:
+    """The best labels of the tokens of some sentences, and, if asked for, how likely each is."""
+    tokens, begin, end, likely = chunk
+    n = int(tokens.starts[end] - tokens.starts[begin])
+    labels, sure = np.zeros(n, np.int32), np.ones(n)
+    tag_tokens(tokens, tagger._field, begin, end, labels)
+    if likely:
+        shares = np.zeros((n, len(tagger._field.steps)))
+        likely_tags(tokens, tagger._field, begin, end, shares)
+        sure = shares[np.arange(n), labels]
+    return labels, sure
+
+
+def _heaviest(
+    sheet: Sheet, documents: Documents, weights: Mapping[str, np.ndarray], labels: Sequence[str]
+) -> list[Feature]:
+    """The heaviest features of each label, spelled by the first place where they occur in the training text."""
+    rows = np.repeat(np.arange(len(weights["field/keys"])), np.diff(weights["field/starts"]))
+    chosen: list[int] = []
+    for label in range(len(labels)):
+        mine = np.flatnonzero(weights["field/labels"] == label)
+        chosen += mine[np.argsort(-weights["field/weights"][mine], kind="stable")[:_HEAVIEST]].tolist()
+    wanted = np.unique(weights["field/keys"][rows[chosen]])
+    found = all_features(sheet)
+    at = np.flatnonzero(np.isin(found, wanted).ravel())
+    _, first = np.unique(found.ravel()[at], return_index=True)
+    where = dict(zip(wanted.tolist(), at[first].tolist(), strict=True))
+    forms = documents.corpus.vocab.decode(documents.corpus.tokens)
+    names, seen, results = sheet.names_of_templates, set(), []
+    for k in chosen:
+        token, template = divmod(where[int(weights["field/keys"][rows[k]])], len(sheet.templates))
+        places = [token + d for d in dict.fromkeys(d for d, _ in sheet.templates[template])]
+        words = [forms[place] if 0 <= place < len(forms) else "" for place in places]
+        name = labels[int(weights["field/labels"][k])]
+        spelled = f"{names[template]} as at {' '.join(words)}"
+        if (name, spelled) not in seen:
+            seen.add((name, spelled))
+            results.append(Feature(name, spelled, float(weights["field/weights"][k])))
+    return results
+
+
+def _check(loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    extra = loaded.extra
+    if extra.get("policy") not in POLICIES:
+        raise ValueError("it does not say how pieces are joined")
+    if any(type(extra.get(name)) is not bool for name in ("nc", "dictionary")):
+        raise ValueError("it does not say which features it has")
+    labels = Vocab.from_arrays(loaded.arrays).strings[FIRST:]
+    if "O" not in labels:
+        raise ValueError("it has no tag O")
+    for tag in labels:
+        mentions_of_tags([tag])

@@ -1,0 +1,171 @@
+"""Dictionaries of mentions: longest entries in a text, as a feature of taggers, and as a tagger that knows no better.
+
+A file has an entry on a line, and its type behind a tab where it has one. Entries are split into tokens like text and
+compared in lower case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.engine.containers.hashtable import new_index
+from corpuscle.entities.base import EntityTagger, Tagged
+from corpuscle.entities.documents import UNTYPED, Documents
+from corpuscle.entities.kernels.fields import fill_index
+from corpuscle.entities.kernels.lookup import entries_of, look_up
+from corpuscle.entities.settings import DictionarySettings
+from corpuscle.errors import InputError
+from corpuscle.model import Array
+from corpuscle.settings import learned
+from corpuscle.text.corpus import starts_of
+from corpuscle.text.files import AnyPath
+from corpuscle.text.gapped import TokenMention
+from corpuscle.text.hashes import hashes_of
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.running import prepare
+from corpuscle.text.tables import read_table
+from corpuscle.text.vocab import FIRST, Vocab
+
+__all__ = ["DICTIONARY", "Dictionary", "DictionaryTagger", "read_dictionary"]
+
+DICTIONARY = {
+    "entries/keys": Array("uint64", ("entry_words",), rising=True),
+    "entries/kinds": Array("int32", ("entry_words",), low=-1, high="entry_kinds"),
+}
+"""The arrays of a dictionary inside a model; ``entry_kinds`` says how many types there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Entries by the numbers of their beginnings (``kernels.lookup``).
+
+    - ``keys``: uint64 (n,), ascending; ``kinds``: int32 (n,), the type of a whole entry, -1 for a mere beginning;
+    - ``types``: the names of the types; ``index``: a hash table over the keys.
+    """
+
+    keys: np.ndarray
+    kinds: np.ndarray
+    types: tuple[str, ...]
+    index: np.ndarray
+
+    @classmethod
+    def from_arrays(cls, keys: np.ndarray, kinds: np.ndarray, types: Iterable[str]) -> Dictionary:
+        """As they stand in a model file."""
+        index = new_index(len(keys))
+        fill_index(index, keys)
+        return cls(keys, kinds, tuple(types), index)
+
+    @classmethod
+    def from_entries(cls, entries: Iterable[tuple[tuple[str, ...], str]]) -> Dictionary:
+        """From entries, each a sequence of words in lower case and a type; the last of equal ones counts."""
+        known = dict(entries)
+        types = tuple(sorted(set(known.values())))
+        words = hashes_of([word for entry in known for word in entry])
+        starts = starts_of(len(entry) for entry in known)
+        prefixes = np.zeros(len(words), np.uint64)
+        entries_of(words, starts, prefixes)
+        kinds = np.full(len(words), -1, np.int32)
+        kinds[starts[1:] - 1] = [types.index(type) for type in known.values()]
+        order = np.lexsort((-kinds, prefixes))  # a whole entry before a mere beginning
+        keys, first = np.unique(prefixes[order], return_index=True)
+        return cls.from_arrays(keys, kinds[order][first], types)
+
+    def matches(self, documents: Documents) -> tuple[np.ndarray, np.ndarray]:
+        """Of each token 1 + the type of the entry it is in, or 0, int32; and whether it begins one, bool."""
+        corpus = documents.corpus
+        words = hashes_of([word.lower() for word in corpus.vocab.strings])[corpus.tokens]
+        found, begins = np.zeros(len(words), np.int32), np.zeros(len(words), bool)
+        look_up(words, corpus.sentence_starts, self.index, self.keys, self.kinds, found, begins)
+        return found, begins
+
+    def marks(self, documents: Documents) -> np.ndarray:
+        """For features: a hash of the type and of first or later, 0 outside of entries; uint64 (n_tokens,)."""
+        found, begins = self.matches(documents)
+        names = ["", *(f"{letter} {type}" for type in self.types for letter in "IB")]
+        return hashes_of(names)[np.where(found > 0, 2 * found - 1 + begins, 0)]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As they go into a model file, see ``DICTIONARY``."""
+        return {"entries/keys": self.keys, "entries/kinds": self.kinds}
+
+
+def read_dictionary(path: AnyPath) -> Dictionary:
+    """Read a file of entries."""
+    rows = [(number, fields) for number, fields in read_table(path) if any(map(str.strip, fields))]
+    wrong = next((number for number, fields in rows if len(fields) > 2 or not fields[0].strip()), None)
+    if wrong is not None:
+        raise InputError(path, wrong, "expected an entry, and perhaps its type behind a tab")
+    if not rows:
+        raise InputError(path, None, "there are no entries in it")
+    texts = prepare("\n".join(fields[0].lower() for _, fields in rows), line_breaks="sentence")
+    lines = np.searchsorted(
+        starts_of(len(fields[0].lower()) + 1 for _, fields in rows), texts.offsets[:, 0], "right"
+    ) - 1
+    words: list[list[str]] = [[] for _ in rows]
+    for token, line in zip(texts.tokens, lines.tolist(), strict=True):
+        words[line].append(token)
+    types = [(fields[1].strip() if len(fields) > 1 else "") or UNTYPED for _, fields in rows]
+    return Dictionary.from_entries((tuple(entry), type) for entry, type in zip(words, types, strict=True) if entry)
+
+
+class DictionaryTagger(DictionarySettings, EntityTagger):
+    """Marks the longest strings that were mentions in the training text: the baseline of every learned tagger.
+
+    Learned: ``dictionary_``, a ``Dictionary``.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "entities.dictionary", 1, {**container.TRAINING_ITEMS, **container.VOCAB, **DICTIONARY}
+    )
+
+    dictionary_: Dictionary = learned()
+
+    def fit(self, documents: Documents) -> DictionaryTagger:
+        """Take all mentions in one piece for entries, each with its most frequent type."""
+        documents, counts = Documents.checked(documents), dict[tuple[str, ...], dict[str, int]]()
+        for words, mentions in zip(documents.corpus, documents.mentions, strict=True):
+            for mention in mentions:
+                if len(mention.runs) == 1:
+                    entry = tuple(words[token].lower() for token in mention.tokens)
+                    types = counts.setdefault(entry, {})
+                    types[mention.type] = types.get(mention.type, 0) + 1
+        if not counts:
+            raise InputError(None, None, "no mention in one piece to learn from")
+        entries = ((entry, max(sorted(types), key=lambda type: types[type])) for entry, types in counts.items())
+        self.dictionary_ = Dictionary.from_entries(entries)
+        self.items_ = item_hashes(documents.corpus)
+        self.provenance_ = {"documents": len(documents), "entries": len(counts), "words": documents.corpus.n_tokens}
+        self.chosen_ = {}
+        return self
+
+    def tag(self, documents: Documents) -> Tagged:
+        """The entries in documents; nothing is said about how sure they are."""
+        found, begins = self.dictionary_.matches(documents)
+        starts, mentions = documents.corpus.sentence_starts.tolist(), []
+        for i in range(len(documents.corpus)):
+            here: list[list[int]] = []
+            for token in range(starts[i], starts[i + 1]):
+                if begins[token]:
+                    here.append([])
+                if found[token]:
+                    here[-1].append(token)
+            mentions.append([
+                TokenMention(self.dictionary_.types[found[run[0]] - 1], tuple(token - starts[i] for token in run))
+                for run in here
+            ])  # fmt: skip
+        return Tagged(mentions, [[1.0] * len(each) for each in mentions], np.ones(len(documents.corpus)))
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**self.dictionary_.arrays(), **Vocab.from_words(self.dictionary_.types).arrays()}
+
+    def _extra(self) -> dict[str, Any]:
+        return {"entry_kinds": len(self.dictionary_.types)}
+
+    def _restore(self, loaded: container.Container) -> None:
+        types = Vocab.from_arrays(loaded.arrays).strings[FIRST:]
+        self.dictionary_ = Dictionary.from_arrays(loaded.arrays["entries/keys"], loaded.arrays["entries/kinds"], types)

@@ -1,0 +1,360 @@
+"""Documents as entity taggers see them: texts with mentions, their tokens, and what is known of each token.
+
+Every format becomes a list of ``Standoff`` documents beside one ``Corpus`` of all their tokens with offsets. Running
+text is split by ``text.running``; where a gold mention begins or ends inside a token, the token is split, so that tags
+can say it. Files of columns have their tokens; their text is the tokens with spaces between them, and where such a file
+has no documents every sentence is one.
+
+A *section* of a note begins with a header: a line that starts with a capitalised name and a colon, or a line of at most
+six words in capitals. The *source* of a document is the folder it lies in, or the name before a hyphen or underscore of
+its file, as the user says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError, expect
+from corpuscle.text.brat import read_brat
+from corpuscle.text.columns import read_columns
+from corpuscle.text.conllu import read_conllu
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.files import AnyPath, open_bytes, read_raw
+from corpuscle.text.gapped import TokenMention, mentions_of_tags
+from corpuscle.text.layers import Layer
+from corpuscle.text.pubtator import read_pubtator
+from corpuscle.text.running import prepare
+from corpuscle.text.schemes import convert_tags
+from corpuscle.text.standoff import Mention, Standoff, read_standoff_json
+from corpuscle.text.treebank import Treebank
+
+__all__ = ["COLUMN_NAMES", "FORMATS", "Documents", "read_documents"]
+
+COLUMN_NAMES = {
+    1: ("word",), 2: ("word", "label"), 3: ("word", "tag", "label"), 4: ("word", "tag", "chunk", "label"),
+}  # fmt: skip
+"""What the columns of a file are, by their number, unless the user names them."""
+UNTYPED = "entity"
+"""The type of mentions whose file names none."""
+FORMATS = ("brat", "pubtator", "jsonl", "columns", "conllu", "text")
+_HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
+_CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
+_LONGEST_HEADER = 6
+_PUBTATOR = re.compile(rb"\A\s*[0-9A-Za-z_.-]+\|t\|")
+_ENDED = {"E": "bioes", "S": "bioes", "L": "bilou", "U": "bilou"}
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Some documents and their tokens.
+
+    - ``texts``: the documents; their mentions are gold ones, or none;
+    - ``corpus``: all tokens, with ``offsets`` into the text of their document and ``document_starts``;
+    - ``mentions``: of each sentence, the mentions that lie in it;
+    - ``lost``: how many mentions cross the end of a sentence;
+    - ``tags``, ``lemmas``, ``chunks``, ``sections``: a value for each token, unset where nothing is known;
+    - ``sources``: a name for each document, or empty strings.
+    """
+
+    texts: tuple[Standoff, ...]
+    corpus: Corpus
+    mentions: tuple[tuple[TokenMention, ...], ...]
+    lost: int
+    tags: Layer
+    lemmas: Layer
+    chunks: Layer
+    sections: Layer
+    sources: tuple[str, ...]
+
+    @classmethod
+    def checked(cls, value: Any) -> Documents:
+        """The value, if these are documents, or an error that says how to read some."""
+        return expect(value, cls, "read_documents(path) makes one")
+
+    def __repr__(self) -> str:
+        mentions = sum(len(text.mentions) for text in self.texts)
+        return f"Documents({len(self):,} documents, {self.corpus.n_tokens:,} tokens, {mentions:,} mentions)"
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return len(self.texts)
+
+    @property
+    def document_of(self) -> np.ndarray:
+        """The document of each sentence, int64 (n_sentences,)."""
+        assert self.corpus.document_starts is not None
+        return np.repeat(np.arange(len(self)), np.diff(self.corpus.document_starts))
+
+    @property
+    def types(self) -> list[str]:
+        """The types of all mentions."""
+        return sorted({mention.type for document in self.texts for mention in document.mentions})
+
+    def named(self, path: str) -> Documents:
+        """With a name for the documents that have none."""
+        texts = tuple(
+            text if text.name else dataclasses.replace(text, name=f"{path}-{number}")
+            for number, text in enumerate(self.texts, 1)
+        )
+        return dataclasses.replace(self, texts=texts)
+
+    def with_layers(self, bank: Treebank) -> Documents:
+        """With the tags and lemmas of a treebank of the same tokens."""
+        return dataclasses.replace(self, tags=bank.tags, lemmas=bank.lemmas)
+
+    def select(self, documents: np.ndarray) -> Documents:
+        """Some of the documents, in the order of their numbers."""
+        chosen = np.isin(self.document_of, documents)
+        sentences = np.flatnonzero(chosen)
+        words = np.repeat(chosen, self.corpus.lengths)
+        corpus = self.corpus.select(sentences)
+        per_document = np.bincount(self.document_of[sentences], minlength=len(self))[documents]
+        return Documents(
+            tuple(self.texts[i] for i in documents.tolist()),
+            corpus.with_documents(starts_of(per_document)),
+            tuple(self.mentions[i] for i in sentences.tolist()),
+            0, self.tags[words], self.lemmas[words], self.chunks[words], self.sections[words],
+            tuple(self.sources[i] for i in documents.tolist()),
+        )  # fmt: skip
+
+    def annotated(self, found: Sequence[Sequence[TokenMention]]) -> list[Standoff]:
+        """The documents with these mentions of their sentences in place of their own, numbered T1, T2, ..."""
+        assert self.corpus.offsets is not None and self.corpus.document_starts is not None
+        offsets, starts = self.corpus.offsets.tolist(), self.corpus.sentence_starts.tolist()
+        results = []
+        for text, (first, last) in zip(self.texts, pairwise(self.corpus.document_starts.tolist()), strict=True):
+            mentions: list[Mention] = []
+            for sentence in range(first, last):
+                base = starts[sentence]
+                for mention in found[sentence]:
+                    spans = tuple((offsets[base + a][0], offsets[base + b][1]) for a, b in mention.runs)
+                    mentions.append(Mention(mention.type, spans, f"T{len(mentions) + 1}"))
+            results.append(Standoff(text.text, tuple(mentions), name=text.name))
+        return results
+
+
+# ---- making documents
+
+
+def _cut_at(offsets: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens, int64 (n, 2), split where a cut lies inside them; and how many pieces each has become, int64 (n,)."""
+    inside = np.searchsorted(cuts, offsets[:, 1], "left") - np.searchsorted(cuts, offsets[:, 0], "right")
+    pieces = 1 + np.maximum(inside, 0)
+    if not (pieces > 1).any():
+        return offsets, pieces
+    rows: list[tuple[int, int]] = []
+    for (begin, end), n in zip(offsets.tolist(), pieces.tolist(), strict=True):
+        edges = [begin, *(cuts[np.searchsorted(cuts, begin, "right") :][: n - 1].tolist()), end]
+        rows += pairwise(edges)
+    return np.array(rows, np.int64), pieces
+
+
+def _sections(text: str, begins: np.ndarray) -> list[str]:
+    """The section in which each token lies, by the headers of a text."""
+    headers = [(match.start(), match[1]) for match in _HEADER.finditer(text)]
+    headers += [
+        (match.start(), match[0]) for match in _CAPITALS.finditer(text) if len(match[0].split()) <= _LONGEST_HEADER
+    ]
+    headers.sort()
+    names = ["none", *(" ".join(name.strip(" :").lower().split()) for _, name in headers)]
+    at = np.searchsorted(np.array([place for place, _ in headers], np.int64), begins, "right")
+    return [names[i] for i in at.tolist()]
+
+
+def _tokens_of(mention: Mention, offsets: np.ndarray) -> tuple[int, ...]:
+    """The tokens that a mention touches, by number."""
+    tokens: list[int] = []
+    for begin, end in mention.spans:
+        first = int(np.searchsorted(offsets[:, 1], begin, "right"))
+        last = int(np.searchsorted(offsets[:, 0], end, "left"))
+        tokens += range(first, last)
+    return tuple(dict.fromkeys(tokens))
+
+
+def _in_sentences(
+    texts: Sequence[Standoff], offsets: Sequence[np.ndarray], starts: Sequence[np.ndarray]
+) -> tuple[list[tuple[TokenMention, ...]], int]:
+    """The mentions of all sentences of all documents, and how many cross the end of one."""
+    found: list[tuple[TokenMention, ...]] = []
+    lost = 0
+    for text, edges, bounds in zip(texts, offsets, starts, strict=True):
+        here: list[list[TokenMention]] = [[] for _ in range(len(bounds) - 1)]
+        for mention in text.mentions:
+            tokens = _tokens_of(mention, edges)
+            at = np.searchsorted(bounds, tokens, "right") - 1
+            if not tokens or at[0] != at[-1]:
+                lost += 1
+                continue
+            base = int(bounds[at[0]])
+            here[at[0]].append(TokenMention(mention.type, tuple(token - base for token in tokens)))
+        found += [tuple(dict.fromkeys(mentions)) for mentions in here]
+    return found, lost
+
+
+def from_standoff(texts: Sequence[Standoff], sources: Sequence[str] = (), line_breaks: str = "sentence") -> Documents:
+    """Documents of running text: split into sentences and tokens, all together, so that they share abbreviations."""
+    gap = "\n\n"
+    bases = starts_of(len(text.text) + len(gap) for text in texts)
+    whole = prepare(gap.join(text.text for text in texts), line_breaks=line_breaks)
+    document = np.searchsorted(bases, whole.offsets[:, 0], "right") - 1
+    first_words = whole.sentence_starts[:-1]
+    offsets, starts, words, sections = [], [], [], []
+    for number, text in enumerate(texts):
+        mine = slice(*np.searchsorted(document, [number, number + 1]).tolist())
+        cuts = np.unique([edge for mention in text.mentions for span in mention.spans for edge in span])
+        edges, pieces = _cut_at(whole.offsets[mine] - bases[number], cuts.astype(np.int64))
+        begins = first_words[(first_words >= mine.start) & (first_words < mine.stop)] - mine.start
+        bounds = np.append(starts_of(pieces)[begins], len(edges))
+        offsets.append(edges)
+        starts.append(bounds)
+        words += [
+            [text.text[a:b] for a, b in edges[first:last].tolist()] for first, last in pairwise(bounds.tolist())
+        ]
+        sections += _sections(text.text, edges[:, 0])
+    mentions, lost = _in_sentences(texts, offsets, starts)
+    corpus = Corpus.from_sentences(words).with_documents(starts_of(len(bounds) - 1 for bounds in starts))
+    corpus = dataclasses.replace(corpus, offsets=np.concatenate([np.zeros((0, 2), np.int64), *offsets]))
+    unset = Layer.unset(corpus.n_tokens)
+    return Documents(
+        tuple(texts), corpus, tuple(mentions), lost, unset, unset, unset, Layer.from_strings(sections, "none"),
+        tuple(sources) or ("",) * len(texts),
+    )  # fmt: skip
+
+
+def from_corpus(corpus: Corpus, labels: Layer | None = None, path: AnyPath | None = None, **layers: Layer) -> Documents:
+    """Documents of tokens with a space between them; without ``document_starts`` every sentence is one."""
+    bounds = corpus.document_starts if corpus.document_starts is not None else np.arange(len(corpus) + 1)
+    sentences = list(corpus)
+    values = None if labels is None else labels.strings()
+    starts = corpus.sentence_starts
+    found: list[tuple[TokenMention, ...]] = []
+    for i in range(len(sentences)):
+        here = [] if values is None else values[starts[i] : starts[i + 1]]
+        try:
+            scheme = next((_ENDED[tag[0]] for tag in here if tag[:1] in _ENDED), None)
+            tagged = mentions_of_tags(convert_tags(here, scheme, "bio") if scheme else here)
+            found.append(tuple(TokenMention(mention.type or UNTYPED, mention.tokens) for mention in tagged))
+        except InputError as error:
+            raise InputError(path, None, f"sentence {i + 1}, {error.reason}") from None
+    texts, offsets = [], []
+    for first, last in pairwise(bounds.tolist()):
+        lines = [" ".join(words) for words in sentences[first:last]]
+        at, mentions, edges = 0, [], np.zeros((0, 2), np.int64)
+        for i, line in zip(range(first, last), lines, strict=True):
+            begins = at + starts_of(len(word) + 1 for word in sentences[i])
+            edges = np.column_stack([begins[:-1], begins[1:] - 1])
+            offsets.append(edges)
+            mentions += [
+                Mention(each.type, tuple((int(edges[a, 0]), int(edges[b, 1])) for a, b in each.runs))
+                for each in found[i]
+            ]
+            at += len(line) + 1
+        texts.append(Standoff("\n".join(lines), tuple(mentions)))
+    unset = Layer.unset(corpus.n_tokens)
+    corpus = dataclasses.replace(
+        corpus, document_starts=np.asarray(bounds, np.int64),
+        offsets=np.concatenate([np.zeros((0, 2), np.int64), *offsets]),
+    )  # fmt: skip
+    known = {name: layers.get(name, unset) for name in ("tags", "lemmas", "chunks", "sections")}
+    return Documents(tuple(texts), corpus, tuple(found), 0, **known, sources=("",) * len(texts))
+
+
+def format_of(path: str) -> str:
+    """The format of a file or folder, by its name and, for plain text, by what lies beside or in it."""
+    stem, suffix = os.path.splitext(path.removesuffix(".gz").removesuffix(".xz"))
+    if os.path.isdir(path) or suffix == ".ann" or (suffix == ".txt" and os.path.exists(stem + ".ann")):
+        return "brat"
+    by_suffix = {".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu"}
+    if suffix in by_suffix:
+        return by_suffix[suffix]
+    if suffix in (".tsv", ".bio", ".conll", ".iob", ".iob2"):
+        return "columns"
+    if path != "-" and os.path.isfile(path) and _PUBTATOR.match(open_bytes(path)[:200]):
+        return "pubtator"
+    return "text"
+
+
+def _source(path: str, name: str, source: str) -> str:
+    if source == "folder":
+        return os.path.basename(os.path.dirname(os.path.abspath(path)))
+    return re.split("[-_]", name)[0] if source == "name" else ""
+
+
+def read_documents(
+    *paths: str,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+    source: str = "none",
+    line_breaks: str = "sentence",
+    skip_faulty: bool = False,
+) -> Documents:
+    """Read files of any format; ``columns``: the names of the columns of a file (word, tag, lemma, chunk, label,
+    section, or others, which are not used); ``skip_faulty``: leave out wrong lines of brat annotation."""
+    readers: dict[str, Callable[[str], list[Standoff]]] = {
+        "brat": partial(read_brat, skip_faulty=skip_faulty), "pubtator": read_pubtator, "jsonl": read_standoff_json,
+    }  # fmt: skip
+    if not paths:
+        raise SettingError("read_documents needs at least one file or folder")
+    parts = []
+    for path in paths:
+        form = format or format_of(path)
+        if form in ("columns", "conllu"):
+            parts.append(_read_tokens(path, form, columns))
+            continue
+        texts = readers[form](path) if form in readers else [_plain(path)]
+        parts.append(from_standoff(texts, [_source(path, text.name, source) for text in texts], line_breaks))
+    return parts[0] if len(parts) == 1 else joined(parts)
+
+
+def _plain(path: str) -> Standoff:
+    return Standoff(read_raw(path), name=os.path.splitext(os.path.basename(path))[0])
+
+
+def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Documents:
+    """A file that has its tokens: columns, or CoNLL-U."""
+    if format == "conllu":
+        bank = read_conllu(path)
+        return from_corpus(bank.corpus, path=path, tags=bank.tags, lemmas=bank.lemmas)
+    table = read_columns(path, columns)
+    if columns is None:
+        names = COLUMN_NAMES.get(len(table.layers) + 1)
+        if names is None:
+            n = len(table.layers) + 1
+            raise InputError(path, None, f"{n} columns: say what they are (--columns word,tag,label, for example)")
+        table = dataclasses.replace(table, layers=dict(zip(names[1:], table.layers.values(), strict=True)))
+    plural = {"tag": "tags", "lemma": "lemmas", "chunk": "chunks", "section": "sections"}
+    known = {plural[name]: layer for name, layer in table.layers.items() if name in plural}
+    return from_corpus(table.corpus, table.layers.get("label"), path, **known)
+
+
+def joined(parts: Iterable[Documents]) -> Documents:
+    """All documents of several parts."""
+    parts = list(parts)
+    sentences = [words for part in parts for words in part.corpus]
+    lengths = [np.diff(part.corpus.document_starts) for part in parts if part.corpus.document_starts is not None]
+    offsets = [part.corpus.offsets for part in parts if part.corpus.offsets is not None]
+    corpus = Corpus.from_sentences(sentences).with_documents(starts_of(np.concatenate(lengths)))
+
+    def layer(name: str) -> Layer:
+        each = [getattr(part, name) for part in parts]
+        if not any(one.ids.any() for one in each):
+            return Layer.unset(corpus.n_tokens)
+        return Layer.from_strings([value for one in each for value in one.strings()], each[0].missing)
+
+    return Documents(
+        tuple(text for part in parts for text in part.texts),
+        dataclasses.replace(corpus, offsets=np.concatenate(offsets)),
+        tuple(mentions for part in parts for mentions in part.mentions),
+        sum(part.lost for part in parts),
+        layer("tags"), layer("lemmas"), layer("chunks"), layer("sections"),
+        tuple(source for part in parts for source in part.sources),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Compiled code of entity taggers: features, conditional random fields, dictionary look-up."""

@@ -1,0 +1,56 @@
+"""The settings of entity taggers."""
+
+from __future__ import annotations
+
+from corpuscle.settings import Parallel, Seeded, Settings, setting
+
+__all__ = ["CrfSettings", "DictionarySettings", "DocumentSettings"]
+
+
+class DocumentSettings(Settings):
+    """How documents are read."""
+
+    columns: tuple[str, ...] = setting(
+        "What the columns of a file are (word, tag, lemma, chunk, label, section; others are not used).",
+        default=(),
+        shown="by their number",
+    )
+    source: str = setting(
+        "Where a document comes from, as a feature: its folder, or the beginning of its file's name.",
+        default="none",
+        choices=("none", "folder", "name"),
+    )
+    line_breaks: str = setting(
+        "A line end also ends a sentence (headings, lists), or is white space.",
+        default="sentence",
+        choices=("sentence", "space"),
+    )
+    skip_faulty: bool = setting("Leave out lines of brat annotation that are wrong, and say how many.", default=False)
+
+
+class CrfSettings(DocumentSettings, Seeded, Parallel):
+    """Settings of conditional random fields."""
+
+    encoding: str = setting(
+        "Tags: with those for gaps and shared words, or without.", default="biodh", choices=("biodh", "bio")
+    )
+    policy: str = setting(
+        "How pieces are joined: all into one mention, two by two, by a classifier, or as fits the training text best.",
+        default="auto",
+        choices=("auto", "merge", "pairs", "learned"),
+    )
+    window: int = setting("How many words to either side are looked at.", default=2, low=0, high=5)
+    affixes: int = setting("Beginnings and endings of up to so many letters.", default=4, low=0, high=8)
+    nc: str = setting(
+        "NC-values of words, where there are tags: summed over a word's occurrences, averaged, or of each alone.",
+        default="mean",
+        choices=("none", "raw", "mean", "token"),
+    )
+    c1: float = setting("Penalty on the size of weights (many become 0).", default=0.0, low=0.0)
+    c2: float = setting("Penalty on the squares of weights.", default=0.1, low=0.0)
+    iterations: int = setting("Steps of the optimiser at most.", default=200, low=1, high=100_000)
+    min_count: int = setting("Features that are rarer are not used.", default=2, low=1, high=1_000_000)
+
+
+class DictionarySettings(DocumentSettings, Parallel):
+    """Settings of the dictionary of training mentions: it has none of its own."""

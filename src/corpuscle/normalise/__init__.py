@@ -1,0 +1,18 @@
+"""Normalisation: messages as they were typed in a hurry, back to standard spelling.
+
+- ``Normaliser``: learned from text and a word list, or from annotated messages; ``Choice``: what became of a token;
+- ``Replacements``, ``read_slang``: a dictionary of slang; ``read_words``: a word list.
+
+``fit``, ``choices``, ``normalise``, ``save``.
+"""
+
+from typing import TYPE_CHECKING
+
+from corpuscle.lazy import contents
+
+if TYPE_CHECKING:
+    from corpuscle.normalise.normaliser import Choice, Normaliser
+    from corpuscle.normalise.replacements import Replacements, read_slang, read_words
+    from corpuscle.normalise.warming import warm
+
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,0 +1,166 @@
+"""The candidates of a typed word, with all that can be said of them without the context.
+
+Columns of ``Entry.table``, in the order of ``FEATURES``; the last feature, the context, is added where a word stands.
+Replacements that were seen in annotated messages count as ``log((n + a) / (N + a k))``, n of the N occurrences of the
+typed word, k candidates that were seen and the word itself; 0 where it was never seen. What is left of two words
+without their common beginning and end is their change (of ``talkin`` and ``talking`` nothing and ``g``): how many pairs
+of annotated messages have it tells slips that people make from those that they do not. A pair is stretched if it is the
+same with every run of a letter written once.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from corpuscle.normalise.tokens import reduced
+from corpuscle.text.corpus import starts_of
+
+if TYPE_CHECKING:
+    from corpuscle.normalise.normaliser import Normaliser
+
+__all__ = [
+    "AMONG", "CHANGE", "CONTEXT", "DEFAULTS", "FEATURES", "FREQUENCY", "ITSELF", "SEEN", "SEEN_COLUMNS", "SLANG",
+    "Entry", "change_of", "entry_of", "seen_columns",
+]  # fmt: skip
+
+FEATURES = (
+    "channel", "edits", "prefix", "suffix", "subsequence", "sound", "frequency", "itself", "itself a word",
+    "itself never seen", "letters of itself", "seen", "most seen", "slang", "more words", "stretched", "change seen",
+    "itself among unknown words", "context",
+)  # fmt: skip
+"""What a candidate is ranked by."""
+CHANNEL, SOUND, FREQUENCY, ITSELF, NEVER_SEEN, SEEN, SLANG, CHANGE, AMONG, CONTEXT = map(FEATURES.index, (
+    "channel", "sound", "frequency", "itself", "itself never seen", "seen", "slang", "change seen",
+    "itself among unknown words", "context",
+))  # fmt: skip
+DEFAULTS = np.zeros(len(FEATURES))
+"""Weights without annotated messages."""
+DEFAULTS[[CHANNEL, SOUND, CONTEXT]] = 1.0, 4.0, 1.0
+_CUT = np.zeros(len(FEATURES))
+"""Weights by which candidates are chosen that are compared in context."""
+_CUT[[CHANNEL, SOUND, FREQUENCY]] = 1.0, 4.0, 1.0
+SEEN_COLUMNS = [NEVER_SEEN, SEEN, SEEN + 1]
+_ADDED = 0.1
+
+
+class Entry(NamedTuple):
+    """The candidates of a typed word.
+
+    - ``forms``: in lower case; ``table``: float64 (n, n_features), 0 where a feature depends on the message;
+    - ``counts``: float64 (n,), how often each was seen; ``unseen``: bool (n,), those that would be
+      candidates if they had not been seen;
+    - ``words``, ``starts``: the words of each in the language model, int32, int64 (n + 1,);
+    - ``context``: the words that stand for the typed word in the context of others, int32.
+    """
+
+    forms: list[str]
+    table: np.ndarray
+    counts: np.ndarray
+    unseen: np.ndarray
+    words: np.ndarray
+    starts: np.ndarray
+    context: np.ndarray
+
+
+def change_of(typed: str, form: str) -> tuple[str, str]:
+    """What is left of two words without their common beginning and then their common end.
+
+    >>> change_of("talkin", "talking"), change_of("dese", "these")
+    (('', 'g'), ('d', 'th'))
+    """
+    begin = 0
+    while begin < min(len(typed), len(form)) and typed[begin] == form[begin]:
+        begin += 1
+    typed, form = typed[begin:], form[begin:]
+    end = 0
+    while end < min(len(typed), len(form)) and typed[-1 - end] == form[-1 - end]:
+        end += 1
+    return typed[: len(typed) - end], form[: len(form) - end]
+
+
+def squeezed(word: str) -> str:
+    """A word with every run of a letter written once."""
+    return "".join(letter for letter, _ in groupby(word))
+
+
+def seen_columns(counts: np.ndarray, itself: np.ndarray) -> np.ndarray:
+    """How often candidates were seen as three features: ``itself never seen``, ``seen`` and ``most seen``."""
+    total, columns = counts.sum(), np.zeros((len(counts), 3))
+    if total <= 0:
+        columns[:, 0] = itself
+        return columns
+    kinds = np.count_nonzero(counts) + 1
+    columns[:, 1] = np.log((counts + _ADDED) / (total + _ADDED * kinds))
+    columns[np.argmax(counts), 2] = 1.0
+    return columns
+
+
+def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
+    """The candidates of a typed word in lower case; ``wrong``: it is known to be ill-formed."""
+    lexicon = model.lexicon_
+    token, known = reduced(typed, model.repeats), typed in lexicon
+    seen = model.seen_.of.get(typed, {})
+    slang = next(iter(model.slang_.of.get(typed, {})), None)
+    special: dict[str, None] = {}
+    if not wrong and (known or model.annotated):
+        special[typed] = None
+    special |= dict.fromkeys(form for form in seen if not (wrong and form == typed))
+    if slang is not None and (wrong or model.annotated or not known):
+        special[slang] = None
+    only = model.combine == "dictionary" or (slang is not None and not model.annotated and not known)
+    near, anyway = np.zeros(0, np.int32), {typed, slang}
+    if not only and (wrong or not known):
+        near = lexicon.confusion_set(token, model.reach)
+        others = {lexicon.number[form]: form for form in {typed, *special} if form in lexicon}
+        known_before = np.isin(near, list(others))
+        anyway |= {others[k] for k in near[known_before].tolist()}
+        near = near[~known_before]
+    table = _near_table(model, token, near)
+    if model.combine in ("loglinear", "channel") and len(near) > model.candidates:
+        best = np.sort(np.argsort(-(table @ _CUT), kind="stable")[: model.candidates])
+        near, table = near[best], table[best]
+    forms = [*special, *(lexicon.strings[k] for k in near.tolist())]
+    if special:
+        table = np.vstack([_special_table(model, token, typed, list(special), slang), table])
+    counts = np.array([seen.get(form, 0) for form in forms], np.float64)
+    columns = seen_columns(counts, np.array([form == typed for form in forms]))
+    table[:, SEEN_COLUMNS] = columns
+    changes = [change_of(typed, form) for form in forms]
+    table[:, CHANGE] = [math.log1p(model.changes.get(change, 0)) for change in changes]
+    table[:, CHANGE - 1] = [form != typed and squeezed(form) == squeezed(typed) for form in forms]
+    unseen = np.array([form in anyway or i >= len(special) for i, form in enumerate(forms)], bool)
+    words = [model.lm_.vocab_.encode(form.split()) for form in forms]
+    stands = next(iter(seen), None) if seen else slang if slang is not None and not known else typed
+    assert stands is not None
+    return Entry(
+        forms, table, counts, unseen, np.concatenate([np.zeros(0, np.int32), *words]).astype(np.int32),
+        starts_of(map(len, words)), model.lm_.vocab_.encode(stands.split()),
+    )  # fmt: skip
+
+
+def _near_table(model: Normaliser, token: str, near: np.ndarray) -> np.ndarray:
+    """The features of words of the lexicon."""
+    table = np.zeros((len(near), len(FEATURES)))
+    table[:, :6] = model.lexicon_.compare(token, near)
+    table[:, FREQUENCY] = model.lexicon_.log_frequency[near]
+    return table
+
+
+def _special_table(model: Normaliser, token: str, typed: str, forms: list[str], slang: str | None) -> np.ndarray:
+    """The features of the word itself and of replacements."""
+    lexicon = model.lexicon_
+    table = np.zeros((len(forms), len(FEATURES)))
+    table[:, :6] = lexicon.compare_forms(token, forms)
+    least = float(lexicon.log_frequency.min())
+    for i, form in enumerate(forms):
+        own = form == typed
+        number = lexicon.number.get(form)
+        table[i, FREQUENCY] = least if number is None else lexicon.log_frequency[number]
+        table[i, ITSELF : NEVER_SEEN] = own, own and typed in lexicon
+        table[i, NEVER_SEEN + 1] = own * math.log(len(typed))
+        table[i, SLANG : SLANG + 2] = form == slang, len(form.split()) - 1
+    return table

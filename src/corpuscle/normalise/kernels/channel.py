@@ -1,0 +1,138 @@
+"""How a typed word may come from the word that was meant: similarities, and a noisy channel of formation types.
+
+P(t | s) = sum over types wf of P(wf) P(t | s, wf), t typed, s meant:
+
+- stylistic: before each letter of s and before the end, with probability ``insert`` a letter (all of ``alphabet`` are
+  alike) is inserted; else the next letter of s is kept, substituted (by another letter) or deleted. The forward
+  algorithm sums over all ways to t: D[i, j], i letters of s are read and j of t are written;
+- subsequence: each letter of s is kept, independently, with probability k_i (first letter, consonant, vowel):
+  D_i(j) = D_{i-1}(j) (1 - k_i) + D_{i-1}(j-1) k_i [t_j = s_i];
+- prefix clipping, suffix clipping: any proper beginning (end) of s, all alike.
+
+Each sums to one over all t (clippings where s has two letters at least).
+
+Cook and Stevenson, "An unsupervised model for text message normalization", 2009 (the types and how often each is met
+in their development text); the similarities are those of Han and Baldwin, "Lexical normalisation of short text
+messages: makn sens a #twitter", 2011, with L the length of the longer word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+from corpuscle.measure.kernels.overlaps import common_subsequence, edit_distance
+
+__all__ = ["SIMILARITIES", "Channel", "channel_parts", "compare_words", "sound_distances"]
+
+SIMILARITIES = 5
+"""Columns of ``compare_words``: log P(t | s), exp(-edit distance), and common prefix, suffix and subsequence by L."""
+_LEAST = 1e-300
+
+
+class Channel(NamedTuple):
+    """Probabilities of the channel.
+
+    ``insert``; ``keep``, ``substitute`` and ``delete``, which add up to one; ``alphabet``: how many letters there are;
+    ``first``, ``consonant``, ``vowel``: how often each is kept in a subsequence; ``types``: float64 (4,), of stylistic
+    changes, subsequences, prefixes and suffixes.
+    """
+
+    insert: float
+    keep: float
+    substitute: float
+    delete: float
+    alphabet: float
+    first: float
+    consonant: float
+    vowel: float
+    types: np.ndarray
+
+
+@kernel
+def _stylistic(t, s, channel):
+    """P(t | s, stylistic)."""
+    row, read = np.zeros(len(t) + 1), 1.0 - channel.insert
+    row[0] = 1.0
+    for i in range(len(s) + 1):
+        for j in range(len(t)):
+            row[j + 1] += row[j] * channel.insert / channel.alphabet
+        if i < len(s):
+            before = row[0]
+            row[0] = before * read * channel.delete
+            for j in range(len(t)):
+                moved = channel.keep if s[i] == t[j] else channel.substitute / (channel.alphabet - 1.0)
+                now = row[j + 1]
+                row[j + 1] = read * (now * channel.delete + before * moved)
+                before = now
+    return row[len(t)] * read
+
+
+@kernel
+def _subsequence(t, s, vowels, channel):
+    """P(t | s, subsequence)."""
+    if len(t) > len(s):
+        return 0.0
+    row = np.zeros(len(t) + 1)
+    row[0] = 1.0
+    for i in range(len(s)):
+        kept = channel.first if i == 0 else channel.vowel if vowels[i] else channel.consonant
+        for j in range(min(len(t), i + 1), -1, -1):
+            row[j] *= 1.0 - kept
+            if j > 0 and t[j - 1] == s[i]:
+                row[j] += row[j - 1] * kept
+    return row[len(t)]
+
+
+@kernel
+def _common(t, s, from_end):
+    """How many letters the beginnings (or ends) of two words have in common."""
+    n = 0
+    while n < min(len(t), len(s)) and (t[-1 - n] == s[-1 - n] if from_end else t[n] == s[n]):
+        n += 1
+    return n
+
+
+@kernel
+def channel_parts(t, s, vowels, channel, parts):
+    """Write P(t | s, wf) of the four formation types: ``parts``, float64 (4,)."""
+    parts[0] = _stylistic(t, s, channel)
+    parts[1] = _subsequence(t, s, vowels, channel)
+    parts[2:] = 0.0
+    if 0 < len(t) < len(s):
+        if _common(t, s, False) == len(t):
+            parts[2] = 1.0 / (len(s) - 1)
+        if _common(t, s, True) == len(t):
+            parts[3] = 1.0 / (len(s) - 1)
+
+
+@kernel
+def compare_words(t, spelled, vowels, words, channel, out):
+    """Compare a typed word with some words: float64 (n_words, ``SIMILARITIES``). ``vowels``: bool, of all letters."""
+    parts = np.empty(4)
+    for k in range(len(words)):
+        begin, end = spelled.starts[words[k]], spelled.starts[words[k] + 1]
+        s = spelled.letters[begin:end]
+        longer = max(1, len(t), len(s))
+        channel_parts(t, s, vowels[begin:end], channel, parts)
+        out[k, 0] = np.log(max(_LEAST, (parts * channel.types).sum()))
+        out[k, 1] = np.exp(-edit_distance(t, s, longer))
+        out[k, 2] = _common(t, s, False) / longer
+        out[k, 3] = _common(t, s, True) / longer
+        out[k, 4] = common_subsequence(t, s) / longer
+
+
+@kernel
+def sound_distances(own, codes, of_words, out):
+    """The least edit distance of any of ``own`` codes and those of each word (``codes`` by number), int32 (n_words, 2),
+    -1: none; infinite where there are none to compare. ``out``: float64 (n_words,)."""
+    for k in range(len(of_words)):
+        out[k] = np.inf
+        for i in range(len(own.starts) - 1):
+            a = own.letters[own.starts[i] : own.starts[i + 1]]
+            for other in of_words[k]:
+                if other >= 0:
+                    b = codes.letters[codes.starts[other] : codes.starts[other + 1]]
+                    out[k] = min(out[k], edit_distance(a, b, max(len(a), len(b))))

@@ -1,0 +1,168 @@
+"""The lexicon: the words that tokens may become, found by their letters and by how they sound.
+
+A token's confusion set: the words within ``distance`` edits of it, and those one of whose phonetic codes is within
+``sound_distance`` edits of one of its own (Han and Baldwin, "Lexical normalisation of short text messages: makn sens a
+#twitter", 2011, section 4.1). The two indices are made when they are first needed; a file has words and codes only.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.model import Array, vocab_arrays
+from corpuscle.normalise.kernels.channel import SIMILARITIES, Channel, compare_words, sound_distances
+from corpuscle.normalise.kernels.deletions import Postings, Spelled, build_index, near_words
+from corpuscle.normalise.tokens import sounds
+from corpuscle.text.characters import letters_of
+from corpuscle.text.vocab import FIRST, Vocab
+
+__all__ = ["LEXICON", "Lexicon", "Reach", "default_channel", "spelled"]
+
+LEXICON = {
+    **vocab_arrays("words/", "words"),
+    **vocab_arrays("codes/", "codes"),
+    "word_codes": Array("int32", ("words", 2), low=-1, high="codes"),
+}
+_VOWELS = frozenset("aeiouy")
+_TYPES = np.array([152.0, 111.0, 24.0, 4.0])
+"""How often Cook and Stevenson met stylistic changes, subsequences, prefixes and suffixes."""
+
+
+def spelled(words: Sequence[str]) -> Spelled:
+    """The letters of words."""
+    letters, starts = letters_of(words)
+    return Spelled(frozen(letters, np.int32), frozen(starts, np.int64))
+
+
+def _vowels(words: Spelled) -> np.ndarray:
+    """Which letters are vowels, with or without accents: bool."""
+    kinds, which = np.unique(words.letters, return_inverse=True)
+    are = [unicodedata.normalize("NFD", chr(code))[0] in _VOWELS for code in kinds.tolist()]
+    return frozen(np.array(are, bool)[which] if len(kinds) else np.zeros(0, bool), np.bool_)
+
+
+def default_channel(alphabet: int) -> Channel:
+    """A channel with so many letters."""
+    return Channel(
+        insert=0.05, keep=0.9, substitute=0.05, delete=0.05, alphabet=float(max(2, alphabet)), first=0.98,
+        consonant=0.85, vowel=0.35, types=_TYPES / _TYPES.sum(),
+    )  # fmt: skip
+
+
+class Reach(NamedTuple):
+    """How far candidates are looked for: edits of letters, edits of codes (-1: sounds are not compared)."""
+
+    distance: int
+    sound_distance: int
+
+
+class Shapes(NamedTuple):
+    """What words are compared by: their letters, which of these are vowels (bool), their phonetic codes by number
+    (int32 (n_words, 2), -1: none), and the letters of these codes."""
+
+    letters: Spelled
+    vowels: np.ndarray
+    word_codes: np.ndarray
+    codes: Spelled
+
+
+def coded(words: Sequence[str], code_length: int) -> tuple[list[str], np.ndarray]:
+    """The phonetic codes that words have, and their numbers by word, int32 (n_words, 2), -1: none."""
+    numbers: dict[str, int] = {}
+    word_codes = np.full((len(words), 2), -1, np.int32)
+    for i, word in enumerate(words):
+        for k, code in enumerate(sounds(word, code_length)):
+            word_codes[i, k] = numbers.setdefault(code, len(numbers))
+    return list(numbers), word_codes
+
+
+def shapes_of(words: Sequence[str], codes: Sequence[str], word_codes: np.ndarray) -> Shapes:
+    """The shapes of words with these codes."""
+    letters = spelled(words)
+    return Shapes(letters, _vowels(letters), frozen(word_codes, np.int32), spelled(codes))
+
+
+def compare(token: str, shapes: Shapes, words: np.ndarray, channel: Channel, code_length: int) -> np.ndarray:
+    """A token (reduced) and some words by number: log channel probability, similarities of letters, and of sounds,
+    0 where there are none to compare: float64 (n, ``SIMILARITIES`` + 1)."""
+    table, distances = np.empty((len(words), SIMILARITIES)), np.full(len(words), np.inf)
+    words = frozen(words, np.int32)
+    compare_words(spelled([token]).letters, shapes.letters, shapes.vowels, words, channel, table)
+    if len(shapes.codes.starts) > 1:
+        own = spelled(sounds(token, code_length))
+        sound_distances(own, shapes.codes, frozen(shapes.word_codes[words], np.int32), distances)
+    return np.column_stack([table, np.exp(-distances)])
+
+
+class Lexicon:
+    """Words with their counts in the training text and their phonetic codes, and the indices of both."""
+
+    def __init__(self, words: Vocab, codes: Vocab, word_codes: np.ndarray, code_length: int):
+        self.words, self.codes, self.code_length = words, codes, code_length
+        self.strings = words.strings[FIRST:]
+        self.number = {word: i for i, word in enumerate(self.strings)}
+        self.shapes = shapes_of(self.strings, codes.strings[FIRST:], word_codes)
+        counts = words.counts[FIRST:]
+        self.log_frequency: np.ndarray = np.log((counts + 1.0) / (counts.sum() + len(counts) + 1.0))
+        self.channel = default_channel(len(np.unique(self.shapes.letters.letters)) + 10)
+
+    @classmethod
+    def learn(cls, words: Mapping[str, int], phonetic: bool, code_length: int) -> Lexicon:
+        """From words with their counts in some text; ``phonetic``: with their codes."""
+        codes, word_codes = coded(list(words) if phonetic else [], code_length)
+        if not phonetic:
+            word_codes = np.full((len(words), 2), -1, np.int32)
+        return cls(Vocab.from_words(words, list(words.values())), Vocab.from_words(codes), word_codes, code_length)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.number
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As a model file has it."""
+        arrays = {**self.words.arrays("words/"), **self.codes.arrays("codes/")}
+        return arrays | {"word_codes": self.shapes.word_codes}
+
+    @cached_property
+    def _words_of_code(self) -> tuple[np.ndarray, np.ndarray]:
+        """The words of all codes one after the other, and where those of each begin."""
+        words, columns = np.nonzero(self.shapes.word_codes >= 0)
+        codes = self.shapes.word_codes[words, columns]
+        order = np.argsort(codes, kind="stable")
+        return words[order], np.searchsorted(codes[order], np.arange(len(self.codes) - FIRST + 1))
+
+    def prepare(self, reach: Reach) -> tuple[Postings, Postings]:
+        """The index of words by their letters, and that of codes; made once."""
+        made: dict[Reach, tuple[Postings, Postings]] = self.__dict__.setdefault("_indices", {})
+        if reach not in made:
+            by_letters = build_index(self.shapes.letters, reach.distance)
+            made[reach] = by_letters, build_index(self.shapes.codes, max(0, reach.sound_distance))
+        return made[reach]
+
+    def confusion_set(self, token: str, reach: Reach) -> np.ndarray:
+        """The numbers of the words that a token (reduced) may stand for, ascending: int32."""
+        by_letters, by_code = self.prepare(reach)
+        near = near_words(spelled([token]).letters, self.shapes.letters, by_letters)
+        if reach.sound_distance < 0:
+            return near
+        words, begins = self._words_of_code
+        parts = [near]
+        for code in sounds(token, self.code_length):
+            for found in near_words(spelled([code]).letters, self.shapes.codes, by_code).tolist():
+                parts.append(words[begins[found] : begins[found + 1]])
+        return np.unique(np.concatenate(parts)).astype(np.int32)
+
+    def compare(self, token: str, words: np.ndarray) -> np.ndarray:
+        """``compare`` with words of the lexicon by number."""
+        return compare(token, self.shapes, words, self.channel, self.code_length)
+
+    def compare_forms(self, token: str, forms: Sequence[str]) -> np.ndarray:
+        """``compare`` with any forms, of several words or none, too."""
+        codes, word_codes = coded(forms if len(self.codes) > FIRST else [""] * len(forms), self.code_length)
+        shapes = shapes_of(forms, codes, word_codes)
+        return compare(token, shapes, np.arange(len(forms)), self.channel, self.code_length)

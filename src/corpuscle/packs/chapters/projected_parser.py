@@ -1,0 +1,57 @@
+"""The chapter about the projected parser: how good the parser of the treebank is, what came over, and some trees."""
+
+from __future__ import annotations
+
+from corpuscle.figures import draw_arcs
+from corpuscle.packs import page
+from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.text.html import Html, p
+from corpuscle.text.wording import clip, count, counted, percent
+
+__all__ = ["report"]
+
+
+def report(findings: Findings, step: Step) -> Chapter:
+    """What was found by the step."""
+    return Chapter(
+        headline=(
+            f"parser of the other language: {counted(findings['arcs'], 'arc')} came over from "
+            f"{counted(findings['pairs'], 'sentence pair')}"
+        ),
+        figures=pick(findings, "pairs", "treebank", "unseen", "uas", "uas_left", "uas_right", "arcs", "words"),
+        cards=[(count(findings["arcs"]), "arcs projected to the other language")],
+        body=[_in_words(findings), *_pictures(findings)],
+        commands=[
+            ("corpuscle parse apply {model} SENTENCES.conllu", "parse sentences of the other language"),
+            ("corpuscle parse apply {model} SENTENCES.conllu --confidence", "with how sure it is of each arc"),
+        ],
+    )
+
+
+def _in_words(findings: Findings) -> Html:
+    first, second = ("second", "first") if findings["side"] else ("first", "second")
+    return p(
+        f"The treebank knows {percent(findings['known'])} of the words of the {first} language of the translations, so "
+        "that is its language. A parser that learned from nine tenths of its "
+        f"{counted(findings['treebank'], 'sentence')}, with word classes in the place of tags, gives "
+        f"{percent(findings['uas'])} of the words of the {counted(findings['unseen'], 'unseen sentence')} the right "
+        f"head (hanging every word on its neighbour: {percent(max(findings['uas_left'], findings['uas_right']))}). "
+        f"It parsed the {first} side of {counted(findings['pairs'], 'sentence pair')}; through the word alignment "
+        f"{counted(findings['arcs'], 'arc')} that are sure enough to learn from came over to the "
+        f"{count(findings['words'])} words of the {second} side. There are no gold trees of that language to compare "
+        "with: these figures say how much came over, not how many trees are right."
+    )
+
+
+def _pictures(findings: Findings) -> list[Html]:
+    drawn = [
+        page.figure(
+            draw_arcs(
+                [clip(word) for word in tree["words"]], tree["heads"], tree["relations"],
+                confidence=tree["confidence"], title="A sentence of the other language",
+            ),
+            natural=True,
+        )
+        for tree in findings["trees"]
+    ]  # fmt: skip
+    return [page.note("The fainter an arc, the less sure the parser is."), page.plots(drawn)] if drawn else []

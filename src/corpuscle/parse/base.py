@@ -1,0 +1,150 @@
+"""What all dependency parsers share: the verbs of the task, the names of relations, and which sentences they take."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.learning import Checkpoint
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
+from corpuscle.parse.kernels.training import room_for
+from corpuscle.parse.training import RelationLearner
+from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
+from corpuscle.settings import learned
+from corpuscle.tag import Tagger
+from corpuscle.text.layers import Layer, aligned_signature
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import WordSources
+
+__all__ = ["LONGEST", "DependencyParser", "check_length", "signature"]
+
+LONGEST = 1000
+"""Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
+_RELATED = 500
+"""So many trees get their relations at a time."""
+_COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
+
+
+class DependencyParser(container.Model):
+    """A parser of sentences. A class of it has ``parse`` and ``ranked``, and, if it learns relations, the settings
+    ``relation_bits`` and ``seed``.
+
+    Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
+    ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
+    forms; ``known_``: what raw text says of words; ``tagger_``: a tagger for words without tags, or None.
+    """
+
+    relation_weights_: np.ndarray = learned()
+    relations_: Vocab = learned()
+    tag_layers_: tuple[str, ...] = learned()
+    sources_: tuple[str, ...] = ()
+    known_: WordSources = WordSources.none()
+    tagger_: Tagger | None = None
+
+    def tagged(self, bank: Treebank) -> Treebank:
+        """The treebank with the tags of the tagger inside, whatever it had."""
+        if self.tagger_ is None:
+            raise SettingError("this parser has no tagger inside: train one with tags jackknife, or give a tagger")
+        return self.tagger_.annotate(bank.without(*self.tagger_.layers_))
+
+    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
+        """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
+        raise NotImplementedError
+
+    def ranked(self, bank: Treebank, k: int) -> Ranked:
+        """The k best trees of every sentence with their relations, as flat arrays."""
+        raise NotImplementedError
+
+    def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
+        """The treebank with our heads and relations; ``confidence``: with how likely each arc is in MISC."""
+        parses = self.parse(bank, confidence=confidence)
+        if confidence:
+            bank = bank.with_misc("Confidence", [f"{value:.3f}" for value in parses.confidence])
+        return bank.replace(heads=parses.heads, relations=self._named(parses.relations))
+
+    def k_best(self, bank: Treebank, k: int) -> list[list[tuple[np.ndarray, float]]]:
+        """The k best trees of every sentence, heads int32 with their scores, the best one first."""
+        ranked, lists, tree, word = self.ranked(bank, k), [], 0, 0
+        for n, count in zip(bank.corpus.lengths.tolist(), ranked.counts.tolist(), strict=True):
+            heads = ranked.heads[word : word + n * count].reshape(count, n)
+            lists.append(list(zip(heads, ranked.scores[tree : tree + count].tolist(), strict=True)))
+            tree, word = tree + count, word + n * count
+        return lists
+
+    def best_trees(self, bank: Treebank, k: int) -> Treebank:
+        """Every sentence with its k best trees, one after the other, with ``# rank`` and ``# score`` comments."""
+        ranked = self.ranked(bank, k)
+        counts = np.maximum(ranked.counts, 1)  # an empty sentence stays
+        repeated = bank.select(np.repeat(np.arange(len(bank)), counts))
+        ranks = np.concatenate([np.arange(1, count + 1) for count in counts] or [np.zeros(0, np.int64)])
+        scores = np.zeros(len(ranks))
+        scores[repeated.corpus.lengths > 0] = ranked.scores
+        comments = tuple(
+            (*of_sentence, f"# rank = {rank}", f"# score = {score:.6f}")
+            for of_sentence, rank, score in zip(repeated.comments, ranks.tolist(), scores.tolist(), strict=True)
+        )
+        annotated = repeated.replace(heads=ranked.heads, relations=self._named(ranked.relations))
+        return dataclasses.replace(annotated, comments=comments)
+
+    def _named(self, relations: np.ndarray) -> Layer:
+        if not len(self.relations_.strings[FIRST:]):
+            return Layer.unset(len(relations))
+        return Layer((relations + FIRST).astype(np.int32), self.relations_)
+
+    def _relate(self, bank: Treebank, heads: np.ndarray) -> np.ndarray:
+        """The best relations of given trees, int32 (n_words,)."""
+        layers, starts, found = self._layers(bank), bank.corpus.sentence_starts, [np.zeros(0, np.int32)]
+        for first in range(0, len(bank), _RELATED):
+            last = min(first + _RELATED, len(bank))
+            part = heads[starts[first] : starts[last]].astype(np.int32)
+            found.append(related(Chunk(layers, first, last, 0), np.arange(first, last), part, self))
+        return np.concatenate(found)
+
+    def _layers(self, bank: Treebank) -> Any:
+        """What the parser sees of sentences, none of which is too long or lacks its tags."""
+        check_length(bank)
+        for names, needed in ((self.tag_layers_, True), (self.sources_, False)):
+            lacking = [name for name in names if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
+            if lacking:
+                columns = " and ".join(_COLUMNS[name] for name in lacking)
+                reason = f"the words have no {columns}, which this parser learned from"
+                if needed:
+                    raise InputError(None, None, reason)
+                warn(reason)  # a few words may well have none
+        return layers_of(bank, self.tag_layers_, self.sources_, self.known_)
+
+    def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
+        """Learn the names of arcs from a treebank, if all of its words have one."""
+        names = bank.relations.vocab.strings[FIRST:]
+        self.relations_ = Vocab.from_words(names)
+        rows = 1 << self.settings["relation_bits"]
+        ids = np.maximum(bank.relations.ids - FIRST, 0).astype(np.int32)
+        if not names or (bank.relations.ids < FIRST).any():
+            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            return
+        room = room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
+        known = bank.heads.astype(np.int32), ids, bank.corpus.sentence_starts
+        learner = RelationLearner(layers, known, rows, len(names), room, seed=self.settings["seed"])
+        facts = {"rows": rows, "relations": len(names)}
+        checkpoint.run(learner, passes, facts=facts, title="relations", note="wrong {:.3f}")
+        self.relation_weights_ = learner.mean()
+
+
+def check_length(bank: Treebank) -> None:
+    """Raise an ``InputError`` if a sentence is too long."""
+    longest = int(bank.corpus.lengths.max(initial=0))
+    if longest > LONGEST:
+        where = int(np.argmax(bank.corpus.lengths)) + 1
+        raise InputError(None, None, f"sentence {where} has {longest:,} words; at most {LONGEST:,} are parsed")
+
+
+def signature(bank: Treebank, known: WordSources | None = None) -> str:
+    """A hash of words, heads, relations, of all layers that a parser may look at, and of what is known of words."""
+    layers = (getattr(bank, name) for name in (*TAG_LAYERS, *SOURCES))
+    more = () if known is None else (known.words, known.values)
+    return aligned_signature(bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *layers, *more)

@@ -1,0 +1,149 @@
+"""BoostedParser: a graph-based parser whose arcs also count what a classifier of pairs thinks of them.
+
+    score(tree) = s_B(tree) + weight * s_C(tree),
+
+where s_B is the score of the graph-based parser and s_C the sum of log C over the arcs between words. Both are sums
+over arcs (and pairs of modifiers), so the best tree is found as before. The weight is tuned exactly: along a line the
+best score of a sentence is a convex function, made of the straight lines of a few trees, and its corners are found by
+parsing (``engine.optim.envelope``). It means something for this pair of parsers only: the size of s_B depends on how
+long the graph-based parser was trained.
+
+Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010, section 5; Och, "Minimum
+error rate training in statistical machine translation", 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.engine.optim.envelope import Line, best_point, envelope
+from corpuscle.errors import InputError
+from corpuscle.parse.base import DependencyParser
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
+from corpuscle.parse.kernels.pairs import Sight
+from corpuscle.parse.kernels.training import decode, room_for, score
+from corpuscle.parse.mst import MstParser
+from corpuscle.parse.pairs import PairParser
+from corpuscle.parse.projection import ProjectedParser
+from corpuscle.parse.settings import BoostSettings
+from corpuscle.parse.words import N_TAGS
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.treebank import Treebank
+
+__all__ = ["BoostedParser"]
+
+_CLASSIFIERS: dict[str, type[PairParser]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}
+
+
+class BoostedParser(BoostSettings, DependencyParser):
+    """Two parsers in one: ``base``, graph-based, and ``pairs``, a classifier of pairs.
+
+    Learned: ``weight_``: that of the classifier; ``right_``: the share of development words with the right head.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "parse.boosted",
+        1,
+        {"weight": container.Array("float64", (1,), low=0.0, finite=True)} | container.ITEMS,
+        components={"base": (MstParser.KIND,), "pairs": (PairParser.KIND, ProjectedParser.KIND)},
+    )
+
+    def __init__(self, base: MstParser, pairs: PairParser, **settings: Any):
+        super().__init__(**settings)
+        self.base, self.pairs, self.weight_, self.right_ = base, pairs, 0.0, 0.0
+        self.relations_, self.relation_weights_ = base.relations_, base.relation_weights_
+        self.items_ = np.unique(np.concatenate([base.items_, pairs.items_]))
+        self.tuning_items_ = np.unique(np.concatenate([base.tuning_items_, pairs.tuning_items_]))
+
+    def fit(self, dev: Treebank) -> BoostedParser:
+        """Find the weight by which most words of development trees get the right head."""
+        if Treebank.checked(dev).corpus.n_tokens == 0:
+            raise InputError(None, None, "the treebank is empty")
+        dev.check_trees()
+        self.tuning_items_ = np.unique(np.concatenate([self.tuning_items_, item_hashes(dev.corpus)]))
+        heads = dev.heads
+
+        def judged(sentence: int, best_at: Callable[[float], Line]) -> list[tuple[float, float]]:
+            gold = dev.sentence_heads(sentence)
+            return [(x, float((line.item == gold).sum())) for x, line in envelope(best_at, 0.0, self.max_weight)]
+
+        pieces = [judged(sentence, best_at) for sentence, best_at in self._lines(dev)]
+        right, self.weight_ = best_point(pieces, self.max_weight)
+        self.right_ = right / len(heads)
+        self.provenance_ = {"sentences": len(dev), "words": len(heads), "trees": sum(map(len, pieces))}
+        return self
+
+    def _lines(self, bank: Treebank) -> Iterator[tuple[int, Callable[[float], Line]]]:
+        """Of every sentence its number, and a function from a weight to the line of the best tree."""
+        longest, base = int(bank.corpus.lengths.max(initial=0)), self.base
+        room, own = room_for(longest, base.order, N_TAGS), np.zeros((longest + 1, longest + 1))
+        layers, sight, decoding = base._layers(bank), self.pairs._sight(bank), base.decoding(base.order)
+
+        def best_at(weight: float) -> Line:
+            tree = np.zeros(n, np.int32)
+            room.arcs[:] = plain + weight * own
+            total = decode(n, decoding, room, tree)
+            slope = float(own[tree, np.arange(1, n + 1)].sum())
+            return Line(total - weight * slope, slope, tree)
+
+        for sentence, n in enumerate(bank.corpus.lengths.tolist()):
+            if n:
+                score(layers, sentence, decoding, base.weights_, room.marks, room.places, room.arcs, room.siblings)
+                self.pairs.score(sight, sentence, own)
+                plain = room.arcs.copy()
+                yield sentence, best_at
+
+    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
+        """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
+        return Parses.joined(self.spread(_parse_chunk, self._chunks(bank, int(confidence))))
+
+    def ranked(self, bank: Treebank, k: int) -> Ranked:
+        """The k best trees of every sentence with their relations, as flat arrays."""
+        self.base.check_ranking()
+        return Ranked.joined(self.spread(_rank_chunk, self._chunks(bank, k)))
+
+    def _chunks(self, bank: Treebank, wanted: int) -> Iterator[tuple[Sight, Chunk]]:
+        sight = self.pairs._sight(bank)
+        return ((sight, chunk) for chunk in chunks_for(self.base._layers(bank), wanted))
+
+    def add_to(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
+        """Add what the classifier thinks of the arcs of a sentence to their scores."""
+        n = int(sight.starts[sentence + 1] - sight.starts[sentence]) - 3
+        own = np.zeros((n + 1, n + 1))
+        self.pairs.score(sight, sentence, own)
+        arcs[: n + 1, : n + 1] += self.weight_ * own
+
+    # ---- the file
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {"weight": np.array([self.weight_])}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {"base": self.base.part(), "pairs": self.pairs.part()}
+
+    @classmethod
+    def from_container(cls, loaded: container.Container) -> BoostedParser:
+        """The model of a file that has been read and validated."""
+        pairs = loaded.component("pairs")
+        settings = {name: value for name, (value, origin) in loaded.described.items() if origin == "given"}
+        base = MstParser.from_container(loaded.component("base"))
+        self = cls(base, _CLASSIFIERS[pairs.kind].from_container(pairs), **settings)
+        self.provenance_, self.weight_ = dict(loaded.provenance), float(loaded.arrays["weight"][0])
+        self.items_ = loaded.arrays.get("items/training", self.items_)
+        self.tuning_items_ = loaded.arrays.get("items/tuning", self.tuning_items_)
+        return self
+
+
+def _parse_chunk(task: tuple[Sight, Chunk], parser: BoostedParser) -> Parses:
+    """The parses of some sentences."""
+    return parse_chunk(task[1], parser.base, partial(parser.add_to, task[0]))
+
+
+def _rank_chunk(task: tuple[Sight, Chunk], parser: BoostedParser) -> Ranked:
+    """The best trees of some sentences."""
+    return rank_chunk(task[1], parser.base, partial(parser.add_to, task[0]))

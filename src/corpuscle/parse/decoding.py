@@ -1,0 +1,198 @@
+"""From the words of some sentences to their trees: the work that parsers share out among workers, chunk by chunk.
+
+A chunk is some sentences of the same ``Layers``. A sentence of more than ``PAIRED`` words is parsed by its arcs alone,
+whatever stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.engine.dp import charts, spanning
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.relations import relate
+from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, room_for, score
+from corpuscle.parse.words import N_TAGS
+from corpuscle.scale import chunks_of
+
+__all__ = [
+    "PAIRED", "TEMPERATURES", "Chunk", "Parses", "Ranked", "chunks_for", "parse_chunk", "rank_chunk", "related",
+    "temper_chunk",
+]  # fmt: skip
+
+PAIRED = 300
+"""Longer sentences are parsed without pairs of modifiers."""
+_CUBES = 1 << 18
+"""A worker parses sentences whose lengths, cubed, add up to about this."""
+
+TEMPERATURES = 2.0 ** np.arange(-6.0, 8.5, 0.5)
+"""What scores may be divided by before confidence is taken from them."""
+
+
+class Parses(NamedTuple):
+    """Trees of some sentences: ``heads`` int32 and ``relations`` int32 (n_words,), ids of the parser's relations;
+    ``scores`` float64 (n_sentences,); ``confidence`` float64 (n_words,), how likely each arc is, or empty."""
+
+    heads: np.ndarray
+    relations: np.ndarray
+    scores: np.ndarray
+    confidence: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Iterable[Parses]) -> Parses:
+        """Those of consecutive sentences in one."""
+        none = cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
+        return cls(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
+
+
+class Ranked(NamedTuple):
+    """The best trees of some sentences, tree after tree, the best of a sentence first.
+
+    - ``counts``: int64 (n_sentences,), how many trees each has; ``scores``: float64 (n_trees,);
+    - ``heads``, ``relations``: int32, the words of all trees one after the other.
+    """
+
+    counts: np.ndarray
+    scores: np.ndarray
+    heads: np.ndarray
+    relations: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Iterable[Ranked]) -> Ranked:
+        """Those of consecutive sentences in one."""
+        none = cls(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        return cls(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
+
+
+class Chunk(NamedTuple):
+    """The sentences from ``first`` to before ``last``; ``wanted``: how many trees of each, or whether confidence."""
+
+    layers: Layers
+    first: int
+    last: int
+    wanted: int
+
+    def sentences(self) -> Iterator[tuple[int, int]]:
+        """Each sentence with its number of words."""
+        lengths = np.diff(self.layers.starts[self.first : self.last + 1]) - 3
+        return enumerate(lengths.tolist(), self.first)
+
+
+def chunks_for(layers: Layers, wanted: int) -> list[Chunk]:
+    """All sentences, in chunks for workers."""
+    lengths = np.minimum(np.diff(layers.starts) - 3, PAIRED)
+    return [Chunk(layers, first, last, wanted) for first, last in pairwise(chunks_of(lengths**3 + 1, _CUBES).tolist())]
+
+
+class _Rooms:
+    """The buffers of a chunk: one for its sentences, one for those that are too long for pairs."""
+
+    def __init__(self, chunk: Chunk, order: int, trees: int = 1):
+        lengths = [n for _, n in chunk.sentences()]
+        self._order, self._trees = order, trees
+        self._usual = room_for(max((n for n in lengths if n <= PAIRED), default=0), order, N_TAGS, trees)
+
+    def for_words(self, n: int) -> tuple[int, Room]:
+        """The order in which a sentence of n words is parsed, and room for it."""
+        if n <= PAIRED:
+            return self._order, self._usual
+        return 1, room_for(n, 1, N_TAGS, self._trees)
+
+
+Add = Callable[[int, np.ndarray], None]
+"""Adds to the scores of the arcs of a sentence, (n + 1, n + 1) or larger."""
+
+
+def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
+    """The best tree of every sentence; ``wanted`` 1: with the confidence of its arcs."""
+    rooms = _Rooms(chunk, parser.order)
+    heads, scores, likely = [], [], []
+    for sentence, n in chunk.sentences():
+        order, room = rooms.for_words(n)
+        decoding, tree = parser.decoding(order), np.zeros(n, np.int32)
+        scores.append(0.0)
+        if n:
+            score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            if add is not None:
+                add(sentence, room.arcs)
+            scores[-1] = decode(n, decoding, room, tree)
+        if n and chunk.wanted:
+            likely.append(_confidence(n, tree, decoding, room, parser.temperature_))
+        heads.append(tree)
+    found = _joined(heads, np.int32)
+    sentences = np.arange(chunk.first, chunk.last)
+    return Parses(found, related(chunk, sentences, found, parser), np.array(scores), _joined(likely, np.float64))
+
+
+def rank_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Ranked:
+    """The ``wanted`` best trees of every sentence."""
+    rooms = _Rooms(chunk, parser.order, chunk.wanted)
+    counts, scores, heads = [], [], []
+    for sentence, n in chunk.sentences():
+        order, room = rooms.for_words(n)
+        decoding, count = parser.decoding(order), 0
+        if n:
+            score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            if add is not None:
+                add(sentence, room.arcs)
+            count = best_trees(n, decoding, room)
+        counts.append(count)
+        scores.append(room.scores[:count].copy())
+        heads.append(room.trees[:count, :n].flatten())  # a copy: the room is used again
+    found, repeats = _joined(heads, np.int32), np.array(counts, np.int64)
+    sentences = np.repeat(np.arange(chunk.first, chunk.last), repeats)
+    return Ranked(repeats, _joined(scores, np.float64), found, related(chunk, sentences, found, parser))
+
+
+def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+
+
+def related(chunk: Chunk, sentences: np.ndarray, heads: np.ndarray, parser: Any) -> np.ndarray:
+    """The best relations of trees, int32 (n_words,); ``sentences``: int64, whose trees they are."""
+    relations, kinds = np.zeros(len(heads), np.int32), parser.relation_weights_.shape[1]
+    if kinds:
+        room = room_for(0, 1, N_TAGS)
+        shift, scores = np.uint64(64 - parser.relation_bits), np.zeros(kinds, np.float32)
+        relate(chunk.layers, sentences, heads, shift, parser.relation_weights_, room, scores, relations)
+    return relations
+
+
+def temper_chunk(chunk: Chunk, parser: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The best tree of every sentence, heads int32 (n_words,), and the confidence of its arcs at each of
+    ``TEMPERATURES``, float64 (n_words, n_temperatures)."""
+    rooms = _Rooms(chunk, parser.order)
+    heads, likely = [], []
+    for sentence, n in chunk.sentences():
+        if n:
+            order, room = rooms.for_words(n)
+            decoding, tree = parser.decoding(order), np.zeros(n, np.int32)
+            score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            decode(n, decoding, room, tree)
+            arcs, siblings = room.arcs[: n + 1, : n + 1].copy(), room.siblings[: n + 1, : n + 1, : n + 1].copy()
+            columns = []
+            for temperature in TEMPERATURES:
+                room.arcs[: n + 1, : n + 1], room.siblings[: n + 1, : n + 1, : n + 1] = arcs, siblings
+                columns.append(_confidence(n, tree, decoding, room, temperature))
+            heads.append(tree)
+            likely.append(np.column_stack(columns))
+    return _joined(heads, np.int32), np.concatenate([np.empty((0, len(TEMPERATURES))), *likely])
+
+
+def _confidence(n: int, tree: np.ndarray, decoding: Decoding, room: Room, temperature: float) -> np.ndarray:
+    """How likely each arc of a tree is among all trees that the parser considers, by the scores in ``room``, which are
+    divided by the temperature and used up."""
+    words = np.arange(n)
+    room.arcs[: n + 1, : n + 1] /= temperature
+    room.siblings[: n + 1, : n + 1, : n + 1] /= temperature
+    if decoding.crossing:
+        found, _ = spanning.shares(room.arcs[: n + 1, : n + 1], decoding.single)
+        return found[tree, words + 1]
+    shares = np.zeros((n + 1, n + 1))
+    charts.tilt(n, tree, room.arcs, room.siblings)
+    charts.expectations(n, room.arcs, room.siblings, decoding.single, room.chart, charts.chart_for(n), shares)
+    return np.minimum(shares[tree, words + 1], 1.0)

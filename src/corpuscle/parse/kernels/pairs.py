@@ -1,0 +1,231 @@
+"""The features of ordered pairs of words, as places in a table of weights, and the loss of a classifier over them.
+
+A pair (i, j) asks: is word i the head of word j? With words w, tags p, and the tags of the neighbours of i (a before
+it, b behind it) and of j (c, d), it has 31 features:
+
+- unigrams: wi pi, wi, pi, wj pj, wj, pj;
+- bigrams: wi pi wj pj, pi wj pj, wi wj pj, wi pi pj, wi pi wj, wi wj, pi pj, wi pj, pi wj;
+- surroundings: pi b c pj, a pi c pj, pi b pj d, a pi pj d, a pi c, a pi d, pi b c, pi b d, a c pj, a pj d, b c pj,
+  b pj d, pi c pj, pi pj d, a pi pj, pi b pj;
+
+each once as it is and once with the distance of the two words, and a constant. The distance is six answers: is i before
+j, are they adjacent, is a verb between them, how many commas are (0, 1, 2, more), does a comma follow the first of the
+two, does a comma precede the second. Numbers between two words are differences of running sums.
+
+A feature is the hash of its template and values, see ``features``. The weights v minimise
+
+    sum over pairs of weight * loss(y v . phi) + |v|^2 / (4 sigma^2),    y = +1 or -1,
+
+with loss(z) = log(1 + exp(-z)), two-class maximum entropy with variance sigma^2 (v = w+ - w-), or max(0, 1 - z)^2, a
+support vector machine.
+
+Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010, section 3 and table 1 (i, j,
+C, r); the distance of Collins, "A new statistical parser based on bigram lexical dependencies", 1996, section 3.1.2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.random import mix, uniform
+
+__all__ = [
+    "FEATURES", "MAXENT", "NO", "SVM", "UNKNOWN", "YES", "Instances", "Sampling", "Sight", "collect", "collect_trees",
+    "distance", "loss", "pair_features", "places_of", "score_pairs",
+]  # fmt: skip
+
+FEATURES = 63
+MAXENT, SVM = 0, 1
+NO, YES, UNKNOWN = 0, 1, 2
+"""What is known of a pair."""
+SMALLEST = math.log(1e-12)
+"""No logarithm of a probability is below this."""
+
+_ROLES = tuple(np.uint64(odd) for odd in (
+    0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F,
+    0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0xBF58476D1CE4E5B9, 0xD1342543DE82EF95, 0xDA942042E4DD58B5,
+))  # fmt: skip
+_WI, _PI, _WJ, _PJ, _A, _B, _C, _D, _TEMPLATE, _DISTANCE = _ROLES
+
+
+class Sight(NamedTuple):
+    """What is known of the words of some sentences, place by place; see ``features.Layers`` for the places.
+
+    - ``starts``: int64 (n_sentences + 1,); ``words``, ``tags``: uint64 (places,), hashes;
+    - ``verbs``, ``commas``: int32 (places + 1,), how many there are before each place.
+    """
+
+    starts: np.ndarray
+    words: np.ndarray
+    tags: np.ndarray
+    verbs: np.ndarray
+    commas: np.ndarray
+
+
+class Instances(NamedTuple):
+    """Pairs to learn from: ``sentences``, ``heads``, ``modifiers`` int32 (n,), words counted from 1; ``sure`` float32
+    (n,), how likely the first is the head of the second: above 1/2 for a yes."""
+
+    sentences: np.ndarray
+    heads: np.ndarray
+    modifiers: np.ndarray
+    sure: np.ndarray
+
+
+class Sampling(NamedTuple):
+    """A sample of so many of so many, drawn one after the other: ``stream`` uint64 (2,); ``left``, ``wanted``: int64
+    (2,), of noes and yeses how many candidates are still to come, and how many of them are still wanted."""
+
+    stream: np.ndarray
+    left: np.ndarray
+    wanted: np.ndarray
+
+
+@kernel
+def distance(sight, i, j):
+    """The six answers about the words at places i and j as one number below 128."""
+    low, high = min(i, j), max(i, j)
+    commas = min(3, sight.commas[high] - sight.commas[low + 1])
+    return (
+        (1 if i < j else 0)
+        + (2 if high - low == 1 else 0)
+        + (4 if sight.verbs[high] > sight.verbs[low + 1] else 0)
+        + 8 * commas
+        + (32 if sight.commas[low + 2] > sight.commas[low + 1] else 0)
+        + (64 if sight.commas[high] > sight.commas[high - 1] else 0)
+    )
+
+
+@kernel_inline
+def _put(places, count, value, shift, apart):
+    """The places of a feature, alone and with the distance."""
+    value += np.uint64(count) * _TEMPLATE
+    places[count] = np.uint32(mix(value) >> shift)
+    places[count + 1] = np.uint32(mix(value + apart) >> shift)
+    return count + 2
+
+
+@kernel
+def pair_features(sight, i, j, shift, places):
+    """``places`` uint32 (FEATURES,) := where the weights of the features of the words at places i and j stand."""
+    words, tags = sight.words, sight.tags
+    apart = np.uint64(distance(sight, i, j) + 1) * _DISTANCE
+    wi, pi, wj, pj = words[i] * _WI, tags[i] * _PI, words[j] * _WJ, tags[j] * _PJ
+    a, b, c, d = tags[i - 1] * _A, tags[i + 1] * _B, tags[j - 1] * _C, tags[j + 1] * _D
+    at = 0
+    for value in (
+        wi + pi, wi, pi, wj + pj, wj, pj,
+        wi + pi + wj + pj, pi + wj + pj, wi + wj + pj, wi + pi + pj, wi + pi + wj, wi + wj, pi + pj, wi + pj, pi + wj,
+        pi + b + c + pj, a + pi + c + pj, pi + b + pj + d, a + pi + pj + d, a + pi + c, a + pi + d, pi + b + c,
+        pi + b + d, a + c + pj, a + pj + d, b + c + pj, b + pj + d, pi + c + pj, pi + pj + d, a + pi + pj, pi + b + pj,
+    ):  # fmt: skip
+        at = _put(places, at, value, shift, apart)
+    places[at] = np.uint32(mix(np.uint64(at) * _TEMPLATE) >> shift)
+
+
+@kernel
+def score_pairs(sight, sentence, weights, shift, correction, classifier, arcs):
+    """``arcs`` (n + 1, n + 1) := log C(h, m) of the words of a sentence, C = sigmoid(v . phi - correction), or v . phi
+    of a support vector machine; arcs of the root have 0."""
+    base = sight.starts[sentence] + 1
+    n = sight.starts[sentence + 1] - sight.starts[sentence] - 3
+    places = np.empty(FEATURES, np.uint32)
+    arcs[0, : n + 1] = 0.0
+    for h in range(1, n + 1):
+        for m in range(1, n + 1):
+            if h == m:
+                continue
+            pair_features(sight, base + h, base + m, shift, places)
+            total = -correction
+            for place in places:
+                total += weights[place]
+            if classifier == MAXENT:
+                total = -math.log1p(math.exp(-total)) if total > -30.0 else total
+                total = max(total, SMALLEST)
+            arcs[h, m] = total
+
+
+@kernel
+def places_of(sight, instances, shift, places):
+    """``places`` uint32 (n, FEATURES) := where the weights of the features of the instances stand."""
+    for number in range(len(instances.sentences)):
+        base = sight.starts[instances.sentences[number]] + 1
+        pair_features(
+            sight, base + instances.heads[number], base + instances.modifiers[number], shift, places[number]
+        )
+
+
+@kernel
+def loss(columns, signs, weights, point, classifier, gradient):
+    """The loss of some instances, without the penalty, and its gradient added to ``gradient`` float64 (variables + 1,).
+
+    ``columns``: int32 (n, FEATURES), variables, the last of which stands for those that have no weight; ``signs``,
+    ``weights``: float32 (n,); ``point``: float64 (variables + 1,), whose last is 0.
+    """
+    total = 0.0
+    for number in range(len(columns)):
+        z = 0.0
+        for column in columns[number]:
+            z += point[column]
+        z *= signs[number]
+        if classifier == MAXENT:
+            share = 1.0 / (1.0 + math.exp(z)) if z < 700.0 else 0.0
+            total += weights[number] * (math.log1p(math.exp(-z)) if z > -30.0 else -z)
+        else:
+            gap = max(0.0, 1.0 - z)
+            share = 2.0 * gap
+            total += weights[number] * gap * gap
+        slope = -share * signs[number] * weights[number]
+        if slope != 0.0:
+            for column in columns[number]:
+                gradient[column] += slope
+    return total
+
+
+@kernel
+def _take(sampling, label):
+    """Whether the next candidate is in the sample: with probability wanted / left, which makes every sample equally
+    likely (Knuth, "Seminumerical algorithms", 1969, algorithm 3.4.2 S)."""
+    wanted, left = sampling.wanted[label], sampling.left[label]
+    sampling.left[label] -= 1
+    if wanted < left and uniform(sampling.stream) * left >= wanted:
+        return False
+    sampling.wanted[label] -= 1
+    return True
+
+
+@kernel
+def collect(sentence, labels, sure, sampling, found, at):
+    """Put a sample of the pairs of a sentence into ``found`` from ``at`` on; returns where the next ones go.
+
+    ``labels``: int8 (n, n), NO, YES or UNKNOWN; ``sure``: float32 (n, n); heads first, words counted from 0.
+    """
+    n = len(labels)
+    for i in range(n):
+        for j in range(n):
+            if labels[i, j] != UNKNOWN and _take(sampling, labels[i, j]):
+                found.sentences[at], found.heads[at], found.modifiers[at] = sentence, i + 1, j + 1
+                found.sure[at] = sure[i, j]
+                at += 1
+    return at
+
+
+@kernel
+def collect_trees(first, last, heads, starts, sampling, found, at):
+    """The sample of ``collect`` of some sentences with trees: yes for an arc, no for every other pair."""
+    for sentence in range(first, last):
+        tree = heads[starts[sentence] : starts[sentence + 1]]
+        for i in range(len(tree)):
+            for j in range(len(tree)):
+                if i == j:
+                    continue
+                label = YES if tree[j] == i + 1 else NO
+                if _take(sampling, label):
+                    found.sentences[at], found.heads[at], found.modifiers[at] = sentence, i + 1, j + 1
+                    found.sure[at] = label
+                    at += 1
+    return at

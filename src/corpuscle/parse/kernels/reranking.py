@@ -1,0 +1,246 @@
+"""Choosing among the best trees of a parser by features of whole trees, with weights of the averaged perceptron.
+
+A tree scores base_weight x_0 + sum_r w_r x_r + sum_f w_f, where x_0 is its standardised score by the parser, the x_r
+are other numbers (log p, say), and f goes over its features:
+
+- for every head, the artificial root too, the tags of its nearest child to the left, of itself, of its nearest child to
+  the right;
+- for every word its side, its tag, and the tags of its head and of that word's head.
+
+The weight of the parser's score is given, the others are learned: where the best tree is not the one with most right
+heads of its list, the features of that one are added, those of the best tree subtracted. A perceptron could not learn
+the former: the better tree of a pair, the one with fewer mistakes, scores worse whenever there is something to learn.
+
+Collins, "Discriminative reranking for natural language parsing", 2000; Collins, "Discriminative training methods for
+hidden Markov models: theory and experiments with perceptron algorithms", 2002, for means of weights; Dhillon, Rodu,
+Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6, for the features.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.parse.kernels.features import place_of
+
+__all__ = [
+    "Lists", "Ranking", "TreeRoom", "add_valences", "best_of", "count_right", "learn_lists", "score_candidates",
+    "tree_room", "valences",
+]  # fmt: skip
+
+_NONE, _ROOT, _TAGS = 1, 2, 8
+"""Values of a tag that is missing, of the root's, and of the first tag."""
+_TRIPLE, _GRANDPARENT = 1, 2
+MOST_CHILDREN = 2
+"""Whether another child follows depends on how many there are already, up to this number."""
+
+
+class Lists(NamedTuple):
+    """Lists of trees of some sentences: those of sentence s are ``firsts[s]`` to ``firsts[s + 1]``, and their heads,
+    one tree after the other, begin at ``begins[s]`` (both int64 (n_sentences + 1,)) of ``heads`` int32; ``numbers``
+    float64 (n_trees, numbers): x; ``tags`` int32 (n_words,), ``starts`` int64 (n_sentences + 1,) of words."""
+
+    firsts: np.ndarray
+    begins: np.ndarray
+    heads: np.ndarray
+    numbers: np.ndarray
+    tags: np.ndarray
+    starts: np.ndarray
+
+
+class Ranking(NamedTuple):
+    """``weights`` float64 (2^bits + numbers,): of features, then of numbers but the first; ``totals`` float64, what
+    must be subtracted, divided by the ``clock`` int64 (1,), to have their means; ``base``: the weight of the first
+    number; ``shift``: 64 - bits; ``tagged``: whether there are features of tags."""
+
+    weights: np.ndarray
+    totals: np.ndarray
+    clock: np.ndarray
+    base: float
+    shift: np.uint64
+    tagged: bool
+
+
+class TreeRoom(NamedTuple):
+    """``nearest`` int32 (2, longest + 1): the nearest children; ``places`` uint32 (2, features): of two trees."""
+
+    nearest: np.ndarray
+    places: np.ndarray
+
+
+def tree_room(longest: int) -> TreeRoom:
+    """Room for sentences of up to so many words."""
+    return TreeRoom(np.zeros((2, longest + 1), np.int32), np.zeros((2, 2 * longest + 1), np.uint32))
+
+
+@kernel_bare
+def _value(tags, word):
+    """The tag of a word as a value of features; 0 is the root."""
+    return np.uint64(_ROOT) if word == 0 else np.uint64(tags[word - 1] + _TAGS)
+
+
+@kernel_bare
+def _features(tags, heads, shift, nearest, places):
+    """``places`` := the features of a tree; returns how many."""
+    n = len(heads)
+    nearest[:, : n + 1] = 0
+    for j in range(1, n + 1):
+        head = heads[j - 1]
+        if head > j:
+            nearest[0, head] = j
+        elif nearest[1, head] == 0:
+            nearest[1, head] = j
+    count = 0
+    for j in range(n + 1):
+        left = _value(tags, nearest[0, j]) if nearest[0, j] > 0 else np.uint64(_NONE)
+        right = _value(tags, nearest[1, j]) if nearest[1, j] > 0 else np.uint64(_NONE)
+        places[count] = place_of(left, _value(tags, j), right, _TRIPLE, shift)
+        count += 1
+        if j > 0:
+            head = heads[j - 1]
+            above = _value(tags, heads[head - 1]) if head > 0 else np.uint64(_NONE)
+            side = _GRANDPARENT + (1 if j < head else 0)
+            places[count] = place_of(_value(tags, j), _value(tags, head), above, side, shift)
+            count += 1
+    return count
+
+
+@kernel_bare
+def _score(lists, tree, heads, tags, ranking, nearest, places):
+    """The score of a tree, and how many features it has, which are in ``places``."""
+    numbers = lists.numbers[tree]
+    first = len(ranking.weights) - len(numbers) + 1
+    total, count = ranking.base * numbers[0], 0
+    for r in range(1, len(numbers)):
+        total += ranking.weights[first + r - 1] * numbers[r]
+    if ranking.tagged:
+        count = _features(tags, heads, ranking.shift, nearest, places)
+        for i in range(count):
+            total += ranking.weights[places[i]]
+    return total, count
+
+
+@kernel
+def score_candidates(lists, first, last, ranking, room, scores):
+    """``scores`` (n_trees,) := those of the trees of the sentences ``first`` to ``last``."""
+    for sentence in range(first, last):
+        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+        at, n = lists.begins[sentence], end - begin
+        for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
+            heads, tags = lists.heads[at : at + n], lists.tags[begin:end]
+            scores[tree], _ = _score(lists, tree, heads, tags, ranking, room.nearest, room.places[0])
+            at += n
+
+
+@kernel_bare
+def _move(lists, tree, sign, count, ranking, places):
+    """Add the features of a tree, times ``sign``, to the weights."""
+    age = np.float64(ranking.clock[0])
+    for i in range(count):
+        ranking.weights[places[i]] += sign
+        ranking.totals[places[i]] += sign * age
+    numbers = lists.numbers[tree]
+    first = len(ranking.weights) - len(numbers) + 1
+    for r in range(1, len(numbers)):
+        ranking.weights[first + r - 1] += sign * numbers[r]
+        ranking.totals[first + r - 1] += sign * age * numbers[r]
+
+
+@kernel
+def learn_lists(lists, part, targets, ranking, room):
+    """Learn from the lists of the sentences ``part`` int64, whose right trees are ``targets`` int64 (n_sentences,);
+    returns of how many another tree was best."""
+    wrong = 0
+    for sentence in part:
+        first, last = lists.firsts[sentence], lists.firsts[sentence + 1]
+        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+        n, base = end - begin, lists.begins[sentence]
+        best, best_score, tags = first, -np.inf, lists.tags[begin:end]
+        for tree in range(first, last):
+            at = base + (tree - first) * n
+            score, _ = _score(lists, tree, lists.heads[at : at + n], tags, ranking, room.nearest, room.places[0])
+            if score > best_score:
+                best, best_score = tree, score
+        if last > first and best != targets[sentence]:
+            wrong += 1
+            for tree, sign in ((targets[sentence], 1.0), (best, -1.0)):
+                at = base + (tree - first) * n
+                _, count = _score(lists, tree, lists.heads[at : at + n], tags, ranking, room.nearest, room.places[0])
+                _move(lists, tree, sign, count, ranking, room.places[0])
+        ranking.clock[0] += 1
+    return wrong
+
+
+@kernel_bare
+def _count_children(heads, children):
+    """``children`` (2, n + 1) := how many children each word has on either side."""
+    children[:, : len(heads) + 1] = 0
+    for j in range(1, len(heads) + 1):
+        head = heads[j - 1]
+        children[0 if j < head else 1, head] += 1
+
+
+@kernel
+def add_valences(lists, counts, room):
+    """Add to ``counts`` (n_tags, 2, MOST_CHILDREN + 1, 2) how often a word with a tag, on a side, after so many
+    children, has no more (0), or another one (1)."""
+    for sentence in range(len(lists.starts) - 1):
+        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+        at = lists.begins[sentence]
+        for _ in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
+            _count_children(lists.heads[at : at + end - begin], room.nearest)
+            for j in range(1, end - begin + 1):
+                tag = lists.tags[begin + j - 1]
+                for side in range(2):
+                    there = room.nearest[side, j]
+                    for child in range(there):
+                        counts[tag, side, min(child, MOST_CHILDREN), 1] += 1.0
+                    counts[tag, side, min(there, MOST_CHILDREN), 0] += 1.0
+            at += end - begin
+
+
+@kernel
+def valences(lists, first, last, logs, room, found):
+    """``found`` (n_trees,) := the log probability of the numbers of children in the trees of the sentences ``first`` to
+    ``last``; ``logs``: of the shares of ``add_valences``."""
+    for sentence in range(first, last):
+        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+        at = lists.begins[sentence]
+        for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
+            _count_children(lists.heads[at : at + end - begin], room.nearest)
+            total = 0.0
+            for j in range(1, end - begin + 1):
+                tag = lists.tags[begin + j - 1]
+                for side in range(2):
+                    there = room.nearest[side, j]
+                    for child in range(there):
+                        total += logs[tag, side, min(child, MOST_CHILDREN), 1]
+                    total += logs[tag, side, min(there, MOST_CHILDREN), 0]
+            found[tree] = total
+            at += end - begin
+
+
+@kernel
+def best_of(firsts, scores, best):
+    """``best`` int64 (n_sentences,) := the tree of each list with the largest score, the first of equal ones; -1 where
+    a list is empty."""
+    for sentence in range(len(best)):
+        best[sentence] = -1
+        for tree in range(firsts[sentence], firsts[sentence + 1]):
+            if best[sentence] < 0 or scores[tree] > scores[best[sentence]]:
+                best[sentence] = tree
+
+
+@kernel
+def count_right(lists, gold, right):
+    """``right`` int64 (n_trees,) := how many heads of each tree are those of ``gold`` int32 (n_words,)."""
+    for sentence in range(len(lists.starts) - 1):
+        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+        at = lists.begins[sentence]
+        for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
+            right[tree] = 0
+            for j in range(end - begin):
+                right[tree] += lists.heads[at + j] == gold[begin + j]
+            at += end - begin

@@ -1,0 +1,412 @@
+"""PairParser: a classifier says of every pair of words how likely one is the head of the other; the best tree follows.
+
+The score of a tree is the sum of log C(h, m) over its arcs (of margins, for a support vector machine); it is found by
+Eisner's chart, by the K best segments of every span, or among all trees. There is no root in the classifier: a tree of
+n words has n - 1 arcs, and the word that is left over is the root.
+
+Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle import model as container
+from corpuscle.engine.dp import charts, spanning
+from corpuscle.engine.optim.lbfgs import Minimiser
+from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.parse.base import DependencyParser, check_length, signature
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, related
+from corpuscle.parse.kernels.pairs import (
+    FEATURES,
+    MAXENT,
+    NO,
+    SVM,
+    YES,
+    Instances,
+    Sampling,
+    Sight,
+    collect_trees,
+    loss,
+    places_of,
+    score_pairs,
+)
+from corpuscle.parse.kernels.segments import best_segments
+from corpuscle.parse.settings import PairSettings
+from corpuscle.parse.training import RELATIONS
+from corpuscle.parse.words import layers_of, tag_layers
+from corpuscle.random import Random
+from corpuscle.scale import chunks_of, workers
+from corpuscle.settings import learned
+from corpuscle.text.layers import Layer
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import words_of
+
+__all__ = [
+    "PAIRS", "PARTIAL", "PairParser", "check_pairs", "class_models", "pair_parts", "room_for_pairs", "sampling_of",
+]  # fmt: skip
+
+RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0)
+"""The ratios that development trees choose from."""
+TOLERANCE = 1e-6
+"""Learning ends when a step gains less than this part of the loss."""
+_RELATION_PASSES = 5
+_PAIRS = 1 << 17
+"""So many pairs are learned from in one call of a kernel."""
+_COMMAS = frozenset(",，、،")
+_VERBS = ("VERB", "AUX")
+
+STATE = {
+    "point": container.Array("float64", ("variables",), finite=True),
+    "gradient": container.Array("float64", ("variables",), finite=True),
+    "moves": container.Array("float64", ("moves", "variables"), finite=True),
+    "changes": container.Array("float64", ("moves", "variables"), finite=True),
+    "values": container.Array("float64", (2,), finite=True),
+}
+"""What a file keeps of an unfinished search for the best weights."""
+
+PARTIAL = learning.partial("parse.pairs", STATE, RELATIONS)
+"""An unfinished run: weights of pairs, then relations."""
+
+PAIRS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    "weights": container.Array("float32", ("table",), finite=True),
+    "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
+    "history": container.Array("float64", ("steps", 1), finite=True),
+    "correction": container.Array("float64", (1,), finite=True),
+}
+"""The arrays of a model."""
+
+
+class _Chunk(NamedTuple):
+    """Some pairs to learn from, see ``kernels.pairs.loss``."""
+
+    columns: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
+
+
+def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tuple[Sampling, float]:
+    """A sample of pairs without and with an arc, of which so many are ``available`` int64 (2,): ``ratio`` times as many
+    without as with one, ``most`` in all; and by how much it raises the logit of an arc."""
+    yes = min(int(available[YES]), max(1, int(most / (1.0 + ratio))))
+    no = min(int(available[NO]), round(ratio * yes))
+    shares = [wanted / max(1, there) for wanted, there in zip((no, yes), available[[NO, YES]].tolist(), strict=True)]
+    correction = math.log(max(shares[1], 1e-12) / max(shares[0], 1e-12)) if no else 0.0
+    stream = Random(seed, "parse.pairs").array()
+    return Sampling(stream, available.copy(), np.array([no, yes], np.int64)), correction
+
+
+class PairParser(PairSettings, DependencyParser):
+    """A dependency parser by classification of pairs of words.
+
+    Learned: ``weights_`` float32 (2^hash_bits,); ``correction_``: what is taken from every logit; ``history_`` float64
+    (steps, 1): the penalised loss; ``classes_``: the word classes that stand for tags, or None.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "parse.pairs",
+        1,
+        PAIRS,
+        components=lambda extra: pair_parts(extra),
+        check=lambda loaded: check_pairs(PairParser, loaded),
+    )
+
+    weights_: np.ndarray = learned()
+    correction_: float = learned()
+    history_: np.ndarray = learned()
+    classes_: Any = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.classes_ = None
+
+    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
+        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+
+    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
+        """Learn from trees; development trees choose the ratio, unless it was given."""
+        if Treebank.checked(bank).corpus.n_tokens == 0:
+            raise InputError(None, None, "the treebank is empty")
+        bank.check_trees()
+        check_length(bank)
+        if dev is not None:
+            dev.check_trees()
+        self.chosen_ = {}
+        self._choose_tags(bank)
+        self.provenance_ = {
+            "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": len(bank.relations.vocab) - FIRST,
+        }  # fmt: skip
+        self.items_ = item_hashes(bank.corpus)
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
+        ratio = self.ratio
+        if dev is not None and self.origins["ratio"] != "given":
+            ratio = self.chosen_["ratio"] = self._best_ratio(bank, dev)
+            self.tuning_items_ = item_hashes(dev.corpus)
+        found, self.correction_ = self._instances(bank, ratio)
+        self._learn(self._sight(bank), found, checkpoint)
+        self._learn_relations(self._layers(bank), bank, _RELATION_PASSES, checkpoint)
+        return self
+
+    def _best_ratio(self, bank: Treebank, dev: Treebank) -> float:
+        """The ratio with which development trees are parsed best."""
+        right = {}
+        for ratio in RATIOS:
+            found, self.correction_ = self._instances(bank, ratio)
+            self._learn(self._sight(bank), found, Checkpoint())
+            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            right[ratio] = float((self.parse(dev).heads == dev.heads).mean())
+        return max(right, key=lambda ratio: right[ratio])
+
+    def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
+        """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
+        lengths, starts, heads = bank.corpus.lengths.astype(np.int64), bank.corpus.sentence_starts, bank.heads
+        arcs = int((heads > 0).sum())
+        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
+        if not arcs:
+            raise InputError(None, None, "no sentence has two words, so there is no arc to learn from")
+        sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
+        found = room_for_pairs(int(sampling.wanted.sum()))
+        at = 0
+        for first, last in pairwise(chunks_of(lengths**2 + 1, 1 << 22).tolist()):
+            at = collect_trees(first, last, heads.astype(np.int32), starts, sampling, found, at)
+        return found, correction
+
+    def _learn(self, sight: Sight, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
+        """Learn the weights of the classifier from pairs."""
+        n, size, shift = len(found.sure), 1 << self.hash_bits, np.uint64(64 - self.hash_bits)
+        bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
+        columns = np.empty((n, FEATURES), np.uint32)
+        counts = np.zeros(size, np.int64)
+        for first, last in pairwise(bounds):
+            part = Instances(*(field[first:last] for field in found))
+            places_of(sight, part, shift, columns[first:last])
+            counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
+        used = np.flatnonzero(counts >= self.min_count)
+        names = np.full(size, len(used), np.int32)
+        names[used] = np.arange(len(used))
+        columns = columns.view(np.int32)
+        for first, last in pairwise(bounds):
+            columns[first:last] = names[columns[first:last]]
+        signs = np.where(found.sure > 0.5, 1.0, -1.0).astype(np.float32)
+        weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
+        everything = _Chunk(columns, signs, weights.astype(np.float32))
+        chunks = [_Chunk(*(field[first:last] for field in everything)) for first, last in pairwise(bounds)]
+        classifier, penalty = MAXENT if self.classifier == "maxent" else SVM, 1.0 / (4.0 * self.variance)
+        with workers(self.workers, self.cluster) as pool:
+            held = pool.scatter(chunks)
+
+            def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+                value, gradient = held.map_reduce(_loss_of, _added, (np.append(point, 0.0), classifier))
+                return value + penalty * float(point @ point), gradient[:-1] + 2.0 * penalty * point
+
+            learner = Minimiser(objective, np.zeros(len(used)), tolerance=TOLERANCE)
+            run = checkpoint.run(
+                learner, self.passes, converged=learner.converged, facts={"variables": len(used)}, lasting=True,
+                title="steps", note="loss {:.6g}",
+            )  # fmt: skip
+        self.history_, self.weights_ = run.history, np.zeros(size, np.float32)
+        self.weights_[used] = learner.point
+        self.correction_ = self.correction_ if self.prior_correction and classifier == MAXENT else 0.0
+        self.provenance_ |= {"arcs": int((signs > 0).sum()), "others": int((signs < 0).sum()), "features": len(used)}
+
+    # ---- what it sees
+
+    def _choose_tags(self, bank: Treebank) -> None:
+        """Decide what stands for tags: a layer of the treebank, or word classes."""
+        if self.tag_layer == "classes":
+            if self.classes_ is None:
+                raise SettingError("tag_layer classes needs word classes: give a class model")
+            self.tag_layers_ = ()
+            return
+        layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
+        there = tag_layers(bank)
+        if layer is not None and layer not in there:
+            raise InputError(None, None, f"the words have no {self.tag_layer.upper()}")
+        self.tag_layers_ = (layer or there[0],)
+
+    def _tagged(self, bank: Treebank) -> Treebank:
+        """The treebank whose universal tags are the word classes, if these stand for tags."""
+        if self.tag_layers_:
+            return bank
+        check_length(bank)
+        classes = self.classes_.apply(words_of(bank, "form", self.classes_.preprocessing))
+        return bank.replace(tags=Layer(classes.tokens, classes.vocab))
+
+    def _layers(self, bank: Treebank) -> Any:
+        return super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
+
+    def _sight(self, bank: Treebank) -> Sight:
+        """What the classifier sees of sentences."""
+        layers, bank = self._layers(bank), self._tagged(bank)
+        layer = getattr(bank, (self.tag_layers_ or ("tags",))[0])
+        verbal = np.array([tag in _VERBS or tag.startswith("V") for tag in layer.vocab.strings])
+        comma = np.array([form in _COMMAS for form in bank.corpus.vocab.strings])
+        corpus = bank.corpus
+        shift = np.repeat(layers.starts[:-1] + 2 - corpus.sentence_starts[:-1], corpus.lengths)
+        where = np.arange(corpus.n_tokens) + shift
+
+        def before(marked: np.ndarray) -> np.ndarray:
+            counts = np.zeros(layers.starts[-1] + 1, np.int32)
+            counts[where[marked] + 1] = 1
+            return np.cumsum(counts, dtype=np.int32)
+
+        verbs = before(verbal[layer.ids]) if self.tag_layers_ else before(np.zeros(corpus.n_tokens, bool))
+        return Sight(layers.starts, layers.lexical[0], layers.tags[0], verbs, before(comma[corpus.tokens]))
+
+    # ---- parsing
+
+    def score(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
+        """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
+        classifier = MAXENT if self.classifier == "maxent" else SVM
+        shift = np.uint64(64 - self.hash_bits)
+        score_pairs(sight, sentence, self.weights_, shift, self.correction_, classifier, arcs)
+
+    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
+        """The best tree of every sentence; ``confidence``: also C of each of its arcs."""
+        return Parses.joined(self.spread(_parse_chunk, self._chunks(bank, int(confidence))))
+
+    def ranked(self, bank: Treebank, k: int) -> Ranked:
+        """The k best trees of every sentence with their relations, as flat arrays."""
+        return Ranked.joined(self.spread(_rank_chunk, self._chunks(bank, k)))
+
+    def _chunks(self, bank: Treebank, wanted: int) -> list[tuple[Sight, Chunk]]:
+        sight = self._sight(bank)
+        return [(sight, chunk) for chunk in chunks_for(self._layers(bank), wanted)]
+
+    def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
+        """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
+        k = len(heads)
+        if self.decoder == "chart":
+            beam = max(k, self.beam)
+            wide, values = np.zeros((beam, n), np.int32), np.zeros(beam)
+            count = min(k, best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
+            heads[:], scores[:] = wide[:k], values[:k]
+            return count
+        if self.decoder == "mst":
+            square = np.ascontiguousarray(arcs[: n + 1, : n + 1])
+            return spanning.k_best_trees(n, square, True, k, heads, scores)
+        if k == 1:
+            scores[0] = charts.best_heads(n, arcs, charts.NO_SIBLINGS, True, chart, heads[0])
+            return 1
+        return charts.k_best(n, arcs, charts.NO_SIBLINGS, True, k, chart, heads, scores)
+
+    # ---- the file
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say of a run."""
+        return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        arrays = {
+            "weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_,
+            "correction": np.array([self.correction_]),
+        }  # fmt: skip
+        return self.relations_.arrays() | arrays
+
+    def _extra(self) -> dict[str, Any]:
+        return {"tag_layers": list(self.tag_layers_)}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {} if self.tag_layers_ else {"classes": self.classes_.part()}
+
+    def _restore(self, loaded: container.Container) -> None:
+        arrays = loaded.arrays
+        self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
+        self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
+        self.tag_layers_, self.correction_ = tuple(loaded.extra["tag_layers"]), float(arrays["correction"][0])
+        if not self.tag_layers_:
+            part = loaded.component("classes")
+            self.classes_ = class_models()[part.kind].from_container(part)
+
+
+def class_models() -> dict[str, Any]:
+    """Kind -> class of the word classes that can stand for tags."""
+    from corpuscle.words import BrownClasses, ExchangeClasses
+
+    return {each.KIND.name: each for each in (ExchangeClasses, BrownClasses)}
+
+
+def room_for_pairs(n: int) -> Instances:
+    return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
+
+
+def _loss_of(chunk: _Chunk, broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
+    """The loss of some pairs and its gradient."""
+    point, classifier = broadcast
+    gradient = np.zeros(len(point))
+    return loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient
+
+
+def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairParser) -> Iterator[tuple[np.ndarray, ...]]:
+    """Of every sentence its best trees, their scores and the scores of all arcs."""
+    longest = max((n for _, n in chunk.sentences()), default=0)
+    arcs, chart = np.zeros((longest + 1, longest + 1)), charts.chart_for(longest)
+    for sentence, n in chunk.sentences():
+        heads, scores, count = np.zeros((k, n), np.int32), np.zeros(k), 0
+        if n:
+            parser.score(sight, sentence, arcs)
+            count = parser._decode(n, arcs, chart, heads, scores)
+        yield heads[:count], scores[:count], arcs
+
+
+def _parse_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Parses:
+    """The best tree of every sentence; ``wanted`` 1: with C of its arcs."""
+    sight, chunk = task
+    heads, scores, likely = [np.zeros(0, np.int32)], [], [np.zeros(0)]
+    for trees, values, arcs in _trees(sight, chunk, 1, parser):
+        heads.append(trees.ravel())
+        scores.append(float(values.sum()))
+        if chunk.wanted:
+            likely.append(_likely(arcs[trees.ravel(), np.arange(1, trees.size + 1)], parser.classifier))
+    found, sentences = np.concatenate(heads), np.arange(chunk.first, chunk.last)
+    return Parses(found, related(chunk, sentences, found, parser), np.array(scores), np.concatenate(likely))
+
+
+def _rank_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Ranked:
+    """The ``wanted`` best trees of every sentence."""
+    sight, chunk = task
+    best = [(trees.ravel(), values) for trees, values, _ in _trees(sight, chunk, chunk.wanted, parser)]
+    heads, scores = (np.concatenate([np.zeros(0, dtype), *each]) for dtype, each in
+                     zip((np.int32, np.float64), zip(*best, strict=True), strict=True))  # fmt: skip
+    counts = np.array([len(values) for _, values in best], np.int64)
+    sentences = np.repeat(np.arange(chunk.first, chunk.last), counts)
+    return Ranked(counts, scores, heads, related(chunk, sentences, heads, parser))
+
+
+def _likely(scores: np.ndarray, classifier: str) -> np.ndarray:
+    """C of arcs by their scores; a support vector machine has none, its margins go through a sigmoid."""
+    return np.exp(scores) if classifier == "maxent" else 1.0 / (1.0 + np.exp(-scores))
+
+
+def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
+    """What is inside a model: word classes, where these stand for tags."""
+    tags = extra.get("tag_layers")
+    if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
+        raise ValueError("it does not say which layer has the tags")
+    return {} if tags else {"classes": tuple(each.KIND for each in class_models().values())}
+
+
+def check_pairs(parser: type[PairParser], loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    model, arrays = parser.restored(loaded.described), loaded.arrays
+    if len(arrays["weights"]) != 1 << model.hash_bits:
+        raise ValueError("its table of weights does not fit its settings")
+    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
+        raise ValueError("its table of relations does not fit its settings")

@@ -1,0 +1,393 @@
+"""Reranker: the best of a parser's best trees, by features of whole trees.
+
+A parser knows arcs and pairs of them; a list of its 50 best trees has a better one than the first in most sentences
+where that is wrong. Each tree gets the parser's score, log p of the words given the tree by hidden states (``latent``),
+tags of heads with their nearest children, of words with their head and its head, perhaps how many children words have;
+weights are learned by the averaged perceptron (``kernels.reranking``) on lists by jackknife (``lists``).
+
+Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6; Collins,
+"Discriminative reranking for natural language parsing", 2000.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle import model as container
+from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.parse import latent
+from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists, Ranking, learn_lists, tree_room
+from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
+from corpuscle.parse.lists import (
+    Jackknife,
+    best_trees_of,
+    heads_of,
+    joined,
+    likely,
+    lists_of,
+    right_heads,
+    scores_of,
+    shortened,
+    standardised,
+    valence_logs,
+    valences_of,
+)
+from corpuscle.parse.mst import MstParser, Parses, signature
+from corpuscle.parse.settings import RerankSettings
+from corpuscle.parse.training import ARCS, Online
+from corpuscle.random import folds
+from corpuscle.settings import learned
+from corpuscle.text.layers import Layer
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import Vocab
+from corpuscle.words import WordVectors
+
+__all__ = ["Reranker"]
+
+Vectors = WordVectors | tuple[Vocab, np.ndarray]
+BASE_WEIGHTS = (3.0, 10.0, 30.0, 100.0)
+"""What the weight of the parser's score may be, where development trees choose it."""
+
+RANKS = {
+    "weights": container.Array("float64", ("ranks",), finite=True),
+    "totals": container.Array("float64", ("ranks",), finite=True),
+    "clock": container.Array("int64", (1,), low=0),
+    "best": container.Array("float64", ("best_ranks",), finite=True),
+    "best_share": container.Array("float64", (1,), finite=True),
+}
+"""The state of learning from lists."""
+
+
+class _Known(NamedTuple):
+    """What numbers of trees come from: hidden states, or None, and numbers of children, or None."""
+
+    states: LatentTrees | None
+    valences: np.ndarray | None
+
+
+class _ListLearner(Online):
+    """Learns from lists; ``judge``: mean weights -> the share of right heads in development lists, or None."""
+
+    def __init__(
+        self, lists: Lists, targets: np.ndarray, ranking: Ranking, seed: int,
+        judge: Callable[[np.ndarray], float] | None,
+    ):  # fmt: skip
+        super().__init__(lists.starts, seed, "parse.lists")
+        self._lists, self._targets, self.ranking, self._judge = lists, targets, ranking, judge
+        self._room = tree_room(int(np.diff(lists.starts).max(initial=1)))
+        self.best, self.best_share = np.empty(0), np.full(1, -1.0)
+
+    def step(self, sweep: int, number: int) -> None:
+        """Learn from some lists."""
+        self._wrong += learn_lists(self._lists, self.part(sweep, number), self._targets, self.ranking, self._room)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the weights after all lists so far."""
+        return self.ranking.weights - self.ranking.totals / max(1, self.ranking.clock[0])
+
+    def finish(self, sweep: int) -> list[float]:
+        """The share of lists whose best tree was another one, and of right development heads (0: not judged)."""
+        mean, share = self.mean(), 0.0
+        if self._judge is not None:
+            share = self._judge(mean)
+            if share > self.best_share[0]:
+                self.best, self.best_share[0] = mean, share
+        return [self._mistakes() / max(1, len(self._targets)), share]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What a file keeps."""
+        kept = {name: getattr(self.ranking, name) for name in ("weights", "totals", "clock")}
+        return kept | {"best": self.best, "best_share": self.best_share}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Take it back."""
+        for name in ("weights", "totals", "clock"):
+            getattr(self.ranking, name)[:] = arrays[name]
+        self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
+
+
+class Reranker(RerankSettings, container.Model):
+    """A parser, and what chooses among its best trees.
+
+    Learned: ``parser_``; ``latent_``: trees with hidden states; ``valences_`` float64 (tags, 2, 3, 2): log
+    probabilities of having another child; ``weights_`` float32 (2^hash_bits,) of features, ``number_weights_`` float64
+    (numbers,) of the parser's score and other numbers, ``deviations_`` float64 (numbers,), which those are divided by;
+    ``history_`` float64 (passes, 2): the share of lists with another best tree, and of right development heads.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "parse.rerank",
+        1,
+        {
+            **container.ITEMS,
+            **LATENT,
+            "valences": container.Array("float64", ("tags+3", 2, MOST_CHILDREN + 1, 2), high=1e-9, finite=True),
+            "weights": container.Array("float32", ("table",), finite=True),
+            "number_weights": container.Array("float64", ("numbers",), finite=True),
+            "deviations": container.Array("float64", ("numbers",), low=1e-300, finite=True),
+            "history": container.Array("float64", ("passes", 2), finite=True),
+        },
+        components={"parser": (MstParser.KIND,)},
+        check=lambda loaded: _check(loaded),
+    )
+
+    parser_: MstParser = learned()
+    latent_: LatentTrees = learned()
+    valences_: np.ndarray = learned()
+    weights_: np.ndarray = learned()
+    number_weights_: np.ndarray = learned()
+    deviations_: np.ndarray = learned()
+    history_: np.ndarray = learned()
+
+    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
+        partial = learning.partial("parse.rerank", *[ARCS] * self.folds, *[RANKS] * len(BASE_WEIGHTS))
+        return Checkpoint(path, partial, self.settings, signature(bank), resume=resume)
+
+    def fit(
+        self,
+        bank: Treebank,
+        parser: MstParser,
+        dev: Treebank | None = None,
+        *,
+        vectors: Vectors | None = None,
+        lists: Jackknife | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Reranker:
+        """Learn to choose among the best trees of ``parser`` from the treebank it was learned from; development trees
+        choose the weight of its score and the number of passes; ``vectors``: of words, for log p; ``lists``: what
+        ``jackknife`` returned, for several re-rankers of the same parser."""
+        if Treebank.checked(bank).corpus.n_tokens == 0:
+            raise InputError(None, None, "the treebank is empty")
+        if len(bank) < self.folds:
+            raise SettingError(f"{self.folds} folds are too many for {len(bank)} sentences")
+        if parser.crossing_ and parser.order == 2:
+            raise SettingError("lists of trees with crossing arcs are known in order 1 only: train the parser so")
+        self._check_vectors(vectors)
+        for each in (bank,) if dev is None else (bank, dev):
+            each.check_trees(single_root=parser.single_root)
+        self.parser_, self.chosen_ = parser, {}
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
+        lists = lists or self.jackknife(bank, parser, dev, checkpoint=checkpoint)
+        # The models of all trees are those that the file keeps; training lists must not see them.
+        whole = self._know(bank, vectors, keep=True)
+        found = []
+        parts = self._folds(bank)
+        for here, of_fold in zip(parts, lists.folds, strict=True):
+            known = self._know(_without(bank, here), vectors) if self.jackknife_spectral else whole
+            found.append(self._numbered(of_fold, bank.select(here), known))
+        ranked, self.deviations_ = standardised(joined(found))
+        right = right_heads(ranked, bank.select(np.concatenate(parts)).heads)
+        judge = None
+        if dev is not None:
+            assert lists.dev is not None
+            judged, _ = standardised(self._numbered(lists.dev, dev, whole), self.deviations_)
+            judge = judged, right_heads(judged, dev.heads)
+            self.tuning_items_ = item_hashes(dev.corpus)
+        self._learn(ranked, best_trees_of(ranked, right), judge, checkpoint)
+        first = ranked.firsts[:-1][np.diff(ranked.firsts) > 0]
+        self.items_ = item_hashes(bank.corpus)
+        self.provenance_ = {
+            "sentences": len(bank), "words": bank.corpus.n_tokens, "trees": int(ranked.firsts[-1]),
+            "uas_lists": float(right[first].sum() / bank.corpus.n_tokens),
+            "oracle_lists": float(np.maximum.reduceat(right, first).sum() / bank.corpus.n_tokens),
+            **self.latent_.facts,
+        }  # fmt: skip
+        return self
+
+    def _check_vectors(self, vectors: Vectors | None) -> None:
+        if vectors is None:
+            return
+        if self.observe == "tags":
+            raise SettingError("vectors of words mean nothing where only tags are observed")
+        for name in ("projection", "kappa", "min_count"):
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} is of vectors from the trees: it means nothing with given ones")
+
+    def _know(self, bank: Treebank, vectors: Vectors | None, keep: bool = False) -> _Known:
+        """Hidden states and numbers of children of gold trees, as far as the features need them; ``keep``: of all
+        trees, for the file, where hidden states also serve ``probability``."""
+        layer = self.parser_.tag_layers_[0]
+        states = latent.learn(bank, self, layer, vectors) if keep or "logp" in self.features else None
+        if keep:
+            assert states is not None
+            self.latent_ = states
+        tags = self.latent_.tags
+        counted = valence_logs(bank, latent.tags_of(bank, layer, tags), len(tags))
+        if keep:
+            self.valences_ = counted
+        return _Known(states, counted)
+
+    def _folds(self, bank: Treebank) -> list[np.ndarray]:
+        """The sentences of each fold."""
+        parts = folds(self.seed, "parse.rerank", len(bank), self.folds)
+        return [np.flatnonzero(parts == number) for number in range(self.folds)]
+
+    def jackknife(
+        self, bank: Treebank, parser: MstParser, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None
+    ) -> Jackknife:
+        """Lists of the sentences of every fold, by parsers like ``parser`` of all other folds, and of development
+        sentences by ``parser``."""
+        found = []
+        decode = "nonprojective" if parser.crossing_ else "projective"
+        settings = MstParser.restored(parser.described()).settings | {"decode": decode, "workers": self.workers}
+        for here in self._folds(bank):
+            rest = _without(bank, here)
+            rest = rest.replace(relations=Layer.unset(rest.corpus.n_tokens))
+            other = MstParser(**settings).fit(rest, checkpoint=checkpoint)
+            found.append(lists_of(other, bank.select(here), self.nbest))
+        return Jackknife(found, None if dev is None else lists_of(parser, dev, self.nbest))
+
+    def _numbered(self, lists: Lists, bank: Treebank, known: _Known, k: int = 0) -> Lists:
+        """Lists of ``nbest`` trees (or k, if that is more) with tags, and all numbers that the features name."""
+        tags = latent.tags_of(bank, self.latent_.layer, self.latent_.tags)
+        lists = shortened(lists, max(self.nbest, k))._replace(tags=tags)
+        columns = [lists.numbers[:, 0]]
+        if "logp" in self.features:
+            assert known.states is not None
+            columns.append(likely(lists, known.states.score(bank, lists.firsts, lists.heads, self.workers)))
+        if "structure" in self.features:
+            assert known.valences is not None
+            columns.append(valences_of(lists, known.valences, self.workers))
+        return lists._replace(numbers=np.ascontiguousarray(np.column_stack(columns)))
+
+    def _ranking(self, weights: np.ndarray, base: float) -> Ranking:
+        base = base if "base" in self.features else 0.0
+        shift = np.uint64(64 - self.hash_bits)
+        return Ranking(weights, np.zeros_like(weights), np.zeros(1, np.int64), base, shift, "tags" in self.features)
+
+    def _learn(
+        self, lists: Lists, targets: np.ndarray, dev: tuple[Lists, np.ndarray] | None, checkpoint: Checkpoint
+    ) -> None:
+        size, numbers = 1 << self.hash_bits, lists.numbers.shape[1]
+        tuned = dev is not None and "base" in self.features and self.origins["base_weight"] != "given"
+        best, best_share = None, -1.0
+        for base in BASE_WEIGHTS if tuned else (self.base_weight,):
+            ranking = self._ranking(np.zeros(size + numbers - 1), base)
+
+            def judge(weights: np.ndarray, base: float = base) -> float:
+                assert dev is not None
+                chosen = best_trees_of(dev[0], scores_of(dev[0], self._ranking(weights, base), self.workers))
+                return float(dev[1][chosen[chosen >= 0]].sum() / max(1, dev[0].starts[-1]))
+
+            learner = _ListLearner(lists, targets, ranking, self.seed, None if dev is None else judge)
+            run = checkpoint.run(
+                learner, self.passes, columns=2, facts={"ranks": len(ranking.weights)}, lasting=True,
+                title="passes", note="other trees {:.3f}",
+            )  # fmt: skip
+            share = float(run.history[:, 1].max())
+            if best is None or share > best_share:
+                best, best_share, self.history_ = learner.mean() if dev is None else learner.best, share, run.history
+                self.chosen_ |= {"base_weight": base} if tuned else {}
+        assert best is not None
+        if dev is not None:
+            self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
+        self.weights_ = best[:size].astype(np.float32)
+        base = self.chosen_.get("base_weight", self.base_weight) if "base" in self.features else 0.0
+        self.number_weights_ = np.concatenate([[base], best[size:]])
+
+    # ---- parsing
+
+    def ranked(self, bank: Treebank, k: int = 0) -> tuple[Lists, np.ndarray]:
+        """The lists of sentences, with numbers as they are found (the parser's score first), of at least k trees, and
+        the score of every tree, float64 (n_trees,)."""
+        found = lists_of(self.parser_, bank, max(self.nbest, k))
+        lists = self._numbered(found, bank, _Known(self.latent_, self.valences_), k)
+        weights = np.concatenate([self.weights_.astype(np.float64), self.number_weights_[1:]])
+        ranking = self._ranking(weights, float(self.number_weights_[0]))
+        return lists, scores_of(standardised(lists, self.deviations_)[0], ranking, self.workers)
+
+    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
+        """The best tree of every list; ``confidence`` is known of a parser's own trees only."""
+        if confidence:
+            raise SettingError("a re-ranker does not know how likely arcs are: its parser does")
+        lists, scores = self.ranked(bank)
+        best = best_trees_of(lists, scores)
+        heads = heads_of(lists, best)
+        of_best = np.where(best >= 0, scores[np.maximum(best, 0)] if len(scores) else 0.0, 0.0)
+        return Parses(heads, self.parser_._relate(bank, heads), of_best, np.empty(0))
+
+    def tagged(self, bank: Treebank) -> Treebank:
+        """The treebank with the tags of the tagger inside the parser, whatever it had."""
+        return self.parser_.tagged(bank)
+
+    def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
+        """The treebank with the best trees and their relations."""
+        parses = self.parse(bank, confidence=confidence)
+        return bank.replace(heads=parses.heads, relations=self.parser_._named(parses.relations))
+
+    def best_trees(self, bank: Treebank, k: int) -> Treebank:
+        """Every sentence with its k best trees, one after the other, with ``# rank``, ``# score`` and ``# logp``."""
+        lists, scores = self.ranked(bank, k)
+        logs = self.latent_.score(bank, lists.firsts, lists.heads, self.workers).logs
+        sentences: list[int] = []
+        trees: list[np.ndarray] = []
+        notes: list[tuple[str, ...]] = []
+        for sentence, first in enumerate(lists.firsts[:-1].tolist()):
+            of_list = np.arange(first, lists.firsts[sentence + 1])
+            order = of_list[np.argsort(-scores[of_list], kind="stable")][:k].tolist()
+            sentences += [sentence] * max(1, len(order))
+            notes += [
+                (f"# rank = {rank}", f"# score = {scores[tree]:.6f}", f"# logp = {logs[tree] / np.log(10):.6f}")
+                for rank, tree in enumerate(order, 1)
+            ] or [("# rank = 1",)]
+            n = int(lists.starts[sentence + 1] - lists.starts[sentence])
+            begins = lists.begins[sentence] + (np.array(order, np.int64) - first) * n
+            trees += [lists.heads[begin : begin + n] for begin in begins.tolist()]
+        repeated = bank.select(np.array(sentences, np.int64))
+        heads = np.concatenate([*trees, np.empty(0, np.int32)]).astype(np.int32)
+        comments = tuple((*before, *note) for before, note in zip(repeated.comments, notes, strict=True))
+        relations = self.parser_._named(self.parser_._relate(repeated, heads))
+        return dataclasses.replace(repeated.replace(heads=heads, relations=relations), comments=comments)
+
+    def probability(self, bank: Treebank) -> Likelihoods:
+        """Log p of the words of every sentence given its tree."""
+        bank.check_trees()
+        return self.latent_.probability(bank, self.workers)
+
+    # ---- the file
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {
+            **self.latent_.arrays(), "valences": self.valences_, "weights": self.weights_,
+            "number_weights": self.number_weights_, "deviations": self.deviations_, "history": self.history_,
+        }  # fmt: skip
+
+    def _extra(self) -> dict[str, Any]:
+        return self.latent_.extra()
+
+    def _components(self) -> dict[str, container.Part]:
+        return {"parser": self.parser_.part()}
+
+    def _restore(self, loaded: container.Container) -> None:
+        arrays = loaded.arrays
+        self.parser_ = MstParser.from_container(loaded.component("parser"))
+        self.latent_ = LatentTrees.restored(arrays, loaded.extra, self.observe)
+        self.valences_, self.weights_ = arrays["valences"], arrays["weights"]
+        self.number_weights_, self.deviations_ = arrays["number_weights"], arrays["deviations"]
+        self.history_ = arrays["history"]
+
+
+def _without(bank: Treebank, sentences: np.ndarray) -> Treebank:
+    """All sentences but these."""
+    return bank.select(np.setdiff1d(np.arange(len(bank)), sentences))
+
+
+def _check(loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    model, arrays = Reranker.restored(loaded.described), loaded.arrays
+    restored = LatentTrees.restored(arrays, loaded.extra, model.observe)
+    if restored.layer not in loaded.component("parser").extra["tag_layers"]:
+        raise ValueError("its tags are not those of its parser")
+    if len(arrays["weights"]) != 1 << model.hash_bits:
+        raise ValueError("its table of weights does not fit its settings")
+    if len(arrays["number_weights"]) != 1 + ("logp" in model.features) + ("structure" in model.features):
+        raise ValueError("its weights of numbers do not fit its features")

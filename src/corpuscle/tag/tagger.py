@@ -1,0 +1,264 @@
+"""Tagger: parts of speech and morphology of words in sentences, as a conditional random field over pruned candidates.
+
+The label of a word is the combination of its UPOS, XPOS and FEATS, whichever the treebank has, so that they fit each
+other. Labels are scored by hashed features (``kernels.features``), found by exact search among the candidates of each
+word (``kernels.decoding``), learned by adaptive gradients (``kernels.training``). Lemmas follow from forms and labels
+by rules for endings (``lemmas``).
+
+Mueller, Schmid and Schuetze, "Efficient higher-order CRFs for morphological tagging", 2013.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from itertools import pairwise
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle import model as container
+from corpuscle.errors import InputError
+from corpuscle.learning import Checkpoint
+from corpuscle.scale import chunks_of
+from corpuscle.settings import learned
+from corpuscle.tag import lexicon as lexicons
+from corpuscle.tag.kernels.decoding import best_labels, expectations, room_for, score_steps, score_words
+from corpuscle.tag.kernels.features import Words
+from corpuscle.tag.kernels.training import Learning
+from corpuscle.tag.lemmas import LEMMAS, Lemmatiser
+from corpuscle.tag.lexicon import Lexicon
+from corpuscle.tag.settings import TaggerSettings
+from corpuscle.tag.training import STATE, TagLearner
+from corpuscle.text.layers import Layer
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import WordSources
+from corpuscle.words.sources import SOURCES
+
+__all__ = ["PARTIAL", "TAGGED", "Tagger", "Tagging"]
+
+TAGGED = ("tags", "xpos", "features")
+"""The layers of a treebank that make up a label."""
+_USUAL = 0.01
+"""A layer is learned if at least this part of the words has a value."""
+_WORDS = 4000
+"""A worker tags about so many words at a time."""
+
+PARTIAL = learning.partial("tag.crf", STATE)
+"""An unfinished run."""
+
+
+class Tagging(NamedTuple):
+    """Labels of words: ``labels`` int32 (n_words,), ids of the tagger's labels; ``confidence`` float64 (n_words,), how
+    likely each is, or empty."""
+
+    labels: np.ndarray
+    confidence: np.ndarray
+
+
+class Tagger(TaggerSettings, container.Model):
+    """A tagger.
+
+    Learned: ``weights_`` float32; ``labels_``: a ``Vocab`` of labels, the most frequent one first; ``layers_``: which
+    layers they consist of; ``lexicon_``, ``sources_``, ``lemmatiser_``; ``history_`` float64 (passes, 2): the share of
+    training words that got a wrong label in each pass, and of development words that got the right one.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "tag.crf",
+        1,
+        {
+            **container.VOCAB,
+            **container.ITEMS,
+            **lexicons.ARRAYS,
+            **SOURCES,
+            **LEMMAS,
+            "weights": container.Array("float32", ("table",), finite=True),
+            "history": container.Array("float64", ("passes", 2), finite=True),
+        },
+        check=lambda loaded: _check(loaded),
+    )
+
+    weights_: np.ndarray = learned()
+    labels_: Vocab = learned()
+    layers_: tuple[str, ...] = learned()
+    lexicon_: Lexicon = learned()
+    sources_: WordSources = learned()
+    lemmatiser_: Lemmatiser = learned()
+    history_: np.ndarray = learned()
+
+    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a treebank."""
+        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+
+    def fit(
+        self,
+        bank: Treebank,
+        dev: Treebank | None = None,
+        *,
+        sources: WordSources | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Tagger:
+        """Learn from tagged sentences; development sentences choose after how many passes to stop; ``sources``,
+        what raw text says about words, are further features."""
+        n_words = Treebank.checked(bank).corpus.n_tokens
+        self.layers_ = tuple(
+            name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words
+        )
+        if not self.layers_:
+            raise InputError(None, None, "the words have no tags to learn from: neither UPOS, XPOS nor FEATS")
+        strings = _labels_of(bank, self.layers_)
+        counted = sorted(Counter(strings).items(), key=lambda item: (-item[1], item[0]))
+        self.labels_ = Vocab.from_words([label for label, _ in counted], [count for _, count in counted])
+        gold = (self.labels_.encode(strings) - FIRST).astype(np.int32)
+        self.sources_, self.chosen_ = sources or WordSources.none(), {}
+        self.lexicon_ = Lexicon.learn(bank.corpus, gold, self.labels_, self.layers_[0] == "tags")
+        self.lemmatiser_ = Lemmatiser.learn(bank, strings)
+        self.items_ = item_hashes(bank.corpus)
+        self.provenance_ = {
+            "sentences": len(bank), "words": n_words, "labels": len(counted),
+            "lemma_rules": self.lemmatiser_.n_rules,
+        }  # fmt: skip
+        self._learn(bank, gold, dev, checkpoint or Checkpoint(signature=signature(bank)))
+        return self
+
+    def _learn(self, bank: Treebank, gold: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint) -> None:
+        labels = self.lexicon_.labels
+        words = self.lexicon_.words(bank.corpus, self.closed, self.sources_, learning=True)
+        size = self._size()
+        under_way = Learning(
+            np.zeros(size, np.float32), np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), self.rate,
+            self._shift,
+        )  # fmt: skip
+
+        def judge(weights: np.ndarray) -> float:
+            assert dev is not None
+            self.weights_ = weights
+            found, right = self.tag(dev).labels, _labels_of(dev, self.layers_)
+            return float((found + FIRST == self.labels_.encode(right)).mean())
+
+        room = room_for(int(bank.corpus.lengths.max()), words, labels)
+        learner = TagLearner(
+            words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge
+        )
+        facts = {"table": size, "besides": self._besides(dev)}
+        run = checkpoint.run(learner, self.passes, columns=2, facts=facts, title="passes", note="wrong {:.3f}")
+        self.history_, self.weights_ = run.history, learner.mean()
+        if dev is not None:
+            self.tuning_items_, self.weights_ = item_hashes(dev.corpus), learner.best
+            self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
+
+    def _besides(self, dev: Treebank | None) -> str:
+        """A hash of what is learned with besides the treebank, which a resumed run must share."""
+        digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
+        for array in self.sources_.arrays().values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def _shift(self) -> np.uint64:
+        return np.uint64(64 - self.hash_bits)
+
+    def _size(self) -> int:
+        """How many weights there are: the last feature of the table needs room for all parts and labels."""
+        return (1 << self.hash_bits) + self.lexicon_.labels.n_parts + len(self.labels_) - FIRST
+
+    # ---- tagging
+
+    def tag(self, bank: Treebank, *, confidence: bool = False) -> Tagging:
+        """The best label of every word; ``confidence``: also how likely it is."""
+        corpus = Treebank.checked(bank).corpus
+        words = self.lexicon_.words(corpus, self.closed, self.sources_)
+        bounds = chunks_of(corpus.lengths + 1, _WORDS).tolist()
+        parts = list(self.spread(_tag_chunk, [(words, first, last, confidence) for first, last in pairwise(bounds)]))
+        nothing = Tagging(np.empty(0, np.int32), np.empty(0))
+        return Tagging(*(np.concatenate(columns) for columns in zip(nothing, *parts, strict=True)))
+
+    def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
+        """The treebank with our tags, and lemmas if there were any to learn from; ``confidence``: with how likely each
+        label is in MISC (``TagConfidence=``)."""
+        found = self.tag(bank, confidence=confidence)
+        if confidence:
+            bank = bank.with_misc("TagConfidence", [f"{value:.3f}" for value in found.confidence])
+        values = [label.split("\t") for label in self.labels_.strings[FIRST:]]
+        layers: dict[str, Layer] = {}
+        for column, name in enumerate(self.layers_):
+            kinds = Layer.from_strings(row[column] for row in values)
+            layers[name] = Layer(kinds.ids[found.labels], kinds.vocab)
+        if self.lemmatiser_.n_rules:
+            layers["lemmas"] = self.lemmatiser_.lemmas(bank.corpus, found.labels, self.labels_)
+        return bank.replace(**layers)
+
+    def known(self, bank: Treebank) -> np.ndarray:
+        """Which words were in the training text, bool (n_words,)."""
+        return self.lexicon_.known(bank.corpus)
+
+    # ---- the file
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        parts = self.labels_.arrays() | dict(self.lexicon_.arrays) | self.sources_.arrays() | self.lemmatiser_.arrays()
+        return parts | {"weights": self.weights_, "history": self.history_}
+
+    def _extra(self) -> dict[str, Any]:
+        return {"layers": list(self.layers_)}
+
+    def _restore(self, loaded: container.Container) -> None:
+        arrays = loaded.arrays
+        self.layers_, self.labels_ = tuple(loaded.extra["layers"]), Vocab.from_arrays(arrays)
+        self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", arrays)
+        self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.lemmatiser_ = Lemmatiser.from_arrays(arrays)
+        self.weights_, self.history_ = arrays["weights"], arrays["history"]
+
+
+def _labels_of(bank: Treebank, layers: tuple[str, ...]) -> list[str]:
+    """The label of every word."""
+    return list(map("\t".join, zip(*(getattr(bank, name).strings() for name in layers), strict=True)))
+
+
+def signature(bank: Treebank) -> str:
+    """A hash of words, tags and lemmas."""
+    digest = hashlib.blake2b(bank.corpus.signature().encode(), digest_size=16)
+    for name in (*TAGGED, "lemmas"):
+        digest.update("\n".join(getattr(bank, name).strings()).encode())
+    return digest.hexdigest()
+
+
+def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
+    """The labels of some sentences."""
+    words, first, last, confidence = chunk
+    labels, weights, shift = tagger.lexicon_.labels, tagger.weights_, tagger._shift
+    starts = words.starts[first : last + 1].tolist()
+    room = room_for(int(np.diff(words.starts[first : last + 1]).max(initial=0)), words, labels)
+    found, likely = np.zeros(starts[-1] - starts[0], np.int32), np.zeros(starts[-1] - starts[0] if confidence else 0)
+    for begin, end in pairwise(starts):
+        here = slice(begin - starts[0], end - starts[0])
+        score_words(words, begin, end, labels, weights, shift, room)
+        score_steps(words, begin, end, labels, weights, shift, room)
+        best_labels(end - begin, room, found[here])
+        if confidence:
+            expectations(end - begin, room)
+            same = room.candidates[: end - begin] == found[here][:, None]
+            inside = np.arange(same.shape[1]) < room.counts[: end - begin, None]
+            likely[here] = np.minimum((room.local[: end - begin] * (same & inside)).sum(axis=1), 1.0)
+    return Tagging(found, likely)
+
+
+def _check(loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    model, arrays, layers = Tagger.restored(loaded.described), loaded.arrays, loaded.extra.get("layers")
+    if not isinstance(layers, list) or not layers or layers != [name for name in TAGGED if name in layers]:
+        raise ValueError("it does not say which layers it tags")
+    names = Vocab.from_arrays(arrays)
+    if not len(arrays["open"]) or any(label.count("\t") != len(layers) - 1 for label in names.strings[FIRST:]):
+        raise ValueError("its labels do not fit its layers")
+    if (np.diff(arrays["lexicon/starts"]) == 0).any():
+        raise ValueError("a word of its lexicon has no label")
+    parts = Lexicon.of(names, layers[0] == "tags", arrays).labels
+    if len(arrays["weights"]) != (1 << model.hash_bits) + parts.n_parts + len(names) - FIRST:
+        raise ValueError("its table of weights does not fit its settings")
+    Lemmatiser.from_arrays(arrays).check()

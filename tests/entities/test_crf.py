@@ -1,0 +1,194 @@
+"""Taggers: exact sums, recovery of a made-up language of findings, files, what cannot be learned."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import corpuscle
+from corpuscle.entities import CrfTagger, DictionaryTagger
+from corpuscle.entities.dictionary import Dictionary
+from corpuscle.entities.documents import from_corpus, from_standoff
+from corpuscle.entities.kernels.fields import likely_tags, tag_tokens
+from corpuscle.entities.ncvalue import NcValues
+from corpuscle.errors import InputError
+from corpuscle.measure import mention_scores
+from corpuscle.random import Random
+from corpuscle.text import Corpus, Layer, Mention, Standoff
+from corpuscle.text.gapped import TokenMention
+from corpuscle.words import WordSources
+
+
+def findings(seed, n):
+    """Sentences such as "the left and right atrium are mildly dilated .", with their disorders in pieces."""
+    random = Random(seed, "tests.entities")
+    texts = []
+    for _ in range(n):
+        sides, organ = random.shuffled(["left", "right"]), random.choice(["atrium", "ventricle", "kidney"])
+        degree, state = random.choice(["mildly", "very"]), random.choice(["dilated", "swollen"])
+        kind = random.below(3)
+        if kind == 0:
+            words = ["the", sides[0], organ, "is", degree, state, "."]
+            mentions = [(1, 2, 5)]
+        elif kind == 1:
+            words = ["the", sides[0], "and", sides[1], organ, "are", degree, state, "."]
+            mentions = [(1, 4, 7), (3, 4, 7)]
+        else:
+            words = ["no", "change", "of", "the", organ, "or", random.choice(["fever", "pain"]), "."]
+            mentions = [(6,)]
+        begins = np.cumsum([0, *(len(word) + 1 for word in words)])
+        spans = [TokenMention("X", tokens).runs for tokens in mentions]
+        texts.append(Standoff(" ".join(words), tuple(
+            Mention("X", tuple((int(begins[a]), int(begins[b] + len(words[b]))) for a, b in runs)) for runs in spans
+        )))  # fmt: skip
+    return texts
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return CrfTagger(nc="none", iterations=60).fit(from_standoff(findings(1, 200)))
+
+
+def test_findings_in_pieces_are_recovered_and_plain_tags_lose_them(learned):
+    test = from_standoff(findings(2, 100))
+    result = mention_scores(test.texts, learned.annotate(test))
+    assert result["strict_f1"] >= 0.99 and result["complex_f1"] >= 0.99
+    plain = CrfTagger(nc="none", encoding="bio", iterations=60).fit(from_standoff(findings(1, 200)))
+    assert mention_scores(test.texts, plain.annotate(test))["complex_f1"] < 0.5
+    assert plain.provenance_["lost"] > 0 and learned.provenance_["lost"] == 0
+
+
+def test_best_tags_probabilities_and_the_sum_are_those_of_enumeration(learned):
+    documents = from_corpus(Corpus.from_sentences([["left", "atrium", "is", "swollen"]]))
+    sheet = learned.tokens_of(documents)
+    field, n, s = learned._field, 4, len(learned._field.steps)
+    scores = np.zeros((n, s))
+    weight_of = {int(key): slice(*field.starts[k : k + 2]) for k, key in enumerate(field.keys)}
+    from corpuscle.entities.learning import all_features
+
+    for i, row in enumerate(all_features(sheet).tolist()):
+        for key in row:
+            if key in weight_of:
+                scores[i, field.labels[weight_of[key]]] += field.weights[weight_of[key]]
+    paths = np.array(list(product(range(s), repeat=n)))
+    logs = scores[np.arange(n), paths].sum(axis=1) + field.steps[paths[:, :-1], paths[:, 1:]].sum(axis=1)
+    shares, tags = np.zeros((n, s)), np.zeros(n, np.int32)
+    total = likely_tags(sheet.tokens, field, 0, 1, shares)
+    assert total == pytest.approx(np.logaddexp.reduce(logs), abs=1e-9)
+    weights = np.exp(logs - total)
+    expected = [[weights[paths[:, i] == label].sum() for label in range(s)] for i in range(n)]
+    np.testing.assert_allclose(shares, expected, atol=1e-9)
+    tag_tokens(sheet.tokens, field, 0, 1, tags)
+    np.testing.assert_array_equal(tags, paths[np.argmax(logs)])
+
+
+def test_weights_are_those_of_crfsuite(learned):
+    import pycrfsuite
+
+    train = from_standoff(findings(1, 200))
+    from corpuscle.entities.learning import all_features
+    from corpuscle.text.gapped import tags_of_mentions
+
+    sheet = learned.tokens_of(train)
+    features, starts = all_features(sheet), train.corpus.sentence_starts
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c1": 0.0, "c2": 0.1, "max_iterations": 60})
+    known = set(learned._field.keys.tolist())
+    for i, mentions in enumerate(train.mentions):
+        rows = [[str(key) for key in row if key in known] for row in features[starts[i] : starts[i + 1]].tolist()]
+        trainer.append(rows, list(tags_of_mentions(mentions, len(rows)).tags))
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.train(f"{folder}/crf")
+        tagger = pycrfsuite.Tagger()
+        tagger.open(f"{folder}/crf")
+        test = from_standoff(findings(3, 30))
+        sheet = learned.tokens_of(test)
+        keys, starts = all_features(sheet).tolist(), test.corpus.sentence_starts
+        found = learned.best_tags(test)
+        for i in range(len(test.corpus)):
+            rows = [[str(key) for key in row] for row in keys[starts[i] : starts[i + 1]]]
+            assert tagger.tag(rows) == found[starts[i] : starts[i + 1]]
+
+
+def test_a_model_survives_its_file_and_any_number_of_workers(learned, tmp_path):
+    learned.save(tmp_path / "m")
+    again = corpuscle.load(tmp_path / "m")
+    test = from_standoff(findings(4, 400))
+    found = learned.tag(test)
+    for workers in (1, 2):
+        again.workers = workers
+        other = again.tag(test)
+        assert other.mentions == found.mentions and other.confidence == found.confidence
+        np.testing.assert_array_equal(other.surest, found.surest)
+    assert again.heaviest_ == learned.heaviest_ and {each.label for each in again.heaviest_} >= {"HB-X", "DB-X"}
+    twin = CrfTagger(nc="none", iterations=60).fit(from_standoff(findings(1, 200)))
+    twin.save(tmp_path / "n")
+    for name in learned._weights:
+        np.testing.assert_array_equal(learned._weights[name], twin._weights[name])
+
+
+def test_confidence_is_a_probability_and_lower_where_words_are_new(learned):
+    test = from_corpus(Corpus.from_sentences([["the", "left", "atrium", "is", "very", "swollen", "."],
+                                              ["the", "upper", "spleen", "seems", "quite", "torn", "."]]))  # fmt: skip
+    tagged = learned.tag(test)
+    assert all(0 < value <= 1 for sentence in tagged.confidence for value in sentence)
+    assert tagged.surest[0] > tagged.surest[1]
+    texts = learned.annotate(test, confidence=True)
+    assert texts[0].mentions[0].attributes[0].name == "Confidence"
+
+
+def test_the_dictionary_takes_the_longest_string_of_training():
+    texts = [Standoff("Bad Lung pain", (Mention("X", ((4, 13),)),)), Standoff("lung", (Mention("Y", ((0, 4),)),))]
+    train = from_standoff(texts)
+    tagger = DictionaryTagger().fit(train)
+    found = tagger.tag(from_corpus(Corpus.from_sentences([["lung", "pain", "lung", "x"]])))
+    assert found.mentions == [[TokenMention("X", (0, 1)), TokenMention("Y", (2,))]]
+
+
+def test_dictionary_matches_are_those_of_brute_force():
+    random = Random(5, "tests.dictionary")
+    for _ in range(50):
+        letters = "abc"
+        entries = {tuple(random.choice(letters) for _ in range(1 + random.below(3))): "X" for _ in range(3)}
+        words = [random.choice(letters) for _ in range(8)]
+        found, begins = Dictionary.from_entries(entries.items()).matches(from_corpus(Corpus.from_sentences([words])))
+        expected, starts, i = [0] * 8, [False] * 8, 0
+        while i < 8:
+            longest = max((len(entry) for entry in entries if tuple(words[i : i + len(entry)]) == entry), default=0)
+            for j in range(i, i + longest):
+                expected[j], starts[j] = 1, j == i
+            i += max(1, longest)
+        assert found.tolist() == expected and begins.tolist() == starts
+
+
+def test_nc_values_of_a_hand_example():
+    words = [["severe", "pain"], ["a", "pain"], ["severe", "cold"], ["cold", "day"]]
+    tags = Layer.from_strings(["ADJ", "NOUN", "DET", "NOUN", "ADJ", "NOUN", "NOUN", "NOUN"])
+    labels = Layer.from_strings(["O", "B-X", "O", "B-X", "O", "O", "O", "O"], "")
+    documents = from_corpus(Corpus.from_sentences(words), labels, tags=tags)
+    values = NcValues.learn(documents, "token")
+    assert values.scores(documents, "token")[5, 0] == 0.5  # one of two mentions has "severe" before it
+    big = from_corpus(Corpus.from_sentences(words * 130), tags=Layer.from_strings(tags.strings() * 130))
+    assert values.scores(big, "raw")[5, 0] == pytest.approx(0.5 * 130)
+    assert values.scores(big, "mean")[5, 0] == pytest.approx(0.25)
+    assert values.classes(documents, "token")[0].tolist() == [0, 0]
+
+
+def test_sources_and_a_dictionary_become_features():
+    train = from_standoff(findings(1, 60))
+    sources = WordSources.from_words(["atrium", "kidney"], np.array([[1], [1]], np.uint64))
+    entries = Dictionary.from_entries([(("atrium",), "ORGAN")])
+    tagger = CrfTagger(nc="none", iterations=10).fit(train, sources=sources, dictionary=entries)
+    names = " ".join(tagger.tokens_of(train).names_of_templates)
+    assert "source0[-1]" in names and "entry" in names
+
+
+def test_what_cannot_be_learned_from():
+    with pytest.raises(InputError, match="no mentions to learn from"):
+        CrfTagger().fit(from_standoff([Standoff("a b")]))
+    with pytest.raises(InputError, match="need them"):
+        CrfTagger(nc="raw").fit(from_standoff(findings(1, 5)))
+    with pytest.raises(InputError, match="no mention in one piece"):
+        DictionaryTagger().fit(from_standoff([Standoff("a b")]))
