@@ -12,7 +12,8 @@ A recurrent cell has a prefix ``P``; the parts of its gates stand side by side i
 - with layer normalisation the gains ``P/gx`` and ``P/gh`` of the products with W and U.
 
 Cells: ``encoder/forward/LAYER/CELL``, ``encoder/backward/LAYER/CELL`` and ``decoder/LAYER/CELL``, numbers from 1 on;
-the first cell of a layer reads its input, ``decoder/1/2`` reads what the attention has found, others are transitions. A source is its symbols and END; a target begins with START and ends with END, ids of ``text.vocab``.
+the first cell of a layer reads its input, ``decoder/1/2`` reads what the attention has found, others are transitions.
+A source is its symbols and END; a target begins with START and ends with END, ids of ``text.vocab``.
 """
 
 from __future__ import annotations
