@@ -259,8 +259,13 @@ TASKS: dict[str, Task] = dict([
                 "PhraseTransliterator",
                 "phrases of letters, n-gram models and a context model under tuned weights",
             ),
+            "neural": ("NeuralSettings", "NeuralTransliterator", "networks that write letter by letter"),
         },
-        kinds={"transliterate.phrase": "PhraseTransliterator"},
+        kinds={
+            "transliterate.phrase": "PhraseTransliterator",
+            "transliterate.neural": "NeuralTransliterator",
+            "transliterate.combined": "CombinedTransliterator",
+        },
         step="transliterator:TRANSLITERATOR",
     ),
     _task(

@@ -127,11 +127,9 @@ class Members(Learner):
                 raise ValueError("it does not fit the pairs")
             if len(state["rows"]) != updates // interval:
                 raise ValueError("its validations are not those of its updates")
-            vectors = {name: np.array(state[name]) for name in _VECTORS}
-            progress = member.progress._replace(
-                updates=updates, broken=bool(broken), history=np.array(state["rows"]), **vectors
-            )
-            self.members[place] = member._replace(progress=progress)
+            vectors: dict[str, Any] = {name: np.array(state[name]) for name in _VECTORS}
+            facts = {"updates": updates, "broken": bool(broken), "history": np.array(state["rows"])}
+            self.members[place] = member._replace(progress=member.progress._replace(**vectors, **facts))
 
 
 def train(

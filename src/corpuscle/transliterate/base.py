@@ -12,7 +12,7 @@ from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
-from corpuscle.transliterate.settings import LetterSettings
+from corpuscle.transliterate.settings import SpellingSettings
 
 __all__ = ["Candidate", "Transliterator", "combined", "reversed_pairs"]
 
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
     score: float
 
 
-class Transliterator(LetterSettings, Model):
+class Transliterator(SpellingSettings, Model):
     """What learns from pairs of names, and which names it has seen."""
 
     def transliterate(
@@ -70,8 +70,9 @@ class Transliterator(LetterSettings, Model):
         )
 
 
-def combined(words: Sequence[Sequence[Candidate]], n_best: int) -> list[Candidate]:
-    """The best ways to write a name of several words from the ranked ways to write each: sums of scores, best first.
+def combined(words: Sequence[Sequence[Candidate]], n_best: int, between: str = " ") -> list[Candidate]:
+    """The best ways to write a name of several words from the ranked ways to write each: sums of scores, best first;
+    ``between`` stands between words.
 
     >>> lists = [[Candidate("a", -1.0), Candidate("b", -2.0)], [Candidate("c", 0.0), Candidate("d", -0.5)]]
     >>> [(target, score) for target, score in combined(lists, 3)]
@@ -88,7 +89,7 @@ def combined(words: Sequence[Sequence[Candidate]], n_best: int) -> list[Candidat
     found: list[Candidate] = []
     while heap and len(found) < n_best:
         cost, ranks = heapq.heappop(heap)
-        found.append(Candidate(" ".join(r[rank].target for r, rank in zip(words, ranks, strict=True)), -cost))
+        found.append(Candidate(between.join(r[rank].target for r, rank in zip(words, ranks, strict=True)), -cost))
         for position, rank in enumerate(ranks):
             longer = (*ranks[:position], rank + 1, *ranks[position + 1 :])
             if rank + 1 < len(words[position]) and longer not in seen:

@@ -27,7 +27,7 @@ from corpuscle.neural.weights import Weights, shapes
 from corpuscle.settings import learned
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair, checked_pairs
-from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined, reversed_pairs
 from corpuscle.transliterate.settings import NeuralSettings
 
@@ -42,12 +42,32 @@ MANY_SYMBOLS = 5000
 
 
 class Synthetic(NamedTuple):
-    """Names of one language: ``side`` says which one, ``source`` or ``target``. A model makes pairs of them: ``helper``,
-    from targets to sources for names of the target side, from sources to targets for others; None: train one."""
+    """Names of one language: ``side`` says which one, ``source`` or ``target``. A model makes pairs of them:
+    ``helper``, from targets to sources for names of the target side, from sources to targets for others; None: train
+    one."""
 
     names: Sequence[str]
     side: str
     helper: Transliterator | None = None
+
+
+def _backwards(letters: Sequence[str]) -> np.ndarray:
+    """The order of letters from the end, int64; grapheme clusters stay as they are, so that no mark loses its letter.
+
+    >>> _backwards(["k", "e", "\u0301", "a"]).tolist()
+    [3, 1, 2, 0]
+    """
+    places, first = [], 0
+    text, ends = "".join(letters), np.cumsum([len(letter) for letter in letters]).tolist()
+    done = 0
+    for cluster in clusters(text):
+        done += len(cluster)
+        last = first
+        while last < len(letters) and ends[last] <= done:
+            last += 1
+        places.append(range(first, last))
+        first = last
+    return np.array([place for part in reversed(places) for place in part], np.int64)
 
 
 def _architecture(extra: Mapping[str, Any]) -> Architecture:
@@ -223,11 +243,16 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         a = self.architecture
         plan = plan_of(self, a.state, len(rows), a.recurrent, guide)
         tasks = []
-        for backwards in (False, True)[: 1 + bool(self.right_to_left)]:
-            step = -1 if backwards else 1
-            known = [matrix[::step] for matrix in links] if links is not None else None
-            training = Examples.of([(encode(left), encode(right[::step])) for left, right in rows], known)
-            right_ones = [[encode(target[::step]) for target in targets] for targets in accepted.values()]
+        for turned in (False, True)[: 1 + bool(self.right_to_left)]:
+            orders = [_backwards(right) if turned else np.arange(len(right)) for _, right in rows]
+            known = [matrix[order] for matrix, order in zip(links, orders, strict=True)] if links is not None else None
+            written = [encode(right)[order] for (_, right), order in zip(rows, orders, strict=True)]
+            read = [encode(left) for left, _ in rows]
+            training = Examples.of(list(zip(read, written, strict=True)), known)
+            right_ones = [
+                [encode(target)[_backwards(target)] if turned else encode(target) for target in targets]
+                for targets in accepted.values()
+            ]
             first = [(encode(source), targets[0]) for source, targets in zip(accepted, right_ones, strict=True)]
             sets = [{tuple(target.tolist()) for target in targets} for targets in right_ones]
             sizes = (len(self.vocab_), len(self.vocab_))
@@ -352,7 +377,7 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     def _reranked(self, sources: Sequence[np.ndarray], found: list[list[Any]]) -> list[list[Any]]:
         """Candidates by (sum over the models of both directions of log P) / (length + 1)."""
         flat = [(i, hypothesis) for i, each in enumerate(found) for hypothesis in each]
-        targets = [hypothesis.symbols[::-1] for _, hypothesis in flat]
+        targets = [hypothesis.symbols[_backwards(self.vocab_.decode(hypothesis.symbols))] for _, hypothesis in flat]
         own = np.array([i for i, _ in flat], np.int64)
         total = np.array([hypothesis.log for _, hypothesis in flat]) * self.ensemble
         for model in range(self.ensemble, self.ensemble + self.right_to_left):
@@ -372,7 +397,7 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         logs = np.zeros((len(targets), 2))
         for model in range(len(self.models_)):
             last = model >= self.ensemble
-            turned = [target[::-1] for target in targets] if last else targets
+            turned = [target[_backwards(self.vocab_.decode(target))] for target in targets] if last else targets
             share = self.right_to_left if last else self.ensemble
             logs[:, int(last)] += log_probabilities(self._weights(model), sources, own, turned) / share
         ends = np.cumsum([len(each) for each in candidates])[:-1]

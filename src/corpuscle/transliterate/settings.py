@@ -12,19 +12,21 @@ from corpuscle.settings import Parallel, Seeded, Settings, setting
 if TYPE_CHECKING:
     from corpuscle.transliterate.preparation import Spelling
 
-__all__ = ["ALIGNERS", "METRICS", "RULES", "LetterSettings", "NeuralSettings", "PhraseSettings"]
+__all__ = [
+    "ALIGNERS", "METRICS", "RULES", "CombinationSettings", "LetterSettings", "NeuralSettings", "PhraseSettings",
+    "SpellingSettings",
+]  # fmt: skip
 
 ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
 RULES = ("uncross", "attach")
 METRICS = ("likelihood", "bleu", "acc", "fscore")
 
 
-class LetterSettings(Settings):
-    """Settings of everything that learns from pairs of names: what their letters are, and which belong together."""
+class SpellingSettings(Settings):
+    """Settings of what a letter is."""
 
     units: str = setting("What a letter is.", default="characters", choices=("characters", "graphemes"))
     lowercase: bool = setting("Lower-case both sides.", default=True)
-    aligner: str = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -32,6 +34,12 @@ class LetterSettings(Settings):
         from corpuscle.transliterate.preparation import Spelling
 
         return Spelling(self.units, self.lowercase)
+
+
+class LetterSettings(SpellingSettings):
+    """Settings of everything that learns from pairs of names: what their letters are, and which belong together."""
+
+    aligner: str = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
 
 
 class BeamSettings(LetterSettings):
@@ -95,3 +103,9 @@ class NeuralSettings(BeamSettings, ArchitectureSettings, TrainingSettings, Paral
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.architecture  # complains about sizes that do not fit
+
+
+class CombinationSettings(SpellingSettings, Parallel):
+    """Settings of two models whose candidates are ranked together."""
+
+    candidates: int = setting("Candidates of each model.", default=20, low=2, high=1000)
