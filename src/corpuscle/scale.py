@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -357,8 +358,13 @@ def processes(count: int | None = None, cluster: Any = None) -> Iterator[Workers
         return
     import multiprocessing
 
+    # A new process would run the script that is running here again, as far as it is not under `if __name__ ==`.
+    main = vars(sys.modules["__main__"])
+    script = main.pop("__file__", None) if main.get("__spec__") is None else None
     executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _deaf)
     try:
         yield _Threads(count or 1, executor)
     finally:
         executor.shutdown(cancel_futures=True)
+        if script is not None:
+            main["__file__"] = script

@@ -64,6 +64,8 @@ def train(
     """Learn from names and their transliterations: source, tab, accepted targets; or NEWS XML (.xml)."""
     import time
 
+    from corpuscle.transliterate import PhraseTransliterator
+
     begin = time.perf_counter()
     more = _synthetic(model, synthetic, side, helper)
     names = _read(pairs, reverse)
@@ -74,7 +76,7 @@ def train(
     with naming(pairs), model.checkpoint(names, development, output, resume, *more) as checkpoint:
         model.fit(names, development, checkpoint, *more)
         model.save(output)
-    figures, text = (_of_networks if hasattr(model, "models_") else _of_phrases)(model)
+    figures, text = (_of_phrases if isinstance(model, PhraseTransliterator) else _of_networks)(model)
     known = {"pairs": len(names), "tuning_pairs": model.provenance_["tuning_pairs"]}
     end = {"seconds": time.perf_counter() - begin, "model": output}
     return Figures(known | figures | end, f"{output}: {len(names):,} pairs, {text}")

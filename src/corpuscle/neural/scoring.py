@@ -27,7 +27,7 @@ def log_probabilities(
     :param owners: which source each target belongs to, int64 (n_targets,).
     :param targets: symbols of each target, without END.
     """
-    model, output = network(weights, Matrix), Output.of(weights, Matrix, ())
+    model, output = network(weights, Matrix), Output.of(weights, Matrix)
     lengths = np.array([len(target) + 1 for target in targets], np.int64)
     order = np.lexsort((owners, -lengths))
     result = np.zeros(len(targets))

@@ -107,10 +107,13 @@ def _check(loaded: Container) -> None:
         raise ValueError("it has not as many models as its settings say")
 
 
-def _partial() -> Kind:
+def _partial(helper: bool) -> Kind:
+    """What is kept of an unfinished training: of the model that makes pairs of names, if one is trained, then of the
+    members."""
     from corpuscle.neural.members import member_arrays
 
-    return partial("transliterate.neural", member_arrays("helpers", "0"), member_arrays("members", "1"))
+    stages = [member_arrays("helpers", "0")] * helper + [member_arrays("members")]
+    return partial("transliterate.neural", *stages)
 
 
 class NeuralTransliterator(NeuralSettings, Transliterator):
@@ -136,7 +139,8 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         require("torch", extra="neural")
-        return Checkpoint(path, _partial(), self.settings, self._signature(pairs, dev, synthetic), resume=resume)
+        kind = _partial(synthetic is not None and synthetic.helper is None)
+        return Checkpoint(path, kind, self.settings, self._signature(pairs, dev, synthetic), resume=resume)
 
     def _signature(self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, synthetic: Synthetic | None) -> str:
         more = [] if synthetic is None else [Pair(name, (synthetic.side,)) for name in synthetic.names]
