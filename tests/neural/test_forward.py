@@ -1,7 +1,5 @@
 """The fast forward passes are the plain one, for every architecture, in any company."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -10,21 +8,10 @@ from corpuscle.neural.forward import Batch, Buffers, network
 from corpuscle.neural.settings import PRESETS, Architecture
 from corpuscle.neural.transformer import Store
 from corpuscle.text.vocab import END, START
-from tests.neural.random_weights import random_weights
+from tests.neural.made import SMALL, made
 
-SMALL = Architecture(embedding=6, state=8, attention=10, encoder_layers=3, decoder_layers=3, base_depth=4)
-ARCHITECTURES = {
-    "deep": SMALL,
-    "context above": dataclasses.replace(SMALL, high_context=True),
-    "without normalisation": dataclasses.replace(SMALL, layer_norm=False),
-    "shallow": dataclasses.replace(SMALL, encoder_layers=1, encoder_depth=1, decoder_layers=1, base_depth=2),
-    "two tables of symbols": dataclasses.replace(SMALL, tied=False),
-    "multiplicative": dataclasses.replace(SMALL, cell="mlstm"),
-    "multiplicative, plain": dataclasses.replace(SMALL, cell="mlstm", layer_norm=False, encoder_depth=1),
-    "transformer": Architecture(
-        cell="transformer", embedding=8, state=8, encoder_layers=2, decoder_layers=2, heads=2, feedforward=12
-    ),
-}
+SHALLOW = Architecture(embedding=8, state=6, attention=10, encoder_depth=1, base_depth=2)
+LETTERS = "abcdefghijklmnopq"
 
 
 def greatest_difference(weights, lengths=(4, 0, 7, 2, 7), steps=4) -> float:
@@ -53,29 +40,29 @@ def greatest_difference(weights, lengths=(4, 0, 7, 2, 7), steps=4) -> float:
     return worst
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_logits_are_those_of_the_plain_pass(name):
-    assert greatest_difference(random_weights(ARCHITECTURES[name])) < 1e-5
+@pytest.mark.parametrize("architecture", [*SMALL.values(), SHALLOW], ids=[*SMALL, "gru, shallow"])
+def test_logits_are_those_of_the_plain_pass(architecture):
+    assert greatest_difference(made(architecture)) < 1e-5
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "paper"])
 def test_presets_too(preset):
-    assert greatest_difference(random_weights(PRESETS[preset], scale=0.1), lengths=(6, 3), steps=2) < 1e-4
+    assert greatest_difference(made(PRESETS[preset], LETTERS, LETTERS, scale=0.2), lengths=(6, 3), steps=2) < 1e-4
 
 
-@pytest.mark.parametrize("name", ["deep", "multiplicative"])
+@pytest.mark.parametrize("name", ["gru", "mlstm"])
 def test_products_that_are_not_kept_ready_are_made_on_the_way(name, monkeypatch):
     monkeypatch.setattr(recurrent, "TABLE_BYTES", 0)
-    assert greatest_difference(random_weights(ARCHITECTURES[name])) < 1e-5
+    assert greatest_difference(made(SMALL[name])) < 1e-5
 
 
 def test_a_transformer_finds_its_symbols_again_after_the_store_has_been_cleared(monkeypatch):
     monkeypatch.setattr(Store, "FIRST", 12)
-    assert greatest_difference(random_weights(ARCHITECTURES["transformer"]), steps=9) < 1e-5
+    assert greatest_difference(made(SMALL["transformer"]), steps=9) < 1e-5
 
 
 def test_sentences_are_kept_dropped_and_joined_as_if_read_together():
-    weights = random_weights(SMALL)
+    weights = made(SMALL["gru"])
     net, room = network(weights), Buffers()
     sources = [np.append(np.arange(3, 3 + n), END) for n in (3, 1, 5, 2)]
     whole = net.encode(Batch.of(sources), room, np.full(4, 9))
