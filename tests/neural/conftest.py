@@ -1,5 +1,8 @@
 """Small models are fastest on one thread."""
 
-import torch
+from contextlib import suppress
 
-torch.set_num_threads(1)
+with suppress(ImportError):
+    import torch
+
+    torch.set_num_threads(1)

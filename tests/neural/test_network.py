@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="training needs the extra neural")
 
 from corpuscle.neural import encode, start, step
 from corpuscle.neural.network import Batch, Cell, forward, keep_all, tensors

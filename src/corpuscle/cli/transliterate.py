@@ -142,7 +142,11 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
 @other_beam
-def apply(model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None) -> None:
+@option("precision", "Neural: numbers of 8 bits are quicker.", type=click.Choice(("fp32", "int8")))
+def apply(
+    model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None,
+    precision: str | None,
+) -> None:  # fmt: skip
     """Write names in the other script, one name a line."""
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.text.tables import write_table
@@ -150,7 +154,7 @@ def apply(model: str, names: str, output: str, nbest: int | None, format: str, s
 
     loaded = load(model, "transliterate")
     sources = [line for _, line in read_lines(names)]
-    found = loaded.transliterate(sources, nbest or 1, sum, beam)
+    found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
     elif format == "json":
@@ -331,7 +335,7 @@ def attention(model: str, name: str, output: str, target: str | None) -> None:
     from corpuscle.text.files import write_atomically
 
     source, written, shares = load(model, "transliterate", _NEURAL).attention(name, target)
-    sides = [[letter.replace(SPACE, "␣") for letter in side] + ["∎"] for side in (source, written)]
-    picture = alignment_grid(*sides, weights=shares.T, title=f"Where the model looks in {name}")
+    left, right = ([letter.replace(SPACE, "␣") for letter in side] + ["∎"] for side in (source, written))
+    picture = alignment_grid(left, right, weights=shares.T, title=f"Where the model looks in {name}")
     with write_atomically(output, "w") as out:
         out.write(picture + "\n")

@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.neural.decoder import Decoder
 from corpuscle.neural.examples import Examples, batches, shifted
 from corpuscle.neural.network import Batch, Dropping, forward, keep_all, torch
 from corpuscle.neural.settings import Architecture
-from corpuscle.neural.weights import shapes
+from corpuscle.neural.weights import Weights, shapes
 from corpuscle.random import Random
-from corpuscle.text.vocab import END, START
+from corpuscle.text.vocab import UNKNOWN, Vocab
 
-__all__ = ["Plan", "Progress", "Task", "advance", "begun", "cross_entropy", "greedy", "named", "smoothing"]
+__all__ = ["Plan", "Progress", "Task", "accuracy", "advance", "begun", "cross_entropy", "named", "smoothing"]
 
 BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}
 """Decays of Adam's moments, for recurrent models and for transformers."""
@@ -51,15 +53,20 @@ class Plan(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What all members share: architecture, number of symbols on either side, pairs to learn from and to validate on,
-    each source of the latter with its accepted targets as tuples of ids."""
+    """What all members share: architecture, symbols of either side, pairs to learn from and to validate on, each source
+    of the latter with its accepted targets as tuples of ids."""
 
     architecture: Architecture
-    sizes: tuple[int, int]
+    vocabs: tuple[Vocab, Vocab]
     training: Examples
     validation: Examples
     accepted: list[set[tuple[int, ...]]]
     plan: Plan
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of all weights."""
+        return shapes(self.architecture, *map(len, self.vocabs))
 
 
 class Progress(NamedTuple):
@@ -91,13 +98,15 @@ class Progress(NamedTuple):
 def begun(task: Task, seed: int) -> Progress:
     """Random weights: uniform, within sqrt(6 / (rows + columns)); gains 1, biases 0."""
     parts = []
-    for number, (name, shape) in enumerate(shapes(task.architecture, *task.sizes).items()):
+    for number, (name, shape) in enumerate(task.shapes.items()):
         values = np.zeros(shape)
         if len(shape) == 2 or name == "attention/v":
             bound = math.sqrt(6 / (sum(shape) if len(shape) == 2 else shape[0] + 1))
             if name.endswith("embedding"):
                 bound = math.sqrt(3 / shape[1]) if task.architecture.recurrent else math.sqrt(3) / shape[1]
             values = (Random(seed, "neural/weights", 0, number).uniforms(*shape) * 2 - 1) * bound
+            if name.endswith("embedding"):
+                values[UNKNOWN] = 0  # as a symbol that was dropped
         elif name.rsplit("/", 1)[-1] in ("g", "gx", "gh", "gu", "gw"):
             values += 1
         parts.append(values.ravel())
@@ -108,7 +117,7 @@ def begun(task: Task, seed: int) -> Progress:
 
 def named(vector: Any, task: Task) -> dict[str, Any]:
     """The tensors (or arrays) of which a vector consists."""
-    wanted = shapes(task.architecture, *task.sizes)
+    wanted = task.shapes
     sizes = [math.prod(shape) for shape in wanted.values()]
     parts = np.split(vector, np.cumsum(sizes)[:-1]) if isinstance(vector, np.ndarray) else vector.split(sizes)
     return {name: part.reshape(shape) for (name, shape), part in zip(wanted.items(), parts, strict=True)}
@@ -153,9 +162,9 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
         gradient *= min(1.0, CLIP / (norm.item() + TINY))
         first.lerp_(gradient, 1 - slow)
         second.mul_(fast).addcmul_(gradient, gradient, value=1 - fast)
-        size = rate * math.sqrt(1 - fast ** (t + 1)) / (1 - slow ** (t + 1))
+        deviation = second.sqrt().div_(math.sqrt(1 - fast ** (t + 1))).add_(TINY)
         with torch.no_grad():
-            theta.addcdiv_(first, second.sqrt().add_(TINY), value=-size)
+            theta.addcdiv_(first, deviation, value=-rate / (1 - slow ** (t + 1)))
         rate = rate_of(progress._replace(updates=t + 1), plan, a.recurrent)
         mean.lerp_(theta.detach(), 1 - smoothing(t)) if plan.smoothing else mean.copy_(theta.detach())
     later = progress._replace(
@@ -167,11 +176,11 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
 def _validated(progress: Progress, task: Task) -> Progress:
     """Measure the running mean; keep it where its word accuracy is the best so far (or as good, and the cross-entropy
     smaller)."""
-    p = {name: torch.from_numpy(x) for name, x in named(progress.mean, task).items()}
-    entropy = cross_entropy(task, p)
+    arrays = named(progress.mean, task)
+    entropy = cross_entropy(task, {name: torch.from_numpy(x) for name, x in arrays.items()})
     if not math.isfinite(entropy):
         return progress._replace(broken=True)
-    row = [entropy, accuracy(task, p), rate_of(progress, task.plan, task.architecture.recurrent)]
+    row = [entropy, accuracy(task, arrays), rate_of(progress, task.plan, task.architecture.recurrent)]
     ranks = [(-right, low) for low, right, _ in progress.history.tolist()]
     best = not ranks or (-row[1], row[0]) < min(ranks)
     return progress._replace(
@@ -243,26 +252,11 @@ def cross_entropy(task: Task, p: Mapping[str, Any]) -> float:
     return total / symbols
 
 
-def accuracy(task: Task, p: Mapping[str, Any]) -> float:
-    """The share of validation sources whose greedy output is accepted, each source once."""
-    found = greedy(task, p)
-    return sum(output in good for output, good in zip(found, task.accepted, strict=True)) / len(task.accepted)
-
-
-def greedy(task: Task, p: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    """The best symbol at each step, for the validation sources, in their order."""
-    result: list[tuple[int, ...]] = [()] * len(task.validation)
-    with torch.no_grad():
-        for which in _parts(task.validation):
-            sources = task.validation.side(which, target=False)
-            symbols, real = torch.from_numpy(sources.symbols), torch.from_numpy(sources.real)
-            written = torch.full((len(which), 1), START)
-            ended = torch.zeros(len(which), dtype=torch.bool)
-            while not ended.all() and written.shape[1] <= 3 * symbols.shape[1] + 10:
-                logits, _ = forward(task.architecture, p, Batch(symbols, written, real))
-                best = logits[:, -1].argmax(-1)
-                ended |= best == END
-                written = torch.cat([written, best[:, None]], 1)
-            for i, row in zip(which.tolist(), written[:, 1:].tolist(), strict=True):
-                result[i] = tuple(row[: row.index(END)] if END in row else row)
-    return result
+def accuracy(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
+    """The share of validation sources whose output, the best symbol at each step, is accepted; each source once."""
+    decoder = Decoder(Weights(task.architecture, *task.vocabs, arrays))
+    sides = task.validation
+    sources = [sides.sources[a:b] for a, b in pairwise(sides.source_starts.tolist())]
+    found = decoder.decode(sources, beam=1, scores=False, workers_=1)
+    right = [tuple(best.symbols.tolist()) in good for (best,), good in zip(found, task.accepted, strict=True)]
+    return sum(right) / len(right)

@@ -28,7 +28,12 @@ class Transliterator(SpellingSettings, Model):
     """What learns from pairs of names, and which names it has seen."""
 
     def transliterate(
-        self, names: Iterable[str], n_best: int = 1, sum: bool = False, beam: int | None = None
+        self,
+        names: Iterable[str],
+        n_best: int = 1,
+        sum: bool = False,
+        beam: int | None = None,
+        precision: str | None = None,
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none."""
         raise TypeError(f"{type(self).__name__} does not say how it writes names")

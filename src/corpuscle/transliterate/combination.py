@@ -110,13 +110,18 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
         return lists, features
 
     def transliterate(
-        self, names: Iterable[str], n_best: int = 1, sum: bool = False, beam: int | None = None
+        self,
+        names: Iterable[str],
+        n_best: int = 1,
+        sum: bool = False,
+        beam: int | None = None,
+        precision: str | None = None,
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
-        if sum or beam is not None:
-            raise SettingError("a combined model ranks finished lists: neither sum nor beam is for it")
+        if sum or beam is not None or precision is not None:
+            raise SettingError("a combined model ranks finished lists: sum, beam and precision are not for it")
         lists, features = self._pooled(list(names))
         result = []
         for targets, block in zip(lists, features, strict=True):

@@ -20,8 +20,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import ITEMS, Array, Container, Kind, numbered, separated, vocab_arrays
-from corpuscle.neural.decoder import Decoder
-from corpuscle.neural.scoring import log_probabilities
+from corpuscle.neural.decoder import Decoder, Hypothesis
 from corpuscle.neural.settings import Architecture
 from corpuscle.neural.weights import Weights, shapes
 from corpuscle.settings import learned
@@ -230,7 +229,8 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         seeds = [self.seed + 1000 * number for number in range(len(kinds))]
         work = {"workers": self.workers, "cluster": self.cluster}
         self.models_, self.history_ = train(tasks, kinds, seeds, self.max_epochs, checkpoint, **work)
-        self.__dict__.pop("decoder", None)
+        for name in ("_decoders", "backwards"):
+            self.__dict__.pop(name, None)
 
     def _tasks(self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int) -> list[Any]:
         """What the models learn from: from left to right, and with reversed targets."""
@@ -259,8 +259,7 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
             ]
             first = [(encode(source), targets[0]) for source, targets in zip(accepted, right_ones, strict=True)]
             sets = [{tuple(target.tolist()) for target in targets} for targets in right_ones]
-            sizes = (len(self.vocab_), len(self.vocab_))
-            tasks.append(Task(a, sizes, training, Examples.of(first), sets, plan))
+            tasks.append(Task(a, (self.vocab_, self.vocab_), training, Examples.of(first), sets, plan))
         return tasks
 
     def _links(self, rows: list[tuple[list[str], list[str]]]) -> list[np.ndarray]:
@@ -321,25 +320,41 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     def _weights(self, model: int) -> Weights:
         return Weights(self.architecture, self.vocab_, self.vocab_, self.models_[model])
 
-    @cached_property
-    def decoder(self) -> Decoder:
+    def _decoder(self, precision: str) -> Decoder:
         """The models that write from left to right, together."""
-        return Decoder([self._weights(model) for model in range(self.ensemble)])
+        if self._decoders.get("precision") != precision:
+            forwards = Decoder([self._weights(model) for model in range(self.ensemble)], precision=precision)
+            self._decoders.update(precision=precision, forwards=forwards)
+        return self._decoders["forwards"]
+
+    @cached_property
+    def _decoders(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def backwards(self) -> Decoder:
+        """The models that write from the end, together."""
+        return Decoder([self._weights(model) for model in range(self.ensemble, len(self.models_))])
 
     def transliterate(
-        self, names: Iterable[str], n_best: int = 1, sum: bool = False, beam: int | None = None
+        self,
+        names: Iterable[str],
+        n_best: int = 1,
+        sum: bool = False,
+        beam: int | None = None,
+        precision: str | None = None,
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none. Scores are mean log probabilities of a
-        letter. ``beam``: another one than the settings say, at least ``n_best``."""
+        letter. ``beam``: another one than the settings say, at least ``n_best``; ``precision``: ``fp32`` or ``int8``,
+        which is quicker."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
         if sum:
             raise SettingError("a neural model has one way to write a string: there is nothing to add up")
         beam = max(n_best, self.beam if beam is None else self.SETTINGS["beam"].checked(beam))
-        names = list(names)
         pieces = [self._pieces(name) for name in names]
         wanted = list(dict.fromkeys(tuple(piece) for name in pieces for piece, known in name if known))
-        ranked = dict(zip(wanted, self._ranked(wanted, n_best, beam), strict=True))
+        ranked = dict(zip(wanted, self._ranked(wanted, n_best, min(beam, 1000), precision or "fp32"), strict=True))
         lists = [
             [ranked[tuple(piece)] if known else [Candidate("".join(piece), 0.0)] for piece, known in name]
             for name in pieces
@@ -362,50 +377,57 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
                 pieces.append(([letter], known))
         return pieces
 
-    def _ranked(self, names: Sequence[tuple[str, ...]], n_best: int, beam: int) -> list[list[Candidate]]:
+    def _ranked(
+        self, names: Sequence[tuple[str, ...]], n_best: int, beam: int, precision: str
+    ) -> list[list[Candidate]]:
         sources = [self.vocab_.encode(name) for name in names]
         strange = sorted({letter for name in names for letter in name if letter not in self.vocab_})
         if strange:
             warn(f"letters that were not in the pairs: {' '.join(strange[:10])}")
-        again = self.right_to_left > 0
-        most = max(n_best, RERANKED) if again else n_best
-        beam = max(beam, most)
-        found = self.decoder.decode(sources, beam=min(beam, 1000), nbest=min(most, 1000), workers_=self.workers)
-        if again:
+        most = min(1000, max(n_best, RERANKED if self.right_to_left else 1))
+        decoder = self._decoder(precision)
+        found = decoder.decode(sources, beam=max(beam, most), nbest=most, workers_=self.workers)
+        if self.right_to_left:
             found = self._reranked(sources, found)
         return [
-            [Candidate("".join(self.vocab_.decode(h.symbols)), float(h.score)) for h in each[:n_best]]
-            for each in found
+            [Candidate("".join(self.vocab_.decode(h.symbols)), float(h.score)) for h in each[:n_best]] for each in found
         ]
 
-    def _reranked(self, sources: Sequence[np.ndarray], found: list[list[Any]]) -> list[list[Any]]:
+    def _reranked(self, sources: Sequence[np.ndarray], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """Candidates by (sum over the models of both directions of log P) / (length + 1)."""
-        flat = [(i, hypothesis) for i, each in enumerate(found) for hypothesis in each]
-        targets = [hypothesis.symbols[_backwards(self.vocab_.decode(hypothesis.symbols))] for _, hypothesis in flat]
-        own = np.array([i for i, _ in flat], np.int64)
-        total = np.array([hypothesis.log for _, hypothesis in flat]) * self.ensemble
-        for model in range(self.ensemble, self.ensemble + self.right_to_left):
-            total = total + log_probabilities(self._weights(model), sources, own, targets)
-        lengths = np.array([len(target) + 1 for target in targets])
-        result: list[list[Any]] = [[] for _ in found]
-        for (i, hypothesis), score in zip(flat, (total / np.maximum(1, lengths)).tolist(), strict=True):
-            result[i].append(hypothesis._replace(score=score))
-        return [sorted(each, key=lambda hypothesis: -hypothesis.score) for each in result]
+        targets = [[hypothesis.symbols for hypothesis in each] for each in found]
+        result = []
+        for each, logs in zip(found, self._scored(self.backwards, sources, targets, turned=True), strict=True):
+            totals = [
+                (self.ensemble * hypothesis.log + self.right_to_left * log) / (len(hypothesis.symbols) + 1)
+                for hypothesis, log in zip(each, logs.tolist(), strict=True)
+            ]
+            again = [hypothesis._replace(score=total) for hypothesis, total in zip(each, totals, strict=True)]
+            result.append(sorted(again, key=lambda hypothesis: -hypothesis.score))
+        return result
+
+    def _scored(
+        self, decoder: Decoder, sources: Sequence[np.ndarray], targets: Sequence[Sequence[np.ndarray]], turned: bool
+    ) -> list[np.ndarray]:
+        """The log probability of each target of each source, from the end if ``turned``."""
+        flat = [target for each in targets for target in each]
+        if turned:
+            flat = [target[_backwards(self.vocab_.decode(target))] for target in flat]
+        owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
+        logs = decoder.score(owners, flat, workers_=self.workers)
+        return np.split(logs, np.cumsum([len(each) for each in targets])[:-1])
 
     def scores(self, names: Sequence[str], candidates: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        """For each candidate of each name the log probabilities by the models of either direction, float64 (n, 2):
-        means over the models; 0 where no model writes from the end."""
+        """For each candidate of each name the mean log probability by the models of either direction, float64 (n, 2);
+        0 where no model writes from the end."""
         sources = [self.vocab_.encode(self._letters(name)) for name in names]
-        own = np.array([i for i, each in enumerate(candidates) for _ in each], np.int64)
-        targets = [self.vocab_.encode(self._letters(target)) for each in candidates for target in each]
-        logs = np.zeros((len(targets), 2))
-        for model in range(len(self.models_)):
-            last = model >= self.ensemble
-            turned = [target[_backwards(self.vocab_.decode(target))] for target in targets] if last else targets
-            share = self.right_to_left if last else self.ensemble
-            logs[:, int(last)] += log_probabilities(self._weights(model), sources, own, turned) / share
-        ends = np.cumsum([len(each) for each in candidates])[:-1]
-        return np.split(logs, ends)
+        targets = [[self.vocab_.encode(self._letters(target)) for target in each] for each in candidates]
+        one = self._scored(self._decoder("fp32"), sources, targets, turned=False)
+        other = self._scored(self.backwards, sources, targets, turned=True) if self.right_to_left else one
+        return [
+            np.column_stack([first, second * bool(self.right_to_left)])
+            for first, second in zip(one, other, strict=True)
+        ]
 
     def attention(self, name: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
         """Which letters the first model looks at: the letters of the name and of what is written (the best way, or the

@@ -203,7 +203,12 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         return self._decoder(self.weights_)
 
     def transliterate(
-        self, names: Iterable[str], n_best: int = 1, sum: bool = False, beam: int | None = None
+        self,
+        names: Iterable[str],
+        n_best: int = 1,
+        sum: bool = False,
+        beam: int | None = None,
+        precision: str | None = None,
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none.
 
@@ -212,6 +217,8 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         """
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
+        if precision is not None:
+            raise SettingError("precision is for neural models")
         if beam is not None:
             beam = self.SETTINGS["beam"].checked(beam)
         split = [self.spelling.normal(name).split() for name in names]
