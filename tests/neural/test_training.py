@@ -79,7 +79,8 @@ def test_padded_sides_end_with_the_end():
     assert source.symbols.tolist() == [[7, END, END, END], [3, 4, 5, END]]
     assert source.real.tolist() == [[True, True, False, False], [True] * 4]
     inputs, wanted, _ = _batch(examples, np.array([0, 1]))
-    assert inputs.inputs.tolist() == [[START, 6, END], [START, 8, 9]] and wanted.tolist() == [[6, END, END], [8, 9, END]]
+    assert inputs.inputs.tolist() == [[START, 6, END], [START, 8, 9]]
+    assert wanted.tolist() == [[6, END, END], [8, 9, END]]
 
 
 def test_a_mask_is_one_for_a_sequence_and_dropout_leaves_the_carried_state():

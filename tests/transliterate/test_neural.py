@@ -1,5 +1,6 @@
 """NeuralTransliterator and CombinedTransliterator: what goes in and comes out, files, ensembles, ranking, errors."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -147,7 +148,7 @@ def test_candidates_are_ranked_distinct_and_scored_by_the_models(model):
     assert found[1] == [] and len(found[0]) == 5
     for each in found[0], found[2]:
         assert len({candidate.target for candidate in each}) == 5
-        assert all(a.score >= b.score for a, b in zip(each, each[1:], strict=False))
+        assert all(a.score >= b.score for a, b in itertools.pairwise(each))
     written = model._decoder("fp32").decode([model.vocab_.encode("abc")], beam=20, nbest=20)[0]
     logs = {"".join(model.vocab_.decode(h.symbols)): h.log for h in written}
     back = model.scores(["abc"], [[candidate.target for candidate in found[0]]])[0][:, 1]

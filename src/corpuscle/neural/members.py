@@ -60,7 +60,7 @@ def plan_of(settings: TrainingSettings, state: int, pairs: int, recurrent: bool,
     interval = settings.validate_every or min(500, max(1, -(-pairs // settings.batch)))
     return Plan(
         settings.dropout, settings.symbol_dropout, settings.label_smoothing, rate, settings.warm_up, settings.batch,
-        settings.patience, settings.decay, interval, settings.smoothing, guide,
+        settings.patience, settings.decay, interval, settings.average_weights, guide,
     )  # fmt: skip
 
 
