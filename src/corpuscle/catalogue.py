@@ -343,6 +343,13 @@ TASKS: dict[str, Task] = dict([
         "a generated language with all gold layers",
         kernels=False,
     ),
+    _task(
+        "pack",
+        "Packs: check one, send one, compare two, read one without a server.",
+        "a pack checked, as one reproducible file, beside another one, as pages to read",
+        package="packs",
+        kernels=False,
+    ),
 ])
 """Name -> task, in the order in which ``learn`` does their steps."""
 
