@@ -67,4 +67,5 @@ def learn(kit: str | None, output: str, check: bool, encoding: str | None, stric
     lines = [chapter.headline for chapter in outcome.chapters.values()]
     if outcome.failed:
         lines.append(f"missing: {', '.join(outcome.failed)}; the report says why")
-    return Figures(outcome.to_json(), "\n".join([*lines, f"report: {outcome.report}"]), code=2 if outcome.failed else 0)
+    code = 2 if outcome.failed or outcome.refused else 0
+    return Figures(outcome.to_json(), "\n".join([*lines, f"report: {outcome.report}"]), code=code)

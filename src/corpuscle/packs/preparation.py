@@ -35,7 +35,7 @@ from corpuscle.text.tmx import read_tmx
 from corpuscle.text.toolbox import is_toolbox, read_toolbox
 from corpuscle.text.wording import counted
 
-__all__ = ["TAKERS", "Preparation", "as_it_is", "read_interlinear", "take_pair", "tokenised_lines"]
+__all__ = ["TAKERS", "Preparation", "as_it_is", "form_of", "read_interlinear", "take_pair", "tokenised_lines"]
 
 MOST_BAD = 0.1
 """A file with more lines that cannot be read than this share is not used at all."""
@@ -151,6 +151,12 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
     elif row.bad or found.encoding != "utf-8":
         work.write(file.name, kept)
     return [file]
+
+
+def form_of(name: str) -> str:
+    """The form of a glossed text by its name; a ``.txt`` is of Toolbox."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix[1:] if suffix in (".eaf", ".flextext") else "toolbox"
 
 
 def read_interlinear(path: AnyPath, form: str, tiers: dict[str, str], encoding: str | None = None) -> Interlinear:

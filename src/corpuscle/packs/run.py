@@ -53,7 +53,8 @@ _WORTH_COMPILING = 5000
 @dataclass(frozen=True)
 class Outcome:
     """What a run of ``learn`` has done: where the report is, what each step says, which steps were kept as they were,
-    why others were left out, and the errors of those that failed (``FILE:LINE: reason``)."""
+    why others were left out, the errors of those that failed (``FILE:LINE: reason``), and those of files that no step
+    could read."""
 
     pack: Path
     report: Path
@@ -61,6 +62,7 @@ class Outcome:
     kept: tuple[str, ...]
     left_out: Mapping[str, str]
     failed: Mapping[str, list[str]]
+    refused: tuple[str, ...]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -75,6 +77,7 @@ class Outcome:
             "steps": steps,
             "left_out": dict(self.left_out),
             "failed": dict(self.failed),
+            "refused": list(self.refused),
             "seconds": round(self.seconds, 3),
             "version": __version__,
         }
@@ -109,7 +112,7 @@ def learn(
         intake = intake.moved(Path(temporary) / PREPARED, target.folder / PREPARED)
     found = intake.kit
     write_glosses(intake, target.folder)
-    _say_what_was_found(intake)
+    refused = _say_what_was_found(intake)
     target.state |= {"kit": str(found.folder), "seed": seed}
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
         target.forget(name, target.state["steps"][name]["files"])
@@ -128,7 +131,7 @@ def learn(
     if not learned and not failed:
         raise next(iter(left_out.values()))
     reasons = {step.name: reason for step, reason in omitted}
-    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, time.perf_counter() - began)
+    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, refused, time.perf_counter() - began)
 
 
 def _do_all(
@@ -209,13 +212,28 @@ def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
     return todo[:0:-1] if default_workers() > 1 else []
 
 
-def _say_what_was_found(intake: Intake) -> None:
-    """What was done to files, and what is wrong with them, a line each, as far as there are few."""
-    said = [f"{row.name}: {text}" for row in intake.rows for text in (*map(str, row.problems), *row.done)]
+def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
+    """What was done to files, a line each, as far as there are few; and what is wrong with those that no step will
+    read, which is returned."""
+    said = [
+        f"{row.name}: {text}"
+        for row in intake.rows
+        for text in (*(str(problem) for problem in row.problems if problem.used), *row.done)
+    ]
     for line in said[:_MOST_SAID]:
         say(line)
     if len(said) > _MOST_SAID:
         say(f"{len(said) - _MOST_SAID:,} more about other files; learn --check shows all")
+    read = {name for names in intake.kit.files.values() for name in names}
+    refused = [
+        f"{intake.kit.folder / row.name}: {problem}"
+        for row in intake.rows
+        for problem in row.problems
+        if not problem.used and row.name not in read
+    ]
+    for message in refused:
+        complain(message)
+    return tuple(refused)
 
 
 def _sample(target: Pack, seed: int) -> Path:
