@@ -26,9 +26,9 @@ def load(path: str | PathLike[str], expected: type[Any] | None = None) -> Any:
 
     loaded: Any
     if Path(path).is_dir():
-        from corpuscle.packs.loaded import LoadedPack
+        from corpuscle.catalogue import find
 
-        loaded = LoadedPack(path)
+        loaded = find("corpuscle.packs.loaded:LoadedPack")(path)
     else:
         from corpuscle.model import load as load_model
 
