@@ -105,7 +105,7 @@ def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> 
         p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
         element("dl", *rows, class_="commands"),
         p("In Python:"),
-        _typed(f"import corpuscle\nmodel = corpuscle.load({f'{pack.shown}/{steps[0].writes[0]}'!r})"),
+        _typed(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  # what all its models say"),
     ]
 
 

@@ -5,7 +5,7 @@ user: a guess is offered, never applied. Lines that are no UTF-8 in a file that 
 that they can be left out and listed.
 
 The guess decodes the beginning of a file in every encoding of a list and takes the one under which the words look most
-like words: letters of one script, no capitals inside a word, mostly small letters.
+like words: letters of one script, no capitals inside a word, mostly small letters; the first of those that come near.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,7 +36,7 @@ _GUESSES = (
     "euc_jp", "gb18030", "big5", "euc_kr",
 )  # fmt: skip
 _BEGINNING = 1 << 16
-_WIDE = 0.2
+_WIDE, _NEAR = 0.2, 0.1
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -119,7 +120,8 @@ def guess_encoding(data: bytes) -> str | None:
         if zeros > _WIDE * len(some) / 2:
             return name
     scores = {name: score for name in _GUESSES if (score := _plausible(some, name)) is not None}
-    return max(scores, key=lambda name: scores[name], default=None)
+    best = max(scores.values(), default=0.0)
+    return next((name for name, score in scores.items() if score >= best - _NEAR), None)
 
 
 def _plausible(data: bytes, encoding: str) -> float | None:
@@ -136,7 +138,12 @@ def _plausible(data: bytes, encoding: str) -> float | None:
     odd = sum(_is_odd(word) for word in words) / max(1, len(words))
     cased = [c for c in high if c.lower() != c.upper()]
     capitals = sum(c.isupper() for c in cased) / len(cased) if cased else 0.0
-    return letters - odd - 0.3 * capitals
+    scripts = Counter(script_of_letter(c) for c in high)
+    syllables = (scripts["Hiragana"] + scripts["Hangul"]) / len(high) - scripts["Halfwidth"] / len(high)
+    ascii_letters = sum(c.isascii() and c.isalpha() for c in text)
+    is_latin = scripts["Latin"] > len(high) / 2
+    unlikely = is_latin == (len(high) > ascii_letters)  # in Latin text most letters are plain, elsewhere few are
+    return letters - odd - 0.3 * capitals + 0.5 * syllables - 0.5 * unlikely
 
 
 def _is_odd(word: str) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from corpuscle.text.characters import clusters
@@ -23,8 +23,8 @@ from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.html import Html, bdi, div, document, element, escape, p, span
 
 __all__ = [
-    "TIER_ROLES", "Interlinear", "Morph", "Phrase", "TierFound", "Word", "gloss_table", "morph_table", "role_of_tier",
-    "write_interlinear",
+    "TIER_ROLES", "Interlinear", "Morph", "Phrase", "TierFound", "Word", "completed", "gloss_table", "morph_table",
+    "role_of_tier", "words_of", "write_interlinear",
 ]  # fmt: skip
 
 TIER_ROLES = ("transcription", "words", "morphs", "glosses", "translation")
@@ -152,6 +152,25 @@ def morph_table(phrases: Iterable[Phrase]) -> list[tuple[str, str, int]]:
                 found.setdefault(word.form, Counter())[word.segmented.replace("-", " ")] += 1
     best = [(form, *counts.most_common(1)[0]) for form, counts in found.items()]
     return sorted(best, key=lambda row: (-row[2], row[0]))
+
+
+def completed(
+    phrase: Phrase, glosses: Mapping[str, str], morphs: Mapping[str, str] | None = None, mark: str = "?"
+) -> Phrase:
+    """A phrase whose words without a gloss have that of a table, and those without morphs, too, each marked as a
+    proposal; a phrase without words gets those of its text."""
+    words = phrase.words or tuple(Word(form) for form in phrase.text.split())
+
+    def complete(word: Word) -> Word:
+        if word.glossed:
+            return word
+        parts = word.morphs or tuple(Morph(form) for form in (morphs or {}).get(word.form, "").split())
+        if len(parts) > 1 and any(part.form in glosses for part in parts):
+            known = tuple(replace(part, gloss=glosses.get(part.form, "") + mark) for part in parts)
+            return replace(word, morphs=known)
+        return replace(word, gloss=glosses[word.form] + mark) if word.form in glosses else word
+
+    return replace(phrase, words=tuple(map(complete, words)))
 
 
 # ---- out

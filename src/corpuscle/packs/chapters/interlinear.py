@@ -43,7 +43,8 @@ def _in_words(findings: Findings, step: Step) -> list[Html]:
 
 def _phrase(phrase: Findings) -> Html:
     words = [
-        span(element("b", bdi(form)), bdi(morphs), span(gloss), class_="glossed") for form, morphs, gloss in phrase["words"]
+        span(element("b", bdi(form)), bdi(morphs), span(gloss), class_="glossed")
+        for form, morphs, gloss in phrase["words"]
     ]
     free = [page.note("‘", phrase["translation"], "’")] if phrase["translation"] else []
     return div(div(*words, class_="line", dir="auto"), *free, class_="igt")

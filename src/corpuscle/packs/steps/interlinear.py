@@ -1,47 +1,27 @@
 """Glossed texts of a pack: what linguists have annotated, read again by everybody, with what is missing proposed.
 
 A word without a gloss gets the one that it has most often elsewhere in the kit, and a word without morphs those that it
-has elsewhere; both are marked by a question mark. The texts go out as a page, as ``.flextext`` and as plain lines; words
-with their morphs become a table that can serve as a gold standard of segmentation.
+has elsewhere; both are marked by a question mark. The texts go out as a page, as ``.flextext`` and as plain lines;
+words with their morphs become a table that can serve as a gold standard of segmentation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from corpuscle.packs.chapters import interlinear as chapter
 from corpuscle.packs.job import Job
 from corpuscle.packs.preparation import form_of, read_interlinear
 from corpuscle.packs.step import Findings, Step, check_enough
-from corpuscle.text.interlinear import Interlinear, Morph, Phrase, Word, gloss_table, morph_table, write_interlinear
+from corpuscle.text.interlinear import Interlinear, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip
 
-__all__ = ["INTERLINEAR", "completed"]
+__all__ = ["INTERLINEAR"]
 
 TEXT, PAGE, FLEXTEXT, MORPHS = "interlinear.txt", "interlinear.html", "interlinear.flextext", "morphs.tsv"
 _SHOWN, _LONGEST = 4, 12
-
-
-def completed(
-    phrase: Phrase, glosses: Mapping[str, str], morphs: Mapping[str, str] | None = None, mark: str = "?"
-) -> Phrase:
-    """A phrase whose words without a gloss have that of a table, and those without morphs, too, each marked as a
-    proposal; a phrase without words gets those of its text."""
-    words = phrase.words or tuple(Word(form) for form in phrase.text.split())
-
-    def complete(word: Word) -> Word:
-        if word.glossed:
-            return word
-        parts = word.morphs or tuple(Morph(form) for form in (morphs or {}).get(word.form, "").split())
-        if len(parts) > 1 and any(part.form in glosses for part in parts):
-            known = tuple(replace(part, gloss=glosses.get(part.form, "") + mark) for part in parts)
-            return replace(word, morphs=known)
-        return replace(word, gloss=glosses[word.form] + mark) if word.form in glosses else word
-
-    return replace(phrase, words=tuple(map(complete, words)))
 
 
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
