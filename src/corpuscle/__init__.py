@@ -9,6 +9,7 @@ The floors, from the ground up (a module imports only from floors below its own)
 - the tasks of the catalogue, each with its ``kernels``;
 - ``samples``: a generated language whose truth is known;
 - ``packs``: everything that can be learned from one folder;
+- ``web``: the workbench in the browser;
 - ``cli``: the command line.
 """
 

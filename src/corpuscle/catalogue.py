@@ -366,6 +366,12 @@ COMMANDS: dict[str, Command] = {
         commands="corpuscle.cli.learn",
         page="learn.md",
     ),
+    "serve": Command(
+        "Look at a pack, or one model, in the browser; annotate, learn again.",
+        "a pack or a model in the browser: views of a text, annotation, learning again",
+        commands="corpuscle.cli.serve",
+        page="workbench.md",
+    ),
     "info": Command(
         "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"
     ),
