@@ -46,7 +46,7 @@ class _Graph:
     def __init__(self, weights: Weights, outside: _Graph | None = None):
         self.onnx = require("onnx", extra="onnx")
         self.weights = weights
-        self.root = self if outside is None else outside.root
+        self.root: _Graph = self if outside is None else outside.root
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         self.count = 0
@@ -294,7 +294,8 @@ def _layer(g: _Graph, name: str, x: str) -> str:
 
 def _own(g: _Graph, part: str, x: str, hidden: str) -> str:
     made = _layer(g, f"{part}/QKV", g.normal(x, f"{part}/norm/g", f"{part}/norm/b"))
-    return g.add(x, _attended(g, part, *g.op("Split", made, outputs=3, axis=-1, num_outputs=3), hidden))
+    q, k, v = g.op("Split", made, outputs=3, axis=-1, num_outputs=3)
+    return g.add(x, _attended(g, part, q, k, v, hidden))
 
 
 def _feed(g: _Graph, part: str, x: str) -> str:

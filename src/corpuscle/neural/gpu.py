@@ -25,7 +25,9 @@ BLOCK, MOST = 1024, 16
 
 
 @triton.jit
-def _best_of_row(scores, bias, classes, logs, n, K: tl.constexpr, KEPT: tl.constexpr, BLOCK: tl.constexpr):
+def _best_of_row(  # type: ignore[no-untyped-def]
+    scores, bias, classes, logs, n, K: tl.constexpr, KEPT: tl.constexpr, BLOCK: tl.constexpr
+):
     """The K best classes of a row of n scores; KEPT is K, rounded up to a power of two."""
     row = tl.program_id(0)
     places = tl.arange(0, KEPT)
