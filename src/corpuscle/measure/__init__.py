@@ -22,7 +22,7 @@ from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, 
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
 from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
-from corpuscle.measure.normalisation import normalisation_counts, normalisation_scores
+from corpuscle.measure.normalisation import detection, normalisation_counts, normalisation_scores
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
@@ -66,6 +66,7 @@ __all__ = [
     "compare_segmentations",
     "compare_spearman",
     "compare_tagging",
+    "detection",
     "human_ceiling",
     "letter_perplexity",
     "mention_counts",

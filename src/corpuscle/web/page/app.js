@@ -92,7 +92,7 @@ function drawInput(view) {
     const set = (event) => { state[name] = kind === "checkbox" ? event.target.checked : event.target.value; };
     const shared = { id: `field-${name}`, name, oninput: set, dir: "auto", spellcheck: "false", autocomplete: "off" };
     if (kind === "checkbox") return el("label", { class: "inline" }, el("input", { type: "checkbox", id: shared.id, name, onchange: set, checked: state[name] }), label);
-    const field = kind === "textarea" ? el("textarea", { ...shared, rows: 4 }) : el("input", { ...shared, type: kind });
+    const field = kind === "textarea" ? el("textarea", { ...shared, rows: 3 }) : el("input", { ...shared, type: kind });
     field.value = state[name];
     return el("label", {}, label, field);
   });
@@ -100,9 +100,10 @@ function drawInput(view) {
   const choose = models.length < 2 ? null : el("label", { class: "inline" }, "Model ", el("select", {
     onchange: (event) => { state.model[view.task] = event.target.value; },
   }, models.map((model) => el("option", { value: model.name, selected: model.name === chosen(view.task, view.verb) }, model.name))));
-  const button = view.input ? el("div", { class: "row" }, el("button", { type: "submit", class: "main" }, "Show"), choose,
-    el("span", { class: "hint" }, el("kbd", {}, "Ctrl"), " ", el("kbd", {}, "Enter"))) : null;
-  form.replaceChildren(...[...fields, button].filter(Boolean));
+  const inline = fields.filter((field) => field.className === "inline");
+  const button = view.input ? el("div", { class: "row all" }, el("button", { type: "submit", class: "main" }, "Show"),
+    el("span", { class: "hint" }, el("kbd", {}, "Ctrl"), " ", el("kbd", {}, "Enter")), inline, choose) : null;
+  form.replaceChildren(...[...fields.filter((field) => !inline.includes(field)), button].filter(Boolean));
 }
 
 $("input").addEventListener("submit", (event) => { event.preventDefault(); write(); run(); });

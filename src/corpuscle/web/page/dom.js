@@ -17,6 +17,8 @@ export const bdi = (text, attributes = {}) => el("bdi", { translate: "no", ...at
 // A picture of the server, whose style the page's policy knows by its hash.
 export function picture(text, caption = "") {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  const size = parsed.viewBox?.baseVal;
+  if (size?.width) parsed.setAttribute("width", size.width);
   return el("figure", {}, document.importNode(parsed, true), caption ? el("figcaption", {}, caption) : null);
 }
 
