@@ -43,8 +43,8 @@ def _in_words(findings: Findings) -> Html:
         f"Learned from {counted(findings['sentences'], 'annotated sentence')}"
         f"{' and a lexicon' if findings['also_from'] else ''}; an analysis has {', '.join(findings['elements'])}. A "
         f"model trained without a tenth of the sentences puts the right analysis first for {percent(figures['a1'])} of "
-        f"the words in those it has not seen (95 % interval: {percent(figures['low'])} to {percent(figures['high'])}), and "
-        f"among the first two for {percent(figures['a2'])}; taking the most frequent analysis of each word, "
+        f"the words in those it has not seen (95 % interval: {percent(figures['low'])} to {percent(figures['high'])}), "
+        f"and among the first two for {percent(figures['a2'])}; taking the most frequent analysis of each word, "
         f"{percent(baseline['a1'])}. A word has {figures['candidates']:.1f} analyses to choose from, and for "
         f"{percent(figures['ceiling'])} of the words the right one is among them."
     )
