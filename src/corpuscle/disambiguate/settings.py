@@ -13,8 +13,7 @@ class AnalyserSettings(Settings):
     """What an analysis consists of, and who proposes analyses."""
 
     analyser: str = setting(
-        "Who proposes analyses: the words of the treebank, or these and a table (--candidates), or these and "
-        "Buckwalter's tables, whose analyses then stand for those of the treebank.",
+        "Who proposes analyses: the words of the treebank, these and a table (--candidates), or Buckwalter's tables.",
         default="lexicon",
         choices=("lexicon", "table", "buckwalter"),
     )
@@ -46,8 +45,7 @@ class _Ranking(AnalyserSettings, Seeded, Parallel):
         choices=("log", "raw", "fraction"),
     )
     stage2: str = setting(
-        "How the counts are weighed: conditional logit, least squares, support vectors for numbers or for classes, "
-        "each count alone and shrunk, or not at all.",
+        "How counts are weighed: conditional logit, least squares, support vectors (two ways), each alone, not at all.",
         default="softmax",
         choices=("softmax", "ridge", "svr", "svc", "james-stein", "none"),
     )
@@ -68,8 +66,7 @@ class RankerSettings(_Ranking):
     """Settings of rankers."""
 
     method: str = setting(
-        "Count whole analyses and all their elements with neighbours, without them, or whole analyses only; or let "
-        "every element vote by its own counts.",
+        "Count analyses and their elements with neighbours, without them, whole analyses only; or let elements vote.",
         default="full",
         choices=("full", "uni", "baseline", "agreement"),
     )
