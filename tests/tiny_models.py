@@ -84,7 +84,7 @@ COMMANDS = {
     "disambiguate.sequence": "disambiguate train ambiguous.conllu -o {0} --method viterbi --crossfit 3",
     "disambiguate.pairs": "disambiguate train ambiguous.conllu -o {0} --method ind --crossfit 3",
     "disambiguate.baseline": "disambiguate train ambiguous.conllu -o {0} --method frequency",
-    "normalise.ranker": "normalise train messages.tsv -o {0} --min-count 1 --slang slang.tsv",
+    "normalise.ranker": "normalise train messages.tsv -o {0} --min-count 1 --slang slang.tsv --pairs-bank",
     "entities.crf": "entities train notes.jsonl -o {0} --iterations 5 --min-count 1 --gazetteer organs.tsv",
     "entities.dictionary": "entities train notes.jsonl -o {0} --method dictionary",
     "parse.mst": "parse train trees.conllu -o {0} --passes 2 --hash-bits 10 --relation-bits 8",

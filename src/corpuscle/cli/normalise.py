@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, task_group, trainer
@@ -18,6 +19,26 @@ group = task_group("normalise")
 
 _GOLD = (".norm", ".tsv", ".jsonl")
 _RANKED = 5
+_BLOCK = 1 << 18
+
+
+def _arriving(path: str, split: bool) -> Iterator[list[list[str]]]:
+    """The messages of a text, some at a time, as they come in: what is piped in is answered before its end."""
+    from corpuscle.text.files import STDIO, decode, expand, open_stream
+    from corpuscle.text.tokens import split_words
+
+    for file in [path] if path == STDIO else expand([path]):
+        rest, number = b"", 1
+        with open_stream(file) as stream:
+            while block := stream.read(_BLOCK):
+                whole, newline, rest = (rest + block).rpartition(b"\n")
+                if newline:
+                    lines = decode(whole, file, number).split("\n")
+                    number += len(lines)
+                    yield [(split_words(line) if split else line).split() for line in lines]
+        if rest:
+            line = decode(rest, file, number)
+            yield [(split_words(line) if split else line).split()]
 
 
 def _lines(path: str, split: bool) -> list[list[str]]:
@@ -46,6 +67,8 @@ def _joined(parts: list[Normalised]) -> Normalised | None:
 @option("slang", "A dictionary: a word and what it stands for, with a tab between.", metavar="TSV")
 @option("clean", "Text of the language in standard spelling.", metavar="TEXT")
 @option("never", "Words that are never changed, one a line.", metavar="FILE")
+@option("parsed", "Text with dependency trees: which words stand near which speaks for candidates.", metavar="CONLLU")
+@option("dev", "Annotated messages by which --min-confidence is chosen.", metavar="GOLD")
 @raw
 def train(
     model: Normaliser,
@@ -55,12 +78,15 @@ def train(
     slang: str | None,
     clean: str | None,
     never: str | None,
+    parsed: str | None,
+    dev: str | None,
     raw: bool,
 ) -> Figures:
     """Learn from messages, one a line, or from annotated ones (.norm, .tsv, .jsonl), or from both."""
     import time
 
     from corpuscle.normalise import read_slang, read_words
+    from corpuscle.text import read_conllu
     from corpuscle.text.normalised import read_normalised
 
     begin = time.perf_counter()
@@ -72,6 +98,8 @@ def train(
             words=None if words is None else read_words(words),
             slang=None if slang is None else read_slang(slang),
             never=() if never is None else read_words(never),
+            parsed=None if parsed is None else read_conllu(parsed),
+            dev=None if dev is None else read_normalised(dev),
         ).save(output)  # fmt: skip
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
     figures["seconds"] = time.perf_counter() - begin
@@ -94,16 +122,16 @@ def apply(model: str, messages: str, output: str, raw: bool, explain: bool) -> N
 
     from corpuscle.text.files import write_atomically
 
-    loaded, lines = load(model, "normalise"), _lines(messages, raw)
-    if not explain:
-        results = (" ".join(filter(None, message)) for message in loaded.normalise(lines))
-    else:
-        results = (
-            json.dumps(_explained(line, choices), ensure_ascii=False)
-            for line, choices in zip(lines, loaded.choices(lines, ranked=_RANKED), strict=True)
-        )
+    loaded = load(model, "normalise")
     with write_atomically(output, "w") as file:
-        file.writelines(f"{line}\n" for line in results)
+        for lines in _arriving(messages, raw):
+            if explain:
+                found = zip(lines, loaded.choices(lines, ranked=_RANKED), strict=True)
+                results = [json.dumps(_explained(*pair), ensure_ascii=False) for pair in found]
+            else:
+                results = [" ".join(filter(None, message)) for message in loaded.normalise(lines)]
+            file.writelines(f"{line}\n" for line in results)
+            file.flush()
 
 
 def _explained(message: list[str], choices: list[Any]) -> dict[str, Any]:
@@ -128,8 +156,9 @@ def _explained(message: list[str], choices: list[Any]) -> dict[str, Any]:
 @option("model", "Normalise the messages of the gold file with this model.", metavar="FILE", required=True)
 @option("gold_detection", "The ill-formed words are known: change them and no others.", is_flag=True)
 def evaluate(gold: str, model: str, gold_detection: bool, seed: int) -> Figures:
-    """Precision, recall and F1 of changes, errors that are left, and BLEU, in lower case, with 95 % intervals."""
-    from corpuscle.measure import normalisation_scores
+    """Precision, recall and F1 of changes, errors that are left, and BLEU, in lower case, with 95 % intervals; of words
+    outside the lexicon (those flagged OOV) also whether ill-formed ones are told from others."""
+    from corpuscle.measure import detection, normalisation_scores
     from corpuscle.text.normalised import read_normalised
 
     loaded, right = load(model, "normalise"), read_normalised(gold)
@@ -141,8 +170,13 @@ def evaluate(gold: str, model: str, gold_detection: bool, seed: int) -> Figures:
             [one.lower() != other.lower() for one, other in zip(message, right.standard(i), strict=True)]
             for i, message in enumerate(typed)
         ]
+    found = loaded.normalise(typed, wrong)
     try:
-        result = normalisation_scores(right, loaded.normalise(typed, wrong), seed=seed)
+        result = normalisation_scores(right, found, seed=seed)
     except ValueError as error:
         raise InputError(gold, None, str(error)) from None
-    return Figures(result.to_json() | shares, result.text())
+    figures = detection(right, found, loaded.unknown(right))
+    text = "of unknown words: " + ", ".join(
+        f"{name} {figures[f'detection_{name}']:.2%}" for name in ("precision", "recall", "f1")
+    )
+    return Figures(result.to_json() | shares | figures, f"{result.text()}\n{text}")

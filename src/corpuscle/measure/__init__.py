@@ -6,6 +6,13 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 
 from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
+from corpuscle.measure.brackets import (
+    bracket_counts,
+    bracket_scores,
+    bracket_scores_by,
+    compare_brackets,
+    spoken_words,
+)
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
 from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
@@ -14,7 +21,7 @@ from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, 
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
 from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
-from corpuscle.measure.normalisation import normalisation_counts, normalisation_scores
+from corpuscle.measure.normalisation import detection, normalisation_counts, normalisation_scores
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
@@ -41,11 +48,15 @@ __all__ = [
     "bleu_rows",
     "bootstrap",
     "bootstrap_ratio",
+    "bracket_counts",
+    "bracket_scores",
+    "bracket_scores_by",
     "calibration_error",
     "compare",
     "compare_alignments",
     "compare_attachment",
     "compare_bleu",
+    "compare_brackets",
     "compare_clusterings",
     "compare_f1",
     "compare_mentions",
@@ -53,6 +64,7 @@ __all__ = [
     "compare_segmentations",
     "compare_spearman",
     "compare_tagging",
+    "detection",
     "human_ceiling",
     "letter_perplexity",
     "mention_counts",
@@ -77,6 +89,7 @@ __all__ = [
     "signature",
     "singleton_fertility",
     "spearman",
+    "spoken_words",
     "tagging",
     "tagging_by_tag",
     "token_likelihood",
