@@ -12,6 +12,8 @@ Files are recognised by where they stand and what they are called, never by gues
     tagged.conllu                 annotated sentences
     entities/*                    texts with entities marked
     noisy.txt                     messages as people type them
+    noisy.tsv                     such messages, token by token, with what was meant
+    slang.tsv                     words and what they stand for
     kit.toml                      names of languages, encoding, tiers
 
 Upper and lower case of names do not matter, text files may be packed (.gz, .xz). What is not in this list is not used,
@@ -46,6 +48,8 @@ ROLES = {
     "tagged": "annotated sentences",
     "entities": "texts with entities",
     "noisy": "noisy messages",
+    "meant": "noisy messages with what was meant",
+    "slang": "a dictionary of slang",
 }
 """What a file of a kit can be, in words."""
 
@@ -54,6 +58,7 @@ DESCRIPTION = "kit.toml"
 _BY_NAME = {
     "names.tsv": "names", "names.csv": "names", "glosses.tsv": "glosses", "glosses.csv": "glosses",
     "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "noisy.txt": "noisy",
+    "noisy.tsv": "meant", "slang.tsv": "slang",
 }  # fmt: skip
 _INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}
 _TEXT = {".txt": "plain", ".docx": "docx", ".odt": "odt"}
