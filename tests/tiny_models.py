@@ -80,6 +80,8 @@ COMMANDS = {
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
     "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
     "disambiguate.ranker": "disambiguate train ambiguous.conllu -o {0} --crossfit 3",
+    "disambiguate.twopass": "disambiguate train ambiguous.conllu -o {0} --method cheat --crossfit 3",
+    "disambiguate.sequence": "disambiguate train ambiguous.conllu -o {0} --method viterbi --crossfit 3",
     "disambiguate.pairs": "disambiguate train ambiguous.conllu -o {0} --method ind --crossfit 3",
     "disambiguate.baseline": "disambiguate train ambiguous.conllu -o {0} --method frequency",
     "normalise.ranker": "normalise train messages.tsv -o {0} --min-count 1 --slang slang.tsv --pairs-bank",
