@@ -7,6 +7,7 @@ Files are recognised by where they stand and what they are called, never by gues
     names.tsv               names in two scripts
     lexicon.tsv             words with their analyses
     tagged.conllu           annotated sentences
+    trees.mrg               bracketed trees
     entities/*              texts with entities marked
     noisy.txt               messages as people type them
 
@@ -33,12 +34,16 @@ ROLES = {
     "names": "names in two scripts",
     "lexicon": "a lexicon",
     "tagged": "annotated sentences",
+    "trees": "bracketed trees",
     "entities": "texts with entities",
     "noisy": "noisy messages",
 }
 """What a file of a kit can be, in words."""
 
-_BY_NAME = {"names.tsv": "names", "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "noisy.txt": "noisy"}
+_BY_NAME = {
+    "names.tsv": "names", "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "trees.mrg": "trees",
+    "noisy.txt": "noisy",
+}  # fmt: skip
 _PACKED = (".gz", ".xz")
 
 
