@@ -355,6 +355,7 @@ TASKS: dict[str, Task] = dict([
             "pcfg": ("PcfgSettings", "Pcfg", "relative frequencies of the treebank's rules"),
         },
         kinds={"grammar.pcfg": "Pcfg", "grammar.em": "EmGrammar", "grammar.spectral": "SpectralGrammar"},
+        step="grammar:GRAMMAR",
     ),
     _task(
         "samples",
