@@ -98,6 +98,7 @@ TASKS: dict[str, Task] = dict([
         "text",
         "Prepare running text: sentences, tokens, formats.",
         "sentence splitting and tokenisation, reversible; statistics",
+        step="interlinear:INTERLINEAR",
     ),
     _task(
         "segment",
@@ -289,20 +290,26 @@ TASKS: dict[str, Task] = dict([
     _task(
         "disambiguate",
         "Disambiguation: which analysis of a word is right where it stands.",
-        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate",
+        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate, vocabulary, update",
         methods={
             "full": (*_RANKER, "analyses and their elements with neighbours, weighed"),
             "uni": (*_RANKER, "analyses and their elements without neighbours, weighed"),
             "baseline": (*_RANKER, "whole analyses with neighbours, weighed"),
+            "agreement": (*_RANKER, "the votes of elements, each by its own counts"),
+            "cheat": ("TwoPassSettings", "TwoPassRanker", "full, then once more with the analyses of neighbours"),
+            "viterbi": ("SequenceSettings", "SequenceRanker", "full, then the best sequence of a sentence"),
             "ind": ("PairSettings", "PairRanker", "lemmas, and all else, one by one"),
             "frequency": (*_FREQUENT, "the most frequent analysis of a word"),
             "first": (*_FREQUENT, "the first analysis of a word"),
         },
         kinds={
             "disambiguate.ranker": "Ranker",
+            "disambiguate.twopass": "TwoPassRanker",
+            "disambiguate.sequence": "SequenceRanker",
             "disambiguate.pairs": "PairRanker",
             "disambiguate.baseline": "BaselineDisambiguator",
         },
+        step="disambiguator:DISAMBIGUATOR",
     ),
     _task(
         "parse",
@@ -330,6 +337,7 @@ TASKS: dict[str, Task] = dict([
         "hurried messages back to standard spelling, from a word list and text or from annotated messages",
         methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
         kinds={"normalise.ranker": "Normaliser"},
+        step="normaliser:NORMALISER",
     ),
     _task(
         "entities",
@@ -345,8 +353,14 @@ TASKS: dict[str, Task] = dict([
     _task(
         "grammar",
         "Grammars: how sentences are built, in constituent trees.",
-        "constituent trees compared with gold ones by EVALB's conventions, and drawn",
-        kernels=False,
+        "constituency parsers from a treebank, also with hidden states: train, parse, evaluate, draw, marginals",
+        methods={
+            "spectral": ("SpectralSettings", "SpectralGrammar", "hidden states from moments of features, in one pass"),
+            "em": ("EmSettings", "EmGrammar", "hidden states by expectation-maximisation"),
+            "pcfg": ("PcfgSettings", "Pcfg", "relative frequencies of the treebank's rules"),
+        },
+        kinds={"grammar.pcfg": "Pcfg", "grammar.em": "EmGrammar", "grammar.spectral": "SpectralGrammar"},
+        step="grammar:GRAMMAR",
     ),
     _task(
         "samples",
@@ -370,6 +384,12 @@ COMMANDS: dict[str, Command] = {
         "everything that a folder of files allows, with a report",
         commands="corpuscle.cli.learn",
         page="learn.md",
+    ),
+    "serve": Command(
+        "Look at a pack, or one model, in the browser; annotate, learn again.",
+        "a pack or a model in the browser: views of a text, annotation, learning again",
+        commands="corpuscle.cli.serve",
+        page="workbench.md",
     ),
     "info": Command(
         "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"
