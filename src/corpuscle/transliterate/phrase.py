@@ -330,7 +330,10 @@ def _summed(ranked: list[Candidate]) -> list[Candidate]:
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few made-up names."""
+    from corpuscle.neural.decoder import warm_decoder
+
     _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
+    warm_decoder()
 
 
 def warm_defaults() -> None:
