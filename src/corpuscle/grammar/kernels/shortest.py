@@ -1,0 +1,107 @@
+"""The trees of many sentences, from a table of distances between symbols.
+
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, section 4: the distance of two
+words depends on their symbols (tags) and on how far apart they stand, ``table[s, t, delta]`` for s before t; greater
+distances are that of the last entry.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel
+from corpuscle.engine.dp.bracketings import best_brackets
+from corpuscle.engine.dp.evolution import (
+    Evolution,
+    Leanings,
+    best_evolution,
+    best_tree,
+    marginals,
+    prefix_sums,
+    sum_evolution,
+)
+
+__all__ = ["Found", "Metric", "shortest_trees"]
+
+
+class Metric(NamedTuple):
+    """How trees are scored.
+
+    - ``table``: float64 (symbols, symbols, distances + 1), entry 0 of the last axis not read;
+    - ``lean``: float64, what is taken off for the width of a left child; wider ones are as the last;
+    - ``estimator``: of edge lengths; ``temperature``: scores are divided by it where trees are weighed;
+    - ``risk``: 1 for trees with the most expected brackets, 0 for the shortest.
+    """
+
+    table: np.ndarray
+    lean: np.ndarray
+    estimator: int
+    temperature: float
+    risk: int
+
+
+class Found(NamedTuple):
+    """Trees of sentences, one after the other; a sentence of n words has max(0, n - 1) brackets.
+
+    - ``brackets``: int32 (n_brackets, 2), preorder; ``lengths``: float64 (n_brackets,), of the edges above them;
+    - ``shares``: float64 (n_brackets,), how likely each is, where trees were weighed;
+    - ``costs``: float64 (n_sentences,), the length of the shortest tree, lean included.
+    """
+
+    brackets: np.ndarray
+    lengths: np.ndarray
+    shares: np.ndarray
+    costs: np.ndarray
+
+
+@kernel
+def shortest_trees(symbols, starts, roots, root_starts, metric, weigh, found):
+    """Fill ``found`` for sentences of ``symbols`` int32, beginning at ``starts``; ``roots``: for each sentence n + 1
+    logarithms of weights of the first word of the right part, beginning at ``root_starts``. ``weigh``: whether how
+    likely brackets are is asked for."""
+    longest = 0
+    for sentence in range(len(starts) - 1):
+        longest = max(longest, starts[sentence + 1] - starts[sentence])
+    room = longest + 1
+    distances, sums, scaled = np.zeros((room, room)), np.zeros((room, room)), np.zeros((room, room))
+    shares, inside, chances = np.zeros((room, room)), np.zeros((room, room)), np.zeros(room)
+    none, lean, warm = np.zeros((room, room)), np.zeros(room), np.zeros(room)
+    for width in range(room):
+        lean[width] = metric.lean[min(width, len(metric.lean) - 1)]
+        warm[width] = lean[width] / metric.temperature
+    cube = (room, room, room)
+    table = Evolution(np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube))
+    farthest, put = metric.table.shape[2] - 1, 0
+    for sentence in range(len(starts) - 1):
+        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        if n < 2:
+            found.costs[sentence] = 0.0
+            continue
+        for a in range(n):
+            distances[a, a] = 0.0
+            for b in range(a + 1, n):
+                value = metric.table[symbols[begin + a], symbols[begin + b], min(b - a, farthest)]
+                distances[a, b] = distances[b, a] = value
+        prefix_sums(distances, n, sums)
+        own = roots[root_starts[sentence] : root_starts[sentence] + n + 1]
+        brackets, lengths = found.brackets[put : put + n - 1], found.lengths[put : put + n - 1]
+        leanings = Leanings(own, lean, none)
+        found.costs[sentence] = -best_evolution(sums, n, metric.estimator, leanings, table)
+        best_tree(sums, n, metric.estimator, leanings, table, brackets, lengths)
+        if weigh or metric.risk:
+            for a in range(n + 1):
+                for b in range(n + 1):
+                    scaled[a, b] = sums[a, b] / metric.temperature
+            leanings = Leanings(own, warm, none)
+            total = sum_evolution(scaled, n, metric.estimator, leanings, table)
+            marginals(scaled, n, metric.estimator, leanings, table, total, shares, chances)
+            if metric.risk:
+                for i in range(n):
+                    shares[i, i + 1] = 0.0
+                best_brackets(shares, n, inside, brackets)
+                lengths[:] = 0.0
+            for at in range(n - 1):
+                found.shares[put + at] = shares[brackets[at, 0], brackets[at, 1]]
+        put += n - 1
