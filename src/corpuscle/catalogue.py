@@ -338,9 +338,22 @@ TASKS: dict[str, Task] = dict([
         step="entities:ENTITIES",
     ),
     _task(
+        "grammar",
+        "Grammars: how sentences are built, in constituent trees.",
+        "constituent trees compared with gold ones by EVALB's conventions, and drawn",
+        kernels=False,
+    ),
+    _task(
         "samples",
         "A made-up language whose truth is known, to try things on.",
         "a generated language with all gold layers",
+        kernels=False,
+    ),
+    _task(
+        "pack",
+        "Packs: check one, send one, compare two, read one without a server.",
+        "a pack checked, as one reproducible file, beside another one, as pages to read",
+        package="packs",
         kernels=False,
     ),
 ])

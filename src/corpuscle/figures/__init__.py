@@ -7,6 +7,7 @@ see it, shows the numbers when a pointer rests on a mark, and is the same bytes 
 
 from corpuscle.figures.arcs import draw_arcs
 from corpuscle.figures.boxes import box_plot
+from corpuscle.figures.constituents import NodeShown, draw_constituents
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.maps import Place, place_map
@@ -16,6 +17,7 @@ from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 from corpuscle.figures.trees import LeafShown, merge_tree
 
 __all__ = [
-    "LeafShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "box_plot", "draw_arcs",
-    "draw_mentions", "line_plot", "merge_tree", "phrase_lattice", "place_map", "shaded_text", "topic_list",
+    "LeafShown", "NodeShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "box_plot", "draw_arcs",
+    "draw_constituents", "draw_mentions", "line_plot", "merge_tree", "phrase_lattice", "place_map", "shaded_text",
+    "topic_list",
 ]  # fmt: skip

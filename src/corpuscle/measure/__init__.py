@@ -6,6 +6,13 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 
 from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
+from corpuscle.measure.brackets import (
+    bracket_counts,
+    bracket_scores,
+    bracket_scores_by,
+    compare_brackets,
+    spoken_words,
+)
 from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
 from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
@@ -41,11 +48,15 @@ __all__ = [
     "bleu_rows",
     "bootstrap",
     "bootstrap_ratio",
+    "bracket_counts",
+    "bracket_scores",
+    "bracket_scores_by",
     "calibration_error",
     "compare",
     "compare_alignments",
     "compare_attachment",
     "compare_bleu",
+    "compare_brackets",
     "compare_clusterings",
     "compare_f1",
     "compare_mentions",
@@ -77,6 +88,7 @@ __all__ = [
     "signature",
     "singleton_fertility",
     "spearman",
+    "spoken_words",
     "tagging",
     "tagging_by_tag",
     "token_likelihood",

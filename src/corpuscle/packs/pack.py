@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from corpuscle.errors import InputError
 from corpuscle.packs.kit import content_hash
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
 
-__all__ = ["Pack", "write_json"]
+__all__ = ["Pack", "record_digest", "write_json"]
 
 FORMAT = 1
 _MARK = "corpuscle_pack"
@@ -38,7 +38,7 @@ def write_json(path: AnyPath, value: Any) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-def _digest(record: Mapping[str, Any]) -> str:
+def record_digest(record: Mapping[str, Any]) -> str:
     """A hash of what is written down about a step, by which damage is noticed."""
     facts = json.dumps({name: value for name, value in record.items() if name != "digest"})
     in_order = json.dumps(json.loads(facts), sort_keys=True)
@@ -101,18 +101,24 @@ class Pack:
     def is_done(self, step: str, fingerprint: str) -> bool:
         """Whether a step was done with this very input, and its files are still there and unchanged."""
         record = self.done(step)
-        if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != _digest(record):
+        if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != record_digest(record):
             return False
-        return all(
-            (self.folder / name).is_file() and content_hash(self.folder / name) == digest
-            for name, digest in record["files"].items()
-        )
+        return not any(self.changed(record))
+
+    def changed(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """The files of a step that are not what it wrote, and why: missing, or changed."""
+        for name, digest in record["files"].items():
+            path = self.folder / name
+            if not path.is_file():
+                yield name, "missing"
+            elif content_hash(path) != digest:
+                yield name, "is not what the step wrote"
 
     def record(self, step: str, writes: Iterable[str], **facts: Any) -> None:
         """Write down that a step is done."""
         files = {name: content_hash(self.folder / name) for name in writes}
         record = {**facts, "files": files}
-        self.state["steps"][step] = record | {"digest": _digest(record)}
+        self.state["steps"][step] = record | {"digest": record_digest(record)}
         self.save()
 
     def forget(self, step: str, writes: Iterable[str]) -> None:

@@ -19,9 +19,9 @@ __all__ = [
 STYLE = Path(__file__).with_name("report.css")
 
 
-def document(title: str, *body: Html) -> Html:
-    """A whole page in the style of the reports."""
-    return html.document(title, STYLE.read_text(encoding="utf-8"), *body)
+def document(title: str, *body: Html, script: str = "", data: object = None) -> Html:
+    """A whole page in the style of the reports; ``script`` and ``data`` as in ``text.html``."""
+    return html.document(title, STYLE.read_text(encoding="utf-8"), *body, script=script, data=data)
 
 
 def note(*content: object) -> Html:

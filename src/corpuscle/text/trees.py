@@ -103,6 +103,13 @@ class Trees:
         return (np.diff(starts) == 1) & (items[starts[:-1]] < 0)
 
     @property
+    def word_tags(self) -> list[str]:
+        """The label of the pre-terminal above each word; empty for a word that has none of its own."""
+        values, own = self.labels.values, self.preterminals[self._word_nodes]
+        ids = np.where(own, self.labels.ids[self._word_nodes], 0)
+        return [values[id] for id in ids.tolist()]
+
+    @property
     def unaries(self) -> np.ndarray:
         """Which nodes have another node as their only child, bool (n_nodes,); that child is the next node."""
         starts, items = self.children

@@ -44,7 +44,8 @@ from corpuscle.engine.containers.heap import pop, push
 from corpuscle.engine.dp.semirings import MAX, SUM
 
 __all__ = [
-    "NO_SIBLINGS", "Chart", "best_chart", "best_heads", "chart_for", "expectations", "k_best", "sum_chart", "tilt",
+    "NO_SIBLINGS", "Chart", "best_chart", "best_heads", "chart_for", "expectations", "k_best", "keep_least",
+    "sum_chart", "tilt",
 ]  # fmt: skip
 
 NO_SIBLINGS = np.empty((0, 0, 0))
@@ -255,7 +256,7 @@ def k_best(n, arcs, siblings, single, k, chart, heads, scores):
                     if not total < math.inf:
                         continue
                     if size + 1 == capacity or made == capacity:
-                        size, made = _keep(k - count, size, losses, names, origins, places, choices)
+                        size, made = keep_least(k - count, size, losses, names, origins, places, choices)
                     origins[made], places[made], choices[made] = count, item, split
                     push(losses, names, size, -total, made)
                     size, made = size + 1, made + 1
@@ -268,7 +269,7 @@ def k_best(n, arcs, siblings, single, k, chart, heads, scores):
 
 
 @kernel
-def _keep(wanted, size, losses, names, origins, places, choices):
+def keep_least(wanted, size, losses, names, origins, places, choices):
     """Keep only the ``wanted`` candidates that lose least, numbered anew; returns how many and how many numbers."""
     order = np.argsort(-losses[:size], kind="mergesort")[:wanted]
     kept = names[:size][order]

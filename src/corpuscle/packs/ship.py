@@ -1,0 +1,190 @@
+"""Packs as things to ship: is everything as it was written, one file to send, and what differs between two of them.
+
+An exported pack is a ``.zip`` with the names in order, one date and one way of packing, so that the same pack gives the
+same bytes on any machine and day. Inside is ``SHA256SUMS``, which ``sha256sum -c`` reads, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from corpuscle.errors import CorpuscleError, InputError
+from corpuscle.model import read_header, source_date
+from corpuscle.packs.pack import Pack, record_digest
+from corpuscle.text.files import AnyPath, reading, write_atomically
+
+__all__ = ["SUMS", "Difference", "differences", "export", "open_pack", "problems", "shipped"]
+
+SUMS = "SHA256SUMS"
+_REPORTS = ("report.html", "report.json")
+_FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+_PIECE = 1 << 20
+
+
+def open_pack(folder: AnyPath) -> Pack:
+    """A pack that is there and has something in it."""
+    pack = Pack(folder)
+    if not pack.folder.is_dir():
+        raise InputError(folder, None, "no such pack")
+    if not pack.state["steps"]:
+        raise InputError(folder, None, "nothing was learned in it yet; corpuscle learn makes a pack")
+    return pack
+
+
+def shipped(pack: Pack) -> list[str]:
+    """The files that make a pack, by name: state, what its steps wrote, reports; neither kit nor annotations."""
+    written = {name for record in pack.state["steps"].values() for name in record["files"]}
+    return sorted({"state.json", *written, *(name for name in _REPORTS if (pack.folder / name).is_file())})
+
+
+# ---- verify
+
+
+def problems(path: AnyPath) -> list[str]:
+    """What is wrong with a pack, a folder or an exported file: ``FILE: reason``, one after the other."""
+    if Path(path).is_file():
+        return list(_problems_of_archive(path))
+    return list(_problems_of_folder(open_pack(path)))
+
+
+def _problems_of_folder(pack: Pack) -> Iterator[str]:
+    for step, record in sorted(pack.state["steps"].items()):
+        if record.get("digest") != record_digest(record):
+            yield f"state.json: what is written down about the step {step!r} was changed"
+        for name, problem in pack.changed(record):
+            yield f"{name}: {problem}"
+    for name in shipped(pack):
+        if name.endswith(".model") and (pack.folder / name).is_file():
+            try:
+                read_header(pack.folder / name)
+            except CorpuscleError as error:
+                yield f"{name}: {str(error).removeprefix(f'{pack.folder / name}: ')}"
+
+
+def _sums(archive: zipfile.ZipFile, path: AnyPath) -> dict[str, str]:
+    """Name -> checksum, as the archive itself says."""
+    try:
+        lines = archive.read(SUMS).decode("utf-8").splitlines()
+    except (KeyError, UnicodeDecodeError):
+        raise InputError(path, None, f"not an exported pack: it has no {SUMS}") from None
+    sums = {name: digest for digest, between, name in (line.partition("  ") for line in lines) if between}
+    if len(sums) != len(lines):
+        raise InputError(path, None, f"{SUMS} is damaged")
+    return sums
+
+
+def _problems_of_archive(path: AnyPath) -> Iterator[str]:
+    try:
+        with reading(path), zipfile.ZipFile(path) as archive:
+            sums, names = _sums(archive, path), archive.namelist()
+            for name in sorted({*sums, *names} - {SUMS}):
+                parts = PurePosixPath(name).parts
+                if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
+                    yield f"{name}: a name that leads out of the pack"
+                elif names.count(name) != 1:
+                    yield f"{name}: {'missing' if name not in names else 'twice in the archive'}"
+                elif name not in sums:
+                    yield f"{name}: has no checksum"
+                elif _sum(archive, name) != sums[name]:
+                    yield f"{name}: is not what it was when the pack was exported"
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(path, None, f"not an archive, or a damaged one: {error}") from None
+
+
+def _sum(archive: zipfile.ZipFile, name: str) -> str | None:
+    digest = hashlib.sha256()
+    try:
+        with archive.open(name) as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+    except (zipfile.BadZipFile, EOFError, OSError):
+        return None
+    return digest.hexdigest()
+
+
+# ---- export
+
+
+def export(folder: AnyPath, output: AnyPath) -> dict[str, int]:
+    """Write a pack as one ``.zip``; the same pack gives the same bytes. Returns how many files, and their bytes.
+
+    A pack with something wrong in it is not shipped. The path of the kit becomes its last name: where it lay on this
+    machine is nobody's business.
+    """
+    pack = open_pack(folder)
+    if wrong := problems(folder):
+        raise InputError(folder, None, f"not exported: {wrong[0]}; corpuscle pack verify lists all")
+    sums, total, date = {}, 0, source_date()
+    stamp = _FIRST_DATE if date is None else max(_FIRST_DATE, date.timetuple()[:6])
+    with write_atomically(output) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name in shipped(pack):
+            content = _state(pack) if name == "state.json" else (pack.folder / name).read_bytes()
+            sums[name] = hashlib.sha256(content).hexdigest()
+            total += len(content)
+            archive.writestr(_entry(name, stamp), content)
+        listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
+        archive.writestr(_entry(SUMS, stamp), listed.encode())
+    return {"files": len(sums), "bytes": total}
+
+
+def _state(pack: Pack) -> bytes:
+    kit = {"kit": Path(pack.state["kit"]).name} if "kit" in pack.state else {}
+    return (json.dumps(pack.state | kit, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _entry(name: str, stamp: tuple[Any, ...]) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, stamp)
+    entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+    return entry
+
+
+# ---- diff
+
+
+class Difference(NamedTuple):
+    """What differs: ``what`` (step, setting, figure or file), its name, and its values in the first and second pack."""
+
+    what: str
+    name: str
+    first: Any
+    second: Any
+
+
+def differences(first: AnyPath, second: AnyPath) -> list[Difference]:
+    """What changed from one pack to another: steps, their settings and versions, figures of the report, files."""
+    packs = open_pack(first), open_pack(second)
+    steps = [pack.state["steps"] for pack in packs]
+    found = [
+        Difference("seed", "", *seeds)
+        for seeds in [[pack.state.get("seed") for pack in packs]]
+        if seeds[0] != seeds[1]
+    ]
+    for name in sorted({*steps[0], *steps[1]}):
+        records = [each.get(name) for each in steps]
+        if records[0] is None or records[1] is None:
+            found.append(Difference("step", name, *("learned" if record else None for record in records)))
+            continue
+        for part, what in (("settings", "setting"), ("findings", "figure"), ("files", "file")):
+            sides = [dict(_flat(record.get(part) or {}, name if part != "files" else "")) for record in records]
+            keys = sorted({*sides[0], *sides[1]})
+            found += [
+                Difference(what, key, *(side.get(key) for side in sides))
+                for key in keys
+                if sides[0].get(key) != sides[1].get(key)
+            ]
+    return found
+
+
+def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Single values with the names that lead to them; a list is one value."""
+    for name, value in values.items():
+        path = f"{prefix}.{name}" if prefix else name
+        if isinstance(value, Mapping):
+            yield from _flat(value, path)
+        else:
+            yield path, value
