@@ -10,7 +10,7 @@ Petrov, Das and McDonald, "A universal part-of-speech tagset", 2012.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -66,6 +66,11 @@ class TagMap:
             for target, names in _BUILT_IN.items()
             for name in names.split()
         )
+
+    def patterns(self) -> Iterator[tuple[str, str, bool]]:
+        """What it was made from."""
+        yield from ((name, *target) for name, target in self.exact.items())
+        yield from ((f"{name}*", *target) for name, target in self.prefixes.items())
 
     def of(self, tag: str) -> tuple[str, bool] | None:
         """The universal tag and whether it is finite; None if no pattern fits.

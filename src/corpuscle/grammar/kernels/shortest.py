@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.dp.bracketings import best_brackets
+from corpuscle.engine.dp.cky import cell_of
 from corpuscle.engine.dp.evolution import (
     Evolution,
     Leanings,
@@ -22,6 +22,7 @@ from corpuscle.engine.dp.evolution import (
     prefix_sums,
     sum_evolution,
 )
+from corpuscle.grammar.kernels.spans import _chart, best_brackets
 
 __all__ = ["Found", "Metric", "shortest_trees"]
 
@@ -57,7 +58,7 @@ class Found(NamedTuple):
 
 
 @kernel
-def shortest_trees(symbols, starts, roots, root_starts, metric, weigh, found):
+def shortest_trees(symbols, starts, roots, root_starts, metric, rules, weigh, found):
     """Fill ``found`` for sentences of ``symbols`` int32, beginning at ``starts``; ``roots``: for each sentence n + 1
     logarithms of weights of the first word of the right part, beginning at ``root_starts``. ``weigh``: whether how
     likely brackets are is asked for."""
@@ -66,7 +67,8 @@ def shortest_trees(symbols, starts, roots, root_starts, metric, weigh, found):
         longest = max(longest, starts[sentence + 1] - starts[sentence])
     room = longest + 1
     distances, sums, scaled = np.zeros((room, room)), np.zeros((room, room)), np.zeros((room, room))
-    shares, inside, chances = np.zeros((room, room)), np.zeros((room, room)), np.zeros(room)
+    shares, chances, cells = np.zeros((room, room)), np.zeros(room), np.zeros(longest * room // 2)
+    chart, tree = _chart(longest), np.zeros((2 * room, 3), np.int32)
     none, lean, warm = np.zeros((room, room)), np.zeros(room), np.zeros(room)
     for width in range(room):
         lean[width] = metric.lean[min(width, len(metric.lean) - 1)]
@@ -99,8 +101,9 @@ def shortest_trees(symbols, starts, roots, root_starts, metric, weigh, found):
             marginals(scaled, n, metric.estimator, leanings, table, total, shares, chances)
             if metric.risk:
                 for i in range(n):
-                    shares[i, i + 1] = 0.0
-                best_brackets(shares, n, inside, brackets)
+                    for j in range(i + 1, n + 1):
+                        cells[cell_of(n, i, j)] = shares[i, j] if j - i > 1 else 0.0
+                best_brackets(cells, n, rules, chart, tree, brackets)
                 lengths[:] = 0.0
             for at in range(n - 1):
                 found.shares[put + at] = shares[brackets[at, 0], brackets[at, 1]]
