@@ -164,11 +164,12 @@ def bracket_counts(
     n, lengths = len(pair.gold), pair.gold.words.lengths
     columns: list[np.ndarray] = []
     for proper in (False, True):
-        sides = (wanted, got)
+        sides = [wanted, got]
         if proper:
-            sides = tuple(each.of(each.end - each.first < lengths[each.tree]) for each in sides)  # type: ignore[assignment]
-        columns.append(_matched(*sides, n))
-        columns.append(_matched(*(each._replace(label=0 * each.label) for each in sides), n))
+            sides = [each.of(each.end - each.first < lengths[each.tree]) for each in sides]
+        plain = [each._replace(label=0 * each.label) for each in sides]
+        columns.append(_matched(sides[0], sides[1], n))
+        columns.append(_matched(plain[0], plain[1], n))
         columns.append(_matched(_as_spans(sides[0], None if proper else lengths), _as_spans(sides[1]), n))
     labelled, spans, crossing = columns[0], columns[2], _crossing(wanted, got, n)
     exact = (labelled[:, 0] == labelled[:, 1]) & (labelled[:, 0] == labelled[:, 2])

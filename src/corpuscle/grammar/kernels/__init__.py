@@ -1,1 +1,1 @@
-"""Compiled code that only grammars need."""
+"""Compiled code of grammars: charts of vectors, and hidden states of trees that are given."""

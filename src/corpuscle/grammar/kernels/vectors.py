@@ -1,0 +1,347 @@
+"""Charts whose items are vectors: one number for each hidden state of a symbol.
+
+A rule a -> b c has a tensor C[u, l, r] over the states of a, b and c (a probability for each combination in a PCFG with
+hidden states, an operator of either sign where it was learned from moments). Over the items that a plain PCFG has left,
+
+    inside[a, i, j][u] = sum_{a -> b c} sum_{l, r} C[u, l, r] sum_k inside[b, i, k][l] inside[c, k, j][r]
+
+where the sum over splits, a matrix for each pair (b, c), is taken before any rule is applied: m^2 for a pair and a
+split, m^3 for a rule and a cell. The vectors of a cell are scaled together, to a largest entry below 1 in size.
+``outside`` is what a unit of an entry adds to the logarithm of the total, so inside . outside is the share of an item.
+
+``best_rules`` finds the tree whose rules are most likely to be right, all together: the product over its rules of their
+shares, where a share below zero counts as none.
+
+Cohen, Stratos, Collins, Foster and Ungar, "Spectral learning of latent-variable PCFGs", 2012, figures 4 and 5 (there
+with the axes of C in the order right, outside, left); Matsuzaki, Miyao and Tsujii, "Probabilistic CFG with latent
+annotations", 2005; Petrov and Klein, "Improved inference for unlexicalized parsing", 2007 (the product of rules).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.engine.dp.cky import DEAD, Rules
+
+__all__ = ["Items", "Latent", "best_rules", "inside_vectors", "items_for", "outside_vectors", "pairs_for", "walk"]
+
+_UNSEEN, _USELESS = -1, -2
+
+
+class Latent(NamedTuple):
+    """Tensors of rules: ``ranks`` int64 (n_symbols,), how many states a symbol has; ``starts`` int64 (n_rules,), where
+    the tensor of a rule begins in ``values``, float64, in the order u, l, r; ``pair_of`` int32 (n_symbols, n_symbols),
+    the pair of two children or -1; ``most``: the largest rank."""
+
+    ranks: np.ndarray
+    starts: np.ndarray
+    values: np.ndarray
+    pair_of: np.ndarray
+    most: int
+
+
+class Items(NamedTuple):
+    """The items of a sentence, cell by cell: ``starts`` int64 (n_cells + 1,); ``symbols`` int32 (n_items,); ``places``
+    int64 (n_items + 1,), where the vector of each begins; ``number`` int32 (n_cells, n_symbols), the item or -1."""
+
+    starts: np.ndarray
+    symbols: np.ndarray
+    places: np.ndarray
+    number: np.ndarray
+
+
+def pairs_for(rules: Rules, n_symbols: int) -> np.ndarray:
+    """The number of the pair of any two symbols as children, or -1: int32 (n_symbols, n_symbols)."""
+    pair_of = np.full((n_symbols, n_symbols), -1, np.int32)
+    lefts = np.repeat(np.arange(n_symbols), np.diff(rules.left_starts))
+    pair_of[lefts, rules.pair_rights] = np.arange(len(rules.pair_rights))
+    return pair_of
+
+
+def items_for(keep: np.ndarray, ranks: np.ndarray) -> Items:
+    """The items that are kept, bool (n_cells, n_symbols)."""
+    cells, symbols = np.nonzero(keep)
+    number = np.full(keep.shape, -1, np.int32)
+    number[cells, symbols] = np.arange(len(cells))
+    starts = np.searchsorted(cells, np.arange(len(keep) + 1)).astype(np.int64)
+    places = np.concatenate([[0], np.cumsum(ranks[symbols])]).astype(np.int64)
+    return Items(starts, symbols.astype(np.int32), places, number)
+
+
+@kernel_inline
+def _cell(n, i, j):
+    shorter = j - i - 1
+    return shorter * n - shorter * (shorter - 1) // 2 + i
+
+
+@kernel_inline
+def _useful(pair, cell, rules, items):
+    """Whether a pair has a rule whose parent is an item of the cell."""
+    for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
+        if items.number[cell, rules.parents[r]] >= 0:
+            return True
+    return False
+
+
+@kernel_inline
+def _scale(n, items, vectors, exponents, cell, scale):
+    """Scale the vectors of a cell to a largest entry below 1; its exponent is ``scale`` and what was taken out."""
+    first, last = items.places[items.starts[cell]], items.places[items.starts[cell + 1]]
+    top = 0.0
+    for at in range(first, last):
+        top = max(top, abs(vectors[at]))
+    if not top > 0.0 or scale == DEAD:
+        exponents[cell] = DEAD
+        return
+    power = math.frexp(top)[1]
+    for at in range(first, last):
+        vectors[at] = math.ldexp(vectors[at], -power)
+    exponents[cell] = scale + power
+
+
+@kernel
+def inside_vectors(n, rules, latent, items, root, vectors, exponents):
+    """``vectors`` float64 (room,), ``exponents`` int64 (n_cells,) := the insides of all items; those of tags are there,
+    not yet scaled. ``root``: float64 (n_symbols, most). Returns the total and the exponent of the top cell."""
+    most, pairs = latent.most, len(rules.pair_rights)
+    state, touched = np.full(pairs, _UNSEEN, np.int64), np.empty(pairs, np.int64)
+    sums = np.zeros((pairs, most * most))
+    for i in range(n):
+        _scale(n, items, vectors, exponents, _cell(n, i, i + 1), 0)
+    for width in range(2, n + 1):
+        for i in range(n + 1 - width):
+            j = i + width
+            cell = _cell(n, i, j)
+            scale = DEAD
+            for k in range(i + 1, j):
+                a, b = exponents[_cell(n, i, k)], exponents[_cell(n, k, j)]
+                if a > DEAD and b > DEAD:
+                    scale = max(scale, a + b)
+            for at in range(items.places[items.starts[cell]], items.places[items.starts[cell + 1]]):
+                vectors[at] = 0.0
+            if scale == DEAD or items.starts[cell] == items.starts[cell + 1]:
+                exponents[cell] = DEAD
+                continue
+            seen = slots = 0
+            for k in range(i + 1, j):
+                a, b = _cell(n, i, k), _cell(n, k, j)
+                if exponents[a] == DEAD or exponents[b] == DEAD:
+                    continue
+                factor = math.ldexp(1.0, max(exponents[a] + exponents[b] - scale, -1000))
+                for x in range(items.starts[a], items.starts[a + 1]):
+                    for y in range(items.starts[b], items.starts[b + 1]):
+                        pair = latent.pair_of[items.symbols[x], items.symbols[y]]
+                        if pair < 0 or state[pair] == _USELESS:
+                            continue
+                        lefts = items.places[x + 1] - items.places[x]
+                        rights = items.places[y + 1] - items.places[y]
+                        if state[pair] == _UNSEEN:
+                            touched[seen] = pair
+                            seen += 1
+                            if not _useful(pair, cell, rules, items):
+                                state[pair] = _USELESS
+                                continue
+                            state[pair] = slots
+                            sums[slots, : lefts * rights] = 0.0
+                            slots += 1
+                        row = sums[state[pair]]
+                        for left in range(lefts):
+                            value = factor * vectors[items.places[x] + left]
+                            for right in range(rights):
+                                row[left * rights + right] += value * vectors[items.places[y] + right]
+            for s in range(seen):
+                pair = touched[s]
+                if state[pair] >= 0:
+                    row = sums[state[pair]]
+                    for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
+                        item = items.number[cell, rules.parents[r]]
+                        if item < 0:
+                            continue
+                        size = latent.ranks[rules.lefts[r]] * latent.ranks[rules.rights[r]]
+                        for u in range(latent.ranks[rules.parents[r]]):
+                            base, value = latent.starts[r] + u * size, 0.0
+                            for at in range(size):
+                                value += latent.values[base + at] * row[at]
+                            vectors[items.places[item] + u] += value
+                state[pair] = _UNSEEN
+            _scale(n, items, vectors, exponents, cell, scale)
+    top, total = _cell(n, 0, n), 0.0
+    if exponents[top] > DEAD:
+        for item in range(items.starts[top], items.starts[top + 1]):
+            for u in range(items.places[item + 1] - items.places[item]):
+                total += root[items.symbols[item], u] * vectors[items.places[item] + u]
+    return total, exponents[top]
+
+
+@kernel_inline
+def _flow(r, item, rules, latent, items, outside, row):
+    """Add a rule's tensor to ``row`` (l, r), its first axis taken with the outside of an item."""
+    size = latent.ranks[rules.lefts[r]] * latent.ranks[rules.rights[r]]
+    for u in range(latent.ranks[rules.parents[r]]):
+        base, value = latent.starts[r] + u * size, outside[items.places[item] + u]
+        for at in range(size):
+            row[at] += value * latent.values[base + at]
+
+
+@kernel
+def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
+    """``outside`` float64 (room,) := what a unit of each entry of ``vectors`` adds to the logarithm of the total."""
+    most, pairs = latent.most, len(rules.pair_rights)
+    state, touched = np.full(pairs, _UNSEEN, np.int64), np.empty(pairs, np.int64)
+    flows = np.zeros((pairs, most * most))
+    outside[:] = 0.0
+    top, total = _cell(n, 0, n), 0.0
+    for item in range(items.starts[top], items.starts[top + 1]):
+        for u in range(items.places[item + 1] - items.places[item]):
+            total += root[items.symbols[item], u] * vectors[items.places[item] + u]
+    for item in range(items.starts[top], items.starts[top + 1]):
+        for u in range(items.places[item + 1] - items.places[item]):
+            outside[items.places[item] + u] = root[items.symbols[item], u] / total
+    for width in range(n, 1, -1):
+        for i in range(n + 1 - width):
+            j = i + width
+            cell = _cell(n, i, j)
+            if exponents[cell] == DEAD:
+                continue
+            seen = slots = 0
+            for k in range(i + 1, j):
+                a, b = _cell(n, i, k), _cell(n, k, j)
+                if exponents[a] == DEAD or exponents[b] == DEAD:
+                    continue
+                power = exponents[a] + exponents[b] - exponents[cell]
+                factor = math.ldexp(1.0, min(max(power, -1000), 1000))
+                for x in range(items.starts[a], items.starts[a + 1]):
+                    for y in range(items.starts[b], items.starts[b + 1]):
+                        pair = latent.pair_of[items.symbols[x], items.symbols[y]]
+                        if pair < 0 or state[pair] == _USELESS:
+                            continue
+                        lefts = items.places[x + 1] - items.places[x]
+                        rights = items.places[y + 1] - items.places[y]
+                        if state[pair] == _UNSEEN:
+                            touched[seen] = pair
+                            seen += 1
+                            if not _useful(pair, cell, rules, items):
+                                state[pair] = _USELESS
+                                continue
+                            state[pair] = slots
+                            row = flows[slots]
+                            row[: lefts * rights] = 0.0
+                            slots += 1
+                            for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
+                                item = items.number[cell, rules.parents[r]]
+                                if item >= 0:
+                                    _flow(r, item, rules, latent, items, outside, row)
+                        row = flows[state[pair]]
+                        for left in range(lefts):
+                            value, passed = factor * vectors[items.places[x] + left], 0.0
+                            for right in range(rights):
+                                flow = row[left * rights + right]
+                                passed += flow * vectors[items.places[y] + right]
+                                outside[items.places[y] + right] += flow * value
+                            outside[items.places[x] + left] += factor * passed
+            for s in range(seen):
+                state[touched[s]] = _UNSEEN
+
+
+@kernel
+def best_rules(n, rules, latent, items, vectors, exponents, outside, plain, scores, ways):
+    """``scores`` float64 (n_items,) := the logarithm of the best product of shares of rules below each item; ``ways``
+    int64 (n_items, 3) := its split and the items of its children. ``plain``: see ``Plain``."""
+    most = latent.most
+    flows = np.zeros((len(rules.parents), most * most))
+    state, touched = np.full(len(rules.parents), _UNSEEN, np.int64), np.empty(len(rules.parents), np.int64)
+    for cell in range(n):
+        for item in range(items.starts[cell], items.starts[cell + 1]):
+            value = 0.0
+            for at in range(items.places[item], items.places[item + 1]):
+                value += vectors[at] * outside[at]
+            value = (1.0 - plain.mix) * max(value, 0.0)
+            symbol = items.symbols[item]
+            if plain.mix > 0.0:
+                value += plain.mix * plain.inside[cell, symbol] * plain.outside[cell, symbol]
+            scores[item] = math.log(value) if value > 0.0 else -math.inf
+    for width in range(2, n + 1):
+        for i in range(n + 1 - width):
+            j = i + width
+            cell = _cell(n, i, j)
+            for item in range(items.starts[cell], items.starts[cell + 1]):
+                scores[item] = -math.inf
+            if items.starts[cell] == items.starts[cell + 1]:
+                continue
+            seen = 0
+            for k in range(i + 1, j):
+                a, b = _cell(n, i, k), _cell(n, k, j)
+                factor = 0.0
+                if exponents[a] > DEAD and exponents[b] > DEAD and exponents[cell] > DEAD:
+                    factor = math.ldexp(1.0, min(max(exponents[a] + exponents[b] - exponents[cell], -1000), 1000))
+                usual = 0.0
+                if plain.mix > 0.0 and plain.exponents[a] > DEAD and plain.exponents[b] > DEAD:
+                    power = plain.exponents[a] + plain.exponents[b] - plain.exponents[cell]
+                    usual = plain.mix * math.ldexp(1.0, min(max(power, -1000), 1000))
+                for x in range(items.starts[a], items.starts[a + 1]):
+                    if scores[x] == -math.inf:
+                        continue
+                    for y in range(items.starts[b], items.starts[b + 1]):
+                        pair = latent.pair_of[items.symbols[x], items.symbols[y]]
+                        if pair < 0 or scores[y] == -math.inf:
+                            continue
+                        below = scores[x] + scores[y]
+                        rights = items.places[y + 1] - items.places[y]
+                        for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
+                            item = items.number[cell, rules.parents[r]]
+                            if item < 0:
+                                continue
+                            if state[r] == _UNSEEN:
+                                state[r] = seen
+                                touched[seen] = r
+                                flows[seen] = 0.0
+                                _flow(r, item, rules, latent, items, outside, flows[seen])
+                                seen += 1
+                            row, share = flows[state[r]], 0.0
+                            for left in range(items.places[x + 1] - items.places[x]):
+                                value = 0.0
+                                for right in range(rights):
+                                    value += row[left * rights + right] * vectors[items.places[y] + right]
+                                share += value * vectors[items.places[x] + left]
+                            share = (1.0 - plain.mix) * max(share * factor, 0.0)
+                            if usual > 0.0:
+                                share += (
+                                    usual * plain.outside[cell, rules.parents[r]] * rules.weights[r]
+                                    * plain.inside[a, rules.lefts[r]] * plain.inside[b, rules.rights[r]]
+                                )  # fmt: skip
+                            if share > 0.0 and below + math.log(share) > scores[item]:
+                                scores[item] = below + math.log(share)
+                                ways[item, 0], ways[item, 1], ways[item, 2] = k, x, y
+            for s in range(seen):
+                state[touched[s]] = _UNSEEN
+
+
+class Plain(NamedTuple):
+    """A plain PCFG's chart of the same sentence, and the weight of its shares among those of the vectors."""
+
+    inside: np.ndarray
+    outside: np.ndarray
+    exponents: np.ndarray
+    mix: float
+
+
+@kernel
+def walk(n, top, items, ways, tree):
+    """``tree`` int32 (2 n - 1, 3) := the nodes below the item ``top`` in preorder: symbol, first word, end."""
+    todo = np.empty((n + 1, 3), np.int64)
+    todo[0, 0], todo[0, 1], todo[0, 2] = top, 0, n
+    waiting, made = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        item, i, j = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
+        tree[made, 0], tree[made, 1], tree[made, 2] = items.symbols[item], i, j
+        made += 1
+        if j - i > 1:
+            k = ways[item, 0]
+            todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = ways[item, 2], k, j
+            todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = ways[item, 1], i, k
+            waiting += 2

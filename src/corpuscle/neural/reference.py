@@ -1,0 +1,231 @@
+"""The forward pass of every architecture in plain NumPy, one sequence at a time: slow and obvious.
+
+The model in training and the compiled decoder are tested against it. Rows are vectors, d is the size of a state.
+
+- GRU, transitions, encoder, decoder: Miceli Barone, Helcl, Sennrich, Haddow and Birch, "Deep architectures for neural
+  machine translation", 2017, the BiDeep model; layer normalisation: Ba, Kiros and Hinton, "Layer normalization", 2016;
+- multiplicative LSTM: Krause, Lu, Murray and Renals, "Multiplicative LSTM for sequence modelling", 2016, eq. 6-10;
+- transformer: Vaswani et al., "Attention is all you need", 2017, with normalisation before each part.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.neural.weights import Weights
+
+__all__ = ["Encoded", "State", "encode", "start", "step"]
+
+EPSILON = 1e-5
+"""Added to variances in layer normalisation."""
+
+
+class Encoded(NamedTuple):
+    """What the encoder says about a source of n symbols (END included): ``context`` (n, 2d), or (n, embedding) in a
+    transformer; ``keys``: the part of the attention that does not depend on the decoder, (n, attention), or ``context``
+    again in a transformer."""
+
+    context: np.ndarray
+    keys: np.ndarray
+
+
+class State(NamedTuple):
+    """Where the decoder is: ``layers`` (n_layers, d), the states; ``memory`` (d,), the cell of a multiplicative LSTM
+    (zero elsewhere). In a transformer ``layers`` are the vectors of the symbols so far, (length, embedding)."""
+
+    layers: np.ndarray
+    memory: np.ndarray
+
+
+def encode(weights: Weights, source: np.ndarray) -> Encoded:
+    """Read a source: int (n,), its symbols and END."""
+    p, a = weights.arrays, weights.architecture
+    vectors = p["embedding" if a.tied else "source_embedding"][source]
+    if not a.recurrent:
+        x = vectors * np.sqrt(a.embedding) + positions(len(source), a.embedding)
+        for layer in range(1, a.encoder_layers + 1):
+            x = x + _self_attention(weights, f"encoder/{layer}/self", x)
+            x = x + _feed(weights, f"encoder/{layer}/feed", x)
+        x = _norm(weights, "encoder/norm", x)
+        return Encoded(x, x)
+    columns = [_column(weights, column, vectors) for column in ("forward", "backward")]
+    context = np.concatenate(columns, axis=1)
+    return Encoded(context, normalised(context @ p["attention/U"], p.get("attention/gu")))
+
+
+def start(weights: Weights, encoded: Encoded) -> State:
+    """The decoder before its first step."""
+    p, a = weights.arrays, weights.architecture
+    if not a.recurrent:
+        return State(np.zeros((0, a.embedding), np.float32), np.zeros(0, np.float32))
+    first = np.tanh(normalised(encoded.context.mean(axis=0) @ p["start/W"], p.get("start/g")))
+    return State(np.tile(first, (a.decoder_layers, 1)), np.zeros(a.state, np.float32))
+
+
+def step(weights: Weights, encoded: Encoded, state: State, symbol: int) -> tuple[np.ndarray, State, np.ndarray]:
+    """The logits (target_size,) of what follows a symbol (START at first), the new state, and the attention over the
+    source, (n,): in a transformer the mean over the heads of the last layer."""
+    p, a = weights.arrays, weights.architecture
+    if not a.recurrent:
+        return _transformer_step(weights, encoded, state, symbol)
+    y = p["embedding"][symbol]
+    h, memory = _first_cell(weights, "decoder/1/1", y, state.layers[0], state.memory)
+    query = normalised(h @ p["attention/W"], p.get("attention/gw"))
+    attention = softmax(np.tanh(encoded.keys + query + p["attention/b"]) @ p["attention/v"])
+    context = attention @ encoded.context
+    h = gru(weights, "decoder/1/2", context, h)
+    for depth in range(3, a.base_depth + 1):
+        h = gru(weights, f"decoder/1/{depth}", None, h)
+    layers, q = [h], h
+    for layer in range(2, a.decoder_layers + 1):
+        x = np.concatenate([q, context]) if a.high_context else q
+        h = gru(weights, f"decoder/{layer}/1", x, state.layers[layer - 1])
+        for depth in range(2, a.high_depth + 1):
+            h = gru(weights, f"decoder/{layer}/{depth}", None, h)
+        layers.append(h)
+        q = h + q
+    o = np.tanh(normalised(np.concatenate([y, q, context]) @ p["read/W"], p.get("read/g")))
+    return _logits(weights, o), State(np.array(layers), memory), attention
+
+
+def gru(weights: Weights, cell: str, x: np.ndarray | None, h: np.ndarray) -> np.ndarray:
+    """The next state of a GRU; without input x, of a transition."""
+    p, d = weights.arrays, len(h)
+    U = normalised(h @ p[f"{cell}/U"], p.get(f"{cell}/gh"))
+    X = np.zeros_like(U) if x is None else normalised(x @ p[f"{cell}/W"], p.get(f"{cell}/gx"))
+    b = p[f"{cell}/b"]
+    reset = sigmoid(X[:d] + U[:d] + b[:d])
+    update = sigmoid(X[d : 2 * d] + U[d : 2 * d] + b[d : 2 * d])
+    candidate = np.tanh(X[2 * d :] + reset * U[2 * d :] + b[2 * d :])
+    return (1 - update) * candidate + update * h
+
+
+def mlstm(
+    weights: Weights, cell: str, x: np.ndarray, h: np.ndarray, memory: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The next state and memory of a multiplicative LSTM."""
+    p, d = weights.arrays, len(h)
+    mixed = (x @ p[f"{cell}/Wm"]) * (h @ p[f"{cell}/Um"])
+    X = normalised(x @ p[f"{cell}/W"], p.get(f"{cell}/gx"))
+    U = normalised(mixed @ p[f"{cell}/U"], p.get(f"{cell}/gh"))
+    gates = X + U + p[f"{cell}/b"]
+    put, keep, out = sigmoid(gates[:d]), sigmoid(gates[d : 2 * d]), sigmoid(gates[2 * d : 3 * d])
+    memory = keep * memory + put * np.tanh(gates[3 * d :])
+    return out * np.tanh(memory), memory
+
+
+def _first_cell(
+    weights: Weights, cell: str, x: np.ndarray, h: np.ndarray, memory: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cell that reads the input of a layer: next state and memory."""
+    if weights.architecture.cell == "mlstm":
+        return mlstm(weights, cell, x, h, memory)
+    return gru(weights, cell, x, h), memory
+
+
+def _column(weights: Weights, column: str, vectors: np.ndarray) -> np.ndarray:
+    """One column of the encoder, (n, d): layers of alternating direction, each from the second on added to what
+    is below it."""
+    a = weights.architecture
+    below = vectors
+    for layer in range(1, a.encoder_layers + 1):
+        forward = (layer % 2 == 1) == (column == "forward")
+        places = range(len(vectors)) if forward else range(len(vectors) - 1, -1, -1)
+        h = memory = np.zeros(a.state, np.float32)
+        states = np.zeros((len(vectors), a.state), np.float32)
+        for i in places:
+            h, memory = _first_cell(weights, f"encoder/{column}/{layer}/1", below[i], h, memory)
+            for depth in range(2, a.encoder_depth + 1):
+                h = gru(weights, f"encoder/{column}/{layer}/{depth}", None, h)
+            states[i] = h
+        below = states if layer == 1 else states + below
+    return below
+
+
+def _transformer_step(
+    weights: Weights, encoded: Encoded, state: State, symbol: int
+) -> tuple[np.ndarray, State, np.ndarray]:
+    p, a = weights.arrays, weights.architecture
+    place = positions(len(state.layers) + 1, a.embedding)[-1]
+    x = prefix = np.vstack([state.layers, p["embedding"][symbol] * np.sqrt(a.embedding) + place]).astype(np.float32)
+    attention = np.zeros(len(encoded.context))
+    for layer in range(1, a.decoder_layers + 1):
+        cell = f"decoder/{layer}"
+        x = x + _self_attention(weights, f"{cell}/self", x, causal=True)
+        found, attention = _cross_attention(weights, f"{cell}/cross", x, encoded.keys)
+        x = x + found
+        x = x + _feed(weights, f"{cell}/feed", x)
+    o = _norm(weights, "decoder/norm", x[-1])
+    return _logits(weights, o), State(prefix, state.memory), attention
+
+
+def _self_attention(weights: Weights, part: str, x: np.ndarray, causal: bool = False) -> np.ndarray:
+    p = weights.arrays
+    q, k, v = np.split(_norm(weights, f"{part}/norm", x) @ p[f"{part}/QKV"] + p[f"{part}/QKV/b"], 3, axis=1)
+    hidden = np.triu(np.full((len(x), len(x)), -np.inf), 1) if causal else np.zeros((len(x), len(x)))
+    found, _ = _heads(weights, q, k, v, hidden)
+    return found @ p[f"{part}/O"] + p[f"{part}/O/b"]
+
+
+def _cross_attention(weights: Weights, part: str, x: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    p = weights.arrays
+    q = _norm(weights, f"{part}/norm", x) @ p[f"{part}/Q"] + p[f"{part}/Q/b"]
+    k, v = np.split(keys @ p[f"{part}/KV"] + p[f"{part}/KV/b"], 2, axis=1)
+    found, shares = _heads(weights, q, k, v, np.zeros((len(x), len(keys))))
+    return found @ p[f"{part}/O"] + p[f"{part}/O/b"], shares[:, -1].mean(axis=0)
+
+
+def _heads(
+    weights: Weights, q: np.ndarray, k: np.ndarray, v: np.ndarray, hidden: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What every head finds, side by side (rows, embedding), and its shares (heads, rows, columns)."""
+    size = q.shape[1] // weights.architecture.heads
+    found, shares = [], []
+    for first in range(0, q.shape[1], size):
+        head = slice(first, first + size)
+        shares.append(softmax(q[:, head] @ k[:, head].T / np.sqrt(size) + hidden))
+        found.append(shares[-1] @ v[:, head])
+    return np.concatenate(found, axis=1), np.array(shares)
+
+
+def _feed(weights: Weights, part: str, x: np.ndarray) -> np.ndarray:
+    p = weights.arrays
+    inside = np.maximum(0.0, _norm(weights, f"{part}/norm", x) @ p[f"{part}/W"] + p[f"{part}/W/b"])
+    return inside @ p[f"{part}/V"] + p[f"{part}/V/b"]
+
+
+def _norm(weights: Weights, part: str, x: np.ndarray) -> np.ndarray:
+    return normalised(x, weights.arrays[f"{part}/g"]) + weights.arrays[f"{part}/b"]
+
+
+def _logits(weights: Weights, o: np.ndarray) -> np.ndarray:
+    p = weights.arrays
+    return o @ p["embedding" if weights.architecture.tied else "output"].T + p["output_bias"]
+
+
+def normalised(x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
+    """Layer normalisation over the last axis; x itself where there is no gain."""
+    if gain is None:
+        return x
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return gain * centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-x))."""
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    """Shares over the last axis."""
+    exponents = np.exp(x - x.max(axis=-1, keepdims=True))
+    return exponents / exponents.sum(axis=-1, keepdims=True)
+
+
+def positions(length: int, size: int) -> np.ndarray:
+    """Sinusoids of positions 0..length-1, (length, size): sines in the first half of a row, cosines in the other."""
+    frequencies = 10000.0 ** (-np.arange(0, size, 2) / size)
+    angles = np.arange(length)[:, None] * frequencies
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)

@@ -1,0 +1,142 @@
+"""The settings of neural models: how large they are, and how they learn. Imports neither NumPy nor PyTorch."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+from corpuscle.errors import SettingError
+from corpuscle.settings import Seeded, Settings, setting
+
+__all__ = ["CELLS", "PRESETS", "Architecture", "ArchitectureSettings", "TrainingSettings"]
+
+CELLS = ("gru", "mlstm", "transformer")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What decides the names and shapes of all weights, together with the numbers of symbols.
+
+    - ``cell``: what reads the input of a recurrent layer, ``gru`` or ``mlstm`` (multiplicative LSTM; deeper transitions
+      and the cell after the attention are GRUs either way); or ``transformer``;
+    - ``embedding``, ``state``: sizes of symbol vectors and of recurrent states (``state`` is ``embedding`` in a
+      transformer); ``attention``: size of its hidden layer;
+    - ``encoder_layers``, ``encoder_depth``: stacked layers of alternating direction, cells in each;
+    - ``decoder_layers``, ``base_depth``, ``high_depth``: stacked layers, cells of the first one (at least 2: the
+      attention stands between the first two) and of the others;
+    - ``layer_norm``: normalise every product in cells, attention and output (a transformer always does);
+    - ``tied``: one matrix embeds both sides and gives the output, so both have one table of symbols;
+    - ``high_context``: upper layers of the decoder see what the attention has found, too;
+    - ``heads``, ``feedforward``: of a transformer.
+    """
+
+    cell: str = "gru"
+    embedding: int = 64
+    state: int = 96
+    attention: int = 192
+    encoder_layers: int = 1
+    encoder_depth: int = 2
+    decoder_layers: int = 1
+    base_depth: int = 3
+    high_depth: int = 2
+    layer_norm: bool = True
+    tied: bool = True
+    high_context: bool = False
+    heads: int = 4
+    feedforward: int = 256
+
+    def __post_init__(self) -> None:
+        sizes = {name: value for name, value in dataclasses.asdict(self).items() if type(value) is int}
+        for name, size in sizes.items():
+            if not 1 <= size <= 1 << 14:
+                raise SettingError(f"{name} is a whole number from 1 to 16,384; not {size}")
+        if self.cell not in CELLS:
+            raise SettingError(f"cell is one of {', '.join(CELLS)}; not {self.cell!r}")
+        if self.base_depth < 2:
+            raise SettingError("base_depth is at least 2: the attention stands between the first two cells")
+        if self.recurrent:
+            return
+        if self.embedding % (2 * self.heads):
+            raise SettingError(f"{self.heads} heads do not share {self.embedding} numbers in even parts")
+        if self.state != self.embedding or not self.layer_norm:
+            raise SettingError("a transformer has layer normalisation, and states as large as embeddings")
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether it has states that are carried along."""
+        return self.cell != "transformer"
+
+
+PRESETS = {
+    "tiny": Architecture(),
+    "small": Architecture(state=128, attention=256, encoder_layers=2, decoder_layers=2),
+    "medium": Architecture(
+        embedding=128, state=256, attention=512, encoder_layers=2, decoder_layers=2, base_depth=4
+    ),
+    "paper": Architecture(
+        embedding=512, state=1024, attention=2048, encoder_layers=4, decoder_layers=4, base_depth=4
+    ),
+    "transformer": Architecture(
+        cell="transformer", embedding=128, state=128, attention=128, encoder_layers=3, decoder_layers=3
+    ),
+    "mlstm": Architecture(
+        cell="mlstm", embedding=128, state=256, attention=256, encoder_depth=1, base_depth=2, layer_norm=False
+    ),
+}  # fmt: skip
+"""Sizes by name: tiny to paper are those of Grundkiewicz and Heafield 2018, smaller and smaller; mlstm is the sentence
+model of Hoang, Dwojak, Krishna, Torregrosa and Heafield 2018, smaller."""
+
+
+class ArchitectureSettings(Settings):
+    """Settings of the size of a neural model."""
+
+    preset: str = setting("How large the model is.", default="tiny", choices=tuple(PRESETS))
+    embedding: int | None = setting(
+        "Size of symbol vectors.", default=None, low=2, high=4096, shown="of the preset"
+    )
+    state: int | None = setting("Size of states.", default=None, low=2, high=4096, shown="of the preset")
+    encoder_layers: int | None = setting(
+        "Layers of the encoder.", default=None, low=1, high=16, shown="of the preset"
+    )
+    decoder_layers: int | None = setting(
+        "Layers of the decoder.", default=None, low=1, high=16, shown="of the preset"
+    )
+    high_context: bool = setting("Show the upper layers of the decoder what the attention has found.", default=False)
+
+    @cached_property
+    def architecture(self) -> Architecture:
+        """The preset with what is given in its place."""
+        base = PRESETS[self.preset]
+        names = ("embedding", "state", "encoder_layers", "decoder_layers")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if not base.recurrent:
+            if "state" in given:
+                raise SettingError("a transformer has no state besides its symbol vectors: give embedding")
+            given |= {"state": given.get("embedding", base.state)}
+        elif "state" in given:
+            given |= {"attention": given["state"] * base.attention // base.state}
+        return dataclasses.replace(base, high_context=self.high_context, **given)
+
+
+class TrainingSettings(Seeded):
+    """Settings of how a neural model learns."""
+
+    dropout: float = setting("Share of inputs and states that a sequence does not see.", default=0.2, low=0, below=1)
+    symbol_dropout: float = setting("Share of symbols that are hidden.", default=0.1, low=0, below=1)
+    label_smoothing: float = setting("Share of each target spread over all symbols.", default=0.0, low=0, below=1)
+    rate: float | None = setting(
+        "Learning rate at its peak.", default=None, above=0, high=1, shown="0.002, larger models less"
+    )
+    warm_up: int = setting("So many updates lead up to it.", default=200, low=0, high=1_000_000)
+    batch: int = setting("Pairs of an update.", default=128, low=1, high=100_000)
+    max_epochs: int = setting("At most so often through the pairs.", default=60, low=1, high=100_000)
+    patience: int = setting(
+        "So many validations in a row without a new least cross-entropy end it.", default=5, low=1, high=1000
+    )
+    decay: float = setting("Factor of the rate after each of them.", default=0.9, above=0, high=1)
+    validate_every: int | None = setting(
+        "Updates between two validations.", default=None, low=1, high=1_000_000, shown="500, or once through fewer"
+    )
+    smoothing: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
+    max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
