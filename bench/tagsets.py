@@ -72,7 +72,8 @@ _CHINESE = {  # CKIP; roles behind a hyphen
 }
 _ICELANDIC = {  # the first letters are the part of speech; I and S behind P and D are finite moods
     "VERB": "VBP* VBD* VBI BEP* BED* BEI BEBI HVP* HVD* HVI DOP* DOD* DOI RDP* RDD* RDI MDP* MDD* VDDI",
-    "VERB nonfinite": "VB VBN* VAN* VAG* BE BEN* BAN* BAG* HV HVN* HAN* HAG* DO DON* DAN* DAG* RD RDN* RAN* RAG* MD MDN*",
+    "VERB nonfinite": "VB VBN* VAN* VAG* BE BEN* BAN* BAG* HV HVN* HAN* HAG* DO DON* DAN* DAG* RD RDN* RAN* RAG* MD "
+    "MDN*",
     "NOUN": "N-* NS-* NPR* N2*",
     "PRON": "PRO* WPRO* MAN* ES",
     "ADJ": "ADJ* SUCH*",

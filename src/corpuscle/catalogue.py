@@ -340,8 +340,12 @@ TASKS: dict[str, Task] = dict([
     _task(
         "grammar",
         "Grammars: how sentences are built, in constituent trees.",
-        "constituent trees compared with gold ones by EVALB's conventions, and drawn",
-        kernels=False,
+        "brackets from text without trees; constituent trees compared with gold ones by EVALB's conventions, and drawn",
+        methods={
+            "treemetric": ("TreeMetricSettings", "TreeMetric", "the shortest tree by how words co-vary, without trees"),
+            "ccm": ("CcmSettings", "ConstituentContext", "strings of tags and their contexts, by EM, without trees"),
+        },
+        kinds={"grammar.treemetric": "TreeMetric", "grammar.ccm": "ConstituentContext"},
     ),
     _task(
         "samples",

@@ -134,3 +134,6 @@ def draw(trees: str, output: str, tree: int, other: str | None) -> None:
             raise InputError(other, None, f"tree {tree:,} has other words")
     with write_atomically(output, "w") as file:
         file.write(draw_constituents(words, nodes, below, title=" ".join(words)) + "\n")
+
+
+from corpuscle.cli import induction  # noqa: E402, F401  (its commands belong to this group)

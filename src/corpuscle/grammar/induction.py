@@ -15,7 +15,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError
 from corpuscle.grammar.kernels.spans import random_bracketing
 from corpuscle.grammar.sentences import Sentences
-from corpuscle.grammar.symbols import SYMBOL_ARRAYS, Symbols
+from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
 from corpuscle.grammar.tagsets import UNIVERSAL, TagMap
 from corpuscle.model import TRAINING_ITEMS, Container, Model
 from corpuscle.random import purpose_id, stream
@@ -27,7 +27,7 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.words import SOURCES, WordSources
 
-__all__ = ["BRANCHINGS", "INDUCED", "Brackets", "BracketInducer", "branching", "trees_of"]
+__all__ = ["BRANCHINGS", "INDUCED", "BracketInducer", "Brackets", "branching", "check_induced", "trees_of"]
 
 BRANCHINGS = ("right", "left", "balanced", "random", "top-right")
 LABEL = "X"
@@ -88,45 +88,42 @@ def branching(kind: str, words: np.ndarray, tops: np.ndarray, seed: int = 1) -> 
     return Brackets(np.concatenate(found).astype(np.int32), np.zeros(0), np.zeros(0))
 
 
-def trees_of(sentences: Sentences, brackets: Brackets) -> Trees:
+def trees_of(sentences: Sentences, brackets: Brackets) -> tuple[Trees, np.ndarray]:
     """Brackets as trees over all tokens: a node X for each, tags above words, punctuation below the smallest bracket
-    that has words on both sides of it; how likely a bracket is stands behind its label (``X~0.93``), if it is known."""
+    that has words on both sides of it; and how likely each node is, float64 (n_nodes,), 1 where that is not known."""
     corpus = sentences.bank.corpus
     positions = np.flatnonzero(sentences.kept) - np.repeat(corpus.sentence_starts[:-1], sentences.lengths)
     tags = sentences.fine.strings() if sentences.fine.ids.any() else ["W"] * corpus.n_tokens
+    shares = brackets.shares.tolist() or [1.0] * len(brackets.spans)
     labels: list[str] = []
-    nodes: list[tuple[int, int, int]] = []  # parent, first word, end
-    counts, above = [], []
-    at = 0
+    nodes: list[tuple[int, int, int, float]] = []  # parent, first word, end, how likely
+    counts, above, at = [], [], 0
     for which, n in enumerate(sentences.lengths.tolist()):
         first, last = corpus.sentence_starts[which : which + 2].tolist()
         place = positions[sentences.starts[which] : sentences.starts[which + 1]].tolist()
-        spans = [(place[i], place[j - 1] + 1) for i, j in brackets.spans[at : at + max(0, n - 1)].tolist()]
-        sure = brackets.shares[at : at + len(spans)].tolist()
-        names = [f"{LABEL}~{value:.3f}" for value in sure] if sure else [LABEL] * len(spans)
-        at += len(spans)
-        begin, size = len(nodes), last - first
-        spans, names = [(0, size), *spans[1:]], names or [LABEL]
-        stack: list[int] = []
-        waiting = 0  # brackets that have been opened
-        for word in range(size):
+        inner = zip(brackets.spans[at + 1 : at + n - 1].tolist(), shares[at + 1 : at + n - 1], strict=True)
+        spans = [(0, last - first, 1.0), *((place[i], place[j - 1] + 1, sure) for (i, j), sure in inner)]
+        at += max(0, n - 1)
+        begin, stack = len(nodes), list[int]()
+        waiting = 0  # how many brackets have been opened
+        for word in range(last - first):
             while stack and nodes[begin + stack[-1]][2] <= word:
                 stack.pop()
             while waiting < len(spans) and spans[waiting][0] == word:
                 nodes.append((stack[-1] if stack else -1, *spans[waiting]))
-                labels.append(names[waiting])
+                labels.append(LABEL)
                 stack.append(len(nodes) - 1 - begin)
                 waiting += 1
             above.append(len(nodes) - begin)
-            nodes.append((stack[-1], word, word + 1))
+            nodes.append((stack[-1], word, word + 1, 1.0))
             labels.append(tags[first + word])
         counts.append(len(nodes) - begin)
-    table = np.array(nodes, np.int32).reshape(-1, 3)
-    spans_ = np.ascontiguousarray(table[:, 1:])
-    return Trees(
-        corpus, Layer.from_strings(labels, missing=""), table[:, 0].copy(), spans_, starts_of(counts),
+    table = np.array([node[:3] for node in nodes], np.int32).reshape(-1, 3)
+    trees = Trees(
+        corpus, Layer.from_strings(labels, missing=""), table[:, 0].copy(), table[:, 1:].copy(), starts_of(counts),
         np.array(above, np.int32),
     )  # fmt: skip
+    return trees, np.array([node[3] for node in nodes])
 
 
 class BracketInducer(Model):
@@ -136,7 +133,7 @@ class BracketInducer(Model):
     symbols have them; ``tag_map_``: how tags become universal ones.
     """
 
-    symbols_: Symbols = learned()
+    symbols_: WordSymbols = learned()
     known_: WordSources = WordSources.none()
     tag_map_: TagMap = TagMap.built_in()
 
@@ -155,11 +152,13 @@ class BracketInducer(Model):
         ``confidence``: also how likely each is."""
         raise NotImplementedError
 
-    def annotate(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Trees:
+    def annotate(self, bank: Treebank, *, gold: Trees | None = None) -> Trees:
         """Every sentence as a tree."""
-        return trees_of(self.sentences(bank), self.brackets(bank, gold=gold, confidence=confidence))
+        return trees_of(self.sentences(bank), self.brackets(bank, gold=gold))[0]
 
-    def _begin(self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int) -> Sentences:
+    def _chosen_sentences(
+        self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int
+    ) -> Sentences:
         """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
         self.tag_map_ = tag_map or TagMap.built_in()
         self.known_ = sources or WordSources.none()
@@ -181,7 +180,7 @@ class BracketInducer(Model):
 
     def _restore_induced(self, loaded: Container) -> None:
         arrays = loaded.arrays
-        self.symbols_ = Symbols(*(arrays[name] for name in SYMBOL_ARRAYS))
+        self.symbols_ = WordSymbols(*(arrays[name] for name in SYMBOL_ARRAYS))
         self.known_ = WordSources(*(arrays[name] for name in SOURCES))
         if "tag_map" in loaded.extra:
             self.tag_map_ = TagMap.from_patterns(tuple(row) for row in loaded.extra["tag_map"])

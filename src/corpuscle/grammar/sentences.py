@@ -117,7 +117,7 @@ def _is_punctuation(form: str) -> bool:
 
 
 def heuristic_tops(sentences: Sentences) -> np.ndarray:
-    """R of each sentence, see the top: int64 (n_sentences,), from 1; 1 also where a sentence has fewer than two words."""
+    """R of each sentence, see the top: int64 (n_sentences,); 1 also where there are fewer than two words."""
     verbs, nouns, marks = sentences.universal == _VERB, np.isin(sentences.universal, _NOUNS), sentences.marks()
     words_before = np.concatenate([[0], np.cumsum(sentences.kept)])
     tops = np.ones(len(sentences), np.int64)

@@ -18,9 +18,9 @@ from corpuscle.model import Array
 from corpuscle.text.hashes import find, hashes_of
 from corpuscle.words import WordSources
 
-__all__ = ["SYMBOLS", "SYMBOL_ARRAYS", "Symbols"]
+__all__ = ["SYMBOL_ARRAYS", "WordSymbols"]
 
-SYMBOLS = ("universal", "fine", "classes", "universal-classes", "fine-classes")
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 SYMBOL_ARRAYS = {
@@ -31,7 +31,7 @@ SYMBOL_ARRAYS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Symbols:
+class WordSymbols:
     """The symbols of a model.
 
     - ``keys``: uint64 (n,), ascending; ``tags``: int64 (n,), the symbol of the tag alone (itself where it is one);
@@ -46,7 +46,7 @@ class Symbols:
         return len(self.keys)
 
     @classmethod
-    def learn(cls, sentences: Sentences, what: str, sources: WordSources, fewest: int = 1) -> Symbols:
+    def learn(cls, sentences: Sentences, what: str, sources: WordSources, fewest: int = 1) -> WordSymbols:
         """The symbols of the words (not the punctuation) of sentences; with a class only from ``fewest`` on."""
         tags, full = _keys(sentences, what, sources)
         tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
@@ -92,7 +92,7 @@ def _keys(sentences: Sentences, what: str, sources: WordSources) -> tuple[np.nda
     if what == "classes":
         assert classes is not None
         return classes, classes
-    if not sentences.fine.ids.any():
+    if bank.corpus.n_tokens and not sentences.fine.ids.any():
         raise InputError(None, None, "the words have no tags; --symbols classes works with word classes alone")
     if what.startswith("universal"):
         tags = hashes_of([f"universal {name}" for name in UNIVERSAL])[sentences.universal]

@@ -1,7 +1,7 @@
 """The twelve universal tags, and how the tags of a treebank are mapped to them.
 
 Induction of brackets wants few tags, the same in every language: verbs, nouns and punctuation must be known as such. A
-map is a list of patterns: a tag, or the beginning of tags and a ``*``; the longest that fits wins. Built in are the tags
+map is a list of patterns: a tag, or the beginning of tags and a ``*``; the longest that fits wins. Built in are those
 of Universal Dependencies and of the Penn treebank; others come from a file of lines ``PATTERN<tab>UNIVERSAL``, with
 ``nonfinite`` behind another tab for verb forms that do not begin a predicate (participles).
 

@@ -123,9 +123,9 @@ def solve(d, estimator, lean):
     sums, table = np.zeros((n + 1, n + 1)), evolution_for(n)
     prefix_sums(d, n, sums)
     total = best_evolution(sums, n, estimator, lean, table)
-    brackets, lengths = np.zeros((n - 1, 2), np.int32), np.zeros(n - 1)
-    best_tree(sums, n, estimator, lean, table, brackets, lengths)
-    return total, brackets, lengths
+    brackets, lengths, leaves = np.zeros((n - 1, 2), np.int32), np.zeros(n - 1), np.zeros(n)
+    best_tree(sums, n, estimator, lean, table, brackets, lengths, leaves)
+    return total, brackets, lengths, leaves
 
 
 @pytest.mark.parametrize("estimator", [MEAN, LEAST_SQUARES])
@@ -140,7 +140,7 @@ def test_the_program_equals_all_trees_for_every_root(n, estimator):
                 more = sum(extra[i, j] for i, j in spans(tree) if j - i < n)
                 scored.append((more - brute_length(tree, d, estimator) - lean_of(tree, lean), tree))
         best, tree = max(scored, key=lambda pair: pair[0])
-        total, brackets, _ = solve(d, estimator, leanings(n, root, lean, extra))
+        total, brackets, _, _ = solve(d, estimator, leanings(n, root, lean, extra))
         assert total == pytest.approx(best, abs=1e-9)
         assert {tuple(span) for span in brackets.tolist()} == spans(tree)
 
@@ -182,7 +182,7 @@ def test_an_exact_tree_metric_gives_the_true_tree_and_its_length(estimator):
         for _ in range(12):
             tree = random_tree(0, n)
             d, length = tree_metric(tree, n)
-            total, brackets, _ = solve(d, estimator, leanings(n, len(leaves(tree[0]))))
+            total, brackets, _, _ = solve(d, estimator, leanings(n, len(leaves(tree[0]))))
             assert {tuple(span) for span in brackets.tolist()} == spans(tree)
             assert -total == pytest.approx(length, rel=1e-9)
 
@@ -209,7 +209,7 @@ def test_the_best_root_is_as_good_as_the_first():
 def test_equal_trees_give_the_right_branching_one():
     n = 6
     d = np.ones((n, n)) - np.eye(n)
-    _, brackets, _ = solve(d, MEAN, leanings(n, 1))
+    _, brackets, _, _ = solve(d, MEAN, leanings(n, 1))
     assert brackets.tolist() == [[i, n] for i in range(n - 1)]
 
 
@@ -244,7 +244,7 @@ def test_marginals_equal_all_trees(n, estimator):
 def test_edge_lengths_are_those_of_the_metric():
     tree = (((0, 1), 2), (3, (4, 5)))
     d, _ = tree_metric(tree, 6)
-    _, brackets, lengths = solve(d, MEAN, leanings(6, 3))
+    total, brackets, lengths, leaf_lengths = solve(d, MEAN, leanings(6, 3))
     for (i, j), length in zip(brackets.tolist()[1:], lengths[1:].tolist(), strict=True):
         inside, outside = list(range(i, j)), [x for x in range(6) if not i <= x < j]
         four = [
@@ -252,3 +252,4 @@ def test_edge_lengths_are_those_of_the_metric():
             for a in inside for b in inside for c in outside for e in outside if a != b and c != e
         ]  # fmt: skip
         assert length == pytest.approx(min(four), rel=1e-9)
+    assert lengths[1:].sum() - lengths[0] + leaf_lengths.sum() == pytest.approx(-total)  # the root edge is there twice

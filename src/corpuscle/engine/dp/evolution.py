@@ -200,10 +200,10 @@ sum_evolution, best_evolution = evolution(SUM), evolution(MAX)
 
 
 @kernel
-def best_tree(sums, n, estimator, leanings, table, brackets, lengths):
+def best_tree(sums, n, estimator, leanings, table, brackets, lengths, leaves):
     """Walk a filled table of the best: ``brackets`` int32 (n - 1, 2) gets the spans of the best tree in preorder, the
-    whole sentence first, ``lengths`` float64 (n - 1,) the edges above them; that of the whole sentence is its root
-    edge, which the first child of the root repeats."""
+    whole sentence first, ``lengths`` float64 (n - 1,) the edges above them and ``leaves`` (n,) those above words. The
+    edge at the root is that of both its children, and of the whole sentence."""
     score, root, best = table.score, 1, -math.inf
     for r in range(1, n):
         if table.left[0, n, r] > best + TIE:
@@ -223,6 +223,8 @@ def best_tree(sums, n, estimator, leanings, table, brackets, lengths):
         if b - a > 1:
             stack[height, 0], stack[height, 1], stack[height, 2], above[height] = a, b, s, edge
             height += 1
+        else:
+            leaves[a] = edge
     while height:
         height -= 1
         i, j, k = stack[height]
@@ -230,6 +232,7 @@ def best_tree(sums, n, estimator, leanings, table, brackets, lengths):
         found += 1
         for a, b, c, d in ((k, j, i, k), (i, k, k, j)):
             if b - a == 1:
+                leaves[a] = _leaf(sums, n, a, c, d, i, j)
                 continue
             split, best, length = a + 1, -math.inf, 0.0
             for s in range(a + 1, b):

@@ -1,10 +1,10 @@
 """Bracketings of many sentences in which each span has a score of its own: the chart of one symbol and one rule.
 
-The spans of a sentence of n words stand by width, as the cells of ``engine.dp.cky``: n (n + 1) / 2 of them, words first,
-the whole sentence last; those of several sentences one after the other. A score is the logarithm of a weight.
+The spans of a sentence of n words stand by width, as the cells of ``engine.dp.cky``: n (n + 1) / 2 of them, words
+first, the whole sentence last; those of several sentences one after the other. A score is the logarithm of a weight.
 
-Klein and Manning, "A generative constituent-context model for improved grammar induction", 2002, section 3 (sums, random
-splits); Goodman, "Parsing algorithms and metrics", 1996 (the bracketing with the greatest sum of posteriors).
+Klein and Manning, "A generative constituent-context model for improved grammar induction", 2002, section 3 (sums,
+random splits); Goodman, "Parsing algorithms and metrics", 1996 (the bracketing with the greatest sum of posteriors).
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ import math
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.dp.cky import ALL, Chart, best_chart, best_tree, expectations, rules_for, sum_chart
+from corpuscle.engine.dp.cky import ALL, Chart, best_chart, best_tree, cell_of, expectations, rules_for, sum_chart
 from corpuscle.random import below
 
-__all__ = ["BRACKETS", "WEIGHTS", "best_brackets", "best_bracketings", "posteriors", "random_bracketing", "random_splits"]
+__all__ = [
+    "BRACKETS", "WEIGHTS", "best_bracketings", "best_brackets", "mark_brackets", "posteriors", "random_bracketing",
+    "random_splits", "span_chart",
+]  # fmt: skip
 
 WEIGHTS = rules_for([0], [0], [0], [1.0], 1)
 """The one rule, as a weight."""
@@ -26,10 +29,11 @@ BRACKETS = WEIGHTS._replace(weights=np.zeros(1))
 
 
 @kernel
-def _chart(n):
+def span_chart(n):
     """Room for sentences of n words with one symbol."""
     cells = n * (n + 1) // 2
-    return Chart(np.zeros((cells, 1)), np.zeros(cells, np.int64), np.zeros((cells, 1), np.int32), np.zeros(cells, np.int64))
+    live = np.zeros((cells, 1), np.int32)
+    return Chart(np.zeros((cells, 1)), np.zeros(cells, np.int64), live, np.zeros(cells, np.int64))
 
 
 @kernel
@@ -57,7 +61,7 @@ def best_brackets(scores, n, rules, chart, tree, brackets):
 def best_bracketings(scores, lengths, rules, brackets):
     """The best bracketings of many sentences; ``brackets`` int32 (sum of n - 1, 2)."""
     longest = _longest(lengths)
-    chart, tree = _chart(longest), np.zeros((2 * longest, 3), np.int32)
+    chart, tree = span_chart(longest), np.zeros((2 * longest, 3), np.int32)
     at, put = 0, 0
     for n in lengths:
         cells = n * (n + 1) // 2
@@ -72,7 +76,7 @@ def posteriors(scores, lengths, rules, shares, totals):
     """How likely every span of many sentences is: ``shares`` as long as ``scores``, and ``totals`` (n_sentences,), the
     logarithms of the weight of all bracketings."""
     longest = _longest(lengths)
-    chart, outside = _chart(longest), np.zeros((longest * (longest + 1) // 2, 1))
+    chart, outside = span_chart(longest), np.zeros((longest * (longest + 1) // 2, 1))
     weights, used, at = np.zeros(longest * (longest + 1) // 2), np.zeros(1), 0
     for sentence in range(len(lengths)):
         n = lengths[sentence]
@@ -122,3 +126,16 @@ def random_bracketing(i, j, draws, brackets):
             if last - first > 1:
                 todo[waiting, 0], todo[waiting, 1] = first, last
                 waiting += 1
+
+
+@kernel
+def mark_brackets(brackets, lengths, shares):
+    """Let ``shares`` be 1 for single words and for the brackets of each sentence, given one after the other."""
+    at, taken = 0, 0
+    for n in lengths:
+        for i in range(n):
+            shares[at + i] = 1.0
+        for which in range(max(0, n - 1)):
+            shares[at + cell_of(n, brackets[taken + which, 0], brackets[taken + which, 1])] = 1.0
+        taken += max(0, n - 1)
+        at += n * (n + 1) // 2

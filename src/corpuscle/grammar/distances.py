@@ -3,7 +3,7 @@
 Two words whose latent parents are near co-vary strongly. With S(s, t, delta) the sum of w w'^T over all pairs of words
 with tags s and t, delta words apart, N their number, and a kernel that shares what is seen at similar distances,
 
-    K(delta, delta') = max(0, 1 - |delta - delta'| / (delta + delta') / gamma)         (graded; 1 where that is > 0: binary)
+    K(delta, delta') = max(0, 1 - |delta - delta'| / (delta + delta') / gamma)        (graded; binary: 1 where > 0)
     Sigma(s, t, delta) = sum_delta' K S(s, t, delta') / sum_delta' K N(s, t, delta')
     d(s, t, delta) = - log LAM(Sigma(s, t, delta)) + 1/2 log LAM(Sigma(s, s, 0)) + 1/2 log LAM(Sigma(t, t, 0))
 
@@ -73,7 +73,7 @@ class _Sums(NamedTuple):
 
 def _sums(members: np.ndarray, labels: np.ndarray, n_labels: int, words: Words, distance: int) -> _Sums:
     """The sums over pairs whose left words are ``members``, by the label of the right word."""
-    p, n = words.vectors.shape[1], len(words.symbols)
+    p = words.vectors.shape[1]
     moments, counts = np.zeros((n_labels, distance, p, p)), np.zeros((n_labels, distance))
     ends = words.starts[np.searchsorted(words.starts, members, side="right")]
     for delta in range(1, distance + 1):
@@ -88,7 +88,6 @@ def _sums(members: np.ndarray, labels: np.ndarray, n_labels: int, words: Words, 
         for which in np.flatnonzero(counts[:, delta - 1]).tolist():
             at = left[order[bounds[which] : bounds[which + 1]]]
             moments[which, delta - 1] = words.vectors[at].T @ words.vectors[at + delta]
-    assert n == words.starts[-1]
     return _Sums(moments, counts)
 
 
@@ -116,7 +115,8 @@ def _tag_row(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> _Row:
     little = counts < estimator.rank
     total, number = sums.moments.sum(axis=1), sums.counts.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        sigmas = np.where(little[..., None, None], (total / number[:, None, None])[:, None], moments / counts[..., None, None])
+        everywhere = (total / number[:, None, None])[:, None]
+        sigmas = np.where(little[..., None, None], everywhere, moments / counts[..., None, None])
     effective = np.where(little, number[:, None], counts)
     values = np.full(counts.shape, np.nan)
     enough = effective >= estimator.rank
@@ -139,21 +139,31 @@ def _fine_row(symbol: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> np
     return values
 
 
-def distance_table(words: Words, estimator: Estimator, threads: int | None = None, cluster: object = None) -> np.ndarray:
+def _own(words: Words, estimator: Estimator) -> np.ndarray:
+    """1/2 log LAM of the second moment of every symbol, float64 (symbols,)."""
+    own, of_words = np.zeros(len(words.tags)), words.tags[words.symbols]
+
+    def moment(at: np.ndarray) -> np.ndarray:
+        return words.vectors[at].T @ words.vectors[at]
+
+    for symbol, tag in enumerate(words.tags.tolist()):
+        coarse = of_words == tag
+        if coarse.any():
+            mean = moment(coarse) / coarse.sum()
+            if tag != symbol:
+                at = words.symbols == symbol
+                mean = (moment(at) + estimator.backoff * mean) / (at.sum() + estimator.backoff)
+            own[symbol] = 0.5 * _log_volume(mean, estimator.rank)
+    return own
+
+
+def distance_table(
+    words: Words, estimator: Estimator, threads: int | None = None, cluster: object = None
+) -> np.ndarray:
     """All distances, float64 (symbols, symbols, distance + 1), entry 0 of the last axis 0; finite."""
-    n, rank = len(words.tags), estimator.rank
+    n = len(words.tags)
     tags = np.flatnonzero(words.tags == np.arange(n))
-    own = np.zeros(n)
-    of_words = words.tags[words.symbols]
-    for symbol in range(n):
-        at = np.flatnonzero(words.symbols == symbol) if words.tags[symbol] != symbol else np.flatnonzero(of_words == symbol)
-        coarse = np.flatnonzero(of_words == words.tags[symbol])
-        if len(coarse):
-            moment = words.vectors[coarse].T @ words.vectors[coarse] / len(coarse)
-            if words.tags[symbol] != symbol:
-                fine = words.vectors[at].T @ words.vectors[at]
-                moment = (fine + estimator.backoff * moment) / (len(at) + estimator.backoff)
-            own[symbol] = 0.5 * _log_volume(moment, rank)
+    own = _own(words, estimator)
     table = np.full((n, n, estimator.distance), np.nan)
     with workers(threads, cluster) as pool:
         for tag, row in zip(tags, pool.map(_values_of_tag, tags.tolist(), (words, estimator, table)), strict=True):
