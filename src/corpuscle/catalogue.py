@@ -284,20 +284,26 @@ TASKS: dict[str, Task] = dict([
     _task(
         "disambiguate",
         "Disambiguation: which analysis of a word is right where it stands.",
-        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate",
+        "ranked analyses of words from a treebank and a lexicon: train, apply, evaluate, vocabulary, update",
         methods={
             "full": (*_RANKER, "analyses and their elements with neighbours, weighed"),
             "uni": (*_RANKER, "analyses and their elements without neighbours, weighed"),
             "baseline": (*_RANKER, "whole analyses with neighbours, weighed"),
+            "agreement": (*_RANKER, "the votes of elements, each by its own counts"),
+            "cheat": ("TwoPassSettings", "TwoPassRanker", "full, then once more with the analyses of neighbours"),
+            "viterbi": ("SequenceSettings", "SequenceRanker", "full, then the best sequence of a sentence"),
             "ind": ("PairSettings", "PairRanker", "lemmas, and all else, one by one"),
             "frequency": (*_FREQUENT, "the most frequent analysis of a word"),
             "first": (*_FREQUENT, "the first analysis of a word"),
         },
         kinds={
             "disambiguate.ranker": "Ranker",
+            "disambiguate.twopass": "TwoPassRanker",
+            "disambiguate.sequence": "SequenceRanker",
             "disambiguate.pairs": "PairRanker",
             "disambiguate.baseline": "BaselineDisambiguator",
         },
+        step="disambiguator:DISAMBIGUATOR",
     ),
     _task(
         "parse",
@@ -325,6 +331,7 @@ TASKS: dict[str, Task] = dict([
         "hurried messages back to standard spelling, from a word list and text or from annotated messages",
         methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
         kinds={"normalise.ranker": "Normaliser"},
+        step="normaliser:NORMALISER",
     ),
     _task(
         "entities",
@@ -369,6 +376,12 @@ COMMANDS: dict[str, Command] = {
         "everything that a folder of files allows, with a report",
         commands="corpuscle.cli.learn",
         page="learn.md",
+    ),
+    "serve": Command(
+        "Look at a pack, or one model, in the browser; annotate, learn again.",
+        "a pack or a model in the browser: views of a text, annotation, learning again",
+        commands="corpuscle.cli.serve",
+        page="workbench.md",
     ),
     "info": Command(
         "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"

@@ -1,6 +1,8 @@
 """The commands: from messages to a model and back, and what they refuse."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -13,10 +15,11 @@ EVALUATE = {f"{name}{edge}": FRACTION for name in FIGURES for edge in ("", "_low
 } | {
     "bleu": FRACTION, "changed": int, "ill_formed": int, "tokens": int, "messages": int, "low": FRACTION,
     "high": FRACTION, "deviation": float, "signature": str, "overlap_training": FRACTION, "overlap_tuning": FRACTION,
+    "detection_precision": FRACTION, "detection_recall": FRACTION, "detection_f1": FRACTION, "detection_tokens": int,
 }  # fmt: skip
 TRAIN = {
     "method": str, "messages": int, "annotated": int, "words": int, "sentences": int, "replacements": int, "slang": int,
-    "ngrams": int, "tuned": [str], "seconds": float,
+    "ngrams": int, "bank": int, "tuned": [str], "seconds": float,
 }  # fmt: skip
 
 
@@ -76,6 +79,9 @@ def test_raw_messages_are_split(kit, tmp_path, capsys):
         ("train {kit}/noisy.txt -o x --words {three}", "three.txt:1: needs one word"),
         ("train {empty} -o x", "empty.tsv"),
         ("train {kit}/gold/noisy.tsv -o x --combine sum", "mean nothing with combine sum"),
+        ("train {kit}/gold/noisy.tsv -o x --detect", "detect means nothing with annotated messages"),
+        ("train {kit}/noisy.txt -o x --clean {kit}/text --parsed {bad}", "bad.tsv:1:"),
+        ("train {kit}/noisy.txt -o x --clean {kit}/text --dev {uneven}", "uneven.jsonl:1: 2 tokens typed, but 1"),
         ("evaluate {uneven} --model {kit}/m", "uneven.jsonl:1: 2 tokens typed, but 1"),
         ("evaluate {empty} --model {kit}/m", "empty.tsv"),
         ("apply {kit}/text {kit}/noisy.txt", "text"),
@@ -94,6 +100,32 @@ def test_what_is_refused(kit, capsys, tmp_path, monkeypatch, words, reason):
     said = capsys.readouterr().err
     assert reason in said and said.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(contents)
+
+
+def test_dev_chooses_the_confidence_and_is_remembered(kit, capsys, tmp_path):
+    gold, out = str(kit / "gold/noisy.tsv"), str(tmp_path / "n")
+    train = ["normalise", "train", str(kit / "noisy.txt"), "--clean", str(kit / "text"), "-o", out, "--dev", gold]
+    assert main([*train, "--min-count", "1", "--parsed", str(kit / "tagged.conllu"), "--json", "-q"]) == 0
+    figures = last_line_conforms(capsys.readouterr().out, TRAIN)
+    assert figures["tuned"] == ["min_confidence"] and figures["bank"] > 0
+    assert main(["normalise", "evaluate", gold, "--model", out, "--json", "-q"]) == 0
+    tuned = last_line_conforms(capsys.readouterr().out, EVALUATE)
+    assert main([*train, "--min-count", "1", "--min-confidence", "0", "--json", "-q"]) == 0
+    assert last_line_conforms(capsys.readouterr().out, TRAIN)["tuned"] == []
+    assert main(["normalise", "evaluate", gold, "--model", out, "--json", "-q"]) == 0
+    plain = last_line_conforms(capsys.readouterr().out, EVALUATE)
+    assert tuned["overlap_tuning"] == 1.0 and tuned["f1"] >= plain["f1"]
+
+
+def test_what_is_piped_in_is_answered_before_its_end(kit):
+    command = [sys.executable, "-m", "corpuscle", "normalise", "apply", str(kit / "m"), "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for line in ("@me one\n", "\n", "@me two\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(line[:3])
+        process.stdin.close()
+        assert process.wait() == 0
 
 
 def test_a_message_of_100000_letters_and_one_of_as_many_tokens(kit, tmp_path):

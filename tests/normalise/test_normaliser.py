@@ -115,7 +115,7 @@ def test_a_word_without_candidates_stays_and_a_doubtful_one_where_care_is_asked_
 
 
 def test_explanations_add_up_to_scores(plain):
-    [[_, choice, _]] = plain.choices([["is", "talkin", "about"]], ranked=5)
+    [[choice]] = plain.choices([["is", "talkin", "about"]], ranked=5)
     assert choice.form == "talking" and 0 < choice.confidence <= 1 and choice.ranked[0][0] == "talking"
     assert all(score == pytest.approx(sum(parts.values())) for _, score, parts in choice.ranked)
 

@@ -1,4 +1,5 @@
-"""``corpuscle disambiguate``: learn to rank the analyses of words, rank those of a text, compare with gold ones."""
+"""``corpuscle disambiguate``: learn to rank the analyses of words, rank those of a text, compare with gold ones;
+what a reader has yet to learn, and what an annotator has chosen."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def train(model: Any, treebank: str, output: str, candidates: str | None) -> Fig
     from corpuscle.disambiguate import read_candidates
     from corpuscle.text import read_conllu
 
-    if (candidates is None) != (model.analyser == "lexicon"):
+    if (candidates is not None) != (model.analyser == "table"):
         raise SettingError("--analyser table and --candidates go together: give both or neither")
     begin, bank = time.perf_counter(), read_conllu(treebank)
     table = None if candidates is None else read_candidates(candidates)
@@ -48,33 +49,90 @@ def train(model: Any, treebank: str, output: str, candidates: str | None) -> Fig
 @raw
 @option("json", "Write a sentence a line as JSON: words with their likeliest analyses.", is_flag=True)
 @option("nbest", "With --json: how many analyses of a word.", metavar="K", type=COUNT)
-def apply(model: str, input: str, output: str, raw: bool, json: bool, nbest: int | None) -> None:
+@option("known", "With --json: words or lemmas that a reader knows, one a line.", metavar="WORDS")
+@option("vowelled", "Write a sentence a line with the vowelled forms of the likeliest analyses.", is_flag=True)
+def apply(
+    model: str, input: str, output: str, raw: bool, json: bool, nbest: int | None, known: str | None, vowelled: bool
+) -> None:
     """Analyse a text, one sentence of words a line, or a CoNLL-U file (.conllu, stdin), whose analyses are replaced;
-    writes CoNLL-U with the probability of each analysis in MISC (Prob=), or JSON."""
+    writes CoNLL-U with the probability of each analysis in MISC (Prob=), JSON, or the vowelled text."""
     from json import dumps
 
+    from corpuscle.disambiguate.reading import read_familiar
     from corpuscle.text import write_conllu
     from corpuscle.text.files import write_atomically
 
     if nbest is not None and not json:
         raise SettingError("--nbest is for --json: CoNLL-U has room for one analysis")
+    if known is not None and not json:
+        raise SettingError("--known is for --json")
+    if json and vowelled:
+        raise SettingError("--json and --vowelled exclude each other")
+    familiar = None if known is None else read_familiar(known)
     loaded, bank = load(model, "disambiguate"), read_bank(input, raw)
     with naming(input):
-        if not json:
+        if not json and not vowelled:
             write_conllu(loaded.annotate(bank), output)
             return
-        sentences = loaded.readings(bank, nbest or 3)
+        sentences = loaded.readings(bank, (nbest or 3) if json else 1, familiar)
     with write_atomically(output, "w") as stream:
-        stream.writelines(dumps({"words": words}, ensure_ascii=False) + "\n" for words in sentences)
+        for words in sentences:
+            plain = " ".join(word["analyses"][0]["vowelled"] for word in words)
+            stream.write((dumps({"words": words}, ensure_ascii=False) if json else plain) + "\n")
+
+
+@command(group, work=True)
+@argument("model")
+@argument("input", default="-")
+@output()
+@raw
+@option("known", "Words or lemmas that the reader knows, one a line.", metavar="WORDS")
+def vocabulary(model: str, input: str, output: str, raw: bool, known: str | None) -> Figures:
+    """What there is to learn in a text: a table of lemmas that a reader does not know, with a vowelled form, gloss and
+    how often it is there, the most frequent first (for flash cards); the difficulty of the text is the share of its
+    lemmas that are among them."""
+    from corpuscle.disambiguate.reading import Card, read_familiar
+    from corpuscle.disambiguate.reading import vocabulary as vocabulary_of
+    from corpuscle.text.tables import write_table
+
+    familiar = frozenset[str]() if known is None else read_familiar(known)
+    loaded, bank = load(model, "disambiguate"), read_bank(input, raw)
+    with naming(input):
+        found = vocabulary_of(loaded.readings(bank, 1), familiar)
+    write_table(output, Card._fields, found.cards)
+    figures = {name: value for name, value in found._asdict().items() if name != "cards"}
+    return Figures(
+        figures | {"unknown_lemmas": len(found.cards)},
+        f"{len(found.cards):,} of {found.lemmas:,} lemmas are not known ({found.difficulty:.1%}), "
+        f"{found.unknown_words:.1%} of {found.words:,} words",
+    )
+
+
+@command(group, work=True)
+@argument("model")
+@argument("treebank")
+@output()
+def update(model: str, treebank: str, output: str) -> Figures:
+    """Count the analysed words of more sentences (CoNLL-U; words whose columns are empty are only neighbours): what an
+    annotator has chosen is known from then on. Weights and guesses stay as they are."""
+    from corpuscle.text import read_conllu
+
+    loaded, bank = load(model, "disambiguate"), read_conllu(treebank)
+    with naming(treebank):
+        found = loaded.updated(bank)
+    found.save(output)
+    words = found.provenance_["words"]
+    figures = {"words": words, "added": words - loaded.provenance_["words"], "labels": found.provenance_["labels"]}
+    return Figures(figures, f"{output}: {figures['added']:,} words more, {figures['labels']:,} analyses")
 
 
 def _by_element(loaded: Disambiguator, bank: Any, ranking: Any) -> list[dict[str, Any]]:
     import numpy as np
 
-    from corpuscle.disambiguate.labels import label_hashes, labels_of
+    from corpuscle.disambiguate.labels import label_hashes
     from corpuscle.measure import analyses_by_element
 
-    names, ids = labels_of(bank, loaded.elements_)
+    names, ids = loaded.labels_of(bank)
     found, right = (label_hashes(each, loaded.elements_)[:, 1:].view(np.int64) for each in (ranking.names, names))
     return analyses_by_element(ranking.starts, ranking.labels, found, right[ids], loaded.elements_)
 
@@ -93,6 +151,7 @@ def evaluate(gold: str, model: str, seed: int) -> Figures:
         raise InputError(gold, None, "the treebank is empty")
     shares = warn_of_overlap(loaded, bank.corpus, model)
     with naming(gold):
+        bank = loaded.words_of(bank)
         ranking = loaded.rank(bank)
     ranks = ranks_of(ranking.starts, ranking.labels, loaded.gold(bank, ranking))
     result = analyses(ranking.starts, ranks, loaded.knows(bank), bank.corpus.sentence_starts, seed=seed)

@@ -1,11 +1,14 @@
 """Disambiguation: which of the analyses of a word is right where it stands, learned from a treebank.
 
-- ``Ranker``: counts of analyses and their elements in context, weighed;
+- ``Ranker``: counts of analyses and their elements in context, weighed, or elements that vote;
+- ``TwoPassRanker``: once more with the analyses of neighbours;
+- ``SequenceRanker``: the analyses of a sentence chosen together;
 - ``PairRanker``: lemmas and all other elements ranked one by one;
 - ``BaselineDisambiguator``: the most frequent analysis, or the first one;
-- ``Ranking``: ranked analyses of words; ``read_candidates``: a table of them.
+- ``Ranking``: ranked analyses of words; ``read_candidates``: a table of them; ``load_tables``: Buckwalter's;
+- ``vocabulary``: what there is to learn in a text, and how hard it is to read.
 
-``fit(treebank)``, ``rank``, ``readings``, ``annotate``, ``save``.
+``fit(treebank)``, ``rank``, ``readings``, ``annotate``, ``updated``, ``save``.
 """
 
 from typing import TYPE_CHECKING
@@ -14,10 +17,15 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.disambiguate.analysers import read_candidates
-    from corpuscle.disambiguate.base import Disambiguator, Ranking
+    from corpuscle.disambiguate.base import Disambiguator
     from corpuscle.disambiguate.baselines import BaselineDisambiguator
+    from corpuscle.disambiguate.buckwalter import load_tables
+    from corpuscle.disambiguate.lists import Ranking
     from corpuscle.disambiguate.pairs import PairRanker
     from corpuscle.disambiguate.ranker import Ranker
+    from corpuscle.disambiguate.reading import vocabulary
+    from corpuscle.disambiguate.sequence import SequenceRanker
+    from corpuscle.disambiguate.twopass import TwoPassRanker
     from corpuscle.disambiguate.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,6 +1,7 @@
 """Analysers: who proposes the analyses of a form.
 
-``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``Guesser``: for any other
+``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``Proposals``: those of
+Buckwalter's tables (``buckwalter``). ``Guesser``: for any other
 form, those of the words of the treebank that share its longest ending (5 letters down to none), with the lemma by the
 rule that made theirs. A form without letters has the one analysis that most such forms have.
 """
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.disambiguate.buckwalter import load_tables
 from corpuscle.disambiguate.labels import MISSING, label_of, written
 from corpuscle.errors import InputError
 from corpuscle.model import Array, vocab_arrays
@@ -23,7 +26,7 @@ from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["GUESSER", "LEXICON", "Analyser", "Guesser", "Lexicon", "read_candidates"]
+__all__ = ["GUESSER", "LEXICON", "Guesser", "Lexicon", "Proposals", "read_candidates"]
 
 LONGEST, MOST = 5, 20
 """Letters of the longest ending that is looked up; analyses that are guessed at most."""
@@ -40,13 +43,6 @@ GUESSER = {
     "endings/starts": Array("int64", ("endings+1",), offsets_into="ending_guesses"),
     "endings/guesses": Array("int32", ("ending_guesses",), low=0, high="guesses"),
 }
-
-
-class Analyser(Protocol):
-    """Who proposes analyses."""
-
-    def analyse(self, form: str) -> list[str]:
-        """The labels that a form may have, the most likely ones first if anything is known about that."""
 
 
 class Entry(NamedTuple):
@@ -206,14 +202,43 @@ class Guesser(NamedTuple):
                 raise ValueError("its rules for lemmas are none")
 
 
+class Proposals(NamedTuple):
+    """The labels of Buckwalter's tables: ``folder`` of the tables, whether to ``expand`` endings, and what a label
+    consists of."""
+
+    folder: str
+    expand: bool
+    elements: tuple[str, ...]
+
+    def notes(self, form: str) -> Mapping[str, tuple[str, str]]:
+        """The labels of a form, in the order of the tables, each with the first vowelled form and gloss it has."""
+        return _proposed(self, form)
+
+
+@lru_cache(maxsize=1 << 17)
+def _proposed(proposals: Proposals, form: str) -> dict[str, tuple[str, str]]:
+    labels: dict[str, tuple[str, str]] = {}
+    for each in load_tables(proposals.folder).analyse(form, proposals.expand):
+        labels.setdefault(label_of(each.values, proposals.elements), (each.vowelled, each.gloss))
+    return labels
+
+
 def analysed(
-    forms: Sequence[str], names: Sequence[str], lexicon: Lexicon, guesser: Guesser, elements: Sequence[str]
+    forms: Sequence[str],
+    names: Sequence[str],
+    lexicon: Lexicon,
+    guesser: Guesser,
+    elements: Sequence[str],
+    proposals: Proposals | None = None,
 ) -> tuple[list[str], list[list[int]]]:
-    """The labels of each form by a lexicon, or else a guesser, or else one that says nothing; ids of the labels that
-    are returned first: ``names`` and those that were guessed."""
+    """The labels of each form by tables and a lexicon, or else a guesser, or else one that says nothing; ids of the
+    labels that are returned first: ``names`` and those that are not among them."""
     numbers = {name: number for number, name in enumerate(names)}
     found = lexicon.all_ids(forms)
-    for ids, form in zip(found, forms, strict=True):
+    for place, (ids, form) in enumerate(zip(found, forms, strict=True)):
+        if proposals is not None:
+            first = (numbers.setdefault(label, len(numbers)) for label in proposals.notes(form))
+            found[place] = ids = list(dict.fromkeys([*first, *ids]))
         if not ids:
             guesses = guesser.guess(form, elements) or [label_of({}, elements)]
             ids.extend(numbers.setdefault(label, len(numbers)) for label in guesses)

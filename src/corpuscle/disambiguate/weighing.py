@@ -3,11 +3,14 @@
 Row (i, k) is candidate k of token i, its numbers z are standardised columns. ``softmax``: conditional logit,
 -sum_i log(exp(w.z_i,gold) / sum_k exp(w.z_ik)) + penalty/2 |w|^2, by L-BFGS; ``ridge``, ``svr``, ``svc``: regression or
 classification of the rows with targets 1 (right) and 0, then divided by the temperature under which the softmax of the
-scores makes the right candidates most likely. Scores of a token are compared among themselves only, so that the means
-drop out, and the weights can be divided by the deviations once and for all.
+scores makes the right candidates most likely. ``james-stein``: the slope of each column alone, a_j = cov(z_j, y), whose
+variances sigma^2 / n are equal; all are drawn to their mean by (1 - (p - 3) sigma^2 / n / sum_j (a_j - mean)^2)+.
+``none``: every number counts as it is. Scores of a token are compared among themselves only, so that the means drop
+out, and the weights can be divided by the deviations once and for all.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 3; McFadden, "Conditional logit analysis of qualitative choice behavior", 1974.
+section 3; McFadden, "Conditional logit analysis of qualitative choice behavior", 1974; Efron and Morris, "Stein's
+estimation rule and its competitors", 1973, eq. 1.9-1.11 (Lindley's form of the estimator of James and Stein).
 """
 
 from __future__ import annotations
@@ -57,14 +60,27 @@ def loss(pool: Pool, weights: np.ndarray, penalty: float) -> tuple[float, np.nda
     return float(value + penalty / 2 * weights @ weights), slope.astype(np.float64) + penalty * weights
 
 
-def _minimum(pool: Pool, penalty: float) -> np.ndarray:
-    from scipy.optimize import minimize
+def minimum(pool: Pool, penalty: float, start: np.ndarray | None = None, low: float = -np.inf) -> np.ndarray:
+    """The weights of least loss, none of them below ``low``."""
+    from scipy.optimize import Bounds, minimize
 
     def value(weights: np.ndarray) -> tuple[float, np.ndarray]:
         return loss(pool, weights, penalty)
 
-    start = np.zeros(pool.numbers.shape[1])
-    return np.asarray(minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x)
+    start = np.zeros(pool.numbers.shape[1]) if start is None else start
+    options = {"maxiter": _STEPS}
+    return np.asarray(minimize(value, start, jac=True, method="L-BFGS-B", bounds=Bounds(low), options=options).x)
+
+
+def james_stein(numbers: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The slopes of ``target`` on each of the standardised columns, drawn to their mean, float64 (n_columns,)."""
+    n, p = numbers.shape
+    centred = target - target.mean()
+    slopes = numbers.T.astype(np.float64) @ centred / n
+    noise = (centred @ centred - n * slopes**2).mean() / n / n
+    spread = float(((slopes - slopes.mean()) ** 2).sum())
+    share = max(0.0, 1 - max(p - 3, 0) * noise / spread) if spread > 0 else 0.0
+    return slopes.mean() + share * (slopes - slopes.mean())
 
 
 def _cooled(pool: Pool, scores: np.ndarray) -> float:
@@ -78,20 +94,30 @@ def _cooled(pool: Pool, scores: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(surprise, bounds=(-8.0, 8.0), method="bounded").x))
 
 
-def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:
-    """Learn the weights."""
+def standardised(pool: Pool) -> tuple[Pool, np.ndarray, np.ndarray]:
+    """The pool with columns of mean 0 and deviation 1, and what these were."""
     numbers = pool.numbers
     means, deviations = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
     deviations[deviations < _SMALLEST] = 1.0
-    standard = ((numbers - means) / deviations).astype(numbers.dtype)
-    pool = pool._replace(numbers=standard)
+    return pool._replace(numbers=((numbers - means) / deviations).astype(numbers.dtype)), means, deviations
+
+
+def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:
+    """Learn the weights."""
+    pool, means, deviations = standardised(pool)
+    target = pool.right.astype(np.float64)
     if stage2 == "softmax":
-        found = _minimum(pool, penalty)
+        found = minimum(pool, penalty)
+    elif stage2 == "none":
+        found = deviations.copy()
+    elif stage2 == "james-stein":
+        found = james_stein(pool.numbers, target)
     else:
         learner = _learner(stage2, penalty, seed)
-        learner.fit(standard, pool.right if stage2 == "svc" else pool.right.astype(np.float64))
+        learner.fit(pool.numbers, pool.right if stage2 == "svc" else target)
         found = np.asarray(learner.coef_, np.float64).ravel()
-        found /= _cooled(pool, standard @ found)
+    if stage2 != "softmax":
+        found /= _cooled(pool, pool.numbers @ found)
     return Weights(found / deviations, means, deviations)
 
 

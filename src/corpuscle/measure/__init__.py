@@ -4,6 +4,7 @@ A metric adds up statistics of its items (sentences, mostly), so every metric he
 items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same items: the paired tests.
 """
 
+from corpuscle.measure.agreement import agreement
 from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.brackets import (
@@ -21,7 +22,7 @@ from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, 
 from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
 from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
 from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
-from corpuscle.measure.normalisation import normalisation_counts, normalisation_scores
+from corpuscle.measure.normalisation import detection, normalisation_counts, normalisation_scores
 from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
 from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
 from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
@@ -38,6 +39,7 @@ __all__ = [
     "Shown",
     "accuracy",
     "accuracy_at",
+    "agreement",
     "alignment_error",
     "analyses",
     "analyses_by_element",
@@ -64,6 +66,7 @@ __all__ = [
     "compare_segmentations",
     "compare_spearman",
     "compare_tagging",
+    "detection",
     "human_ceiling",
     "letter_perplexity",
     "mention_counts",

@@ -24,7 +24,7 @@ from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.measure.translations import bleu
 from corpuscle.text.normalised import Normalised
 
-__all__ = ["normalisation_counts", "normalisation_scores"]
+__all__ = ["detection", "normalisation_counts", "normalisation_scores"]
 
 _SHOWN = (
     Shown("f1", "F1"), Shown("precision", "precision"), Shown("recall", "recall"),
@@ -68,6 +68,23 @@ def normalisation_counts(gold: Normalised, found: Sequence[Sequence[str]]) -> np
         ours, theirs = numbered
         rows[i, 5:] = edit_distance(ours, theirs, max(len(ours), len(theirs))), len(theirs)
     return rows
+
+
+def detection(
+    gold: Normalised, found: Sequence[Sequence[str]], looked_at: Sequence[Sequence[bool]]
+) -> dict[str, float]:
+    """How well ill-formed tokens are told from others, among those that are looked at: ``detection_precision``, the
+    share of changed tokens that are ill-formed, ``detection_recall``, ``detection_f1``, ``detection_tokens``."""
+    changed = wrong = both = tokens = 0
+    for i, (typed, forms) in enumerate(zip(gold.corpus, found, strict=True)):
+        for one, right, form, mine in zip(typed, gold.standard(i), forms, looked_at[i], strict=True):
+            if mine:
+                is_changed, is_wrong = one.lower() != form.lower(), one.lower() != right.lower()
+                tokens, changed, wrong = tokens + 1, changed + is_changed, wrong + is_wrong
+                both += is_changed and is_wrong
+    figures = {"precision": both / max(1, changed), "recall": both / max(1, wrong)}
+    figures |= {"f1": 2 * both / max(1, changed + wrong), "tokens": tokens}
+    return {f"detection_{name}": value for name, value in figures.items()}
 
 
 def normalisation_scores(

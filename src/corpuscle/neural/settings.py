@@ -9,7 +9,7 @@ from functools import cached_property
 from corpuscle.errors import SettingError
 from corpuscle.settings import Seeded, Settings, setting
 
-__all__ = ["CELLS", "PRESETS", "Architecture", "ArchitectureSettings", "TrainingSettings"]
+__all__ = ["CELLS", "PRESETS", "Architecture", "ArchitectureSettings", "DecodingSettings", "TrainingSettings"]
 
 CELLS = ("gru", "mlstm", "transformer")
 
@@ -140,3 +140,24 @@ class TrainingSettings(Seeded):
     )
     smoothing: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
     max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
+
+
+class DecodingSettings(Settings):
+    """Settings of how a trained model is applied."""
+
+    beam: int = setting("Hypotheses kept of each sentence.", default=5, low=1, high=1000)
+    nbest: int = setting("Candidates wanted of each sentence.", default=1, low=1, high=1000)
+    batch: int | None = setting(
+        "Sentences read together.", default=None, low=1, high=1_000_000, shown="by their symbols"
+    )
+    batch_symbols: int = setting("Symbols read together.", default=1000, low=1, high=10_000_000)
+    batching: str = setting(
+        "Drop what has ended, or compute it to the end.", default="efficient", choices=("efficient", "naive")
+    )
+    sort: bool = setting("Read sentences in the order of their length.", default=True)
+    refill: bool = setting("When half of a batch has ended, let others join it.", default=True)
+    prune: bool = setting("Drop hypotheses that cannot be among the wanted ones any more.", default=False)
+    scores: bool = setting("Compute probabilities, also where a beam of 1 does not need them.", default=True)
+    normalisation: float = setting("Divide by length to this power.", default=1.0, low=0, high=10)
+    length_factor: int = setting("Targets are at most so many times as long as sources,", default=3, low=0, high=1000)
+    length_extra: int = setting("plus so many symbols.", default=10, low=1, high=100_000)

@@ -146,16 +146,29 @@ class Lexicon:
 
     def confusion_set(self, token: str, reach: Reach) -> np.ndarray:
         """The numbers of the words that a token (reduced) may stand for, ascending: int32."""
-        by_letters, by_code = self.prepare(reach)
+        by_letters, _ = self.prepare(reach)
         near = near_words(spelled([token]).letters, self.shapes.letters, by_letters)
         if reach.sound_distance < 0:
             return near
+        return np.unique(np.concatenate([near, self.sounding_alike(token, reach)])).astype(np.int32)
+
+    def sounding_alike(self, token: str, reach: Reach) -> np.ndarray:
+        """The numbers of the words one of whose codes is near one of those of a token (reduced), ascending: int32."""
+        _, by_code = self.prepare(reach)
         words, begins = self._words_of_code
-        parts = [near]
+        parts = [np.zeros(0, np.int64)]
         for code in sounds(token, self.code_length):
             for found in near_words(spelled([code]).letters, self.shapes.codes, by_code).tolist():
                 parts.append(words[begins[found] : begins[found + 1]])
         return np.unique(np.concatenate(parts)).astype(np.int32)
+
+    def splits(self, token: str, most: int) -> list[str]:
+        """The most probable ways, at most so many, to read a token as two words of the lexicon, best first."""
+        pairs = [(token[:k], token[k:]) for k in range(1, len(token))]
+        known = [pair for pair in pairs if all(part in self.number for part in pair)]
+        log = self.log_frequency
+        known.sort(key=lambda pair: -sum(float(log[self.number[part]]) for part in pair))
+        return [" ".join(pair) for pair in known[:most]]
 
     def compare(self, token: str, words: np.ndarray) -> np.ndarray:
         """``compare`` with words of the lexicon by number."""

@@ -20,62 +20,71 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.engine.optim import likelihood
-from corpuscle.engine.optim.mert import Pools
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
+from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank, matches
 from corpuscle.normalise.candidates import (
+    AFTER,
     AMONG,
-    CHANGE,
     CONTEXT,
     DEFAULTS,
     FEATURES,
     FREQUENCY,
-    ITSELF,
-    SEEN,
-    SEEN_COLUMNS,
     SLANG,
+    SUPPORT,
     Entry,
     change_of,
-    entry_of,
-    seen_columns,
+    side_columns,
 )  # fmt: skip
-from corpuscle.normalise.kernels.context import score_candidates
+from corpuscle.normalise.detector import DETECTOR, Detector, fits, learn_detector
+from corpuscle.normalise.kernels.bank import SPAN, Entries
+from corpuscle.normalise.kernels.context import Candidates, best_candidates
+from corpuscle.normalise.kernels.joint import decode_messages
 from corpuscle.normalise.lexicon import LEXICON, Lexicon, Reach
-from corpuscle.normalise.replacements import Replacements, replacement_arrays
+from corpuscle.normalise.places import (
+    EDGES,
+    Messages,
+    Places,
+    Type,
+    context_scores,
+    neighbour_of,
+    places_of,
+    type_of,
+    windows_of,
+)  # fmt: skip
+from corpuscle.normalise.replacements import Replacements, Run, replacement_arrays, runs_of
 from corpuscle.normalise.settings import NormaliserSettings
-from corpuscle.normalise.tokens import is_examined, with_case
-from corpuscle.random import folds
+from corpuscle.normalise.tokens import is_examined, reduced, with_case
+from corpuscle.normalise.weighing import fitted_weights
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import Corpus
 from corpuscle.text.normalised import Normalised
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.vocab import END, FIRST, START, Vocab
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST, Vocab
 
 __all__ = ["Choice", "Normaliser"]
 
 _CHUNK = 4096
 """A worker takes about so many tokens at a time."""
-_FOLDS = 5
 _FEWEST = 50
 """So many annotated tokens are needed for weights of one's own."""
-_PENALTY = 1e-6
-"""On squared weights; most words are right as they are, so that the mean likelihood changes little."""
 _KEPT = 10
 _CACHED = 200_000
 _SIMILAR = np.array([1, 2, 3, 4, 5])
-
-Message = Sequence[str]
-Messages = Sequence[Message]
+_TRIED = 8
+"""So many candidates of a token take part in joint decoding."""
+_THRESHOLDS = np.arange(0.0, 0.96, 0.05)
+_PARTS = ("seen", "after", "before", "slang")
 
 
 class Choice(NamedTuple):
@@ -89,36 +98,20 @@ class Choice(NamedTuple):
     ranked: list[tuple[str, float, dict[str, float]]]
 
 
-class _Places(NamedTuple):
-    """The tokens of some messages that have candidates: message and token, entry, and context, int32
-    (n_places, 2 (order - 1)); and ``unknown``, the share of words of the message that are not in the lexicon."""
-
-    messages: list[int]
-    tokens: list[int]
-    entries: list[Entry]
-    contexts: np.ndarray
-    unknown: list[float]
-
-    def table(self, k: int, scores: np.ndarray) -> np.ndarray:
-        """The features of the candidates of place k, given their scores in context: float64 (n, n_features)."""
-        table = self.entries[k].table.copy()
-        table[:, AMONG] = table[:, ITSELF] * self.unknown[k]
-        table[:, CONTEXT] = scores
-        return table
-
-
 class Normaliser(NormaliserSettings, container.Model):
     """A normaliser of messages.
 
-    Learned: ``lexicon_``, ``lm_``, ``seen_`` (replacements in annotated messages), ``slang_``, ``never_`` (words that
-    stay), ``weights_`` of ``FEATURES``.
+    Learned: ``lexicon_``, ``lm_``, ``seen_`` (replacements in annotated messages), ``after_``, ``before_`` (those of
+    words that have several, with the word before or behind), ``slang_``, ``never_`` (words that stay), ``weights_`` of
+    ``FEATURES`` for unseen and for seen words, ``bank_`` and ``detector_`` (none unless asked for).
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "normalise.ranker", 1,
         {
-            **container.ITEMS, **LEXICON, **replacement_arrays("seen/"), **replacement_arrays("slang/"),
-            **vocab_arrays("never/", "never"), "weights": Array("float64", (len(FEATURES),), finite=True),
+            **container.ITEMS, **LEXICON, **vocab_arrays("never/", "never"), **BANK, **DETECTOR,
+            **{name: array for part in _PARTS for name, array in replacement_arrays(f"{part}/").items()},
+            "weights": Array("float64", (2, len(FEATURES)), finite=True),
         },
         components={"lm": (NgramModel.KIND,)},
         check=lambda loaded: _check(loaded),
@@ -127,13 +120,25 @@ class Normaliser(NormaliserSettings, container.Model):
     lexicon_: Lexicon = learned()
     lm_: NgramModel = learned()
     seen_: Replacements = learned()
+    after_: Replacements = learned()
+    before_: Replacements = learned()
     slang_: Replacements = learned()
     never_: frozenset[str] = learned()
     weights_: np.ndarray = learned()
+    bank_: Entries = learned()
+    detector_: Detector | None = learned()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._entries: dict[tuple[str, bool], Entry] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was computed from what has been learned."""
+        self._types: dict[tuple[str, bool], Type] = {}
+        self._neighbours: dict[str, tuple[int, np.ndarray]] = {}
+        self._confused: dict[str, np.ndarray] = {}
+        for name in ("changes", "runs", "bank_contexts", "lm_words"):
+            self.__dict__.pop(name, None)
 
     @property
     def annotated(self) -> bool:
@@ -148,8 +153,55 @@ class Normaliser(NormaliserSettings, container.Model):
     @cached_property
     def changes(self) -> Counter[tuple[str, str]]:
         """How many pairs of annotated messages have each change."""
-        pairs = ((typed, meant) for typed, meant in self.seen_.counts if typed != meant and " " not in meant)
+        pairs = ((typed, meant) for typed, meant in self.seen_.counts if typed != meant and " " not in typed + meant)
         return Counter(change_of(*pair) for pair in pairs)
+
+    @cached_property
+    def runs(self) -> dict[str, list[Run]]:
+        """First token -> the runs of tokens that stand for one form."""
+        return runs_of(self.slang_, self.seen_)
+
+    @cached_property
+    def bank_contexts(self) -> np.ndarray:
+        """Which words of the lexicon are contexts in the bank: bool (n_words,)."""
+        found = np.zeros(self.bank_.words, bool)
+        found[self.bank_.keys // SPAN // self.bank_.words] = True
+        return found
+
+    @cached_property
+    def lm_words(self) -> np.ndarray:
+        """The words of the lexicon in the language model: int32 (n_words,)."""
+        return frozen(self.lm_.vocab_.encode(self.lexicon_.strings), np.int32)
+
+    def meaning(self, typed: str) -> str | None:
+        """What a word stands for in the dictionary of slang."""
+        found = next(iter(self.slang_.of.get(typed, {})), None)
+        return None if found is None or (" " in found and not self.allow_multiword) else found
+
+    def type(self, token: str, wrong: bool) -> Type:
+        """What is known of a token in lower case wherever it stands."""
+        found = self._types.get((token, wrong))
+        if found is None:
+            found = type_of(self, token, wrong)
+            if len(self._types) >= _CACHED:
+                self._types.clear()
+            self._types[token, wrong] = found
+        return found
+
+    def neighbour(self, token: str) -> tuple[int, np.ndarray]:
+        """The number of a token in the lexicon, -1: none, and those contexts of the bank that sound like it."""
+        if token not in self._neighbours:
+            if len(self._neighbours) >= _CACHED:
+                self._neighbours.clear()
+            self._neighbours[token] = neighbour_of(self, token)
+        return self._neighbours[token]
+
+    def confused(self, word: str) -> np.ndarray:
+        """The words of the lexicon, by number, that a word of it may be mistaken for: int32."""
+        if word not in self._confused:
+            near = self.lexicon_.confusion_set(reduced(word, self.repeats), self.reach)
+            self._confused[word] = near[near != self.lexicon_.number[word]]
+        return self._confused[word]
 
     # ---- learning
 
@@ -162,19 +214,23 @@ class Normaliser(NormaliserSettings, container.Model):
         words: Iterable[str] | None = None,
         slang: Replacements | None = None,
         never: Collection[str] = (),
+        parsed: Treebank | None = None,
+        dev: Normalised | None = None,
     ) -> Normaliser:
         """Learn from messages as they were typed, annotated ones (``gold``), and ``clean`` text of the language.
 
         ``words``: the lexicon (default: frequent words of the clean text, or of all there is); ``never``: words that
-        are not changed.
+        are not changed; ``parsed``: text with dependency trees for the bank; ``dev``: annotated
+        messages by which ``min_confidence`` is chosen where it is not given.
         """
         for some in (messages, clean):
             if isinstance(some, str) or any(not isinstance(message, list) for message in some):
                 raise SettingError("messages are lists of words: read_text(path), or a list of such lists, makes one")
         if gold is not None and self.combine not in ("loglinear", "dictionary"):
             raise SettingError(f"annotated messages mean nothing with combine {self.combine}")
-        self._entries = {}
-        self.__dict__.pop("changes", None)
+        if gold is not None and self.detect:
+            raise SettingError("detect means nothing with annotated messages, which say what is ill-formed")
+        self._forget()
         self.slang_, self.never_ = slang or Replacements({}), frozenset(word.lower() for word in never)
         standard = [] if gold is None else [_lower(" ".join(gold.standard(i)).split()) for i in range(len(gold))]
         text, typed = [*map(_lower, clean), *standard], [*map(_lower, messages)]
@@ -186,18 +242,48 @@ class Normaliser(NormaliserSettings, container.Model):
         counts = Counter(word for sentence in text for word in sentence)
         self.lexicon_ = Lexicon.learn({word: counts[word] for word in sorted(known)}, self.phonetic, self.code_length)
         _warn_of_coverage(known, typed or [_lower(sentence) for sentence in (gold.corpus if gold is not None else [])])
-        self.lm_ = self._language_model(text)
-        self.seen_, self.weights_ = Replacements({}), DEFAULTS
+        self.lm_ = self.language_model(text)
+        self.seen_ = self.after_ = self.before_ = Replacements({})
+        self.weights_ = np.stack([DEFAULTS, DEFAULTS])
+        self._learn_bank(parsed, text)
         if gold is not None:
             self._learn_weights(gold, text[: len(text) - len(standard)], standard)
+        self._forget()
         self.provenance_ = {
             "messages": len(typed) + len(standard), "annotated": len(standard), "words": len(known),
             "sentences": len(text), "replacements": len(self.seen_), "slang": len(self.slang_),
-            "ngrams": sum(self.lm_.sizes_),
+            "ngrams": sum(self.lm_.sizes_), "bank": len(self.bank_.keys),
         }  # fmt: skip
         learned_from = Corpus.from_sentences([*messages, *(gold.corpus if gold is not None else [])])
         self.items_ = item_hashes(learned_from)
+        if dev is not None:
+            self._tune(dev)
         return self
+
+    def _tune(self, dev: Normalised) -> None:
+        """Choose the least confidence with which F1 of changes is highest."""
+        self.tuning_items_ = item_hashes(dev.corpus)
+        if self.origins["min_confidence"] == "given":
+            return
+        typed, rows = [list(message) for message in dev.corpus], []
+        for i, choices in enumerate(self.choices(typed)):
+            meant = dev.standard(i)
+            rows += [
+                (one.confidence, one.form.lower() == meant[one.place].lower())
+                for one in choices if one.form.lower() != one.typed.lower()
+            ]  # fmt: skip
+        sure, right = np.array(rows).reshape(-1, 2).T
+        wrong = sum(
+            one.lower() != other.lower()
+            for i, message in enumerate(typed) for one, other in zip(message, dev.standard(i), strict=True)
+        )  # fmt: skip
+        figures = [2.0 * right[sure >= least].sum() / max(1, (sure >= least).sum() + wrong) for least in _THRESHOLDS]
+        self.chosen_["min_confidence"] = float(_THRESHOLDS[int(np.argmax(figures))])
+
+    @property
+    def least_confidence(self) -> float:
+        """The confidence that a change needs, as given or chosen."""
+        return float(self.chosen_.get("min_confidence", self.min_confidence))
 
     def _words(self, words: Iterable[str] | None, text: Messages) -> set[str]:
         """The words of the lexicon."""
@@ -211,131 +297,92 @@ class Normaliser(NormaliserSettings, container.Model):
             raise InputError(None, None, reason)
         return known | set(self.also)
 
-    def _language_model(self, text: Messages) -> NgramModel:
+    def language_model(self, text: Messages) -> NgramModel:
+        """A language model of some text."""
         model = NgramModel(order=self.order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed)
         return model.fit(Corpus.from_sentences(text))
 
+    def _learn_bank(self, parsed: Treebank | None, text: Messages) -> None:
+        """Learn the bank and the detector that are asked for."""
+        number = self.lexicon_.number
+        self.bank_, self.detector_ = empty_bank(len(number)), None
+        if parsed is not None:
+            self.bank_ = bank_of_trees(parsed, number, self.bank_score)
+        elif self.pairs_bank or self.detect:
+            self.bank_ = bank_of_pairs(text, number, self.bank_score)
+        if self.detect:
+            self.detector_ = learn_detector(self, text)
+
     def _learn_weights(self, gold: Normalised, clean: Messages, standard: Messages) -> None:
-        """Learn replacements and weights. Each token is looked at as if it had not been seen: without itself among the
-        replacements, and with a language model of the other parts of the messages."""
+        """Learn replacements and weights."""
         typed, meant = list(map(list, gold.corpus)), [gold.standard(i) for i in range(len(gold))]
-        pairs = [
-            (a, b) for one, other in zip(typed, meant, strict=True) for a, b in zip(one, other, strict=True)
-            if is_examined(a) and a.lower() not in self.never_
-        ]  # fmt: skip
-        if len(pairs) < _FEWEST:
-            raise InputError(None, None, f"{len(pairs)} annotated words; at least {_FEWEST} are needed")
-        self.seen_ = Replacements.from_pairs(pairs)
+        self.seen_ = Replacements.seen(typed, meant, self.never_)
+        if sum(self.seen_.counts.values()) < _FEWEST:
+            found = sum(self.seen_.counts.values())
+            raise InputError(None, None, f"{found} annotated words; at least {_FEWEST} are needed")
         if self.combine == "dictionary":
             return
-        part = folds(self.seed, "normalise.weights", len(typed), _FOLDS)
-        starts, tables, right = [0], [], []
-        for fold in range(_FOLDS):
-            others = [standard[i] for i in np.flatnonzero(part != fold).tolist()]
-            if not any(others):
-                continue
-            lm, mine = self._language_model([*clean, *others]), np.flatnonzero(part == fold).tolist()
-            places = self._places([typed[i] for i in mine], None)
-            scores = self._context(places, lm)
-            begins = starts_of(len(entry.forms) for entry in places.entries)
-            for k, entry in enumerate(places.entries):
-                answer = " ".join(meant[mine[places.messages[k]]][places.tokens[k]].lower().split())
-                own = np.array([form == answer for form in entry.forms])
-                counts = np.maximum(entry.counts - own, 0.0)
-                kept = entry.unseen | (counts > 0)
-                if kept.sum() < 2 or not (kept & own).any():
-                    continue
-                table = places.table(k, scores[begins[k] : begins[k + 1]])
-                table[:, SEEN_COLUMNS] = seen_columns(counts, table[:, ITSELF] > 0)
-                if entry.counts[own][0] == 1 and table[own, ITSELF][0] == 0:  # without it, its change is rarer by one
-                    shared = table[:, CHANGE] == table[own, CHANGE]
-                    table[shared, CHANGE] = np.log(np.maximum(np.exp(table[shared, CHANGE]) - 1.0, 1.0))
-                tables.append(table[kept])
-                right.append(own[kept])
-                starts.append(starts[-1] + int(kept.sum()))
-        if tables:
-            pools = Pools(np.array(starts), np.vstack(tables), np.concatenate(right).astype(np.float64)[:, None])
-            positive = np.isin(np.arange(len(FEATURES)), [0, SEEN, CONTEXT])
-            _, self.weights_ = likelihood.maximise(pools, DEFAULTS, positive, _PENALTY)
+        self.after_, self.before_ = Replacements.beside(self.seen_, typed, meant, EDGES)
+        weights = fitted_weights(self, typed, meant, clean, standard)
+        if weights is not None:
+            self.weights_ = weights
 
     # ---- candidates in their places
 
-    def _entry(self, typed: str, wrong: bool) -> Entry:
-        found = self._entries.get((typed, wrong))
-        if found is None:
-            found = entry_of(self, typed, wrong)
-            if len(self._entries) >= _CACHED:
-                self._entries.clear()
-            self._entries[typed, wrong] = found
-        return found
+    def support(self, messages: Messages, places: Places, candidates: Candidates) -> np.ndarray:
+        """What the words around a place say for each of its candidates by the bank: float64, 0 without a bank."""
+        if not len(self.bank_.keys):
+            return np.zeros(len(candidates.starts) - 1)
+        return self._matches(messages, places).sums
 
-    def _places(self, messages: Messages, wrong: Sequence[Sequence[bool]] | None) -> _Places:
-        """The tokens of messages that may be changed; ``wrong``: those that are to be, and no others."""
-        at, tokens, entries, rows, unknown = [], [], [], [], []
-        reach = self.order - 1
-        for i, message in enumerate(messages):
-            lower = _lower(message)
-            examined = [is_examined(token) and token not in self.never_ for token in lower]
-            asked = examined if wrong is None else wrong[i]
-            if not any(asked):
-                continue
-            share = sum(token not in self.lexicon_ for token in compress(lower, examined)) / max(1, sum(examined))
-            found = [
-                self._entry(token, wrong is not None and asked[k]) if examined[k] or asked[k] else None
-                for k, token in enumerate(lower)
-            ]
-            ids, begins = [START], []
-            for typed, entry in zip(self.lm_.vocab_.encode(lower).tolist(), found, strict=True):
-                begins.append(len(ids))
-                ids += [typed] if entry is None else entry.context.tolist()
-            ids.append(END)
-            begins.append(len(ids) - 1)
-            for k, entry in enumerate(found):
-                if asked[k] and entry is not None and entry.forms:
-                    before, behind = ids[: begins[k]][-reach:] if reach else [], ids[begins[k + 1] :][:reach]
-                    rows.append([-1] * (reach - len(before)) + before + behind + [-1] * (reach - len(behind)))
-                    at.append(i)
-                    tokens.append(k)
-                    entries.append(entry)
-                    unknown.append(share)
-        contexts = np.array(rows, np.int32).reshape(len(rows), 2 * reach)
-        return _Places(at, tokens, entries, contexts, unknown)
-
-    def _context(self, places: _Places, lm: NgramModel) -> np.ndarray:
-        """The score of each candidate in its place by a language model, ours or one of a part of our text."""
-        words = np.concatenate([np.zeros(0, np.int32), *(entry.words for entry in places.entries)])
-        lengths = [np.diff(entry.starts) for entry in places.entries]
-        starts = starts_of(np.concatenate([np.zeros(0, np.int64), *lengths]))
-        contexts = places.contexts
-        if lm is not self.lm_:
-            ids = lm.vocab_.mapping_from(self.lm_.vocab_)
-            words, contexts = ids[words], np.where(contexts < 0, -1, ids[contexts])
-        scores = np.empty(len(starts) - 1)
-        begins = starts_of(len(entry.forms) for entry in places.entries)
-        score_candidates(
-            lm.automaton_, frozen(contexts, np.int32), frozen(begins, np.int64), frozen(words, np.int32),
-            frozen(starts, np.int64), scores,
-        )  # fmt: skip
-        return scores
+    def _matches(self, messages: Messages, places: Places) -> Any:
+        windows = windows_of(self, messages, list(zip(places.messages, places.tokens, strict=True)))
+        which = np.repeat(np.arange(len(places.entries)), [len(entry.forms) for entry in places.entries])
+        numbers = np.concatenate([np.zeros(0, np.int32), *(entry.numbers for entry in places.entries)])
+        return matches(self.bank_, windows, which, numbers, self.expand)
 
     def _prepare(self) -> None:
         self.lexicon_.prepare(self.reach)
         self.lm_.automaton_  # noqa: B018
 
-    def _scores(self, entry: Entry, table: np.ndarray) -> np.ndarray:
-        """The scores of the candidates of one token, -inf: not considered."""
+    def _scores(self, places: Places, context: np.ndarray, support: np.ndarray, lower: Messages) -> np.ndarray:
+        """The scores of all candidates, -inf: not considered."""
         if self.combine == "loglinear":
-            return table @ self.weights_
+            scores = np.concatenate([np.zeros(0), *(entry.scores for entry in places.entries)])
+            scores += self.weights_[1, CONTEXT] * context
+            if len(self.bank_.keys):
+                which = np.repeat([entry.seen for entry in places.entries], [len(e.forms) for e in places.entries])
+                scores += self.weights_[which.astype(np.int64), SUPPORT] * support
+            at = 0
+            for k, entry in enumerate(places.entries):
+                if entry.own >= 0:
+                    scores[at + entry.own] += self.weights_[int(entry.seen), AMONG] * places.unknown[k]
+                if len(self.after_):
+                    sides = side_columns(self, entry, lower[places.messages[k]][places.tokens[k]], places.sides[k])
+                    if sides is not None:
+                        scores[at : at + len(sides)] += sides @ self.weights_[1, AFTER : AFTER + 2]
+                at += len(entry.forms)
+            return scores
+        begins = np.cumsum([0, *(len(entry.forms) for entry in places.entries)]).tolist()
+        parts = [
+            self._plain_scores(entry.table, entry.counts, context[a:b], support[a:b])
+            for entry, (a, b) in zip(places.entries, pairwise(begins), strict=True)
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _plain_scores(
+        self, table: np.ndarray, counts: np.ndarray, context: np.ndarray, support: np.ndarray
+    ) -> np.ndarray:
+        """The scores of the candidates of one token by what is compared with the weighted features."""
         if self.combine == "channel":
-            return table[:, 0] + table[:, FREQUENCY]
+            return np.asarray(table[:, 0] + table[:, FREQUENCY])
         if self.combine == "dictionary":
-            return entry.counts + 0.5 * table[:, SLANG]
-        context = table[:, CONTEXT]
+            return np.asarray(counts + 0.5 * table[:, SLANG])
         scores = np.zeros(len(table))
         if self.combine != "context":
             scores += table[:, _SIMILAR].sum(axis=1)
         if self.combine != "similarity":
-            scores += scaled(context)
+            scores += scaled(context) + scaled(support)
         kept = max(_KEPT, int(np.ceil(self.keep * len(table))))
         if kept < len(table):
             scores[np.argsort(-context, kind="stable")[kept:]] = -np.inf
@@ -356,30 +403,73 @@ class Normaliser(NormaliserSettings, container.Model):
         return [choices for part in self.spread(_choose_chunk, chunks) for choices in part]
 
     def _choose(self, messages: Messages, wrong: Any, ranked: int) -> list[list[Choice]]:
-        places = self._places(messages, wrong)
-        scores = self._context(places, self.lm_)
+        places = places_of(self, messages, wrong)
+        lower = [_lower(message) for message in messages] if len(self.after_) or ranked else messages
+        candidates = places.candidates()
+        context, support = self._in_context(messages, places, candidates)
+        scores = self._scores(places, context, support, lower)
+        if self.decode == "joint" and self.combine == "loglinear" and len(places.entries):
+            weight, chosen = self.weights_[1, CONTEXT], np.empty(len(places.entries), np.int64)
+            decode_messages(
+                self.lm_.automaton_, places.stream, candidates, scores - weight * context, scores, weight,
+                (_TRIED, self.beam), chosen,
+            )  # fmt: skip
+            again = context_scores(places, candidates, self.lm_, None, chosen)
+            scores += weight * (again - context)
+            context = again
+        best, confidence = np.empty(len(places.entries), np.int64), np.empty(len(places.entries))
+        frequency = np.concatenate([np.zeros(0), *(entry.table[:, FREQUENCY] for entry in places.entries)])
+        best_candidates(candidates.places, scores, context, frequency, best, confidence)
+        stays = self._stays(messages, places, candidates, context, wrong)
         found: list[list[Choice]] = [[] for _ in messages]
-        begins = starts_of(len(entry.forms) for entry in places.entries).tolist()
-        for k, entry in enumerate(places.entries):
-            message, token = places.messages[k], places.tokens[k]
-            table = places.table(k, scores[begins[k] : begins[k + 1]])
-            total = self._scores(entry, table)
-            order = np.lexsort((-table[:, FREQUENCY], -table[:, CONTEXT], -total))
-            shares = np.exp(total - total[order[0]])
-            confidence = float(1.0 / shares.sum()) if self.combine != "dictionary" else 1.0
-            typed, form = messages[message][token], entry.forms[int(order[0])]
-            is_kept = form == typed.lower() or confidence < self.min_confidence
-            rows = [
-                (entry.forms[c], float(total[c]), self._parts(table[c]))
-                for c in order[:ranked].tolist() if total[c] > -np.inf
-            ]  # fmt: skip
-            chosen = typed if is_kept else with_case(form, typed)
-            found[message].append(Choice(token, typed, chosen, confidence, rows))
+        begins = candidates.places.tolist()
+        for k, (top, sure) in enumerate(zip(best.tolist(), confidence.tolist(), strict=True)):
+            entry, message, token = places.entries[k], places.messages[k], places.tokens[k]
+            typed, form = messages[message][token], entry.forms[top - begins[k]]
+            sure = 1.0 if self.combine == "dictionary" else sure
+            is_kept = stays[k] or form == typed.lower() or sure < self.least_confidence
+            rows: list[tuple[str, float, dict[str, float]]] = []
+            if ranked:
+                mine = slice(begins[k], begins[k + 1])
+                both = np.column_stack([context[mine], support[mine]])
+                table, total = places.table(k, typed.lower(), self, both), scores[mine]
+                order = np.lexsort((-table[:, FREQUENCY], -table[:, CONTEXT], -total))[:ranked].tolist()
+                order = [c for c in order if total[c] > -np.inf]
+                rows = [(entry.forms[c], float(total[c]), self._parts(table[c], entry)) for c in order]
+            found[message].append(Choice(token, typed, typed if is_kept else with_case(form, typed), sure, rows))
+        for message, token, form, sure in places.decided:
+            typed = messages[message][token]
+            found[message].append(Choice(token, typed, with_case(form, typed), sure, []))
+        if places.decided:
+            for choices in found:
+                choices.sort()
         return found
 
-    def _parts(self, row: np.ndarray) -> dict[str, float]:
+    def _in_context(
+        self, messages: Messages, places: Places, candidates: Candidates
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The score of each candidate by the language model, and by the bank."""
+        return context_scores(places, candidates, self.lm_, None), self.support(messages, places, candidates)
+
+    def _stays(
+        self, messages: Messages, places: Places, candidates: Candidates, context: np.ndarray, wrong: Any
+    ) -> np.ndarray:
+        """Which places the detector holds to be well-formed: bool (n_places,)."""
+        stays = np.zeros(len(places.entries), bool)
+        if self.detector_ is None or wrong is not None or not len(stays):
+            return stays
+        fitting = fits(self.detector_, self._matches(messages, places))
+        for k, (begin, end) in enumerate(pairwise(candidates.places.tolist())):
+            if places.entries[k].table[:, SLANG].any():
+                continue
+            kept = max(_KEPT, int(np.ceil(self.keep * (end - begin))))
+            best = np.argsort(-context[begin:end], kind="stable")[:kept]
+            stays[k] = fitting[begin:end][best].sum() < self.positives
+        return stays
+
+    def _parts(self, row: np.ndarray, entry: Entry) -> dict[str, float]:
         """What each feature adds to the score (loglinear), or its value."""
-        values = row * self.weights_ if self.combine == "loglinear" else row
+        values = row * self.weights_[int(entry.seen)] if self.combine == "loglinear" else row
         return {name: float(value) for name, value in zip(FEATURES, values.tolist(), strict=True) if value}
 
     def normalise(self, messages: Messages, wrong: Sequence[Sequence[bool]] | None = None) -> list[list[str]]:
@@ -390,13 +480,27 @@ class Normaliser(NormaliserSettings, container.Model):
                 result[choice.place] = choice.form
         return results
 
+    def unknown(self, gold: Normalised) -> list[list[bool]]:
+        """Which tokens of messages are words outside the lexicon: by the flags of LexNorm, or by our own lexicon."""
+        if gold.flagged:
+            notes, starts = gold.notes.strings(), gold.corpus.sentence_starts.tolist()
+            return [[note == "OOV" for note in notes[a:b]] for a, b in pairwise(starts)]
+        return [
+            [is_examined(token) and token not in self.lexicon_ for token in _lower(message)] for message in gold.corpus
+        ]
+
     # ---- files
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
-        return {
-            **self.lexicon_.arrays(), **self.seen_.arrays("seen/"), **self.slang_.arrays("slang/"),
-            **Vocab.from_words(sorted(self.never_)).arrays("never/"), "weights": self.weights_,
+        arrays = {
+            **self.lexicon_.arrays(), **Vocab.from_words(sorted(self.never_)).arrays("never/"),
+            "bank/keys": self.bank_.keys, "bank/values": self.bank_.values, "weights": self.weights_,
         }  # fmt: skip
+        for part in _PARTS:
+            arrays |= getattr(self, f"{part}_").arrays(f"{part}/")
+        if self.detector_ is not None:
+            arrays |= {"detector/entries": self.detector_.entries, "detector/others": self.detector_.others}
+        return arrays
 
     def _components(self) -> dict[str, container.Part]:
         return {"lm": self.lm_.part()}
@@ -405,9 +509,14 @@ class Normaliser(NormaliserSettings, container.Model):
         arrays = loaded.arrays
         words, codes = (Vocab.from_arrays(arrays, f"{name}/") for name in ("words", "codes"))
         self.lexicon_ = Lexicon(words, codes, arrays["word_codes"], self.code_length)
-        self.seen_, self.slang_ = (Replacements.from_arrays(arrays, f"{name}/") for name in ("seen", "slang"))
+        for part in _PARTS:
+            setattr(self, f"{part}_", Replacements.from_arrays(arrays, f"{part}/"))
         self.never_ = frozenset(Vocab.from_arrays(arrays, "never/").strings[FIRST:])
         self.weights_ = arrays["weights"]
+        keys, values = frozen(arrays["bank/keys"], np.int64), frozen(arrays["bank/values"], np.float32)
+        self.bank_, self.detector_ = Entries(keys, values, len(self.lexicon_.strings)), None
+        if "detector/entries" in arrays:
+            self.detector_ = Detector(arrays["detector/entries"], arrays["detector/others"])
         self.lm_ = NgramModel.from_container(loaded.component("lm"))
 
 
@@ -417,7 +526,7 @@ def scaled(values: np.ndarray) -> np.ndarray:
     return (values - low) / (high - low) if high > low else np.zeros(len(values))
 
 
-def _lower(message: Message) -> list[str]:
+def _lower(message: Sequence[str]) -> list[str]:
     return [token.lower() for token in message]
 
 
@@ -438,8 +547,13 @@ def _check(loaded: container.Container) -> None:
     arrays = loaded.arrays
     if not len(Vocab.from_arrays(arrays, "words/").strings[FIRST:]):
         raise ValueError("it has no words")
-    for name in ("seen", "slang"):
-        Replacements.from_arrays(arrays, f"{name}/")
+    for part in _PARTS:
+        Replacements.from_arrays(arrays, f"{part}/")
+    keys, words = arrays["bank/keys"], arrays["words/counts"].shape[0]
+    if len(keys) and (np.diff(keys).min(initial=1) < 1 or keys[-1] >= SPAN * words**2):
+        raise ValueError("its bank has entries that do not rise, or of words that are not there")
+    if ("detector/entries" in arrays) != ("detector/others" in arrays):
+        raise ValueError("it has one half of a detector")
     order = Normaliser.restored(loaded.described).order
     if len(loaded.component("lm").arrays["levels"]) - 1 != order:
         raise ValueError("its language model is of another order")

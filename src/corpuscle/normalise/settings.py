@@ -36,4 +36,33 @@ class NormaliserSettings(Seeded, Parallel):
     )
     letters: tuple[str, ...] = setting("Which single letters are words.", default=("a", "i"))
     also: tuple[str, ...] = setting("Words beside those of the list.", default=("rt",))
+    allow_multiword: bool = setting(
+        "A word may become several: by the dictionary, or read as two words.", default=True
+    )
+    decode: str = setting(
+        "Combination loglinear: tokens are decided one by one, or all of a message together.",
+        default="joint",
+        choices=("joint", "token"),
+    )
+    beam: int = setting("Joint decoding keeps so many states of the language model.", default=32, low=1, high=10_000)
+    pairs_bank: bool = setting(
+        "Without parsed text, a bank of words near each other in the clean text speaks for candidates, too.",
+        default=False,
+    )
+    bank_score: str = setting(
+        "The value of an entry of the bank: its count, or pointwise mutual information.", default="count",
+        choices=("count", "npmi"),
+    )  # fmt: skip
+    expand: float = setting(
+        "What a neighbour that only sounds like one of the bank counts; 0: nothing.", default=0.5, low=0.0, high=1.0
+    )
+    detect: bool = setting(
+        "Without annotated messages: change only what a detector, learned from the clean text, holds to be ill-formed.",
+        default=False,
+    )
+    positives: int = setting("Detector: a word is ill-formed if so many candidates fit.", default=1, low=1, high=1000)
+    examples: int = setting("Detector: it learns from so many words.", default=20_000, low=10, high=10_000_000)
+    aggregates: bool = setting(
+        "Detector: sum, maximum and number of the values of entries take part.", default=True
+    )
     order: int = setting("Order of the language model.", default=3, low=1, high=5)

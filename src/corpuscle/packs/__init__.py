@@ -2,13 +2,21 @@
 
 - ``learn(kit, pack)``: the whole job, step by step, resumable;
 - ``Kit``, ``find_kit``: what the files of a folder are;
+- ``LoadedPack``: a pack as one object, which ``corpuscle.load("pack")`` gives; ``Layers``: what it says about a text;
 - ``Step``, ``Chapter``, ``Job``: how a further thing to learn is added, see ``corpuscle.packs.step``;
 - ``STEPS``: all that can be learned.
 """
 
-from corpuscle.packs.job import Job
-from corpuscle.packs.kit import Kit, find_kit
-from corpuscle.packs.run import STEPS, Outcome, learn
-from corpuscle.packs.step import Chapter, Step
+from typing import TYPE_CHECKING
 
-__all__ = ["STEPS", "Chapter", "Job", "Kit", "Outcome", "Step", "find_kit", "learn"]
+from corpuscle.lazy import contents
+
+if TYPE_CHECKING:
+    from corpuscle.packs.job import Job
+    from corpuscle.packs.kit import Kit, find_kit
+    from corpuscle.packs.layers import Layers
+    from corpuscle.packs.loaded import LoadedPack
+    from corpuscle.packs.run import STEPS, Outcome, learn
+    from corpuscle.packs.step import Chapter, Step
+
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -9,6 +9,8 @@ Files are recognised by where they stand and what they are called, never by gues
     tagged.conllu           annotated sentences
     entities/*              texts with entities marked
     noisy.txt               messages as people type them
+    noisy.tsv               such messages, token by token, with what was meant
+    slang.tsv               words and what they stand for
 
 Text files may be packed (.gz, .xz). What is not in this list is not used, and the report says so.
 """
@@ -35,10 +37,13 @@ ROLES = {
     "tagged": "annotated sentences",
     "entities": "texts with entities",
     "noisy": "noisy messages",
+    "meant": "noisy messages with what was meant",
+    "slang": "a dictionary of slang",
 }
 """What a file of a kit can be, in words."""
 
 _BY_NAME = {"names.tsv": "names", "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "noisy.txt": "noisy"}
+_BY_NAME |= {"noisy.tsv": "meant", "slang.tsv": "slang"}
 _PACKED = (".gz", ".xz")
 
 

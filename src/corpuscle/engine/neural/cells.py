@@ -65,19 +65,22 @@ def normalise(x, gain, bias):
 
 
 @kernel_bare
-def gru(inputs, places, products, gain, h, out):
-    """The next states ``out`` (rows, d). ``inputs`` (n, 3d): X with its bias, the row of each state in ``places``
-    (rows,) int32; ``products`` (rows, 3d): h U, normalised here; ``h`` (rows, d), which may be ``out``."""
+def gru(inputs, places, products, gain, h):
+    """The next states, in place of ``h`` (rows, d). ``inputs`` (n, 3d): X with its bias, the row of each state in
+    ``places`` (rows,) int32; ``products`` (rows, 3d): h U, normalised here.
+
+    An array for the result besides h, which might be h itself, would keep the loop from being vectorised.
+    """
     d = h.shape[1]
     for row in range(h.shape[0]):
-        product, x, before, after = products[row], inputs[places[row]], h[row], out[row]
+        product, x, state = products[row], inputs[places[row]], h[row]
         _normalise(product, gain)
         u_r, u_z, u_c = product[:d], product[d : 2 * d], product[2 * d :]
         x_r, x_z, x_c = x[:d], x[d : 2 * d], x[2 * d :]
         for i in range(d):
             z = sigmoid(x_z[i] + u_z[i])
             c = tanh(x_c[i] + sigmoid(x_r[i] + u_r[i]) * u_c[i])
-            after[i] = c + z * (before[i] - c)
+            state[i] = c + z * (state[i] - c)
 
 
 @kernel_bare

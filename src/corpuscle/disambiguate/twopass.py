@@ -1,0 +1,176 @@
+"""TwoPassRanker: a ranker, and another that also looks at the part of speech and the lemma of the neighbours.
+
+Beside the numbers of the first pass, a candidate has the counts of its label and elements with the word and the part
+of speech, or the lemma, of the analysis before and behind; the same without the word. They are counted on right
+analyses, and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``),
+which no reader has, but which say how much there is to gain.
+
+Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
+section 5 and table 5 (M_cheat).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import ClassVar
+
+import numpy as np
+
+from corpuscle import model as container
+from corpuscle.disambiguate import weighing
+from corpuscle.disambiguate.analysers import Entry
+from corpuscle.disambiguate.base import Disambiguator, Learning, added
+from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for, transformed
+from corpuscle.disambiguate.kernels.counting import fill_contexts
+from corpuscle.disambiguate.labels import EDGES, label_hashes
+from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, ranked, text_of, useful
+from corpuscle.disambiguate.ranker import WEIGHTS, Ranker, pooled
+from corpuscle.disambiguate.settings import TwoPassSettings
+from corpuscle.disambiguate.weighing import Pool, Weights, shares_of
+from corpuscle.errors import SettingError
+from corpuscle.settings import learned
+from corpuscle.text.treebank import Treebank
+
+__all__ = ["TwoPassRanker", "first_pass", "share"]
+
+_LOOKED_AT = ("pos", "lemma")
+
+
+class TwoPassRanker(TwoPassSettings, Disambiguator):
+    """Ranks twice. Learned: ``first_ranker_``; ``counts_`` with neighbours; ``weights_`` of all numbers."""
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "disambiguate.twopass",
+        1,
+        {**container.TRAINING_ITEMS, **COUNTS, **WEIGHTS},
+        components={"first_ranker": (Ranker.KIND,)},
+        check=lambda loaded: _check(loaded),
+    )
+
+    first_ranker_: Ranker = learned()
+    counts_: Counts = learned()
+    weights_: Weights = learned()
+
+    @property
+    def _columns(self) -> np.ndarray:
+        places, shares = _places(self.elements_), self.transform == "fraction"
+        return columns_for("full", len(self.elements_), self.free, shares, 2 * len(places))
+
+    def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> TwoPassRanker:
+        """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
+        first, learning = first_pass(self, bank, table)
+        if not _places(first.elements_):
+            raise SettingError("the analyses of neighbours are their pos and lemma: one of them must be an element")
+        share(self, first.learn(learning))
+        right = _around(learning.text, learning.values[learning.gold], self.elements_)
+        found = []
+        for known, held in first.parts(learning):
+            part = copy(first)
+            part.count(learning, known)
+            self.counts_ = Counts.of(right[known], learning.gold[known], learning.values, self._columns, self.min_count)
+            text = learning.text.part(held)
+            lists = part.lists_of(text)
+            around = right[held] if self.neighbours == "gold" else self._predicted(part, text, lists)
+            some, hits = useful(lists, learning.gold[held])
+            found.append(Pool(self._numbers(part, text, some, around), some.rows.starts, hits))
+        self.weights_ = weighing.fit(pooled(found), self.stage2, self.c2, self.seed)
+        if self.crossfit:
+            self.counts_ = Counts.of(right, learning.gold, learning.values, self._columns, self.min_count)
+        self.provenance_ = {
+            **first.provenance_, "weights": len(self.weights_.weights),
+            "counts": first.provenance_["counts"] + len(self.counts_.table.keys),
+        }  # fmt: skip
+        return self
+
+    def _count_more(self, more: Learning) -> None:
+        self.first_ranker_ = self.first_ranker_.updated(more.bank)
+        gold = more.values[np.maximum(more.gold, 0)] * (more.gold >= 0)[:, None].astype(np.uint64)
+        self.counts_ = added(self.counts_, _around(more.text, gold, self.elements_), more, self._columns)
+
+    def _predicted(self, first: Ranker, text: Text, lists: Lists) -> np.ndarray:
+        """The contexts of tokens by the analyses that the first pass puts first."""
+        best = in_order(lists, *first.scores(text, lists))[lists.rows.starts[:-1]]
+        return _around(text, lists.values[lists.rows.labels[best]], self.elements_)
+
+    def _numbers(self, first: Ranker, text: Text, lists: Lists, around: np.ndarray) -> np.ndarray:
+        """The numbers of the first pass, then those with neighbours."""
+        more = self.counts_.look_up(lists.rows, around, lists.values, self._columns)
+        return np.hstack([first.numbers(text, lists), transformed(more, self.transform)])
+
+    def rank(self, bank: Treebank) -> Ranking:
+        """The analyses of every word, the likeliest first."""
+        first = self.first_ranker_
+        first.workers, first.cluster = self.workers, self.cluster
+        bank = self.words_of(bank)
+        text = text_of(bank, self.strip_vowels)
+        lists = first.lists_of(text)
+        if self.neighbours == "gold":
+            names, ids = self.labels_of(bank)
+            around = _around(text, label_hashes(names, self.elements_)[ids], self.elements_)
+        else:
+            around = self._predicted(first, text, lists)
+        numbers = self._numbers(first, text, lists, around)
+        scores = numbers @ self.weights_.weights
+        return ranked(lists, scores, numbers[:, 0], shares_of(scores, lists.rows.starts))
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.counts_.arrays() | self.weights_._asdict()
+
+    def _extra(self) -> dict[str, object]:
+        return {}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {"first_ranker": self.first_ranker_.part()}
+
+    def _restore(self, loaded: container.Container) -> None:
+        share(self, Ranker.from_container(loaded.component("first_ranker")))
+        self.counts_ = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
+        self.weights_ = Weights(*(loaded.arrays[name] for name in Weights._fields))
+
+
+def share(model: Disambiguator, first: Ranker) -> None:
+    """Make what a ranker has learned about words that of a model which contains it."""
+    model.first_ranker_ = first
+    for name in ("elements_", "labels_", "lexicon_", "guesser_", "spelled_", "spelled_keys_", "spelled_ids_"):
+        setattr(model, name, getattr(first, name))
+    model.items_, model.chosen_ = first.items_, {}
+
+
+def first_pass(model: Disambiguator, bank: Treebank, table: Sequence[Entry] | None) -> tuple[Ranker, Learning]:
+    """A full ranker with the settings of a model, which has yet to learn, and what it learns from."""
+    known = Ranker().settings
+    first = Ranker(**{name: value for name, value in model.settings.items() if name in known})
+    return first, first.prepared(bank, table)
+
+
+def _places(elements: Sequence[str]) -> list[int]:
+    """Where the elements of neighbours that are looked at stand among the hashes of a label."""
+    return [1 + elements.index(name) for name in _LOOKED_AT if name in elements]
+
+
+def _around(text: Text, values: np.ndarray, elements: Sequence[str]) -> np.ndarray:
+    """The contexts of tokens: the word with the part of speech, or the lemma, of the analysis before and behind, and
+    the same without the word, uint64 (n_tokens, 4 or 8); ``values``: hashes of the analysis of each token."""
+    n, fields = len(text.tokens), []
+    new = np.ones(n + 1, bool)
+    new[1:-1] = np.diff(text.sentences) != 0
+    for place in _places(elements):
+        here = values[:, place]
+        for shift, edge, at in ((1, EDGES[0], new[:-1]), (-1, EDGES[1], new[1:])):
+            fields.append(np.where(at, edge, np.roll(here, shift)))
+    contexts = np.zeros((n, 2 * len(fields)), np.uint64)
+    fill_contexts(text.words, np.array(fields, np.uint64).reshape(len(fields), n), contexts)
+    return contexts
+
+
+def _check(loaded: container.Container) -> None:
+    """What the declarations of the arrays cannot say."""
+    model, first = TwoPassRanker.restored(loaded.described), loaded.component("first_ranker")
+    elements = first.extra["elements"]
+    places = _places(elements)
+    columns = columns_for("full", len(elements), model.free, shares=False, n_kinds=2 * len(places))
+    inner = Ranker.restored(first.described)
+    same = inner.method == "full" and inner.transform == model.transform and inner.free == model.free
+    if not places or not same or len(loaded.arrays["weights"]) != len(first.arrays["weights"]) + len(columns):
+        raise ValueError("its weights do not fit its first pass")

@@ -1,0 +1,429 @@
+"""Beam search with trained models at the speed of the machine: ``Decoder(weights).decode(sources)``.
+
+Hoang, Dwojak, Krislauks, Torregrosa and Heafield, "Fast neural machine translation implementation", 2018, section
+3.3. Sentences are sorted by length and read in batches; the decoder's rows are the live hypotheses of all sentences
+of a batch. Hypotheses that end leave their rows, sentences that end leave the batch, and when it has half of its
+sentences left, the next ones join it (``refill``) or what is kept of those that ended is dropped.
+``batching="naive"`` does none of this: it computes as many rows as at the beginning until the last hypothesis has
+ended, to compare with; the result is the same.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.engine.neural.beam import Finished, Live, Nodes, advance, choose, follow
+from corpuscle.engine.neural.products import MATRICES
+from corpuscle.engine.neural.softmax import NoClass, Ranked
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.neural.forward import Batch, Buffers, Encoded, Network, State, network, stacked
+from corpuscle.neural.output import Ensemble, Output
+from corpuscle.neural.settings import DecodingSettings
+from corpuscle.neural.shortlist import Shortlist
+from corpuscle.neural.weights import Weights
+from corpuscle.scale import workers
+from corpuscle.text.vocab import END, START, UNKNOWN
+
+__all__ = ["Decoder", "Hypothesis", "Report"]
+
+WINDOW = 4096
+"""So many sentences are sorted by length together."""
+CHUNK = 512
+"""So many of them, or a batch if that is more, are the work of one thread at a time."""
+
+
+SCORED = 256
+"""So many given targets are scored together."""
+
+
+class Hypothesis(NamedTuple):
+    """A target: its ``symbols`` int32, END left out; ``score``, by which it is ranked; ``log``, the natural log of its
+    probability. Both are NaN where no probabilities were computed."""
+
+    symbols: np.ndarray
+    score: float
+    log: float
+
+
+@dataclass
+class Report:
+    """What a run has done. ``rows``: vectors that went through the decoder, ``live``: those of them that were needed;
+    ``seconds`` of CPU by stage, of all threads; ``peak_memory`` of the process in MB; ``curve``: rows and microseconds
+    of each step, one batch after the other."""
+
+    sentences: int = 0
+    symbols: int = 0
+    batches: int = 0
+    steps: int = 0
+    rows: int = 0
+    live: int = 0
+    softmax: bool = True
+    precision: str = "fp32"
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_memory: float = 0.0
+    curve: list[tuple[int, float]] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage."""
+        begin = time.thread_time()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.thread_time() - begin
+
+    def add(self, other: Report) -> None:
+        """Count another run in."""
+        for name in ("sentences", "symbols", "batches", "steps", "rows", "live"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, seconds in other.seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self.curve += other.curve
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON has it."""
+        names = ("sentences", "symbols", "batches", "steps", "rows", "live", "softmax", "precision", "peak_memory")
+        return {name: getattr(self, name) for name in names} | {"seconds": dict(self.seconds)}
+
+
+class _Work(NamedTuple):
+    """A part of a run, for one thread: the decoder, its settings, sources in the order in which they are read, their
+    numbers in the input."""
+
+    decoder: Decoder
+    settings: DecodingSettings
+    sources: list[np.ndarray]
+    numbers: np.ndarray
+    shortlist: Shortlist | None
+
+
+class _Block:
+    """Sentences that are being written: what models have read of them, live hypotheses and their states."""
+
+    def __init__(self, work: _Work, report: Report):
+        self.work, self.report, self.room = work, report, Buffers()
+        settings, n = work.settings, len(work.sources)
+        self.networks, self.output = work.decoder.networks, work.decoder.output
+        lengths = np.array([len(source) for source in work.sources])
+        limits = np.minimum(settings.length_factor * lengths + settings.length_extra, 1 << 20).astype(np.int32)
+        shape = (n, settings.beam)
+        self.finished = Finished(
+            np.zeros(n, np.int32),
+            np.full(shape, -np.inf),
+            np.full(shape, -np.inf),
+            np.full(shape, -1, np.int32),
+            np.zeros(shape, np.int32),
+            limits,
+        )
+        self.live = _no_rows()
+        self.symbols = np.zeros(0, np.int32)
+        self.nodes, self.used = Nodes(np.empty(4096, np.int32), np.empty(4096, np.int32)), 0
+        self.held = np.zeros(0, np.int32)  # the sentences that are encoded
+        self.slots = np.zeros(n, np.int32)  # where each of them is among those
+        self.encoded: list[Encoded] = []
+        self.states: list[State] = []
+        self.rooms = [Buffers() for _ in self.networks]
+
+    # ---- sentences come and go
+
+    def begin(self, first: int, last: int) -> None:
+        """Read more sentences and give each its first hypothesis, an empty one."""
+        new = np.arange(first, last, dtype=np.int32)
+        with self.report.stage("encode"):
+            sources = [np.append(self.work.sources[i], END) for i in new]
+            batch = Batch.of(sources)
+            limits = self.finished.limits[new]
+            read = [net.encode(batch, room, limits) for net, room in zip(self.networks, self.rooms, strict=True)]
+            if len(self.live.sentences):
+                self.drop()
+                self.encoded = [old.joined(more) for old, more in zip(self.encoded, read, strict=True)]
+                firsts = [tuple(array.copy() for array in each.first) for each in read]
+                self.states = [stacked(old, more) for old, more in zip(self.states, firsts, strict=True)]
+            else:
+                self.held = np.zeros(0, np.int32)
+                self.encoded, self.states = read, [tuple(array.copy() for array in each.first) for each in read]
+        self.held = np.concatenate([self.held, new])
+        self.slots[self.held] = np.arange(len(self.held))
+        start = Live(new, np.zeros(len(new)), np.full(len(new), -1, np.int32), np.zeros(len(new), np.int32))
+        self.live = Live(*(np.concatenate(pair) for pair in zip(self.live, start, strict=True)))
+        self.symbols = np.concatenate([self.symbols, np.full(len(new), START, np.int32)])
+        if self.work.shortlist is not None:
+            allowed = self.work.shortlist.allowed(np.concatenate([self.work.sources[i] for i in self.held]))
+            self.output = self.work.decoder.output.only(allowed)
+        self.report.batches += 1
+        self.report.symbols += len(batch.symbols)
+
+    def open(self) -> np.ndarray:
+        """The sentences that have live hypotheses."""
+        sentences = self.live.sentences
+        return sentences[np.flatnonzero(np.diff(sentences, prepend=-1))] if len(sentences) else sentences
+
+    def drop(self) -> None:
+        """Keep nothing of sentences that have ended."""
+        still = self.open()
+        if len(still) < len(self.held):
+            self.encoded = [each.only(self.slots[still]) for each in self.encoded]
+            self.held = still
+            self.slots[still] = np.arange(len(still))
+
+    # ---- one step
+
+    def step(self) -> None:
+        """Lengthen all hypotheses by a symbol. Naive batching computes as many rows as hypotheses could live."""
+        settings, report, live = self.work.settings, self.report, self.live
+        begin = time.perf_counter()
+        n, constant = len(live.sentences), len(self.held) * settings.beam if settings.batching == "naive" else 0
+        rows = max(n, constant) if live.lengths[0] else n
+        sentences, symbols = self.slots[live.sentences], self.symbols
+        if rows > n:
+            sentences, symbols = np.pad(sentences, (0, rows - n)), np.pad(symbols, (0, rows - n))
+        hidden = []
+        with report.stage("network"):
+            for i, net in enumerate(self.networks):
+                vectors, self.states[i] = net.step(self.encoded[i], sentences, symbols, self.states[i], self.rooms[i])
+                hidden.append(vectors)
+        width = settings.beam - self.finished.counts
+        try:
+            with report.stage("output"):
+                if report.softmax:
+                    found = self.output.best(hidden, int(width[live.sentences].max()), self.room)
+                else:
+                    found = self.output.first(hidden, self.room)
+        except NoClass as error:
+            row = min(error.row, n - 1)
+            number = int(self.work.numbers[live.sentences[row]])
+            raise InputError(None, number + 1, f"step {int(live.lengths[row]) + 1}: {error.reason}") from None
+        with report.stage("search"):
+            parents = self._select(Ranked(found.classes[:n], found.logs[:n]), width)
+        with report.stage("states"):
+            if constant:
+                parents = np.pad(parents, (0, constant - len(parents)))
+            self.states = [tuple(array[parents] for array in state) for state in self.states]
+        report.steps += 1
+        report.rows += rows
+        report.live += n
+        report.curve.append((rows, 1e6 * (time.perf_counter() - begin)))
+
+    def _select(self, found: Ranked, width: np.ndarray) -> np.ndarray:
+        """Choose the best continuations; the rows that they come from."""
+        settings, live = self.work.settings, self.live
+        most = int(width[self.open()].sum())
+        parents, picks = np.empty(most, np.int32), np.empty(most, np.int32)
+        count = choose(live, *found, width, parents, picks, np.empty(settings.beam, np.int32))
+        if self.used + count > len(self.nodes.before):
+            more = np.empty(self.used + count, np.int32)
+            self.nodes = Nodes(*(np.concatenate([array, more]) for array in self.nodes))
+        out = Live(np.empty(count, np.int32), np.empty(count), np.empty(count, np.int32), np.empty(count, np.int32))
+        chosen = parents[:count], picks[:count]
+        rule = END, float(settings.normalisation), settings.nbest if settings.prune else 0
+        kept = advance(live, found, chosen, self.nodes, self.used, self.finished, rule, out)
+        self.used += count
+        self.live = Live(*(array[:kept] for array in out))
+        self.symbols = self.nodes.symbols[self.live.nodes]
+        return parents[:kept]
+
+    # ---- the whole
+
+    def run(self) -> None:
+        """Write all sentences."""
+        settings, n = self.work.settings, len(self.work.sources)
+        cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
+        naive = settings.batching == "naive"
+        for first, last in pairwise(cuts):
+            while len(self.live.sentences) and not (
+                settings.refill and not naive and 2 * len(self.open()) <= last - first
+            ):
+                self._on()
+            self.begin(first, last)
+        while len(self.live.sentences):
+            self._on()
+        self.report.sentences += n
+
+    def _on(self) -> None:
+        """A step; then, when less than half of the sentences are left, keep no more than those."""
+        self.step()
+        if self.work.settings.batching != "naive" and 2 * len(self.open()) < len(self.held):
+            self.drop()
+
+    def results(self) -> list[list[Hypothesis]]:
+        """The best hypotheses of each sentence."""
+        done, wanted = self.finished, min(self.work.settings.nbest, self.work.settings.beam)
+        order = np.argsort(-done.scores, axis=1, kind="stable")[:, :wanted]
+        there = np.arange(order.shape[1]) < done.counts[:, None]
+        scores, logs, lasts, depths = (
+            np.take_along_axis(array, order, axis=1)[there]
+            for array in (done.scores, done.totals, done.nodes, done.depths)
+        )
+        starts = np.concatenate([[0], np.cumsum(depths, dtype=np.int64)])
+        symbols = np.empty(starts[-1], np.int32)
+        follow(self.nodes, lasts, starts, symbols)
+        if not self.report.softmax:
+            scores = logs = np.full(len(lasts), np.nan)
+        every = [
+            Hypothesis(symbols[a:b], score, log)
+            for a, b, score, log in zip(
+                starts[:-1].tolist(), starts[1:].tolist(), scores.tolist(), logs.tolist(), strict=True
+            )
+        ]
+        ends = np.cumsum(there.sum(axis=1)).tolist()
+        return [every[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def _no_rows() -> Live:
+    return Live(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
+    """Where batches begin: after so many sentences, or so many symbols."""
+    if settings.batch is not None:
+        return [*range(0, len(lengths), settings.batch), len(lengths)] if lengths else [0]
+    cuts, symbols = [0], 0
+    for i, length in enumerate(lengths):
+        if symbols and symbols + length > settings.batch_symbols:
+            cuts.append(i)
+            symbols = 0
+        symbols += length
+    return [*cuts, len(lengths)] if lengths else [0]
+
+
+def _write(work: _Work) -> tuple[list[list[Hypothesis]], Report]:
+    """Write the sentences of a chunk."""
+    report = Report(softmax=work.decoder.needs_softmax(work.settings))
+    block = _Block(work, report)
+    block.run()
+    with report.stage("results"):
+        return block.results(), report
+
+
+class Decoder:
+    """Trained models, ready to be applied. Several with the same symbols are an ensemble.
+
+    :param precision: ``fp32``, or ``int8`` for the products with matrices.
+    :param forbidden: symbols that are never written.
+    :param arithmetic: an ensemble takes the mean of probabilities instead of their logs.
+    """
+
+    def __init__(
+        self,
+        weights: Weights | Sequence[Weights],
+        *,
+        precision: str = "fp32",
+        forbidden: Sequence[int] = (UNKNOWN, START),
+        arithmetic: bool = False,
+    ):
+        self.weights = (weights,) if isinstance(weights, Weights) else tuple(weights)
+        if precision not in MATRICES:
+            raise SettingError(f"precision is one of {', '.join(MATRICES)}; not {precision!r}")
+        if any(each.target != self.weights[0].target or each.source != self.weights[0].source for each in self.weights):
+            raise SettingError("the models of an ensemble must have the same symbols")
+        matrix = MATRICES[precision]
+        self.precision = precision
+        self.networks: list[Network] = [network(each.checked(), matrix) for each in self.weights]
+        outputs = [Output.of(each, matrix) for each in self.weights]
+        self.output = Ensemble([output.without(forbidden) for output in outputs], arithmetic)
+        self.every_symbol = Ensemble(outputs, arithmetic)
+        self.report_ = Report()
+
+    def needs_softmax(self, settings: DecodingSettings) -> bool:
+        """Whether probabilities are needed: not where one hypothesis of one model is followed and nobody asks."""
+        return settings.scores or settings.beam > 1 or len(self.networks) > 1
+
+    def decode(
+        self,
+        sources: Sequence[np.ndarray],
+        settings: DecodingSettings | None = None,
+        *,
+        shortlist: Shortlist | None = None,
+        workers_: int | None = None,
+        **given: Any,
+    ) -> list[list[Hypothesis]]:
+        """The best targets of every source, best first; none for an empty source. What the run has done is in
+        ``report_``.
+
+        :param sources: symbols of each source, without END.
+        :param settings: how to search, or single settings by name: ``beam=5``.
+        """
+        settings = settings if settings is not None else DecodingSettings(**given)
+        if settings.beam > len(self.output):
+            warn(f"there are only {len(self.output)} symbols: a beam of {settings.beam} cannot be filled in one step")
+        lengths = np.array([len(source) for source in sources], np.int64)
+        there = np.flatnonzero(lengths)
+        order = there
+        if settings.sort:
+            windows = [there[first : first + WINDOW] for first in range(0, len(there), WINDOW)]
+            order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows] or [there])
+        size = max(CHUNK, settings.batch or 0)
+        parts = [order[first : first + size] for first in range(0, len(order), size)]
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        self.report_ = report = Report(softmax=self.needs_softmax(settings), precision=self.precision)
+        with _one_blas_thread(), workers(workers_) as pool:
+            chunks = (_Work(self, settings, [sources[i] for i in part], part, shortlist) for part in parts)
+            for part, (found, done) in zip(parts, pool.map(_write, chunks), strict=True):
+                report.add(done)
+                for i, hypotheses in zip(part.tolist(), found, strict=True):
+                    results[i] = hypotheses
+        scale = 1 << 20 if sys.platform == "darwin" else 1 << 10
+        report.peak_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+        return results
+
+
+    def score(
+        self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], workers_: int | None = None
+    ) -> np.ndarray:
+        """The natural logs of the probabilities of given targets (END follows each), float64 (n,). Forbidden symbols
+        count as well as others here, so that every target has a probability."""
+        lengths = np.array([len(target) for target in targets], np.int64)
+        order = np.argsort(-lengths, kind="stable")
+        parts = [order[first : first + SCORED] for first in range(0, len(order), SCORED)]
+        totals = np.zeros(len(order))
+        with _one_blas_thread(), workers(workers_) as pool:
+            chunks = ((self, [sources[i] for i in part], [targets[i] for i in part]) for part in parts)
+            for part, found in zip(parts, pool.map(_scored, chunks), strict=True):
+                totals[part] = found
+        return totals
+
+
+def _scored(work: tuple[Decoder, list[np.ndarray], list[np.ndarray]]) -> np.ndarray:
+    """Logs of the probabilities of targets, the longest first."""
+    decoder, sources, targets = work
+    batch = Batch.of([np.append(source, END) for source in sources])
+    symbols, starts = Batch.of([np.append(target, END) for target in targets])
+    lengths = np.diff(starts)
+    rooms = [Buffers() for _ in decoder.networks]
+    nets = list(zip(decoder.networks, rooms, strict=True))
+    encoded = [net.encode(batch, room, lengths) for net, room in nets]
+    states = [tuple(array.copy() for array in each.first) for each in encoded]
+    totals = np.zeros(len(targets))
+    before = np.full(len(targets), START, np.int32)
+    for step in range(int(lengths.max(initial=0))):
+        rows = np.arange(np.searchsorted(-lengths, -step, side="left"), dtype=np.int32)
+        states = [tuple(array[: len(rows)] for array in state) for state in states]
+        hidden = []
+        for i, (net, room) in enumerate(nets):
+            vectors, states[i] = net.step(encoded[i], rows, before[: len(rows)], states[i], room)
+            hidden.append(vectors)
+        before = symbols[starts[rows] + step]
+        totals[rows] += decoder.every_symbol.logs(hidden, rooms[0])[rows, before]
+    return totals
+
+
+@cache
+def _pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Products use the thread that asks for them: sentences are shared out, not matrices."""
+    with _pools().limit(limits=1):
+        yield
