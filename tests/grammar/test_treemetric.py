@@ -255,7 +255,7 @@ def test_the_smallest_sentences_have_trees(model, text):
 
 
 @pytest.mark.parametrize("settings", [
-    {"decode": "risk"}, {"top": "free"}, {"top": "learned"}, {"edge": "least-squares"}, {"kernel": "binary"},
+    {"decode": "risk"}, {"top_bracket": "free"}, {"top_bracket": "learned"}, {"edge": "least-squares"}, {"kernel": "binary"},
     {"boundaries": 1.0, "lean": 2.0}, {"symbols": "fine"},
 ])  # fmt: skip
 def test_every_way_gives_trees_and_survives_its_file(settings, tmp_path):
@@ -271,7 +271,7 @@ def test_every_way_gives_trees_and_survives_its_file(settings, tmp_path):
 
 
 def test_a_free_root_is_the_longest_edge_of_the_shortest_tree(model):
-    free = model.replace(top="free")
+    free = model.replace(top_bracket="free")
     for name in ("symbols_", "gap_symbols_", "gap_kind_", "gaps_", "distances_", "known_", "tag_map_"):
         setattr(free, name, getattr(model, name))
     text = bank(10)
@@ -314,7 +314,7 @@ def test_what_cannot_be_learned_is_said():
     with pytest.raises(InputError, match="no universal tag"):
         TreeMetric(strict=True).fit(Treebank.from_sentences([["a", "b"]], xpos=[["QQ", "NN"]]))
     with pytest.raises(SettingError, match="oracle"):
-        TreeMetric(rank=2, dimensions=4, top="oracle").fit(text).brackets(text)
+        TreeMetric(rank=2, dimensions=4, top_bracket="oracle").fit(text).brackets(text)
 
 
 def test_a_new_tag_is_like_others_of_its_universal_tag_or_an_error(model):

@@ -148,7 +148,7 @@ class BracketInducer(Model):
         return found
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
-        """The brackets of every sentence; ``gold``: trees of which only the top bracket is read, with top oracle;
+        """The brackets of every sentence; ``gold``: trees of which only the top bracket is read, with top bracket oracle;
         ``confidence``: also how likely each is."""
         raise NotImplementedError
 

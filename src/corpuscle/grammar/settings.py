@@ -106,7 +106,7 @@ class TreeMetricSettings(InductionSettings):
     min_count: int = setting("Classes within tags: rarer ones are the tag alone.", default=100, low=1)
     edge: str = setting("Lengths of edges: means over words, or least squares.", default="mean",
                         choices=("mean", "least-squares"))  # fmt: skip
-    top: str = setting(
+    top_bracket: str = setting(
         "Where a sentence divides: by the rule, by learned boundaries, at the longest edge, or as in given trees.",
         default="heuristic",
         choices=("heuristic", "learned", "free", "oracle"),

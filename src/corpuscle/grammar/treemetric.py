@@ -9,7 +9,7 @@ Beyond the paper, and off unless asked for:
 - ``boundaries``: the tags around a gap between words say how likely punctuation (or the end of a sentence) is to stand
   there, log p(boundary | left tag, right tag), counted in the text; a bracket scores the sum of its two gaps;
 - ``lean``: a left child of w words costs lean log(w), since most languages at hand branch to the right;
-- ``top learned``: every place is possible, as likely as its boundary, and the place of the rule e^3 times more;
+- ``top_bracket learned``: every place is possible, as likely as its boundary, and the place of the rule e^3 times more;
 - ``decode risk``: trees weigh exp(- length / temperature), and the tree with the most expected brackets wins;
 - symbols with word classes: distances of classes within tags, shrunk to those of the tags.
 
@@ -167,10 +167,10 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
     def tops(self, sentences: Sentences, gold: Trees | None = None) -> np.ndarray:
         """The first word of the right part of each sentence, int64 (n_sentences,), by the rule or from gold trees."""
         tops = heuristic_tops(sentences)
-        if self.top != "oracle":
+        if self.top_bracket != "oracle":
             return tops
         if gold is None:
-            raise SettingError("top oracle needs trees, whose top brackets it reads")
+            raise SettingError("top bracket oracle needs trees, whose top brackets it reads")
         return oracle_tops(gold_spans(gold, sentences.kept), sentences.lengths, tops)
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
@@ -201,11 +201,11 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         """Logarithms of weights of the first word of the right part, float64 (n + 1,)."""
         n = len(gaps)
         roots = np.full(n + 1, -np.inf)
-        if self.top == "learned" and n > 1:
+        if self.top_bracket == "learned" and n > 1:
             roots[1:n] = self.gaps_[gaps[:-1], gaps[1:]]
             roots[top] += _TRUST
         elif n > 1:
-            roots[top if self.top != "free" else 1] = 0.0
+            roots[top if self.top_bracket != "free" else 1] = 0.0
         return roots
 
     def _arrays(self) -> dict[str, np.ndarray]:
@@ -245,7 +245,7 @@ def _find(job: Job, model: TreeMetric) -> Found:
     )
     words = (symbols, gaps)
     shortest_trees(words, starts, roots, root_starts, model._metric(), BRACKETS, confidence, found)
-    if model.top == "free":
+    if model.top_bracket == "free":
         _root_at_longest(found, lengths)
     return found
 

@@ -7,8 +7,8 @@ are one block of rows, a row for each cell and sentence. For a width, first the 
     pairs[row, B K + C] = sum_k inside[i, k, B] inside[k, j, C]
 
 then all rules at once: inside = pairs rules'. The way back is the same with matrices turned: the outside weights of a
-width times the rules say what each pair is worth, and outside' pairs, times the rules at the end, are the expected counts
-of rules. Three products of matrices are nearly all of the work, so the time is that of a matrix product.
+width times the rules say what each pair is worth, and outside' pairs, times the rules at the end, are the expected
+counts of rules. Three products of matrices are nearly all of the work, so the time is that of a matrix product.
 
 The emissions of every position are divided by the largest, and all rules by a power of two so that a pair of words
 weighs about one; both are put back in the logarithm of the total, and change no count. That is enough for sentences of

@@ -1,10 +1,10 @@
 """The shortest projective latent tree of a sentence: minimum evolution for words that stand in a row.
 
 Leaves are the n words, in their order; inner nodes are latent and have three neighbours each. Distances ``d[a, b]``
-between words determine the lengths of all edges of any such tree, and its cost is their sum. Spans [i, j) are half open.
-Rooted at the edge between [0, R) and [R, n), every inner node has a span [i, j), a split k, the children [i, k) and
-[k, j), and, on its third side, everything outside of [i, j). With avg(A, B) the mean of d over A and B, the edge between
-a leaf x and a node with sides A, B, and the edge between nodes with sides A, B and G, H have the lengths
+between words determine the lengths of all edges of any such tree, and its cost is their sum. Spans [i, j) are half
+open. Rooted at the edge between [0, R) and [R, n), every inner node has a span [i, j), a split k, the children [i, k)
+and [k, j), and, on its third side, everything outside of [i, j). With avg(A, B) the mean of d over A and B, the edge
+between a leaf x and a node with sides A, B, and the edge between nodes with sides A, B and G, H have the lengths
 
     e3(x; A, B)    = 1/2 (avg(x, A) + avg(x, B) - avg(A, B))
     e4(A, B; G, H) = 1/2 (l (avg(A, G) + avg(B, H)) + (1 - l) (avg(A, H) + avg(B, G)) - avg(A, B) - avg(G, H))
@@ -110,10 +110,10 @@ def _below(sums, n, a, s, b, c, d, i, j, estimator):
     """The edge above the node [a, b), split at s, whose sibling is [c, d) and whose parent is [i, j)."""
     ag, bg = _within(sums, a, s, c, d), _within(sums, s, b, c, d)
     ah, bh = _beyond(sums, n, a, s, i, j), _beyond(sums, n, s, b, i, j)
-    l = 0.5
+    share = 0.5
     if estimator == LEAST_SQUARES:
-        l = ((s - a) * (n - j + i) + (b - s) * (d - c)) / ((b - a) * (d - c + n - j + i))
-    crossed = l * (ag + bh) + (1.0 - l) * (ah + bg)
+        share = ((s - a) * (n - j + i) + (b - s) * (d - c)) / ((b - a) * (d - c + n - j + i))
+    crossed = share * (ag + bh) + (1.0 - share) * (ah + bg)
     return 0.5 * (crossed - _within(sums, a, s, s, b) - _beyond(sums, n, c, d, i, j))
 
 
@@ -130,10 +130,10 @@ def _at_root(sums, n, s, root, t, estimator):
         return 0.5 * (_within(sums, root, n, 0, s) + _within(sums, root, n, s, root) - _within(sums, 0, s, s, root))
     ag, ah = _within(sums, 0, s, root, t), _within(sums, 0, s, t, n)
     bg, bh = _within(sums, s, root, root, t), _within(sums, s, root, t, n)
-    l = 0.5
+    share = 0.5
     if estimator == LEAST_SQUARES:
-        l = (s * (n - t) + (root - s) * (t - root)) / (root * (n - root))
-    crossed = l * (ag + bh) + (1.0 - l) * (ah + bg)
+        share = (s * (n - t) + (root - s) * (t - root)) / (root * (n - root))
+    crossed = share * (ag + bh) + (1.0 - share) * (ah + bg)
     return 0.5 * (crossed - _within(sums, 0, s, s, root) - _within(sums, root, t, t, n))
 
 
