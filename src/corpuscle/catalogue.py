@@ -347,12 +347,21 @@ TASKS: dict[str, Task] = dict([
     _task(
         "grammar",
         "Grammars: how sentences are built, in constituent trees.",
-        "brackets from text without trees; constituent trees compared with gold ones by EVALB's conventions, and drawn",
+        "constituent trees from a treebank or from text without trees: train, induce, parse, evaluate, draw, marginals",
         methods={
-            "treemetric": ("TreeMetricSettings", "TreeMetric", "the shortest tree by how words co-vary, without trees"),
-            "ccm": ("CcmSettings", "ConstituentContext", "strings of tags and their contexts, by EM, without trees"),
+            "spectral": ("SpectralSettings", "SpectralGrammar", "hidden states from moments of features, in one pass"),
+            "em": ("EmSettings", "EmGrammar", "hidden states by expectation-maximisation"),
+            "pcfg": ("PcfgSettings", "Pcfg", "relative frequencies of the treebank's rules"),
+            "treemetric": ("TreeMetricSettings", "TreeMetric", "the shortest tree by how words co-vary"),
+            "ccm": ("CcmSettings", "ConstituentContext", "strings of tags and their contexts, by EM"),
         },
-        kinds={"grammar.treemetric": "TreeMetric", "grammar.ccm": "ConstituentContext"},
+        kinds={
+            "grammar.pcfg": "Pcfg",
+            "grammar.em": "EmGrammar",
+            "grammar.spectral": "SpectralGrammar",
+            "grammar.treemetric": "TreeMetric",
+            "grammar.ccm": "ConstituentContext",
+        },
     ),
     _task(
         "samples",

@@ -31,7 +31,7 @@ def read_tagged(path: str) -> tuple[Treebank, Trees | None]:
     if not lines:
         raise InputError(path, None, "an empty text: there are no words to learn from")
     if lines[0][0].startswith("("):
-        trees = read_brackets(path, keep_traces=False)
+        trees = read_brackets(path, keep_traces=False, keep_functions=False)
         return bank_of_trees(trees), trees
     mark = next((each for each in "/_" if all(all(word.rpartition(each)[::2]) for word in lines[0])), None)
     if mark is None:

@@ -7,12 +7,14 @@ beside: branching to the right or left, balanced, random, and to the right withi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError
+from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import random_bracketing
 from corpuscle.grammar.sentences import Sentences
 from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
@@ -20,7 +22,7 @@ from corpuscle.grammar.tagsets import UNIVERSAL, TagMap
 from corpuscle.model import TRAINING_ITEMS, Container, Model
 from corpuscle.random import purpose_id, stream
 from corpuscle.settings import learned
-from corpuscle.text.corpus import starts_of
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
@@ -152,6 +154,39 @@ class BracketInducer(Model):
         ``confidence``: also how likely each is."""
         raise NotImplementedError
 
+    @property
+    def needs_tags(self) -> bool:
+        """Whether words alone are not enough."""
+        return self.settings["symbols"] != "classes"
+
+    def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
+        """The trees of sentences with their tags, and how likely each bracket is."""
+        bank = Treebank.from_sentences(list(Corpus.checked(corpus)), **({} if tags is None else {"xpos": tags}))
+        trees, confidence = trees_of(self.sentences(bank), self.brackets(bank, confidence=True))
+        return Parsed(trees, confidence, np.zeros(len(bank)), np.zeros(len(bank), bool))
+
+    def marginals(
+        self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
+    ) -> list[list[Constituent]]:
+        """The brackets of each sentence's tree that are at least so likely, over all trees."""
+        parsed = self.parse(corpus, tags)
+        found, starts = [], parsed.trees.tree_starts.tolist()
+        labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
+        for a, b in pairwise(starts):
+            rows = [Constituent(labels[i], *spans[i], float(parsed.confidence[i])) for i in range(a, b)]
+            found.append([row for row in rows if row.label == LABEL and row.share >= least])
+        return found
+
+    def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
+        """There is one tree of each sentence only."""
+        raise SettingError("induced brackets are one tree a sentence: there are no n best")
+
+    def probability(self, trees: Trees) -> np.ndarray:
+        """There are no probabilities of trees with words."""
+        raise SettingError("induced brackets have no probabilities of words")
+
+    sentence_probability = probability
+
     def annotate(self, bank: Treebank, *, gold: Trees | None = None) -> Trees:
         """Every sentence as a tree."""
         return trees_of(self.sentences(bank), self.brackets(bank, gold=gold))[0]
@@ -160,7 +195,7 @@ class BracketInducer(Model):
         self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int
     ) -> Sentences:
         """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
-        self.tag_map_ = tag_map or TagMap.built_in()
+        self.tag_map_ = tag_map or TagMap.observed(bank)
         self.known_ = sources or WordSources.none()
         everything = Sentences.from_bank(Treebank.checked(bank), self.tag_map_, strict=self.settings["strict"])
         good = (everything.lengths >= 2) & (everything.lengths <= most)

@@ -10,6 +10,7 @@ Petrov, Das and McDonald, "A universal part-of-speech tagset", 2012.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,7 @@ from functools import cache
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import read_table
+from corpuscle.text.treebank import Treebank
 
 __all__ = ["PUNCTUATION", "UNIVERSAL", "TagMap", "read_tag_map"]
 
@@ -66,6 +68,19 @@ class TagMap:
             for target, names in _BUILT_IN.items()
             for name in names.split()
         )
+
+    @classmethod
+    def observed(cls, bank: Treebank) -> TagMap:
+        """What XPOS of a treebank are as universal tags, where all words have both; else the map that is built in."""
+        if not (bank.xpos.ids.any() and bank.tags.ids.any()):
+            return cls.built_in()
+        universal = {tag: (cls.built_in().of(tag) or ("X", True))[0] for tag in bank.tags.values}
+        finite = {value: "VerbForm=Part" not in value for value in bank.features.values}
+        counts = Counter(
+            (name, universal[tag], finite[features])
+            for name, tag, features in zip(*(each.strings() for each in (bank.xpos, bank.tags, bank.features)), strict=True)
+        )
+        return cls.from_patterns(sorted(counts, key=lambda row: (counts[row], row)))  # the most frequent is the last
 
     def patterns(self) -> Iterator[tuple[str, str, bool]]:
         """What it was made from."""
