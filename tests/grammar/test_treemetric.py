@@ -255,8 +255,8 @@ def test_the_smallest_sentences_have_trees(model, text):
 
 
 @pytest.mark.parametrize("settings", [
-    {"decode": "risk"}, {"top_bracket": "free"}, {"top_bracket": "learned"}, {"edge": "least-squares"}, {"kernel": "binary"},
-    {"boundaries": 1.0, "lean": 2.0}, {"symbols": "fine"},
+    {"decode": "risk"}, {"top_bracket": "free"}, {"top_bracket": "learned"}, {"edge": "least-squares"},
+    {"kernel": "binary"}, {"boundaries": 1.0, "lean": 2.0}, {"symbols": "fine"},
 ])  # fmt: skip
 def test_every_way_gives_trees_and_survives_its_file(settings, tmp_path):
     text = bank(40)

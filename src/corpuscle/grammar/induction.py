@@ -150,7 +150,7 @@ class BracketInducer(Model):
         return found
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
-        """The brackets of every sentence; ``gold``: trees of which only the top bracket is read, with top bracket oracle;
+        """The brackets of every sentence; ``gold``: trees whose top brackets are read, with top bracket oracle;
         ``confidence``: also how likely each is."""
         raise NotImplementedError
 
@@ -161,7 +161,9 @@ class BracketInducer(Model):
 
     def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
         """The trees of sentences with their tags, and how likely each bracket is."""
-        bank = Treebank.from_sentences(list(Corpus.checked(corpus)), **({} if tags is None else {"xpos": tags}))
+        bank = Treebank.from_sentences(list(Corpus.checked(corpus)))
+        if tags is not None:
+            bank = bank.replace(xpos=Layer.from_strings([tag for row in tags for tag in row]))
         trees, confidence = trees_of(self.sentences(bank), self.brackets(bank, confidence=True))
         return Parsed(trees, confidence, np.zeros(len(bank)), np.zeros(len(bank), bool))
 
@@ -173,7 +175,7 @@ class BracketInducer(Model):
         found, starts = [], parsed.trees.tree_starts.tolist()
         labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
         for a, b in pairwise(starts):
-            rows = [Constituent(labels[i], *spans[i], float(parsed.confidence[i])) for i in range(a, b)]
+            rows = [Constituent(labels[i], spans[i][0], spans[i][1], float(parsed.confidence[i])) for i in range(a, b)]
             found.append([row for row in rows if row.label == LABEL and row.share >= least])
         return found
 

@@ -76,9 +76,10 @@ class TagMap:
             return cls.built_in()
         universal = {tag: (cls.built_in().of(tag) or ("X", True))[0] for tag in bank.tags.values}
         finite = {value: "VerbForm=Part" not in value for value in bank.features.values}
+        layers = (bank.xpos, bank.tags, bank.features)
         counts = Counter(
             (name, universal[tag], finite[features])
-            for name, tag, features in zip(*(each.strings() for each in (bank.xpos, bank.tags, bank.features)), strict=True)
+            for name, tag, features in zip(*(layer.strings() for layer in layers), strict=True)
         )
         return cls.from_patterns(sorted(counts, key=lambda row: (counts[row], row)))  # the most frequent is the last
 
