@@ -223,7 +223,7 @@ def test_brackets_from_plain_text_with_classes(tmp_path, capsys):
     run(capsys, "grammar", "induce", text, "-o", model, *symbols, "--rank", "2", "-q")
     assert run(capsys, "grammar", "parse", model, text).out.count("(TOP") == 15
     table = run(capsys, "grammar", "distances", model).out.splitlines()
-    assert table[0] == "left\tright\tapart\tdistance" and len(table) == 1 + 5 * 5 * 40
+    assert table[0] == "left\tright\tapart\tdistance" and len(table) == 1 + 4 * 4 * 40
 
 
 def test_what_cannot_be_induced_is_one_line(tmp_path, capsys):
