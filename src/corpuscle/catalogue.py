@@ -98,6 +98,7 @@ TASKS: dict[str, Task] = dict([
         "text",
         "Prepare running text: sentences, tokens, formats.",
         "sentence splitting and tokenisation, reversible; statistics",
+        step="interlinear:INTERLINEAR",
     ),
     _task(
         "segment",
