@@ -362,6 +362,7 @@ TASKS: dict[str, Task] = dict([
             "grammar.spectral": "SpectralGrammar",
             "grammar.treemetric": "TreeMetric",
             "grammar.ccm": "ConstituentContext",
+            "grammar.common": "CommonGrammar",
         },
     ),
     _task(

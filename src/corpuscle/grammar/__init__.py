@@ -17,6 +17,11 @@ From words with tags or classes (``fit(bank)``, ``brackets``, ``parse``, ``save`
 - ``Sentences``: words and tags as inducers see them; ``bank_of_trees``: those of trees;
   ``gold_spans``, ``heuristic_tops``, ``oracle_tops``.
 
+From sentences of several languages (``fit(texts, languages)``, ``parse``, ``perplexity``, ``save``):
+
+- ``CommonGrammar``: a grammar for each, and a common one behind them; ``starts_from_groups``, ``starts_from_tags``;
+- ``common_rules``, ``category_words``, ``deviations``, ``language_distances``, ``language_tree``: what it says.
+
 Trees are ``corpuscle.text.Trees``; ``corpuscle.measure.bracket_scores`` compares them with gold ones.
 """
 
@@ -27,6 +32,15 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.grammar.base import Constituent, Parsed, TreebankGrammar
     from corpuscle.grammar.ccm import ConstituentContext
+    from corpuscle.grammar.common import CommonGrammar, starts_from_groups, starts_from_tags
+    from corpuscle.grammar.commonrules import (
+        CommonRule,
+        category_words,
+        common_rules,
+        deviations,
+        language_distances,
+        language_tree,
+    )
     from corpuscle.grammar.heads import HeadTable, read_heads, to_dependencies
     from corpuscle.grammar.induction import BRANCHINGS, BracketInducer, Brackets, branching, trees_of
     from corpuscle.grammar.latent import EmGrammar

@@ -66,6 +66,7 @@ _COUNTS = {
     )
 }
 _STATE = {f"{part}/brackets": Array("float64", (part,), low=0.0, finite=True) for part in _PARTS}
+_STATE["values"] = Array("float64", (2,))
 PARTIAL = partial("grammar.ccm", _STATE)
 
 
@@ -117,6 +118,7 @@ class _Em:
         # Empty spans have one yield of their own, and the contexts of neighbours; they are never brackets.
         self.empty = np.bincount(empty, minlength=sizes[1]).astype(np.float64) if len(empty) else np.zeros(0)
         self.held: Chunks | None = None
+        self.values = np.full(2, np.nan)  # the objective of the last two iterations
         self.catalan = float(sum(math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n) for n in spans.lengths))
 
     def _count(self, shares: np.ndarray) -> list[np.ndarray]:
@@ -154,16 +156,18 @@ class _Em:
             if len(self.empty):
                 objective += float(log[:-1, 1] @ self.empty) if number else float(log[-2, 1] * self.empty.sum())
         self.brackets = self._count(shares)
+        self.values = np.array([self.values[1], objective])
         return objective
 
     def state(self) -> dict[str, np.ndarray]:
-        return {f"{part}/brackets": each for part, each in zip(_PARTS, self.brackets, strict=True)}
+        found = {f"{part}/brackets": each for part, each in zip(_PARTS, self.brackets, strict=True)}
+        return {**found, "values": self.values}
 
     def restore(self, arrays: Any, sweep: int, number: int) -> None:
         found = [np.array(arrays[f"{part}/brackets"]) for part in _PARTS]
         if [len(each) for each in found] != [len(each) for each in self.totals]:
             raise ValueError("it does not fit the text")
-        self.brackets = found
+        self.brackets, self.values = found, np.array(arrays["values"])
 
     def sample(self) -> dict[str, np.ndarray]:
         return self.state()
@@ -221,14 +225,13 @@ class ConstituentContext(CcmSettings, BracketInducer):
         em = _Em(spans, self, self._start(sentences), find(empty, self.keys_[1]))
         with workers(self.workers, self.cluster) as pool:
             em.held = pool.scatter(spans.chunks())
-            values: list[float] = []
 
             def converged() -> bool:
-                return len(values) > 1 and values[-1] - values[-2] < self.tolerance * abs(values[-2])
+                before, now = em.values.tolist()
+                return now - before < self.tolerance * abs(before)
 
             run = (checkpoint or Checkpoint()).run(
-                em, self.iterations, title="iterations", note="objective {:.6g}", converged=converged,
-                log=lambda _, value: values.append(value),
+                em, self.iterations, title="iterations", note="objective {:.6g}", converged=converged
             )  # fmt: skip
         self.history_ = run.history[:, 0]
         counts = em.counts()

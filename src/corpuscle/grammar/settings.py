@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, Settings, setting
+from corpuscle.text.settings import TextSettings
 
 __all__ = [
-    "CcmSettings", "EmSettings", "InductionSettings", "LatentSettings", "PcfgSettings", "SpectralSettings",
+    "CcmSettings", "CommonSettings", "EmSettings", "InductionSettings", "LatentSettings", "PcfgSettings", "SpectralSettings",
     "TreeMetricSettings", "TreebankSettings",
 ]  # fmt: skip
 
@@ -134,3 +135,31 @@ class CcmSettings(InductionSettings):
     tolerance: float = setting("Stop when the objective gains less, as a share.", default=1e-5, low=0.0)
     decode: str = setting("The most probable tree, or that with the most expected brackets.", default="best",
                           choices=("best", "risk"))  # fmt: skip
+
+
+class CommonSettings(TextSettings, Seeded, Parallel):
+    """Settings of grammars of several languages with a common one behind them."""
+
+    estimate: str = setting(
+        "A common grammar behind all languages, a Bayesian one for each by itself, or one for each by EM.",
+        default="common",
+        choices=("common", "separate", "em"),
+    )
+    nonterminals: int = setting("How many categories.", default=20, low=2, high=100)
+    max_length: int = setting("Longer sentences are left out.", default=10, low=1, high=60)
+    min_count: int = setting("Rarer words of a language are one unknown word.", default=1, low=1, high=10**9)
+    word_prior: float = setting("Count of every word in every category beforehand.", default=0.1, above=0.0)
+    emit_shape: float = setting("Gamma prior of emitting or branching: shape.", default=1.0, low=1.0)
+    emit_rate: float = setting("And rate.", default=1.0, above=0.0)
+    pair_shape: float = setting("Gamma prior of pairs of categories: shape.", default=1.0, low=1.0)
+    pair_rate: float = setting("And rate.", default=1.0, above=0.0)
+    common_steps: int = setting("Steps of the common grammar in an iteration.", default=1, low=1, high=1000)
+    start: str = setting(
+        "Words at first: at random, all of a class alike (class models), or by their tags (CoNLL-U).",
+        default="random",
+        choices=("random", "classes", "tags"),
+    )
+    root_once: bool = setting("The root category stands at the top alone.", default=False)
+    iterations: int = setting("Iterations at most.", default=200, low=1, high=10_000)
+    tolerance: float = setting("Stop when the objective gains less, as a share.", default=1e-6, low=0.0)
+    restarts: int = setting("Random starts; the one with the best objective counts.", default=5, low=1, high=100)

@@ -14,12 +14,22 @@ import math
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.dp.cky import ALL, Chart, best_chart, best_tree, cell_of, expectations, rules_for, sum_chart
-from corpuscle.random import below
+from corpuscle.engine.dp.cky import (
+    ALL,
+    NO_SPANS,
+    Chart,
+    best_chart,
+    best_tree,
+    cell_of,
+    expectations,
+    rules_for,
+    sum_chart,
+)
+from corpuscle.random import below, gamma
 
 __all__ = [
-    "BRACKETS", "WEIGHTS", "best_bracketings", "best_brackets", "mark_brackets", "posteriors", "random_bracketing",
-    "random_splits", "span_chart",
+    "BRACKETS", "WEIGHTS", "best_bracketings", "best_brackets", "best_labelled", "fill_gammas", "mark_brackets",
+    "posteriors", "random_bracketing", "random_splits", "span_chart",
 ]  # fmt: skip
 
 WEIGHTS = rules_for([0], [0], [0], [1.0], 1)
@@ -139,3 +149,31 @@ def mark_brackets(brackets, lengths, shares):
             shares[at + cell_of(n, brackets[taken + which, 0], brackets[taken + which, 1])] = 1.0
         taken += max(0, n - 1)
         at += n * (n + 1) // 2
+
+
+@kernel
+def best_labelled(leaves, starts, rules, root, nodes, logs):
+    """The best trees of sentences by labelled rules: ``leaves`` float64 (n_words, K) and ``root`` (K,), logarithms as
+    the rules' weights; ``nodes`` int32 (sum of 2 n - 1, 3) gets symbol, first word and end, preorder; ``logs`` their
+    scores."""
+    longest, symbols, put = 1, len(root), 0
+    for sentence in range(len(starts) - 1):
+        longest = max(longest, starts[sentence + 1] - starts[sentence])
+    cells = longest * (longest + 1) // 2
+    live = np.zeros((cells, symbols), np.int32)
+    chart = Chart(np.zeros((cells, symbols)), np.zeros(cells, np.int64), live, np.zeros(cells, np.int64))
+    for sentence in range(len(starts) - 1):
+        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
+        if n == 0:
+            continue
+        logs[sentence] = best_chart(n, rules, root, leaves[begin : begin + n], NO_SPANS, ALL, chart)
+        best_tree(n, rules, root, chart, nodes[put : put + 2 * n - 1])
+        put += 2 * n - 1
+
+
+@kernel
+def fill_gammas(draws, shape, values):
+    """Draw a gamma number for every place of ``values`` (rows, columns)."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            values[i, j] = gamma(draws, shape)
