@@ -76,7 +76,8 @@ def test_the_objective_is_the_bound_computed_the_long_way():
         weights = Weights.of(grammar.weights(), learner.allowed)
         for sentence in sentences:
             leaves = weights.leaves[[vocab.id(word) - 2 for word in sentence]]
-            rows = [row for tree in bracketings(0, len(sentence)) for row in every_tree(tree, k, 0, leaves, weights.rules)]
+            trees = bracketings(0, len(sentence))
+            rows = [row for tree in trees for row in every_tree(tree, k, 0, leaves, weights.rules)]
             shares = np.array([weight for symbol, weight, _, _ in rows if symbol == 0])
             shares = shares / shares.sum()
             for share, (_, _, used, words) in zip(shares, [row for row in rows if row[0] == 0], strict=True):
@@ -209,11 +210,8 @@ def test_a_common_grammar_is_recovered_better_than_separate_ones():
     texts = [Corpus.from_sentences([words for words, _, _ in each]) for each in data]
     scores = {}
     for estimate in ("common", "separate"):
-        runs = [
-            judged(CommonGrammar(nonterminals=8, restarts=1, iterations=100, tolerance=0.0, estimate=estimate, seed=seed)
-                   .fit(texts), data)
-            for seed in range(1, 5)
-        ]  # fmt: skip
+        settings = {"nonterminals": 8, "restarts": 1, "iterations": 100, "tolerance": 0.0, "estimate": estimate}
+        runs = [judged(CommonGrammar(**settings, seed=seed).fit(texts), data) for seed in range(1, 5)]
         scores[estimate] = np.mean(runs, axis=0)
     assert (scores["common"] > scores["separate"]).all()
     best = CommonGrammar(nonterminals=8, restarts=5, iterations=100, tolerance=0.0).fit(texts)

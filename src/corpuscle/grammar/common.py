@@ -364,7 +364,8 @@ class CommonGrammar(CommonSettings, Model):
         """Of each sentence the spans of its tree that are at least so likely, over all trees."""
         parsed = self.parse(corpus)
         labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
-        rows = [Constituent(name, *span, sure) for name, span, sure in zip(labels, spans, parsed.confidence, strict=True)]
+        each = zip(labels, spans, parsed.confidence.tolist(), strict=True)
+        rows = [Constituent(name, *span, sure) for name, span, sure in each]
         bounds = pairwise(parsed.trees.tree_starts.tolist())
         return [[row for row in rows[a:b] if row.share >= least] for a, b in bounds]
 

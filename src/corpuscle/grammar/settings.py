@@ -6,8 +6,8 @@ from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 __all__ = [
-    "CcmSettings", "CommonSettings", "EmSettings", "InductionSettings", "LatentSettings", "PcfgSettings", "SpectralSettings",
-    "TreeMetricSettings", "TreebankSettings",
+    "CcmSettings", "CommonSettings", "EmSettings", "InductionSettings", "LatentSettings", "PcfgSettings",
+    "SpectralSettings", "TreeMetricSettings", "TreebankSettings",
 ]  # fmt: skip
 
 INSIDE = ("left", "right", "rule", "rule-left", "rule-right", "head", "width", "word", "suffix")
