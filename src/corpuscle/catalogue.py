@@ -364,6 +364,7 @@ TASKS: dict[str, Task] = dict([
             "grammar.ccm": "ConstituentContext",
             "grammar.common": "CommonGrammar",
         },
+        step="grammar:GRAMMAR",
     ),
     _task(
         "samples",

@@ -244,3 +244,48 @@ def test_what_cannot_be_induced_is_one_line(tmp_path, capsys):
     assert "--gamma means nothing with --method ccm" in error("--method", "ccm", "--gamma", "1")
     tags.write_text("DT\tDET\nNN\tQ\n")
     assert f"{tags}:2: 'Q' is no universal tag" in error("--tag-map", tags)
+
+
+COMMON = {
+    "languages": int, "sentences": int, "left_out": int, "words": int, "iterations": int, "objective": float,
+    "seconds": float, "deviations": {str: float}, "tree": str,
+}  # fmt: skip
+
+
+def test_a_common_grammar_is_learned_and_read(tmp_path, capsys):
+    one, two, model, names = (tmp_path / name for name in ("aa.txt", "bb.txt", "m", "names.tsv"))
+    one.write_text("the dog sees a cat\na dog sleeps\nthe cat sleeps\n" * 3)
+    two.write_text("der hund sieht eine katze\ndie katze schläft\n" * 3)
+    settings = ["--nonterminals", "4", "--restarts", "2", "--iterations", "6"]
+    command = ["grammar", "common", one, two, "-o", model, *settings, "--plot", tmp_path / "p.svg", "--json", "-q"]
+    figures = last_line_conforms(run(capsys, *command).out, COMMON)
+    assert figures["languages"] == 2 and set(figures["deviations"]) == {"aa", "bb"}
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    names.write_text("0\tROOT\n")
+    found = json.loads(run(capsys, "grammar", "rules", model, "--names", names, "--json").out)["rules"]
+    assert found[0]["rule"].startswith("ROOT -> ") and set(found[0]["examples"]) == {"aa", "bb"}
+    page = tmp_path / "c.html"
+    rows = json.loads(run(capsys, "grammar", "categories", model, "--html", page, "--json").out)["categories"]
+    assert len(rows) == 4 and "<table" in page.read_text()
+    assert len(json.loads(run(capsys, "grammar", "languages", model, "--json").out)["distances"]) == 2
+    figures = json.loads(run(capsys, "grammar", "perplexity", model, two, "--json").out)
+    assert figures["language"] == "bb" and 1 < figures["perplexity"] < 20
+    assert run(capsys, "grammar", "parse", model, one).out.count("(TOP (0 ") == 9
+    names.write_text("9\tROOT\n")
+    assert f"{names}:1: '9' is no category" in run(capsys, "grammar", "rules", model, "--names", names, code=2).err
+
+
+def test_what_common_grammars_refuse_is_one_line(tmp_path, capsys):
+    one, empty = tmp_path / "aa.txt", tmp_path / "bb.txt"
+    one.write_text("a b\n")
+    empty.write_text("\n")
+    for words, message in (
+        ([one, empty], "bb: no sentence"),
+        ([one, one], "a language code of its own"),
+        ([one, "--nonterminals", "1"], "--nonterminals"),
+        ([one, "--word-prior", "0"], "--word-prior"),
+        ([one, "--start", "classes"], "--class-model"),
+        ([one, "--start", "tags"], "CoNLL-U"),
+    ):
+        error = run(capsys, "grammar", "common", *words, "-o", tmp_path / "m", "-q", code=2).err
+        assert message in error and error.count("\n") == 1 and not (tmp_path / "m").exists()

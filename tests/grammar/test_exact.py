@@ -44,7 +44,7 @@ def learned(trees, weights, *, change=0):
     n = len(tables.symbols.names)
     latent = Latent(moments.ranks, found.starts, found.values, pairs_for(tables.rules, n), 2)
     serving = Serving(tables, latent, root / weights.sum(), Directions(found.pairs, found.tags), np.ones(n, bool))
-    model = Pcfg(**PLAIN)
+    model = Pcfg(rare_count=0, chain_weight=0.0, look_weight=0.0)
     model.tables_ = tables
     vars(model)["_served"] = serving
     return model

@@ -252,4 +252,4 @@ def draw(trees: str, output: str, tree: int, other: str | None) -> None:
         file.write(draw_constituents(words, nodes, below, title=" ".join(words)) + "\n")
 
 
-from corpuscle.cli import induction  # noqa: E402, F401  (its commands belong to this group)
+from corpuscle.cli import common_grammar, induction  # noqa: E402, F401  (their commands belong to this group)

@@ -99,7 +99,7 @@ class TreebankGrammar(TreebankSettings, Model):
         """Count a treebank, and remember what it was."""
         vars(self).pop("_served", None)
         binary = self.binary(trees)
-        self.tables_, counted = count(binary, rare=self.rare, chains=self.chains, classes=self.classes)
+        self.tables_, counted = count(binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight)
         self.items_, self.chosen_ = item_hashes(binary.words), {}
         symbols = self.tables_.symbols
         self.provenance_ = {
@@ -164,7 +164,7 @@ class TreebankGrammar(TreebankSettings, Model):
         if len(entries) > self.max_length:
             nodes = flat(serving, leaves_of(self.tables_, entries, bases))
             return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
-        shares = look_at(serving, entries, bases, self.prune, self.decode != "best")
+        shares = look_at(serving, entries, bases, self.prune_below, self.decode != "best")
         nodes = decode(serving, shares, self.decode, mix)
         if len(nodes) == 0:
             nodes = flat(serving, shares.leaves)
@@ -179,7 +179,7 @@ class TreebankGrammar(TreebankSettings, Model):
         one = self._one(entries, bases)
         if len(entries) == 0 or one.failed:
             return [one]
-        shares = look_at(self.serving, entries, bases, self.prune, False)
+        shares = look_at(self.serving, entries, bases, self.prune_below, False)
         trees, _ = k_best_of_pcfg(self.serving, shares, k)
         logs = [self._tree_logp(tree, entries, shares.leaves) for tree in trees]
         order = np.argsort(-np.array(logs), kind="stable")
@@ -231,7 +231,7 @@ class TreebankGrammar(TreebankSettings, Model):
     def _constituents(self, entries: np.ndarray, bases: np.ndarray | None, least: float) -> list[Constituent]:
         if not 0 < len(entries) <= self.max_length:
             return []
-        shares = look_at(self.serving, entries, bases, self.prune, True)
+        shares = look_at(self.serving, entries, bases, self.prune_below, True)
         n, items = shares.n, shares.items(self._mix)
         totals: dict[tuple[int, int, str], float] = {}
         cell = 0
@@ -255,7 +255,7 @@ class TreebankGrammar(TreebankSettings, Model):
         return np.array([not name.startswith("@") for name in self.tables_.symbols.names], bool)
 
     def _restore_tables(self, loaded: Container) -> None:
-        self.tables_ = Tables.from_arrays(loaded.arrays, loaded.extra["phrases"], self.chains, self.classes)
+        self.tables_ = Tables.from_arrays(loaded.arrays, loaded.extra["phrases"], self.chain_weight, self.look_weight)
 
 
 def labels_of(symbols: Symbols) -> list[list[str]]:

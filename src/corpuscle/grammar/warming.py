@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from corpuscle.grammar.ccm import ConstituentContext
+from corpuscle.grammar.common import CommonGrammar
 from corpuscle.grammar.induction import branching
 from corpuscle.grammar.latent import EmGrammar
 from corpuscle.grammar.pcfg import Pcfg
@@ -24,6 +25,8 @@ def warm() -> None:
         model.best_trees(trees.words[:2], 2)
         model.probability(trees)
         model.replace(decode="rules").fit(trees).parse(trees.words[:1])
+    common = CommonGrammar(nonterminals=2, restarts=1, iterations=2).fit([trees.words])
+    common.parse(trees.words)
     _induce(trees.relabel(lambda label: {"D": "DET", "N": "NOUN", "V": "VERB"}.get(label, label)))
 
 
