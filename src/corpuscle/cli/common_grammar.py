@@ -65,7 +65,7 @@ def _starts(model: CommonGrammar, paths: tuple[str, ...], texts: list[Corpus], c
 @command(group, settings=CommonSettings.SETTINGS.values())
 @argument("texts", many=True)
 @output()
-@option("languages", "Codes of the languages, in the order of the texts.", metavar="CODE,...", show_default="file names")
+@option("languages", "Codes of languages, in the order of the texts.", metavar="CODE,...", show_default="file names")
 @option("class_model", "Word classes of a text, for --start classes; once for each.", metavar="MODEL", multiple=True)
 @written("plot", "Draw the objective by iteration (SVG).", form="svg")
 @resume
@@ -153,8 +153,8 @@ def categories(model: str, names: str | None, k: int, html: str | None) -> Figur
     each = zip(called, emits, words, strict=True)
     rows = [(name, f"{share:.2f}", *map(" ".join, row.values())) for name, share, row in each]
     if html is not None:
-        from corpuscle.text.files import write_atomically
         from corpuscle.packs.page import document, table
+        from corpuscle.text.files import write_atomically
 
         with write_atomically(html, "w") as file:
             file.write(document("Categories", table(heading, rows)))
@@ -191,6 +191,6 @@ def perplexity(model: str, text: str, language: str | None) -> Figures:
         raise InputError(text, None, "an empty text")
     longest = int(corpus.lengths.max())
     if longest > 60:
-        raise InputError(text, int(corpus.lengths.argmax()) + 1, f"a sentence of {longest} words; at most 60 are scored")
+        raise InputError(text, int(corpus.lengths.argmax()) + 1, f"{longest} words in a sentence; at most 60")
     name = loaded.languages_[loaded.language_of(corpus)]
     return Figures({"perplexity": loaded.perplexity(corpus), "words": corpus.n_tokens, "language": name})

@@ -365,7 +365,7 @@ class CommonGrammar(CommonSettings, Model):
         parsed = self.parse(corpus)
         labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
         each = zip(labels, spans, parsed.confidence.tolist(), strict=True)
-        rows = [Constituent(name, *span, sure) for name, span, sure in each]
+        rows = [Constituent(name, first, end, sure) for name, (first, end), sure in each]
         bounds = pairwise(parsed.trees.tree_starts.tolist())
         return [[row for row in rows[a:b] if row.share >= least] for a, b in bounds]
 

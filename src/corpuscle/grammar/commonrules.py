@@ -2,8 +2,8 @@
 
 The common probability of A -> B C is the prior mean alpha_A1 / (alpha_A0 + alpha_A1) beta_ABC / sum beta_A; the
 strength of A, sum beta_A, says how much the languages agree on it. Languages differ by how they branch: their
-distance is the Jensen-Shannon divergence of their rows phi_lA, the categories weighted by how often the two use them; a tree joins the
-nearest ones first (average linkage).
+distance is the Jensen-Shannon divergence of their rows phi_lA, the categories weighted by how often the two use
+them; a tree joins the nearest ones first (average linkage).
 
 Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus", 2010, sections 3 and 4.
 """
