@@ -13,12 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "floors.svg"
 LEFT, WIDTH = 230, 500
-SHADES = ("#f6efe2", "#f4ebda", "#f2e7d2", "#efe2c8", "#ebdcbd", "#e7d5b0", "#e2cda2", "#d9c08d")
+SHADES = ("#f8f2e8", "#f6efe2", "#f4ebda", "#f2e7d2", "#efe2c8", "#ebdcbd", "#e7d5b0", "#e2cda2", "#d9c08d")
 
 HEAD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 {height}" role="img" aria-labelledby="title desc"
      font-family="'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'Segoe UI', sans-serif">
   <title id="title">The floors of the house, and how data flows through them</title>
-  <desc id="desc">From top to bottom: command line; packs; samples; the tasks {tasks}; measure and figures;
+  <desc id="desc">From top to bottom: command line; workbench; packs; samples; the tasks {tasks}; measure and figures;
   engine; text; ground. Imports go downwards only. Data enters as files at the text floor, rises as integer arrays
   through the engine into the tasks, and leaves as model files, results and reports.</desc>
   <defs>
@@ -94,6 +94,7 @@ def picture() -> str:
     body, tops, y = [], {}, 66
     plain = {
         "cli": "make options from settings, call the floor below, show the result",
+        "web": "the workbench: one table of verbs, the server around it, the page",
         "packs": "everything learned from one kit of files, and the report about it",
         "samples": "a generated language whose truth is known",
         "tasks": "",

@@ -98,6 +98,7 @@ TASKS: dict[str, Task] = dict([
         "text",
         "Prepare running text: sentences, tokens, formats.",
         "sentence splitting and tokenisation, reversible; statistics",
+        step="interlinear:INTERLINEAR",
     ),
     _task(
         "segment",
@@ -331,6 +332,7 @@ TASKS: dict[str, Task] = dict([
         "hurried messages back to standard spelling, from a word list and text or from annotated messages",
         methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
         kinds={"normalise.ranker": "Normaliser"},
+        step="normaliser:NORMALISER",
     ),
     _task(
         "entities",
@@ -371,6 +373,12 @@ COMMANDS: dict[str, Command] = {
         "everything that a folder of files allows, with a report",
         commands="corpuscle.cli.learn",
         page="learn.md",
+    ),
+    "serve": Command(
+        "Look at a pack, or one model, in the browser; annotate, learn again.",
+        "a pack or a model in the browser: views of a text, annotation, learning again",
+        commands="corpuscle.cli.serve",
+        page="workbench.md",
     ),
     "info": Command(
         "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"

@@ -18,7 +18,6 @@ the command a new learner of the chosen method with the settings that were given
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,6 +32,7 @@ from corpuscle.cli.outputs import Output, check_outputs
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
+from corpuscle.text.values import plain
 
 __all__ = [
     "COUNT", "Figures", "annotation", "argument", "command", "given_of", "option", "output", "plain", "raw", "resume",
@@ -52,19 +52,6 @@ class Figures(NamedTuple):
     values: Mapping[str, Any]
     text: str | None = None
     code: int = 0
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: NumPy's numbers and arrays become Python's, not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _show(figures: Figures, as_json: bool) -> None:

@@ -32,7 +32,7 @@ def _rules(ink: str, muted: str, grid: str, paper: str, colours: tuple[str, ...]
     return "".join(rules)
 
 
-_STYLE = (
+STYLE = (
     ".cpl{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif;"
     "max-width:100%;height:auto;display:block}"
     ".cpl .ti{font-size:14px;font-weight:600}.cpl .ln{fill:none;stroke-width:2;stroke-linejoin:round}"
@@ -127,5 +127,5 @@ class Sheet:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="cpl" viewBox="0 0 {number(self.width)} '
             f'{number(self.height)}" role="img" aria-labelledby="t{key} d{key}">'
             f'<title id="t{key}">{escape(title)}</title><desc id="d{key}">{escape(description)}</desc>'
-            f"<style>{_STYLE}</style>{body}</svg>"
+            f"<style>{STYLE}</style>{body}</svg>"
         )

@@ -4,6 +4,7 @@ A metric adds up statistics of its items (sentences, mostly), so every metric he
 items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same items: the paired tests.
 """
 
+from corpuscle.measure.agreement import agreement
 from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.brackets import (
@@ -38,6 +39,7 @@ __all__ = [
     "Shown",
     "accuracy",
     "accuracy_at",
+    "agreement",
     "alignment_error",
     "analyses",
     "analyses_by_element",

@@ -160,9 +160,7 @@ def differences(first: AnyPath, second: AnyPath) -> list[Difference]:
     packs = open_pack(first), open_pack(second)
     steps = [pack.state["steps"] for pack in packs]
     found = [
-        Difference("seed", "", *seeds)
-        for seeds in [[pack.state.get("seed") for pack in packs]]
-        if seeds[0] != seeds[1]
+        Difference("seed", "", *seeds) for seeds in [[pack.state.get("seed") for pack in packs]] if seeds[0] != seeds[1]
     ]
     for name in sorted({*steps[0], *steps[1]}):
         records = [each.get(name) for each in steps]

@@ -23,7 +23,7 @@ from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["is_treebank", "read_conllu", "write_conllu"]
+__all__ = ["format_conllu", "is_treebank", "read_conllu", "write_conllu"]
 
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _SPACED = ("FORM", "LEMMA", "MISC")
@@ -203,6 +203,18 @@ def _documents(comments: list[tuple[str, ...]]) -> tuple[np.ndarray | None, tupl
 def write_conllu(treebank: Treebank, path: AnyPath) -> None:
     """Write a CoNLL-U file: what ``read_conllu`` read comes out as it was, with the layers as they are now."""
     _check_writable(treebank, path)
+    with write_atomically(path, "w") as output:
+        output.writelines(_blocks(treebank))
+
+
+def format_conllu(treebank: Treebank) -> list[str]:
+    """The sentences of a treebank as a CoNLL-U file has them, each with the empty line behind it."""
+    _check_writable(treebank, None)
+    return list(_blocks(treebank))
+
+
+def _blocks(treebank: Treebank) -> Iterator[str]:
+    """The lines of each sentence and the empty line behind it."""
     lengths = treebank.corpus.lengths
     starts = treebank.corpus.sentence_starts
     ids = (np.arange(len(treebank.corpus.tokens)) - np.repeat(starts[:-1], lengths) + 1).tolist()
@@ -217,12 +229,11 @@ def write_conllu(treebank: Treebank, path: AnyPath) -> None:
     ]
     rows = ["\t".join(row) for row in zip(*fields, strict=True)]
     inserted = _inserted(treebank)
-    with write_atomically(path, "w") as output:
-        for sentence, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-            lines = rows[begin:end]
-            for position, line in reversed(inserted.get(sentence, [])):
-                lines.insert(position, line)
-            output.write("\n".join([*treebank.comments[sentence], *lines, "\n"]))
+    for sentence, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        lines = rows[begin:end]
+        for position, line in reversed(inserted.get(sentence, [])):
+            lines.insert(position, line)
+        yield "\n".join([*treebank.comments[sentence], *lines, "\n"])
 
 
 def _inserted(treebank: Treebank) -> dict[int, list[tuple[int, str]]]:
@@ -241,7 +252,7 @@ def _rows(insertions: Insertions) -> Iterator[tuple[int, list[int], str]]:
     return zip(insertions.sentences.tolist(), insertions.numbers.tolist(), insertions.columns, strict=True)
 
 
-def _check_writable(treebank: Treebank, path: AnyPath) -> None:
+def _check_writable(treebank: Treebank, path: AnyPath | None) -> None:
     """Refuse what a CoNLL-U file cannot hold."""
     lengths = treebank.corpus.lengths
     if len(lengths) and lengths.min() == 0:

@@ -1,0 +1,11 @@
+"""The workbench: a language pack, or one model, in the browser. Nothing leaves the machine.
+
+- ``serve(path)``: the server;
+- ``verbs``: one table of what can be asked, from which endpoints, checks and forms follow;
+- ``guard``: who may ask, and how much; ``pool``, ``worker``: processes that answer;
+- ``page``: the page, plain HTML, CSS and modules of JavaScript, served as they are.
+"""
+
+from corpuscle.web.server import serve
+
+__all__ = ["serve"]

@@ -1,0 +1,180 @@
+"""The door: who may ask, how much, how often; and what every answer says about itself to the browser.
+
+A page of another site that the user has open must not reach the workbench: the ``Host`` must be ours (else a name
+that an attacker controls could be made to point here, DNS rebinding), an ``Origin`` must be ours, and a body must be
+declared as what no form of a foreign page can send without asking first. Outside the machine nothing is said without
+the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+__all__ = ["Guard", "Limits", "Refusal"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "corpuscle_token"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is answered: bytes of a body, and of one that is a file, characters of a text, seconds of an answer,
+    requests at a time, worker processes and bytes of memory of each."""
+
+    body: int = 2 << 20
+    upload: int = 256 << 20
+    text: int = 100_000
+    seconds: float = 60.0
+    requests: int = 64
+    workers: int = 2
+    memory: int = 2 << 30
+
+
+class Refusal(Exception):
+    """A request that is not answered: status and reason."""
+
+    def __init__(self, status: int, reason: str):
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
+
+
+@dataclass
+class Guard:
+    """ASGI middleware. ``hosts``: what ``Host`` may say; ``token``: what must be known, if anything; ``policy``: the
+    content security policy of pages."""
+
+    app: App
+    hosts: frozenset[str]
+    policy: str
+    token: str = ""
+    limits: Limits = field(default_factory=Limits)
+    busy: int = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse with one JSON object."""
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            raise RuntimeError("only HTTP is spoken here")
+        headers = _headers(scope)
+        cookie = self._entering(scope)
+        if cookie:
+            return await self._enter(send)
+        try:
+            self._check(scope, headers)
+        except Refusal as refusal:
+            return await self._refuse(send, refusal)
+        stream = scope["path"].endswith("/events")
+        if self.busy >= self.limits.requests:
+            return await self._refuse(send, Refusal(503, "too many requests at a time; try again in a moment"))
+        self.busy += not stream
+        try:
+            await self.app(scope, self._bounded(scope, receive), self._dressed(send))
+        finally:
+            self.busy -= not stream
+
+    # ---- who
+
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+        host = headers.get("host", "").lower()
+        if host not in self.hosts:
+            raise Refusal(403, "this Host is not served here")
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in {f"http://{host}", f"https://{host}"}:
+            raise Refusal(403, "requests of other sites are not answered")
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"] != "/":
+            raise Refusal(403, "requests of other sites are not answered")
+        if self.token and not self._knows(headers):
+            raise Refusal(401, "the token is needed: open the address that was printed when the server began")
+        if scope["method"] == "POST":
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            wanted = "application/octet-stream" if scope["path"].startswith("/api/kit/files/") else "application/json"
+            if kind != wanted:
+                raise Refusal(415, f"a body is {wanted} here")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._most(scope):
+            raise Refusal(413, f"a body has at most {self._most(scope):,} bytes")
+
+    def _most(self, scope: Scope) -> int:
+        return self.limits.upload if scope["path"].startswith("/api/kit/files/") else self.limits.body
+
+    def _knows(self, headers: dict[str, str]) -> bool:
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            cookie = None
+        known = given, cookie.value if cookie else ""
+        return any(hmac.compare_digest(each.encode(), self.token.encode()) for each in known)
+
+    def _entering(self, scope: Scope) -> bool:
+        """Whether somebody opens the address with the token: it becomes a cookie, and leaves the address."""
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+        known = bool(self.token) and hmac.compare_digest(given.encode(), self.token.encode())
+        return known and scope["path"] == "/" and _headers(scope).get("host", "").lower() in self.hosts
+
+    async def _enter(self, send: Send) -> None:
+        cookie = f"{COOKIE}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    # ---- how much
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        """A body that says nothing of its length is counted while it comes."""
+        got, most = 0, self._most(scope)
+
+        async def counted() -> MutableMapping[str, Any]:
+            nonlocal got
+            message = await receive()
+            got += len(message.get("body", b""))
+            if got > most:
+                raise Refusal(413, f"a body has at most {most:,} bytes")
+            return message
+
+        return counted
+
+    def _dressed(self, send: Send) -> Send:
+        """Answers say what a browser may do with them."""
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._safety(message["headers"])]
+            await send(message)
+
+        return with_headers
+
+    def _safety(self, has: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        names = {name.lower() for name, _ in has}
+        own = {
+            b"content-security-policy": self.policy.encode(),
+            b"x-content-type-options": b"nosniff",
+            b"referrer-policy": b"no-referrer",
+            b"cross-origin-opener-policy": b"same-origin",
+            b"cross-origin-resource-policy": b"same-origin",
+            b"cache-control": b"no-store",
+        }
+        return [(name, value) for name, value in own.items() if name not in names]
+
+    async def _refuse(self, send: Send, refusal: Refusal) -> None:
+        body = json.dumps({"error": refusal.reason}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        headers += [(b"retry-after", b"1")] if refusal.status == 503 else []
+        headers += self._safety(())
+        await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,111 @@
+"""What is served: the models, the report and the dictionary of a pack, or one model file; and nothing outside it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corpuscle.errors import CorpuscleError, InputError
+from corpuscle.model import read_header
+from corpuscle.packs.pack import Pack
+from corpuscle.text.files import AnyPath
+from corpuscle.web.verbs.pairs import DICTIONARY
+from corpuscle.web.verbs.table import Verb, verbs_of
+
+__all__ = ["Holding", "Holdings"]
+
+
+class Holding(NamedTuple):
+    """A file that can be asked: its name in addresses, kind, path, bytes and time of its last change."""
+
+    name: str
+    kind: str
+    path: Path
+    bytes: int
+    changed: int
+
+    @property
+    def verbs(self) -> list[Verb]:
+        """What can be asked of it."""
+        return verbs_of(self.kind)
+
+
+@cache
+def _kind(path: Path, changed: int, size: int) -> str | None:
+    """The kind of a model file that is whole; None of one that is not."""
+    try:
+        return read_header(path)[0]["kind"]
+    except CorpuscleError:
+        return None
+
+
+class Holdings:
+    """A pack, perhaps an empty one, or a model file. ``kit``: the folder that annotations and files go to, and that is
+    learned from: one that was given, or that of the pack where it lies inside."""
+
+    def __init__(self, path: AnyPath, kit: AnyPath | None = None):
+        self.path = Path(path)
+        self.is_pack = not self.path.is_file()
+        self.pack = Pack(path) if self.is_pack else None
+        if not self.is_pack and _kind(self.path, 0, 0) is None:
+            read_header(self.path)  # says what is wrong with it
+        self._kit = None if kit is None else Path(kit)
+        if kit is not None and not self.is_pack:
+            raise InputError(path, None, "a model file has no kit: --kit goes with a pack")
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.path.resolve().stem if not self.is_pack else self.path.resolve().name
+
+    def refresh(self) -> None:
+        """Look again at a pack that may have been learned anew."""
+        if self.is_pack:
+            self.pack = Pack(self.path)
+
+    @property
+    def kit(self) -> Path | None:
+        """The folder that may be written to and learned from."""
+        if self._kit is not None or self.pack is None:
+            return self._kit
+        own, said = self.path / "kit", self.pack.state.get("kit")
+        return own if said is None or Path(said).resolve() == own.resolve() else None
+
+    def inside(self, name: str) -> Path | None:
+        """A file of the pack by its name, if it is one and lies in the pack, whatever links are on the way."""
+        path = (self.path / name).resolve()
+        return path if self.is_pack and path.is_file() and path.is_relative_to(self.path.resolve()) else None
+
+    def models(self) -> dict[str, Holding]:
+        """Everything that can be asked, by name."""
+        if self.pack is None:
+            return {self.title: _holding(self.title, self.path)}
+        names = [name for record in self.pack.state["steps"].values() for name in record["files"]]
+        paths = {Path(name).stem: self.inside(name) for name in names if name.endswith(".model")}
+        found = {name: _holding(name, path) for name, path in paths.items() if path is not None}
+        if (table := self.inside("dictionary.tsv")) is not None and "dictionary.tsv" in names:
+            status = table.stat()
+            found[DICTIONARY] = Holding(DICTIONARY, DICTIONARY, table, status.st_size, status.st_mtime_ns)
+        return {name: holding for name, holding in found.items() if holding.kind}
+
+    def told(self) -> dict[str, Any]:
+        """What the page is told."""
+        models = [
+            {
+                "name": holding.name, "kind": holding.kind, "bytes": holding.bytes,
+                "verbs": [{"task": verb.task, "name": verb.name} for verb in holding.verbs],
+            }
+            for holding in self.models().values()
+        ]  # fmt: skip
+        kit = self.kit
+        return {
+            "title": self.title, "pack": self.is_pack, "models": models,
+            "report": self.inside("report.html") is not None, "kit": None if kit is None else kit.name,
+        }  # fmt: skip
+
+
+def _holding(name: str, path: Path) -> Holding:
+    status = path.stat()
+    kind = _kind(path, status.st_mtime_ns, status.st_size)
+    return Holding(name, kind or "", path, status.st_size, status.st_mtime_ns)

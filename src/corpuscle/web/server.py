@@ -1,0 +1,87 @@
+"""``serve``: the workbench on an address of this machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+import webbrowser
+from typing import Any
+
+from corpuscle.errors import InputError, SettingError, require
+from corpuscle.progress import say
+from corpuscle.text.files import AnyPath
+from corpuscle.web.guard import Limits
+
+__all__ = ["serve"]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _names(host: str, port: int) -> frozenset[str]:
+    """What ``Host`` may say: the names of this machine for itself, or the address that was asked for."""
+    shown = f"[{host}]" if ":" in host else host
+    own = ("localhost", "127.0.0.1", "[::1]")
+    names = own if _is_loopback(host) else (*own, shown, socket.gethostname().lower())
+    return frozenset(f"{name}:{port}" for name in names) | (frozenset(names) if port == 80 else frozenset())
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket on an address; port 0 is any free one."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, port))
+        return opened
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingError(f"cannot listen on {host}:{port}: {reason.lower()}") from None
+
+
+def serve(
+    path: AnyPath,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    open_page: bool = False,
+    read_only: bool = False,
+    kit: AnyPath | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    limits: Limits | None = None,
+) -> None:
+    """Serve a pack (or an empty folder that becomes one) or a model file until Ctrl-C.
+
+    Only this machine is answered, unless ``host`` is another address: then a token is made and printed once, and nobody
+    is answered without it. ``read_only``: nothing is written. ``kit``: the folder that annotations and files go to,
+    where the pack does not have its own inside. ``workers``, ``cluster``: what learning from the page works on.
+    """
+    require("fastapi", extra="web")
+    uvicorn: Any = require("uvicorn", extra="web")
+    from corpuscle.web.app import make_app
+    from corpuscle.web.holdings import Holdings
+
+    holdings = Holdings(path, kit)
+    if holdings.is_pack and not holdings.path.exists() and read_only:
+        raise InputError(path, None, "no such pack or model")
+    opened = _listen(host, port)
+    port = opened.getsockname()[1]
+    token = "" if _is_loopback(host) else secrets.token_urlsafe(24)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/" + (f"?token={token}" if token else "")
+    app = make_app(
+        holdings, hosts=_names(host, port), token=token, read_only=read_only, limits=limits, work=(workers, cluster)
+    )
+    say(f"{path}: {address}  (Ctrl-C ends it)")
+    if open_page:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, date_header=False, backlog=2048,
+        timeout_keep_alive=15, h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=3, lifespan="on",
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[opened])

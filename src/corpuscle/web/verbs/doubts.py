@@ -1,0 +1,139 @@
+"""What models are least sure of, the least sure first: where an annotator's minute is worth most.
+
+Each item has what the model would say, in the form in which annotations are kept (``corpuscle.web.layers``), how sure
+it is (``confidence``, 0..1), and which share of an annotator's keystrokes that guess is expected to save: labelling n
+words takes n, correcting a guess one to accept it and one for each word that is expected to be wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from corpuscle.settings import Seeded, setting
+from corpuscle.web.verbs.pairs import ALIGNERS, Linking, align
+from corpuscle.web.verbs.table import Lines, bank_of, verb
+from corpuscle.web.verbs.texts import apply, normalise
+from corpuscle.web.verbs.trees import entities, model_types, rows_of, tagged_for
+
+__all__ = ["saved"]
+
+_TEXT = "a b c"
+
+
+class Doubtful(Lines):
+    """Text of which the least sure sentences are wanted."""
+
+    n: int = setting("How many items.", default=20, low=1, high=500)
+
+
+class DoubtfulLetters(Seeded, Doubtful):
+    """The same for text without spaces."""
+
+    draws: int = setting("Segmentations drawn, for how probable boundaries are.", default=50, low=1, high=1000)
+
+
+class DoubtfulPairs(Linking):
+    """Sentence pairs of which the least sure are wanted."""
+
+    n: int = setting("How many items.", default=20, low=1, high=500)
+
+
+def saved(confidence: list[float]) -> float:
+    """The share of keystrokes that a guess is expected to save, given how sure each of its parts is.
+
+    >>> saved([1.0, 1.0, 1.0, 0.0]), saved([])
+    (0.5, 0.0)
+    """
+    n = len(confidence)
+    return max(0.0, 1.0 - (1.0 + sum(1.0 - sure for sure in confidence)) / n) if n else 0.0
+
+
+def _ranked(items: list[dict[str, Any]], n: int, **more: Any) -> dict[str, Any]:
+    """Items of a layer, the least sure first, each text once."""
+    once = {str(item["value"]): item for item in items}
+    return {"items": sorted(once.values(), key=lambda item: item["confidence"])[:n], **more}
+
+
+def _item(value: dict[str, Any], sure: list[float]) -> dict[str, Any]:
+    return {"value": value, "confidence": min(sure, default=1.0), "by_part": sure, "saved": saved(sure)}
+
+
+@verb("tag", Doubtful, name="doubts", text=_TEXT)
+def of_tags(model: Any, given: Any) -> dict[str, Any]:
+    """Sentences whose tags are least sure, with the tags."""
+    rows = rows_of(model.annotate(bank_of(given), confidence=True), "TagConfidence")
+    choices = _tags(model)
+    return _ranked([_tree(words) for words in rows], given.n, layer="trees", choices=choices)
+
+
+def _tags(model: Any) -> list[str]:
+    """The values of the first layer of a tagger, the most frequent first."""
+    labels = [label.split("\t")[0] for label in model.labels_.strings[3:]]
+    return list(dict.fromkeys(labels))[:60]
+
+
+def _tree(words: list[dict[str, Any]]) -> dict[str, Any]:
+    sure = [word.pop("confidence") for word in words]
+    return _item({"words": words}, [1.0 if each is None else each for each in sure])
+
+
+@verb("parse", Doubtful, name="doubts", kinds=("parse.mst",), beside="tag", text=_TEXT)
+def of_trees(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
+    """Sentences whose trees are least sure, with the trees."""
+    rows = rows_of(model.annotate(tagged_for(model, given, tagger), confidence=True), "Confidence")
+    choices = list(model.relations_.strings[3:])
+    return _ranked([_tree(words) for words in rows], given.n, layer="trees", choices=choices)
+
+
+@verb("entities", Doubtful, name="doubts", text=_TEXT)
+def of_mentions(model: Any, given: Any) -> dict[str, Any]:
+    """Sentences whose mentions are least sure, with the mentions."""
+    from corpuscle.entities.documents import from_corpus
+    from corpuscle.text import Corpus
+
+    found = entities(model, given)["sentences"]
+    tagged = model.tag(from_corpus(Corpus.from_sentences([each["words"] for each in found])))
+    items = []
+    for each, surest in zip(found, tagged.surest.tolist(), strict=True):
+        if each["words"]:
+            mentions = [{"type": m["type"], "tokens": m["tokens"]} for m in each["mentions"]]
+            items.append(_item({"words": each["words"], "mentions": mentions}, [surest]))
+    return _ranked(items, given.n, layer="entities", choices=model_types(model))
+
+
+@verb("segment", DoubtfulLetters, name="doubts", kinds=("segment.npylm", "segment.dirichlet"), text="abcab")
+def of_letters(model: Any, given: Any) -> dict[str, Any]:
+    """Lines whose boundaries are least sure, with the words."""
+    items = []
+    for line in apply(model, given)["lines"]:
+        if line["words"]:
+            sure = [max(gap["probability"], 1 - gap["probability"]) for gap in line["boundaries"]]
+            items.append(_item({"words": line["words"]}, sure))
+    return _ranked(items, given.n, layer="segment", choices=[])
+
+
+@verb("align", DoubtfulPairs, name="doubts", kinds=ALIGNERS, source="a b", target="c d")
+def of_pairs(model: Any, given: Any) -> dict[str, Any]:
+    """Sentence pairs whose links are least sure, with the links."""
+    items = []
+    for pair in align(model, given)["pairs"]:
+        if pair["source"] and pair["target"]:
+            links = [[link["source"], link["target"]] for link in pair["links"]]
+            value = {"source": pair["source"], "target": pair["target"], "links": links}
+            items.append(_item(value, [link["probability"] for link in pair["links"]] or [0.0]))
+    return _ranked(items, given.n, layer="links", choices=[])
+
+
+@verb("normalise", Doubtful, name="doubts", text="u there")
+def of_messages(model: Any, given: Any) -> dict[str, Any]:
+    """Messages with unknown words, the least sure first, with standard forms and candidates."""
+    items = []
+    for message in normalise(model, given)["messages"]:
+        words, standard = message["typed"].split(), message["typed"].split()
+        for word in message["asked"]:
+            standard[word["token"]] = word["form"]
+        if words:
+            item = _item({"words": words, "standard": standard}, [word["confidence"] for word in message["asked"]])
+            asked = {word["token"]: [c["form"] for c in word["candidates"]] for word in message["asked"]}
+            items.append(item | {"asked": asked})
+    return _ranked(items, given.n, layer="normalise", choices=[])

@@ -1,0 +1,80 @@
+"""A small pack of the tiny models, the application around it, and a server process on a free port."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from corpuscle.packs.pack import Pack
+from corpuscle.web.app import make_app
+from corpuscle.web.guard import Limits
+from corpuscle.web.holdings import Holdings
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+HOST = "localhost:8765"
+DICTIONARY = (
+    "source\ttarget\tconfidence\tlinks\tp(target|source)\tp(source|target)\texample\ttranslation\tsure\n"
+    "ka\tto\t0.9\t4.00\t1\t1\tka mi\tto su\tsure\nmi\tsu\t0.5\t1.00\t1\t1\t\t\tseen once\n"
+)
+
+
+def write_pack(folder: Path, *kinds: str) -> Path:
+    """A pack with the tiny models of some kinds, a dictionary, a report, and a kit of a few lines."""
+    pack = Pack(folder)
+    pack.create()
+    names = []
+    for kind in kinds:
+        name = f"models/{kind.replace('.', '_')}.model"
+        (folder / name).write_bytes((MODELS / f"{kind}.model").read_bytes())
+        names.append(name)
+    (folder / "dictionary.tsv").write_text(DICTIONARY, encoding="utf-8")
+    (folder / "report.html").write_text("<!doctype html><title>Report</title><p>A report", encoding="utf-8")
+    (folder / "kit" / "text").mkdir(parents=True)
+    (folder / "kit" / "text" / "a.txt").write_text("a b c\nb c a\nc a b\n", encoding="utf-8")
+    pack.record("all", [*names, "dictionary.tsv"], findings={})
+    return folder
+
+
+@contextmanager
+def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: bool = False, **limits):
+    """The application in memory, asked as a browser on this machine would."""
+    app = make_app(
+        Holdings(path, kit), hosts=frozenset({HOST}), token=token, read_only=read_only,
+        limits=Limits(**{"workers": 1, **limits}),
+    )  # fmt: skip
+    with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as opened:
+        yield opened
+
+
+class Server:
+    """``corpuscle serve`` in a process of its own."""
+
+    def __init__(self, path: Path, *options: str):
+        command = [sys.executable, "-m", "corpuscle", "serve", str(path), "--port", "0", *options]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line + self.process.stderr.read()
+        self.address = found[0]
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+        self.process.stderr.close()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(20)
+        self.process.stderr.close()
+
+
+def answer(response):
+    """The JSON of an answer that is fine."""
+    assert response.status_code == 200, response.text
+    return json.loads(response.text)

@@ -1,0 +1,224 @@
+"""Claims about the endpoints: every kind of model is asked, wrong input is refused, nothing breaks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import corpuscle
+from corpuscle.catalogue import TASKS
+from corpuscle.text import read_strings
+from corpuscle.web.verbs import VERBS, verbs_of
+from tests.web.served import MODELS, answer, client, write_pack
+
+KINDS = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
+SILENT = {"align.matrix"}
+"""Kinds that are results, not models."""
+FAST = ("lm.ngram", "words.exchange", "words.ppmi", "align.ibm1", "tag.crf", "entities.dictionary")
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory):
+    return write_pack(tmp_path_factory.mktemp("packs") / "pack", *KINDS)
+
+
+@pytest.fixture(scope="module")
+def web(pack):
+    with client(pack) as opened:
+        yield opened
+
+
+def test_every_kind_of_model_can_be_asked():
+    kinds = {kind for task in TASKS.values() for kind in task.kinds}
+    assert {kind for kind in kinds if not verbs_of(kind)} == SILENT
+    assert all(verb.help.endswith(".") and verb.example for verb in VERBS.values())
+
+
+def test_the_page_is_told_what_can_be_asked_and_openapi_has_an_endpoint_with_an_example_for_each(web):
+    told = answer(web.get("/api/pack"))
+    asked = {(m["name"], v["name"]) for m in told["models"] for v in m["verbs"]}
+    paths = answer(web.get("/openapi.json"))["paths"]
+    for name, verb in asked:
+        operation = paths[f"/api/models/{name}/{verb}"]["post"]
+        content = operation["requestBody"]["content"]["application/json"]
+        assert content["example"] and operation["summary"] and content["schema"]["additionalProperties"] is False
+    assert told["report"] and told["kit"] == "kit" and ("dictionary", "lookup") in asked
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SILENT])
+def test_the_example_of_every_verb_is_answered_or_says_what_is_missing(web, kind):
+    name = kind.replace(".", "_")
+    for verb in verbs_of(kind):
+        response = web.post(f"/api/models/{name}/{verb.name}", json=dict(verb.example))
+        assert response.status_code in (200, 422), response.text
+        if response.status_code == 422:  # the tiny models do not know the words of all examples
+            assert "nothing is known of" in response.text or "learned from" in response.text
+
+
+def test_surprisal_is_that_of_the_model_and_an_answer_is_remembered(web):
+    model = corpuscle.load(MODELS / "lm.ngram.model")
+    bits = model.events(read_strings(["a b", "c"], **model.reading)).log_probability / -np.log(2)
+    for _ in range(2):
+        found = answer(web.post("/api/models/lm_ngram/surprisal", json={"text": "a b\nc\n"}))
+        assert [w["bits"] for s in found["sentences"] for w in s["words"]] == pytest.approx(bits.tolist())
+
+
+def test_a_parser_gets_the_tags_of_the_tagger_beside_it(web):
+    found = answer(web.post("/api/models/parse_mst/parse", json={"text": "a b c"}))
+    words = found["sentences"][0]["words"]
+    assert {"form", "upos", "head", "confidence"} <= set(words[0]) and found["sentences"][0]["svg"].startswith("<svg")
+    assert found["conllu"].count("\n") == 4
+
+
+def test_the_dictionary_is_searched_by_the_beginnings_of_words_of_both_languages(web):
+    assert [
+        e["source"] for e in answer(web.post("/api/models/dictionary/lookup", json={"search": "K"}))["entries"]
+    ] == ["ka"]
+    assert [
+        e["source"] for e in answer(web.post("/api/models/dictionary/lookup", json={"search": "su"}))["entries"]
+    ] == ["mi"]
+
+
+def test_a_single_model_file_is_served(tmp_path):
+    with client(MODELS / "lm.ngram.model") as opened:
+        told = answer(opened.get("/api/pack"))
+        assert not told["pack"] and [m["name"] for m in told["models"]] == ["lm.ngram"]
+        answer(opened.post("/api/models/lm.ngram/next", json={"context": "a"}))
+        assert opened.get("/api/kit").status_code == 404 == opened.get("/report").status_code
+
+
+# ---- wrong input
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b"{", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not UTF-8"),
+        (b'{"text": NaN}', 400, "not JSON"),
+        (b"[" * 100_000, 400, "not JSON"),
+        (b"[]", 422, "not a JSON object"),
+        (b'{"text": 3}', 422, "text is text"),
+        (b'{"text": "\\ud800"}', 422, "surrogate"),
+        (b'{"nothing": 3}', 422, "has no setting"),
+        (b'{"raw": "yes"}', 422, "raw is true or false"),
+        (b'{"text": "' + b"a" * 100_001 + b'"}', 413, "100,001 characters"),
+        (b" " * (2 << 20) + b"{}", 413, "bytes"),
+    ],
+)
+def test_wrong_input_is_refused_with_a_sentence(web, body, status, said):
+    response = web.post("/api/models/lm_ngram/surprisal", content=body, headers={"content-type": "application/json"})
+    assert response.status_code == status and said in response.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../pyproject.toml",
+        "/page/../app.py",
+        "/page/%2e%2e/app.py",
+        "/page/..%2fapp.py",
+        "/report/../state.json",
+        "/api/models/..%2f..%2fetc/next",
+        "/api/models/lm_ngram/%00",
+        "/state.json",
+        "/models/lm_ngram.model",
+        "/kit/text/a.txt",
+    ],
+)
+def test_nothing_but_pages_and_endpoints_is_served(web, path):
+    for response in (web.get(path), web.post(path, json={})):
+        assert response.status_code in (404, 405), (path, response.text)
+
+
+def test_a_link_out_of_the_pack_is_not_served(tmp_path):
+    pack = write_pack(tmp_path / "pack", "lm.ngram")
+    (pack / "report.html").unlink()
+    (tmp_path / "secret.html").write_text("secret")
+    (pack / "report.html").symlink_to(tmp_path / "secret.html")
+    (pack / "models" / "lm_ngram.model").rename(tmp_path / "moved.model")
+    (pack / "models" / "lm_ngram.model").symlink_to(tmp_path / "moved.model")
+    with client(pack) as opened:
+        assert opened.get("/report").status_code == 404
+        assert [m["name"] for m in answer(opened.get("/api/pack"))["models"]] == ["dictionary"]
+
+
+# ---- any input
+
+_texts = st.text(max_size=60) | st.sampled_from(
+    ["", "a", "a b\n\nc", "\x00", "a\tb", "\u2028", "\r\n", "<unk>", "<s> </s>", "_", "#"]
+)
+
+
+def _inputs(schema):
+    """Values for the properties of a schema, mostly of the right type."""
+
+    def value(declared):
+        wrong = st.none() | st.integers() | st.lists(st.integers(), max_size=2)
+        if "anyOf" in declared:
+            declared = declared["anyOf"][0]
+        right = (
+            {
+                "string": st.sampled_from(declared["enum"]) if "enum" in declared else _texts,
+                "boolean": st.booleans(),
+                "integer": st.integers(declared.get("minimum"), min(30, declared.get("maximum", 30))),
+                "number": st.floats(declared.get("minimum"), declared.get("maximum"), allow_nan=False),
+            }[declared["type"]]
+            if "type" in declared
+            else st.none()
+        )
+        return st.one_of(right, right, right, right, wrong)
+
+    properties = {name: value(declared) for name, declared in schema["properties"].items()}
+    return st.fixed_dictionaries({}, optional=properties)
+
+
+def check_any_input(web, kinds, examples):
+    """No answer is a bug of ours, whatever is asked of the models of some kinds; all of them are JSON."""
+    paths = answer(web.get("/openapi.json"))["paths"]
+    names = [kind.replace(".", "_") for kind in kinds] + ["dictionary"]
+    asked = {
+        path: each["post"]["requestBody"]["content"]["application/json"]["schema"]
+        for path, each in paths.items()
+        if path.startswith("/api/models/") and path.split("/")[3] in names
+    }
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def ask(data):
+        path = data.draw(st.sampled_from(sorted(asked)))
+        response = web.post(path, json=data.draw(_inputs(asked[path])))
+        assert response.status_code in (200, 422), (path, response.text)
+        assert isinstance(json.loads(response.text), dict)
+
+    ask()
+
+
+def test_no_input_is_a_bug(web):
+    check_any_input(web, FAST, 300)
+
+
+@pytest.mark.slow
+def test_no_input_of_ten_thousand_is_a_bug(web):
+    check_any_input(web, [kind for kind in KINDS if kind not in SILENT], 10_000)
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_no_bug(pack):
+    schemathesis = pytest.importorskip("schemathesis")
+    with client(pack) as opened:
+        schema = schemathesis.openapi.from_dict(answer(opened.get("/openapi.json")))
+        for operation in schema.get_all_operations():
+            case_strategy = operation.ok().as_strategy()
+
+            @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+            @given(case=case_strategy)
+            def ask(case):
+                response = case.call(base_url="http://localhost:8765", session=opened)
+                assert response.status_code < 500 or response.status_code == 503, response.text
+
+            ask()

@@ -1,0 +1,348 @@
+"""Claims about annotating and learning again: nothing acknowledged is lost, formats are those of the field."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpuscle.errors import SettingError
+from corpuscle.measure import agreement
+from corpuscle.text import read_conllu, read_standoff_json
+from corpuscle.text.normalised import read_normalised
+from corpuscle.web.annotations import FILE, Annotations
+from corpuscle.web.intake import place_of
+from corpuscle.web.layers import LAYERS
+from tests.web.served import Server, answer, client, write_pack
+
+TREE = {
+    "words": [
+        {"form": "a", "upos": "X", "head": 2, "deprel": "dep"},
+        {"form": "b", "upos": "Y", "head": 0, "deprel": "root"},
+    ]
+}
+VALUES = {
+    "segment": {"words": ["ab", "c"]},
+    "trees": TREE,
+    "entities": {
+        "words": ["Ana", "in", "Rome"],
+        "mentions": [{"type": "PER", "tokens": [0]}, {"type": "GAP", "tokens": [0, 2]}],
+    },
+    "links": {"source": ["a", "b"], "target": ["c"], "links": [[1, 0]]},
+    "normalise": {"words": ["u", "there", "!"], "standard": ["you", "there", "!"]},
+    "brackets": {"tree": "(S (NP a) (VP b))"},
+}
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory):
+    return write_pack(
+        tmp_path_factory.mktemp("packs") / "pack",
+        "tag.crf",
+        "align.ibm1",
+        "entities.dictionary",
+        "parse.mst",
+        "segment.npylm",
+        "normalise.ranker",
+    )
+
+
+# ---- values
+
+
+def test_every_layer_takes_its_value_and_says_what_it_is_about():
+    said = {name: LAYERS[name].check(value) for name, value in VALUES.items()}
+    assert (
+        said
+        == {
+            "segment": "abc",
+            "trees": "a b",
+            "entities": "Ana in Rome",
+            "links": "a b ||| c",
+            "normalise": "u there !",
+            "brackets": "a b",
+        }
+        and VALUES.keys() == LAYERS.keys()
+    )
+
+
+@pytest.mark.parametrize(
+    ("layer", "value"),
+    [
+        ("segment", {"words": []}),
+        ("segment", {"words": ["a b"]}),
+        ("segment", {"words": ["\ud800"]}),
+        ("segment", {}),
+        ("trees", {"words": [{"form": "a", "head": 1}]}),
+        ("trees", {"words": [{"form": "a", "head": 2}, {"form": "b", "head": 1}]}),
+        ("trees", {"words": [{"form": "a", "head": 0}, {"form": "b"}]}),
+        ("trees", {"words": [{"form": "a", "upos": "N N"}]}),
+        ("trees", {"words": [{"form": "a", "head": 1.5}]}),
+        ("entities", {"words": ["a"], "mentions": [{"type": "X", "tokens": [1]}]}),
+        ("entities", {"words": ["a", "b"], "mentions": [{"type": "X", "tokens": [1, 0]}]}),
+        ("links", {"source": ["a"], "target": ["b"], "links": [[0, 1]]}),
+        ("links", {"source": ["a"], "target": ["b"], "links": [[0]]}),
+        ("normalise", {"words": ["a"], "standard": []}),
+        ("brackets", {"tree": "(S a"}),
+        ("brackets", {"tree": "(S a) (S b)"}),
+    ],
+)
+def test_a_wrong_value_is_refused(layer, value):
+    with pytest.raises(SettingError):
+        LAYERS[layer].check(value)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["words", "form", "head", "mentions", "type", "tokens", "links", "source", "target", "standard", "tree"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(sorted(LAYERS)),
+    st.dictionaries(
+        st.sampled_from(["words", "mentions", "links", "source", "target", "standard", "tree"]), _json, max_size=4
+    ),
+)
+def test_any_value_is_taken_or_refused(layer, value):
+    try:
+        LAYERS[layer].check(value)
+    except SettingError:
+        return
+    LAYERS[layer].units(value)
+
+
+# ---- keeping
+
+
+def test_annotations_stand_until_they_are_taken_back_and_outlive_the_process(tmp_path):
+    first = Annotations(tmp_path)
+    for name, value in VALUES.items():
+        first.add(name, value, "Ana")
+    first.add("segment", {"words": ["a", "bc"]}, "Ben")
+    assert first.undo("Ana")["layer"] == "brackets"
+    second = Annotations(tmp_path)
+    assert second.standing("brackets") == {} and set(second.standing("segment")["abc"]) == {"Ana", "Ben"}
+    assert second.told()["layers"] == first.told()["layers"]
+    with pytest.raises(SettingError, match="nothing of"):
+        second.undo("Eve")
+
+
+def test_a_line_that_a_crash_cut_is_passed_over_and_the_next_one_is_whole(tmp_path):
+    Annotations(tmp_path).add("segment", {"words": ["ab"]}, "Ana")
+    with open(tmp_path / FILE, "ab") as file:
+        file.write(b'{"id": 2, "layer": "segm')
+    torn = Annotations(tmp_path)
+    torn.add("segment", {"words": ["cd"]}, "Ana")
+    again = Annotations(tmp_path)
+    assert set(again.standing("segment")) == {"ab", "cd"} and again.torn == 1
+
+
+def test_one_server_at_a_time_writes(tmp_path):
+    from corpuscle.errors import InputError
+
+    one, other = Annotations(tmp_path), Annotations(tmp_path)
+    one.add("segment", {"words": ["ab"]}, "Ana")
+    with pytest.raises(InputError, match="another server"):
+        other.add("segment", {"words": ["ab"]}, "Ben")
+
+
+def test_what_most_annotators_say_is_exported_in_the_formats_of_the_field(tmp_path):
+    kept = Annotations(tmp_path)
+    for who, words in (("Ana", ["ab", "c"]), ("Ben", ["a", "bc"]), ("Eve", ["ab", "c"])):
+        kept.add("segment", {"words": words}, who)
+    for name in VALUES.keys() - {"segment"}:
+        kept.add(name, VALUES[name], "Ana")
+    kit = tmp_path / "kit"
+    kit.mkdir()
+    (kit / "tagged.conllu").write_text(
+        "1\ta\t_\tOLD\t_\t_\t2\tdep\t_\t_\n2\tb\t_\tOLD\t_\t_\t0\troot\t_\t_\n\n1\tz\t_\tZ\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    for _ in range(2):  # writing again changes nothing
+        kept.export(kit)
+        assert (kit / "segmented.txt").read_text() == "ab c\n"
+        bank = read_conllu(kit / "tagged.conllu")
+        assert [list(words) for words in bank.corpus] == [["z"], ["a", "b"]] and bank.tags.strings() == ["Z", "X", "Y"]
+        document = read_standoff_json(kit / "entities" / "annotated.jsonl")[0]
+        assert [(m.type, m.spans) for m in document.mentions] == [("PER", ((0, 3),)), ("GAP", ((0, 3), (7, 11)))]
+        assert (kit / "links" / "annotated.links").read_text() == "1-0\n"
+        messages = read_normalised(kit / "noisy.norm")
+        assert messages.standard(0) == ["you", "there", "!"] and messages.notes.strings() == ["OOV", "IV", "NO"]
+        assert (kit / "trees.mrg").read_text() == "(S (NP a) (VP b))\n"
+
+
+def test_alpha_is_one_for_the_same_zero_for_chance_and_krippendorffs_for_his_example():
+    assert agreement([[["a", "a"], ["b", "b"]]])["alpha"] == 1.0
+    # Krippendorff, "Computing Krippendorff's alpha-reliability", 2011, section C: 4 observers, 12 units, nominal 0.743
+    rows = ["1 2 3 3 2 1 4 1 2 . . .", "1 2 3 3 2 2 4 1 2 5 . 3", ". 3 3 3 2 3 4 2 2 5 1 .", "1 2 3 3 2 4 4 1 2 5 1 ."]
+    units = [[v for v in unit if v != "."] for unit in zip(*(row.split() for row in rows), strict=True)]
+    assert agreement([[unit] for unit in units])["alpha"] == pytest.approx(0.743, abs=5e-4)
+    coins = random.Random(1)
+    assert abs(agreement([[[coins.random() < 0.5, coins.random() < 0.5]] for _ in range(2000)])["alpha"]) < 0.07
+
+
+# ---- over the web
+
+
+def test_doubts_are_annotated_exported_and_no_longer_asked(pack):
+    with client(pack) as web:
+        ask = {"model": "tag_crf", "annotator": "Ana"}
+        found = answer(web.post("/api/doubts", json=ask))
+        sure = [item["confidence"] for item in found["items"]]
+        assert found["layer"] == "trees" and sure == sorted(sure) and len(sure) == 3
+        answer(
+            web.post(
+                "/api/annotations", json={"layer": "trees", "value": found["items"][0]["value"], "annotator": "Ana"}
+            )
+        )
+        assert len(answer(web.post("/api/doubts", json=ask))["items"]) == 2
+        assert len(answer(web.post("/api/doubts", json={**ask, "annotator": "Ben"}))["items"]) == 3
+        assert answer(web.post("/api/annotations/export", json={}))["files"] == {"trees": ["tagged.conllu"]}
+        assert len(read_conllu(pack / "kit" / "tagged.conllu")) == 1
+        assert answer(web.get("/api/annotations"))["layers"]["trees"]["annotators"] == {"Ana": 1}
+        answer(web.post("/api/annotations/undo", json={"annotator": "Ana"}))
+        assert answer(web.get("/api/annotations"))["layers"] == {}
+        assert web.post("/api/annotations", json={"layer": "trees", "value": 3, "annotator": "Ana"}).status_code == 422
+
+
+@pytest.mark.parametrize("model", ["parse_mst", "entities_dictionary", "segment_npylm", "normalise_ranker"])
+def test_the_guess_of_every_model_is_a_value_of_its_layer(pack, model):
+    with client(pack) as web:
+        found = answer(web.post("/api/doubts", json={"model": model, "text": "a b c\nabc", "annotator": "Ana"}))
+        assert found["items"]
+        for item in found["items"]:
+            LAYERS[found["layer"]].check(item["value"])
+            assert 0 <= item["confidence"] <= 1 and 0 <= item["saved"] <= 1
+
+
+def test_pairs_are_given_with_bars_between_them(pack):
+    with client(pack) as web:
+        found = answer(
+            web.post("/api/doubts", json={"model": "align_ibm1", "text": "a b ||| c d\nx", "annotator": "Ana"})
+        )
+        assert found["layer"] == "links" and [item["value"]["source"] for item in found["items"]] == [["a", "b"]]
+
+
+def test_read_only_writes_nothing(pack):
+    before = sorted(path.name for path in pack.rglob("*"))
+    with client(pack, read_only=True) as web:
+        for path in ("/api/annotations", "/api/annotations/undo", "/api/annotations/export", "/api/learning/start"):
+            assert web.post(path, json={}).status_code in (404, 405)
+        assert (
+            web.post(
+                "/api/kit/files/a.txt", content=b"x", headers={"content-type": "application/octet-stream"}
+            ).status_code
+            == 404
+        )
+        assert web.get("/api/kit").status_code == 200
+    assert sorted(path.name for path in pack.rglob("*")) == before
+
+
+# ---- a kit from the browser
+
+
+@pytest.mark.parametrize(
+    "name", ["../x.txt", "text/../../x", ".hidden", "", "a/b/c.txt", "x" * 121, "a\\b", "kit/..", "\u0000"]
+)
+def test_a_file_cannot_be_put_outside_of_the_kit(tmp_path, name):
+    pack = write_pack(tmp_path / "pack", "lm.ngram")
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    with client(pack) as web:
+        from urllib.parse import quote
+
+        response = web.post(
+            f"/api/kit/files/{quote(name, safe='')}", content=b"x", headers={"content-type": "application/octet-stream"}
+        )
+        assert response.status_code in (404, 405, 422), response.text
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def test_files_stand_where_a_kit_has_them_and_what_is_wrong_is_said_with_its_line(tmp_path):
+    assert place_of("a.src") == "parallel/a.src" and place_of("x.jsonl") == "entities/x.jsonl"
+    with client(tmp_path / "new") as web:
+
+        def put(name, content):
+            headers = {"content-type": "application/octet-stream"}
+            return answer(web.post(f"/api/kit/files/{name}", content=content, headers=headers))["file"]
+
+        assert put("story.txt", b"a b\n" * 30) == "text/story.txt"
+        assert put("bad.txt", b"a \xff b\n") == "text/bad.txt"
+        assert put("a.src", b"a\n") == "parallel/a.src" and put("photo.jpg", b"x") == "photo.jpg"
+        told = answer(web.get("/api/kit"))
+        roles = {each["name"]: each["role"] for each in told["files"]}
+        assert roles["text/story.txt"] == "running text" and roles["photo.jpg"] is None
+        wrong = {(each["file"], each["line"]) for each in told["wrong"]}
+        assert ("text/bad.txt", 1) in wrong and ("parallel/a.src", None) in wrong
+        assert {step["name"] for step in told["steps"]} >= {"lm", "classes", "align"}
+
+
+# ---- a real server
+
+
+@pytest.fixture
+def small(tmp_path):
+    return write_pack(tmp_path / "pack", "lm.ngram")
+
+
+def _killed(small, rounds):
+    """Kill the server at random moments while it is told annotations; all that it acknowledged must be there."""
+    chance, acknowledged = random.Random(1), []
+    for number in range(rounds):
+        server = Server(small)
+        with httpx.Client(base_url=server.address) as web:
+            end = time.monotonic() + chance.random() * 0.2
+            while time.monotonic() < end:
+                words = [f"w{number}", str(len(acknowledged))]
+                body = {"layer": "segment", "value": {"words": words}, "annotator": "Ana"}
+                if web.post("/api/annotations", json=body).status_code == 200:
+                    acknowledged.append("".join(words))
+            server.kill()
+    assert acknowledged and set(acknowledged) <= set(Annotations(small).standing("segment"))
+
+
+def test_a_killed_server_loses_no_acknowledged_annotation(small):
+    _killed(small, 3)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_lose_no_acknowledged_annotation(small):
+    _killed(small, 100)
+
+
+def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tmp_path):
+    pack = tmp_path / "pack"
+    server = Server(pack)
+    try:
+        with httpx.Client(base_url=server.address, timeout=120) as web:
+            assert web.post("/api/learning/start", json={}).status_code == 409  # no kit yet
+            text = "".join(f"w{i % 7} w{i % 5} w{i % 3} .\n" for i in range(60)).encode()
+            web.post("/api/kit/files/a.txt", content=text, headers={"content-type": "application/octet-stream"})
+            assert web.post("/api/learning/start", json={}).json()["state"] == "running"
+            assert web.post("/api/learning/start", json={}).status_code == 409
+            assert web.post("/api/learning/cancel", json={}).json()["state"] in ("stopped", "failed", "done")
+            web.post("/api/learning/start", json={})
+            with web.stream("GET", "/api/learning/events") as events:
+                lines = [line for line in events.iter_lines() if line.startswith(("event", "data"))]
+            assert lines[-2] == "event: end" and json.loads(lines[-1][6:])["state"] in ("done", "failed"), lines
+            assert any("language model" in line for line in lines)
+            models = {each["name"] for each in web.get("/api/pack").json()["models"]}
+            assert "lm" in models
+            assert web.post("/api/models/lm/surprisal", json={"text": "w1 w2"}).status_code == 200
+    finally:
+        server.end()
