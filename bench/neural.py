@@ -257,7 +257,7 @@ def notes(results: dict[str, Any]) -> str:
             "pairs, without the 500 that networks stop by and the combination is tuned on; the phrase model alone "
             "would learn from them too.",
             "- *CPU s of training*: of this process; members that were trained in other processes are not in it.",
-            "- *Plain loop*: a model of the same sizes without layer normalisation, an `nn.GRU` of two layers as encoder "
-            "and three `nn.GRUCell` a target position, batches of unequal lengths, PyTorch's Adam.",
+            "- *Plain loop*: a model of the same sizes without layer normalisation, an `nn.GRU` of two layers reads, "
+            "three `nn.GRUCell` write, batches of unequal lengths, PyTorch's Adam.",
         ]
     )
