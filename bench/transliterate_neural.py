@@ -22,6 +22,7 @@ SINGLE = ("en-hi", "en-vi")
 SIZES = (500, 1000, 2000, 4000, 8000)
 SYSTEMS = ("phrase", "one network", "four networks", "and two from the end", "combined")
 SOURCES = ("corpuscle/neural/*.py", "corpuscle/engine/neural/*.py", "corpuscle/transliterate/*.py")
+JOB = "bench.transliterate_neural:systems"
 UPDATES = 10
 
 
@@ -29,9 +30,9 @@ def cells(data: Path) -> Iterator[Cell]:
     """One network each; the whole table; with names of one side; by number of pairs; time of training."""
     yield Cell(
         "training", "Training, en-hi, tiny, batches of 128", tuple(
-            Call(side, f"bench.neural:{job}", {"train": str(data / SETS["en-hi"][0])})
+            Call(side, f"bench.transliterate_neural:{job}", {"train": str(data / SETS["en-hi"][0])})
             for side, job in (("corpuscle", "ours"), ("plain loop", "plain_loop"))
-        ), "plain loop", (data / SETS["en-hi"][0],), None, 3, True, SOURCES,
+        ), "plain loop", (data / SETS["en-hi"][0],), None, 3, False, SOURCES,
     )  # fmt: skip
     for name in SINGLE:
         yield _cell(data, name, f"{name}, one network", [("tiny", {})])
@@ -47,16 +48,14 @@ def cells(data: Path) -> Iterator[Cell]:
     for name in TABLE:
         yield _cell(data, name, f"{name}, all systems", [("all", {"ensemble": 4, "right_to_left": 2})])
     train, dev = (str(data / path) for path in SETS["en-hi"])
-    sides = [
-        Call(f"{size:,} pairs", "bench.neural:systems", {"train": train, "dev": dev, "size": size}) for size in SIZES
-    ]
+    sides = [Call(f"{size:,} pairs", JOB, {"train": train, "dev": dev, "size": size}) for size in SIZES]
     inputs = (data / SETS["en-hi"][0],)
     yield Cell("curve", "en-hi by number of pairs", tuple(sides), None, inputs, None, 1, False, SOURCES)
 
 
 def _cell(data: Path, name: str, title: str, sides: list[tuple[str, dict[str, Any]]]) -> Cell:
     train, dev = (data / path for path in SETS[name])
-    calls = [Call(s, "bench.neural:systems", {"train": str(train), "dev": str(dev), **facts}) for s, facts in sides]
+    calls = [Call(side, JOB, {"train": str(train), "dev": str(dev), **facts}) for side, facts in sides]
     return Cell(title, title, tuple(calls), None, (train, dev), None, 1, False, SOURCES)
 
 
