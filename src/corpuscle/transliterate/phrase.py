@@ -332,8 +332,8 @@ def warm() -> None:
     """Compile every kernel of this task by running it on a few made-up names."""
     from corpuscle.neural.decoder import warm_decoder
 
-    _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
     warm_decoder()
+    _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
 
 
 def warm_defaults() -> None:
