@@ -98,6 +98,7 @@ TASKS: dict[str, Task] = dict([
         "text",
         "Prepare running text: sentences, tokens, formats.",
         "sentence splitting and tokenisation, reversible; statistics",
+        step="interlinear:INTERLINEAR",
     ),
     _task(
         "segment",
@@ -331,6 +332,7 @@ TASKS: dict[str, Task] = dict([
         "hurried messages back to standard spelling, from a word list and text or from annotated messages",
         methods={"ranker": ("NormaliserSettings", "Normaliser", "candidates by letters and sound, ranked in context")},
         kinds={"normalise.ranker": "Normaliser"},
+        step="normaliser:NORMALISER",
     ),
     _task(
         "entities",

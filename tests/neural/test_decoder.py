@@ -170,6 +170,14 @@ def test_workers_change_no_bit():
     assert np.array_equal(decoder.score(sources, targets, workers_=1), decoder.score(sources, targets, workers_=2))
 
 
+def test_a_cluster_changes_no_bit(cluster):
+    decoder, sources = Decoder(model()), some_sources([1 + i % 9 for i in range(700)])
+    found = decoder.decode(sources, beam=2, cluster=cluster)
+    assert_same(found, decoder.decode(sources, beam=2), tolerance=0)
+    targets = [h[0].symbols for h in found]
+    assert np.array_equal(decoder.score(sources, targets, cluster=cluster), decoder.score(sources, targets))
+
+
 def test_without_probabilities_a_beam_of_one_skips_the_softmax_and_finds_the_same():
     decoder = Decoder(model())
     with_softmax = decoder.decode(SOURCES, beam=1)

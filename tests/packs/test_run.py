@@ -95,17 +95,17 @@ def test_too_little_text_is_an_error_that_names_the_folder(tmp_path, capsys):
     assert "kit/text: only 1 sentence" in capsys.readouterr().err.replace(os.sep, "/")
 
 
-def test_text_that_is_not_utf8_is_an_error_with_file_and_line(tmp_path, capsys):
+def test_text_that_is_not_utf8_is_an_error_with_file_and_line_where_nothing_is_left_out(tmp_path, capsys):
     kit = write_kit(tmp_path / "kit")
     (kit / "text" / "c.txt").write_bytes(b"fine\nb\xff d\n")
-    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q", "--strict"]) == 2
     assert "c.txt:2: invalid UTF-8" in capsys.readouterr().err
 
 
 def test_text_with_marks_for_the_edges_of_sentences_is_an_error_with_file_and_line(tmp_path, capsys):
     kit = write_kit(tmp_path / "kit")
     (kit / "text" / "c.txt").write_text("fine\n\nka <s> mi\n")
-    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q", "--strict"]) == 2
     assert "c.txt:3: a literal <s>" in capsys.readouterr().err
 
 
@@ -142,7 +142,7 @@ def test_wrong_lines_cost_their_chapter_and_are_told_before_all_work(tmp_path, s
     kit_of(kit, sample, "parallel/train.src")
     names = (sample / "names.tsv").read_text(encoding="utf-8").splitlines()
     (kit / "names.tsv").write_text("\n".join([*names[:2], "wrong", *names[2:], "x\t "]) + "\n", encoding="utf-8")
-    command = ["learn", str(kit), "-o", str(pack)]
+    command = ["learn", str(kit), "-o", str(pack), "--strict"]
     assert main([*command, "--json"]) == 2
     output = capsys.readouterr()
     wrong = [
@@ -183,7 +183,7 @@ def test_every_text_that_cannot_be_read_is_told_once_and_a_report_is_written(tmp
     kit = write_kit(tmp_path / "kit")
     for name in ("c", "d"):
         (kit / "text" / f"{name}.txt").write_bytes(b"fine\nb\xff d\n")
-    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q"]) == 2
+    assert main(["learn", str(kit), "-o", str(tmp_path / "pack"), "-q", "--strict"]) == 2
     output = capsys.readouterr()
     assert [line.partition(": invalid")[0] for line in output.err.splitlines()] == [
         f"error: {kit / 'text' / name}.txt:2" for name in ("c", "d")

@@ -1,4 +1,5 @@
-"""``corpuscle normalise``: learn to write messages in standard spelling, do it, compare with what was meant."""
+"""``corpuscle normalise``: learn to write messages in standard spelling, do it, compare with what was meant; survey,
+corrupt and choose messages."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, task_group, trainer
 from corpuscle.cli.common import load, naming, warn_of_overlap
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
     from corpuscle.normalise import Normaliser
@@ -19,6 +20,7 @@ group = task_group("normalise")
 
 _GOLD = (".norm", ".tsv", ".jsonl")
 _RANKED = 5
+_FREQUENT = 5
 _BLOCK = 1 << 18
 
 
@@ -180,3 +182,103 @@ def evaluate(gold: str, model: str, gold_detection: bool, seed: int) -> Figures:
         f"{name} {figures[f'detection_{name}']:.2%}" for name in ("precision", "recall", "f1")
     )
     return Figures(result.to_json() | shares | figures, f"{result.text()}\n{text}")
+
+
+@command(group)
+@argument("texts", many=True)
+@option("words", "The words of the language, one a line (default: those that the texts have 5 times).", metavar="FILE")
+@option("slang", "A dictionary: its words are counted as slang among the errors.", metavar="TSV")
+@raw
+def survey(texts: tuple[str, ...], words: str | None, slang: str | None, raw: bool) -> Figures:
+    """How many words of texts, and of annotated messages, are not known, message by message; and kinds of errors."""
+    from collections import Counter
+    from os.path import basename
+
+    from corpuscle.normalise import read_slang, read_words
+    from corpuscle.normalise.survey import error_categories, survey_of
+    from corpuscle.normalise.tokens import is_examined
+    from corpuscle.text.normalised import read_normalised
+
+    gold = {path: read_normalised(path) for path in texts if path.endswith(_GOLD)}
+    read = {path: list(map(list, gold[path].corpus)) if path in gold else _lines(path, raw) for path in texts}
+    if words is not None:
+        known = {word.lower() for word in read_words(words)}
+    else:
+        counts = Counter(word.lower() for text in read.values() for message in text for word in message)
+        known = {word for word, count in counts.items() if count >= _FREQUENT and is_examined(word)}
+    listed = set(read_slang(slang).of) if slang is not None else set()
+    rows = []
+    for path, messages in read.items():
+        found = survey_of(messages, known)
+        row = {"name": basename(path), **found._asdict(), "unknown_rate": found.unknown / max(1, found.tokens)}
+        if path in gold:
+            row["errors"] = error_categories(gold[path], listed)
+        rows.append(row)
+    return Figures({"words": len(known), "texts": rows}, "\n".join(map(_survey_text, rows)))
+
+
+def _survey_text(row: dict[str, Any]) -> str:
+    """What a survey says of one text."""
+    shares = " ".join(map(str, row["histogram"]))
+    text = (
+        f"{row['name']}: {row['messages']:,} messages, {row['tokens']:,} words, {row['unknown_rate']:.1%} not known "
+        f"({row['unknown_types']:,} of {row['types']:,} types); messages by tenths of unknown words: {shares}"
+    )
+    frequent = ", ".join(f"{word} ({n})" for word, n in row["frequent"][:_RANKED])
+    text += f"\n  most frequent unknown words: {frequent}" if frequent else ""
+    if "errors" in row:
+        text += "\n  errors: " + ", ".join(f"{name} {n}" for name, n in row["errors"].items())
+    return text
+
+
+@command(group, figures=False, seed=True)
+@argument("gold")
+@argument("text", default="-")
+@output("-")
+@raw
+def corrupt(gold: str, text: str, output: str, raw: bool, seed: int) -> None:
+    """Write a text as it might have been typed, with noise learned from annotated messages: beside what it means, token
+    by token (.norm, .tsv, .jsonl), or as plain messages."""
+    from corpuscle.normalise.noise import Noise
+    from corpuscle.text.files import write_atomically
+    from corpuscle.text.normalised import read_normalised, write_normalised
+
+    with naming(gold):
+        noise = Noise(read_normalised(gold))
+    messages = noise.corrupt([message for message in _lines(text, raw) if message], seed)
+    if output.endswith(_GOLD):
+        write_normalised(messages, output)
+        return
+    with write_atomically(output, "w") as file:
+        file.writelines(" ".join(message) + "\n" for message in messages.corpus)
+
+
+@command(group, figures=False)
+@argument("text")
+@argument("examples", many=True)
+@output("-")
+@option("keep", "The language to keep: the name of its text without ending (default: the first).", metavar="NAME")
+def languages(text: str, examples: tuple[str, ...], output: str, keep: str | None) -> None:
+    """Write the messages of a text that are in one language, given texts of several, each a file named by its
+    language."""
+    from corpuscle.normalise import Languages
+    from corpuscle.text.files import read_lines, write_atomically
+
+    names = [_stem(path) for path in examples]
+    wanted = names[0] if keep is None else keep
+    if wanted not in names or len(set(names)) < len(names):
+        raise SettingError(f"--keep is one of {', '.join(names)}, each given once, not {wanted!r}")
+    with naming(examples[0]):
+        known = Languages({
+            name: [line for _, line in read_lines(path)] for name, path in zip(names, examples, strict=True)
+        })  # fmt: skip
+    kept = [line for _, line in read_lines(text) if known.language(line) == wanted]
+    with write_atomically(output, "w") as file:
+        file.writelines(f"{line}\n" for line in kept)
+
+
+def _stem(path: str) -> str:
+    """The name of a file without its ending."""
+    from os.path import basename
+
+    return basename(path).partition(".")[0]

@@ -95,23 +95,29 @@ class Report:
 
 
 class _Work(NamedTuple):
-    """A part of a run, for one thread: the decoder, its settings, sources in the order in which they are read, their
-    numbers in the input."""
+    """A part of a run, for one thread: sources in the order in which they are read, their numbers in the input."""
+
+    sources: list[np.ndarray]
+    numbers: np.ndarray
+
+
+class _Run(NamedTuple):
+    """What all parts of a run share."""
 
     decoder: Decoder
     settings: DecodingSettings
-    sources: list[np.ndarray]
-    numbers: np.ndarray
     shortlist: Shortlist | None
 
 
 class _Block:
     """Sentences that are being written: what models have read of them, live hypotheses and their states."""
 
-    def __init__(self, work: _Work, report: Report):
-        self.work, self.report, self.room = work, report, Buffers()
-        settings, n = work.settings, len(work.sources)
-        self.networks, self.output = work.decoder.networks, work.decoder.output
+    def __init__(self, work: _Work, run: _Run, report: Report):
+        self.work, self.settings, self.shortlist = work, run.settings, run.shortlist
+        self.report, self.room = report, Buffers()
+        settings, n = run.settings, len(work.sources)
+        self.networks, self.whole = run.decoder.networks, run.decoder.output
+        self.output = self.whole
         lengths = np.array([len(source) for source in work.sources])
         limits = np.minimum(settings.length_factor * lengths + settings.length_extra, 1 << 20).astype(np.int32)
         shape = (n, settings.beam)
@@ -155,9 +161,9 @@ class _Block:
         start = Live(new, np.zeros(len(new)), np.full(len(new), -1, np.int32), np.zeros(len(new), np.int32))
         self.live = Live(*(np.concatenate(pair) for pair in zip(self.live, start, strict=True)))
         self.symbols = np.concatenate([self.symbols, np.full(len(new), START, np.int32)])
-        if self.work.shortlist is not None:
-            allowed = self.work.shortlist.allowed(np.concatenate([self.work.sources[i] for i in self.held]))
-            self.output = self.work.decoder.output.only(allowed)
+        if self.shortlist is not None:
+            allowed = self.shortlist.allowed(np.concatenate([self.work.sources[i] for i in self.held]))
+            self.output = self.whole.only(allowed)
         self.report.batches += 1
         self.report.symbols += len(batch.symbols)
 
@@ -178,7 +184,7 @@ class _Block:
 
     def step(self) -> None:
         """Lengthen all hypotheses by a symbol. Naive batching computes as many rows as hypotheses could live."""
-        settings, report, live = self.work.settings, self.report, self.live
+        settings, report, live = self.settings, self.report, self.live
         begin = time.perf_counter()
         n, constant = len(live.sentences), len(self.held) * settings.beam if settings.batching == "naive" else 0
         rows = max(n, constant) if live.lengths[0] else n
@@ -214,7 +220,7 @@ class _Block:
 
     def _select(self, found: Ranked, width: np.ndarray) -> np.ndarray:
         """Choose the best continuations; the rows that they come from."""
-        settings, live = self.work.settings, self.live
+        settings, live = self.settings, self.live
         most = int(width[self.open()].sum())
         parents, picks = np.empty(most, np.int32), np.empty(most, np.int32)
         count = choose(live, *found, width, parents, picks, np.empty(settings.beam, np.int32))
@@ -234,7 +240,7 @@ class _Block:
 
     def run(self) -> None:
         """Write all sentences."""
-        settings, n = self.work.settings, len(self.work.sources)
+        settings, n = self.settings, len(self.work.sources)
         cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
         naive = settings.batching == "naive"
         for first, last in pairwise(cuts):
@@ -250,12 +256,12 @@ class _Block:
     def _on(self) -> None:
         """A step; then, when less than half of the sentences are left, keep no more than those."""
         self.step()
-        if self.work.settings.batching != "naive" and 2 * len(self.open()) < len(self.held):
+        if self.settings.batching != "naive" and 2 * len(self.open()) < len(self.held):
             self.drop()
 
     def results(self) -> list[list[Hypothesis]]:
         """The best hypotheses of each sentence."""
-        done, wanted = self.finished, min(self.work.settings.nbest, self.work.settings.beam)
+        done, wanted = self.finished, min(self.settings.nbest, self.settings.beam)
         order = np.argsort(-done.scores, axis=1, kind="stable")[:, :wanted]
         there = np.arange(order.shape[1]) < done.counts[:, None]
         scores, logs, lasts, depths = (
@@ -294,10 +300,10 @@ def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
     return [*cuts, len(lengths)] if lengths else [0]
 
 
-def _write(work: _Work) -> tuple[list[list[Hypothesis]], Report]:
+def _write(work: _Work, run: _Run) -> tuple[list[list[Hypothesis]], Report]:
     """Write the sentences of a chunk."""
-    report = Report(softmax=work.decoder.needs_softmax(work.settings))
-    block = _Block(work, report)
+    report = Report(softmax=run.decoder.needs_softmax(run.settings))
+    block = _Block(work, run, report)
     block.run()
     with report.stage("results"):
         return block.results(), report
@@ -343,6 +349,7 @@ class Decoder:
         *,
         shortlist: Shortlist | None = None,
         workers_: int | None = None,
+        cluster: Any = None,
         **given: Any,
     ) -> list[list[Hypothesis]]:
         """The best targets of every source, best first; none for an empty source. What the run has done is in
@@ -350,6 +357,7 @@ class Decoder:
 
         :param sources: symbols of each source, without END.
         :param settings: how to search, or single settings by name: ``beam=5``.
+        :param workers_: threads, by default one for each core; or a Dask ``cluster``.
         """
         settings = settings if settings is not None else DecodingSettings(**given)
         if settings.beam > len(self.output):
@@ -364,9 +372,10 @@ class Decoder:
         parts = [order[first : first + size] for first in range(0, len(order), size)]
         results: list[list[Hypothesis]] = [[] for _ in sources]
         self.report_ = report = Report(softmax=self.needs_softmax(settings), precision=self.precision)
-        with _one_blas_thread(), workers(workers_) as pool:
-            chunks = (_Work(self, settings, [sources[i] for i in part], part, shortlist) for part in parts)
-            for part, (found, done) in zip(parts, pool.map(_write, chunks), strict=True):
+        run = _Run(self, settings, shortlist)
+        with _one_blas_thread(), workers(workers_, cluster) as pool:
+            chunks = (_Work([sources[i] for i in part], part) for part in parts)
+            for part, (found, done) in zip(parts, pool.map(_write, chunks, run), strict=True):
                 report.add(done)
                 for i, hypotheses in zip(part.tolist(), found, strict=True):
                     results[i] = hypotheses
@@ -376,7 +385,11 @@ class Decoder:
 
 
     def score(
-        self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], workers_: int | None = None
+        self,
+        sources: Sequence[np.ndarray],
+        targets: Sequence[np.ndarray],
+        workers_: int | None = None,
+        cluster: Any = None,
     ) -> np.ndarray:
         """The natural logs of the probabilities of given targets (END follows each), float64 (n,). Forbidden symbols
         count as well as others here, so that every target has a probability."""
@@ -384,16 +397,16 @@ class Decoder:
         order = np.argsort(-lengths, kind="stable")
         parts = [order[first : first + SCORED] for first in range(0, len(order), SCORED)]
         totals = np.zeros(len(order))
-        with _one_blas_thread(), workers(workers_) as pool:
-            chunks = ((self, [sources[i] for i in part], [targets[i] for i in part]) for part in parts)
-            for part, found in zip(parts, pool.map(_scored, chunks), strict=True):
+        with _one_blas_thread(), workers(workers_, cluster) as pool:
+            chunks = (([sources[i] for i in part], [targets[i] for i in part]) for part in parts)
+            for part, found in zip(parts, pool.map(_scored, chunks, self), strict=True):
                 totals[part] = found
         return totals
 
 
-def _scored(work: tuple[Decoder, list[np.ndarray], list[np.ndarray]]) -> np.ndarray:
+def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) -> np.ndarray:
     """Logs of the probabilities of targets, the longest first."""
-    decoder, sources, targets = work
+    sources, targets = pairs
     batch = Batch.of([np.append(source, END) for source in sources])
     symbols, starts = Batch.of([np.append(target, END) for target in targets])
     lengths = np.diff(starts)

@@ -1,7 +1,9 @@
 """Normalisation: messages as they were typed in a hurry, back to standard spelling.
 
 - ``Normaliser``: learned from text and a word list, or from annotated messages; ``Choice``: what became of a token;
-- ``Replacements``, ``read_slang``: a dictionary of slang; ``read_words``: a word list.
+- ``Replacements``, ``read_slang``: a dictionary of slang; ``read_words``: a word list;
+- ``survey_of``: how much of a text is unknown, ``error_categories``; ``Noise``: typing as in annotated messages;
+  ``Languages``: the language of a message.
 
 ``fit``, ``choices``, ``normalise``, ``save``.
 """
@@ -11,8 +13,11 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.normalise.languages import Languages
+    from corpuscle.normalise.noise import Noise
     from corpuscle.normalise.normaliser import Choice, Normaliser
     from corpuscle.normalise.replacements import Replacements, read_slang, read_words
+    from corpuscle.normalise.survey import Survey, error_categories, survey_of
     from corpuscle.normalise.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

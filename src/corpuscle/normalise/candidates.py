@@ -58,7 +58,8 @@ class Entry(NamedTuple):
     """The candidates of a typed word.
 
     - ``forms``: in lower case; ``table``: float64 (n, n_features), 0 where a feature depends on the message;
-    - ``scores``: float64 (n,), the weighted sum of the table; ``own``: which is the word itself, -1: none;
+    - ``scores``: float64 (n,), the weighted sum of the table; ``own``: which is the word itself, -1: none; ``seen``:
+      whether the word was seen in annotated messages;
     - ``numbers``: int32 (n,), which word of the lexicon each is, -1: none;
     - ``counts``: float64 (n,), how often each was seen; ``unseen``: bool (n,), those that would be
       candidates if they had not been seen;
@@ -70,6 +71,7 @@ class Entry(NamedTuple):
     table: np.ndarray
     scores: np.ndarray
     own: int
+    seen: bool
     numbers: np.ndarray
     counts: np.ndarray
     unseen: np.ndarray
@@ -175,8 +177,8 @@ def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
     stands = next(iter(seen), None) if seen else slang if slang is not None and not known else typed
     assert stands is not None
     return Entry(
-        forms, table, table @ model.weights_, int(np.argmax(own)) if own.any() else -1,
-        np.array([lexicon.number.get(form, -1) for form in forms], np.int32), counts, unseen,
+        forms, table, table @ model.weights_[int(counts.any())], int(np.argmax(own)) if own.any() else -1,
+        bool(counts.any()), np.array([lexicon.number.get(form, -1) for form in forms], np.int32), counts, unseen,
         np.concatenate([np.zeros(0, np.int32), *words]).astype(np.int32), np.array([*map(len, words)], np.int64),
         model.lm_.vocab_.encode(stands.split()).astype(np.int32),
     )  # fmt: skip

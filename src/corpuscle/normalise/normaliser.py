@@ -40,6 +40,7 @@ from corpuscle.normalise.candidates import (
     FREQUENCY,
     SLANG,
     SUPPORT,
+    Entry,
     change_of,
     side_columns,
 )  # fmt: skip
@@ -102,7 +103,7 @@ class Normaliser(NormaliserSettings, container.Model):
 
     Learned: ``lexicon_``, ``lm_``, ``seen_`` (replacements in annotated messages), ``after_``, ``before_`` (those of
     words that have several, with the word before or behind), ``slang_``, ``never_`` (words that stay), ``weights_`` of
-    ``FEATURES``, ``bank_`` and ``detector_`` (none unless asked for).
+    ``FEATURES`` for unseen and for seen words, ``bank_`` and ``detector_`` (none unless asked for).
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -110,7 +111,7 @@ class Normaliser(NormaliserSettings, container.Model):
         {
             **container.ITEMS, **LEXICON, **vocab_arrays("never/", "never"), **BANK, **DETECTOR,
             **{name: array for part in _PARTS for name, array in replacement_arrays(f"{part}/").items()},
-            "weights": Array("float64", (len(FEATURES),), finite=True),
+            "weights": Array("float64", (2, len(FEATURES)), finite=True),
         },
         components={"lm": (NgramModel.KIND,)},
         check=lambda loaded: _check(loaded),
@@ -243,7 +244,7 @@ class Normaliser(NormaliserSettings, container.Model):
         _warn_of_coverage(known, typed or [_lower(sentence) for sentence in (gold.corpus if gold is not None else [])])
         self.lm_ = self.language_model(text)
         self.seen_ = self.after_ = self.before_ = Replacements({})
-        self.weights_ = DEFAULTS
+        self.weights_ = np.stack([DEFAULTS, DEFAULTS])
         self._learn_bank(parsed, text)
         if gold is not None:
             self._learn_weights(gold, text[: len(text) - len(standard)], standard)
@@ -348,15 +349,18 @@ class Normaliser(NormaliserSettings, container.Model):
         """The scores of all candidates, -inf: not considered."""
         if self.combine == "loglinear":
             scores = np.concatenate([np.zeros(0), *(entry.scores for entry in places.entries)])
-            scores += self.weights_[CONTEXT] * context + self.weights_[SUPPORT] * support
+            scores += self.weights_[1, CONTEXT] * context
+            if len(self.bank_.keys):
+                which = np.repeat([entry.seen for entry in places.entries], [len(e.forms) for e in places.entries])
+                scores += self.weights_[which.astype(np.int64), SUPPORT] * support
             at = 0
             for k, entry in enumerate(places.entries):
                 if entry.own >= 0:
-                    scores[at + entry.own] += self.weights_[AMONG] * places.unknown[k]
+                    scores[at + entry.own] += self.weights_[int(entry.seen), AMONG] * places.unknown[k]
                 if len(self.after_):
                     sides = side_columns(self, entry, lower[places.messages[k]][places.tokens[k]], places.sides[k])
                     if sides is not None:
-                        scores[at : at + len(sides)] += sides @ self.weights_[AFTER : AFTER + 2]
+                        scores[at : at + len(sides)] += sides @ self.weights_[1, AFTER : AFTER + 2]
                 at += len(entry.forms)
             return scores
         begins = np.cumsum([0, *(len(entry.forms) for entry in places.entries)]).tolist()
@@ -405,7 +409,7 @@ class Normaliser(NormaliserSettings, container.Model):
         context, support = self._in_context(messages, places, candidates)
         scores = self._scores(places, context, support, lower)
         if self.decode == "joint" and self.combine == "loglinear" and len(places.entries):
-            weight, chosen = self.weights_[CONTEXT], np.empty(len(places.entries), np.int64)
+            weight, chosen = self.weights_[1, CONTEXT], np.empty(len(places.entries), np.int64)
             decode_messages(
                 self.lm_.automaton_, places.stream, candidates, scores - weight * context, scores, weight,
                 (_TRIED, self.beam), chosen,
@@ -430,7 +434,8 @@ class Normaliser(NormaliserSettings, container.Model):
                 both = np.column_stack([context[mine], support[mine]])
                 table, total = places.table(k, typed.lower(), self, both), scores[mine]
                 order = np.lexsort((-table[:, FREQUENCY], -table[:, CONTEXT], -total))[:ranked].tolist()
-                rows = [(entry.forms[c], float(total[c]), self._parts(table[c])) for c in order if total[c] > -np.inf]
+                order = [c for c in order if total[c] > -np.inf]
+                rows = [(entry.forms[c], float(total[c]), self._parts(table[c], entry)) for c in order]
             found[message].append(Choice(token, typed, typed if is_kept else with_case(form, typed), sure, rows))
         for message, token, form, sure in places.decided:
             typed = messages[message][token]
@@ -462,9 +467,9 @@ class Normaliser(NormaliserSettings, container.Model):
             stays[k] = fitting[begin:end][best].sum() < self.positives
         return stays
 
-    def _parts(self, row: np.ndarray) -> dict[str, float]:
+    def _parts(self, row: np.ndarray, entry: Entry) -> dict[str, float]:
         """What each feature adds to the score (loglinear), or its value."""
-        values = row * self.weights_ if self.combine == "loglinear" else row
+        values = row * self.weights_[int(entry.seen)] if self.combine == "loglinear" else row
         return {name: float(value) for name, value in zip(FEATURES, values.tolist(), strict=True) if value}
 
     def normalise(self, messages: Messages, wrong: Sequence[Sequence[bool]] | None = None) -> list[list[str]]:

@@ -1,9 +1,11 @@
 """The weights of features, learned from annotated messages.
 
-Each annotated token is looked at as if it had not been seen: without itself among the replacements, and with a language
-model of the other parts of the messages (jackknife). The weights have the highest likelihood (``engine.optim``). Most
-words are right as they are, so that the likely answer is too often to leave a word alone: the weight of the word itself
-is then lowered as far as F1 of the changes in the annotated messages rises.
+Words that were seen there and words that were not are two matters: of the one it counts what they stood for, of the
+others what they look like. So both have weights of their own, but for the language model, which has one weight for
+whole messages. Each annotated token is looked at as if it had not been seen: without itself among the replacements, and
+with a language model of the other parts of the messages (jackknife). The weights have the highest likelihood
+(``engine.optim``). Most words are right as they are, so that the likely answer is too often to leave a word alone: the
+weights of the word itself are then lowered as far as F1 of the changes in the annotated messages rises.
 
 Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002.
 """
@@ -37,7 +39,8 @@ def fitted_weights(
     model: Normaliser, typed: Messages, meant: Messages, clean: Messages, standard: Messages
 ) -> np.ndarray | None:
     """The weights for messages as typed and as meant, token by token, given ``clean`` text beside what was meant
-    (``standard``, as plain sentences); none where there is nothing to learn them from."""
+    (``standard``, as plain sentences): float64 (2, n_features), of words that were not seen and of those that were;
+    none where there is nothing to learn them from."""
     part = folds(model.seed, "normalise.weights", len(typed), _FOLDS)
     tables: list[np.ndarray] = []
     right: list[np.ndarray] = []
@@ -50,12 +53,23 @@ def fitted_weights(
             ill_formed += _add(model, [typed[i] for i in mine], [meant[i] for i in mine], lm, tables, right)
     if not tables:
         return None
-    starts = starts_of(map(len, tables))
+    starts, width = starts_of(map(len, tables)), len(FEATURES)
     pools = Pools(starts, np.vstack(tables), np.concatenate(right).astype(np.float64)[:, None])
-    positive = np.isin(np.arange(len(FEATURES)), [0, SEEN, CONTEXT])
-    _, weights = likelihood.maximise(pools, DEFAULTS, positive, _PENALTY)
-    weights[ITSELF] -= _lower_by(pools, weights, ill_formed)
+    positive = np.tile(np.isin(np.arange(width), [0, SEEN, CONTEXT]), 2)
+    _, found = likelihood.maximise(pools, np.tile(DEFAULTS, 2), positive, _PENALTY)
+    weights = found.reshape(2, width)
+    weights[0, CONTEXT] = weights[1, CONTEXT]
+    weights[:, ITSELF] -= _lower_by(pools, found, ill_formed)
     return weights
+
+
+def _doubled(table: np.ndarray, seen: bool) -> np.ndarray:
+    """Features of an unseen word in the first half of the columns, those of a seen one in the second; the context
+    always in the second."""
+    both = np.zeros((len(table), 2, table.shape[1]))
+    both[:, int(seen)] = table
+    both[:, :, CONTEXT] = [0.0, 1.0] * table[:, CONTEXT, None]
+    return both.reshape(len(table), -1)
 
 
 def _add(
@@ -85,21 +99,27 @@ def _add(
         if at >= 0 and entry.counts[at] == 1 and table[at, ITSELF] == 0:  # without it, its change is rarer by one
             shared = table[:, CHANGE] == table[at, CHANGE]
             table[shared, CHANGE] = np.log(np.maximum(np.exp(table[shared, CHANGE]) - 1.0, 1.0))
-        tables.append(table[kept])
+        tables.append(_doubled(table[kept], counts.any()))
         right.append(own[kept])
     return ill_formed
 
 
-def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> float:
-    """By how much the weight of the word itself is lowered so that F1 of changes is highest; the least of equals."""
+def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> np.ndarray:
+    """By how much the weights of the word itself, unseen and seen, are lowered so that F1 of changes is highest; the
+    least of equals: float64 (2,)."""
     scores, begins = pools.features @ weights, pools.starts[:-1]
-    itself, right = pools.features[:, ITSELF] > 0, pools.statistics[:, 0] > 0
+    itself, right = pools.features[:, [ITSELF, len(FEATURES) + ITSELF]] > 0, pools.statistics[:, 0] > 0
     item = np.repeat(np.arange(len(begins)), np.diff(pools.starts))
-    figures = []
-    for less in _LOWER:
-        moved = scores - less * itself
+    is_seen = np.logical_or.reduceat(itself[:, 1], begins)
+    found = np.zeros((2, len(_LOWER), 2))  # right changes and all changes, by kind of word and shift
+    for k, less in enumerate(_LOWER):
+        moved = scores - less * itself.any(axis=1)
         best = np.flatnonzero(moved == np.maximum.reduceat(moved, begins)[item])
         best = best[np.unique(item[best], return_index=True)[1]]
-        changed = best[~itself[best]]
-        figures.append(2.0 * right[changed].sum() / max(1, len(changed) + ill_formed))
-    return float(_LOWER[int(np.argmax(figures))])
+        changed = best[~itself[best].any(axis=1)]
+        for seen in (0, 1):
+            mine = changed[is_seen[item[changed]] == seen]
+            found[seen, k] = right[mine].sum(), len(mine)
+    both = found[0][:, None] + found[1][None]
+    figures = 2.0 * both[..., 0] / np.maximum(1, both[..., 1] + ill_formed)
+    return _LOWER[list(np.unravel_index(int(np.argmax(figures)), figures.shape))]

@@ -1,7 +1,7 @@
 """Packs: everything that can be learned from one folder of files, and the report about it.
 
 - ``learn(kit, pack)``: the whole job, step by step, resumable;
-- ``Kit``, ``find_kit``: what the files of a folder are;
+- ``Kit``, ``find_kit``: what the files of a folder are; ``take_in``, ``Intake``: what is in them, and what is wrong;
 - ``LoadedPack``: a pack as one object, which ``corpuscle.load("pack")`` gives; ``Layers``: what it says about a text;
 - ``Step``, ``Chapter``, ``Job``: how a further thing to learn is added, see ``corpuscle.packs.step``;
 - ``STEPS``: all that can be learned.
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.packs.inspection import FileRow, Problem
+    from corpuscle.packs.intake import Intake, take_in
     from corpuscle.packs.job import Job
     from corpuscle.packs.kit import Kit, find_kit
     from corpuscle.packs.layers import Layers

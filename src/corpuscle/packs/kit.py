@@ -2,62 +2,143 @@
 
 Files are recognised by where they stand and what they are called, never by guessing from their content:
 
-    text/*.txt              running text, a sentence a line, an empty line between documents
-    parallel/*.src, *.tgt   the same sentences in two languages
-    names.tsv               names in two scripts
-    lexicon.tsv             words with their analyses
-    tagged.conllu           annotated sentences
-    entities/*              texts with entities marked
-    noisy.txt               messages as people type them
+    text/**/*.txt, .docx, .odt    running text; without a folder text/, also in the root and other folders
+    *.eaf, *.flextext, *.sfm      texts with annotation from ELAN, FLEx and Toolbox
+    parallel/x.hi, x.en           the same sentences in two languages, line by line, by any two suffixes (.src, .tgt)
+    parallel/*.tsv, *.tmx         the same, both languages in one file
+    names.tsv, names.csv          names in two scripts
+    glosses.tsv                   words and what they mean
+    lexicon.tsv                   words with their analyses
+    tagged.conllu                 annotated sentences
+    entities/*                    texts with entities marked
+    noisy.txt                     messages as people type them
+    noisy.tsv                     such messages, token by token, with what was meant
+    slang.tsv                     words and what they stand for
+    kit.toml                      names of languages, encoding, tiers
 
-Text files may be packed (.gz, .xz). What is not in this list is not used, and the report says so.
+Upper and lower case of names do not matter, text files may be packed (.gz, .xz). What is not in this list is not used,
+and is named with the reason.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, reading
+from corpuscle.text.files import AnyPath, decode, open_bytes, reading
+from corpuscle.text.interlinear import TIER_ROLES
+from corpuscle.text.languages import LANGUAGES
 
-__all__ = ["ROLES", "Kit", "content_hash", "find_kit", "shown_name"]
+__all__ = ["ROLES", "Described", "Kit", "Recognised", "content_hash", "find_kit", "read_description", "shown_name"]
 
 ROLES = {
     "text": "running text",
     "parallel": "translations",
+    "interlinear": "glossed texts",
+    "glosses": "glosses",
     "names": "names in two scripts",
     "lexicon": "a lexicon",
     "tagged": "annotated sentences",
     "entities": "texts with entities",
     "noisy": "noisy messages",
+    "meant": "noisy messages with what was meant",
+    "slang": "a dictionary of slang",
 }
 """What a file of a kit can be, in words."""
 
-_BY_NAME = {"names.tsv": "names", "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "noisy.txt": "noisy"}
+DESCRIPTION = "kit.toml"
+
+_BY_NAME = {
+    "names.tsv": "names", "names.csv": "names", "glosses.tsv": "glosses", "glosses.csv": "glosses",
+    "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "noisy.txt": "noisy",
+    "noisy.tsv": "meant", "slang.tsv": "slang",
+}  # fmt: skip
+_INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}
+_TEXT = {".txt": "plain", ".docx": "docx", ".odt": "odt"}
 _PACKED = (".gz", ".xz")
+_ASIDE = {"gold", "test", "dev", "held-out", "heldout", "eval"}
+_NOTES = ("readme", "license", "licence", "copying", "changelog", "notes")
+_POINTERS = {
+    ".pdf": "a PDF has no text to rely on: pdftotext {} KIT/text/{stem}.txt, then look at it",
+    ".doc": "an old format of Word: save it as .docx or .odt",
+    ".rtf": "save it as .docx or .odt",
+    ".xlsx": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
+    ".xls": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
+    ".ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
+    ".html": "a web page: save it as text, KIT/text/{stem}.txt",
+    ".htm": "a web page: save it as text, KIT/text/{stem}.txt",
+    ".epub": "convert it to text, KIT/text/{stem}.txt",
+    ".zip": "an archive: unpack it",
+    ".wav": "a recording; its annotation (.eaf) is used",
+    ".mp3": "a recording; its annotation (.eaf) is used",
+    ".mp4": "a recording; its annotation (.eaf) is used",
+    ".pfsx": "what ELAN remembers of its windows",
+    ".trees": "brackets are read from trees.mrg",
+}
+
+
+class Recognised(NamedTuple):
+    """A file of a kit: its path within it, its role (None: it plays none, for this ``reason``), its form, and for a
+    side of translations the text it belongs to and the suffix that tells the language."""
+
+    name: str
+    role: str | None
+    form: str = "plain"
+    reason: str = ""
+    stem: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Described:
+    """What ``kit.toml`` says: languages (of the text, of both sides of the translations), an encoding for files that
+    are not UTF-8, which tiers play which role, and whether text is prepared (``auto``, ``no``, ``space``, ``sentence``:
+    what a line end is)."""
+
+    title: str = ""
+    language: str = ""
+    source: str = ""
+    target: str = ""
+    encoding: str | None = None
+    prepare: str = "auto"
+    tiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Kit:
-    """The files of a kit by role (paths relative to ``folder``, sorted), and those without a role."""
+    """The files of a kit by role (paths relative to ``folder``, sorted), and those without a role with the reason.
+
+    ``places``: where a file is read, if not in the folder: what had to be prepared is in the pack. ``languages``: names
+    of the language of the text (``text``) and of the sides of translations (``source``, ``target``).
+    """
 
     folder: Path
     files: Mapping[str, tuple[str, ...]]
     others: tuple[str, ...]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Path] = field(default_factory=dict)
+    languages: Mapping[str, str] = field(default_factory=dict)
+    described: Described = Described()
+
+    def path(self, name: str) -> Path:
+        """Where a file is read."""
+        return self.places.get(name, self.folder / name)
 
     def paths(self, role: str) -> list[str]:
         """Where the files of a role are."""
-        return [str(self.folder / name) for name in self.files.get(role, ())]
+        return [str(self.path(name)) for name in self.files.get(role, ())]
 
     def hashes(self, roles: Iterable[str]) -> dict[str, str]:
         """A hash of the content of every file of some roles."""
         names = sorted(name for role in roles for name in self.files.get(role, ()))
-        return {name: content_hash(self.folder / name) for name in names}
+        return {name: content_hash(self.path(name)) for name in names}
 
 
 def content_hash(path: AnyPath) -> str:
@@ -71,18 +152,131 @@ def shown_name(path: AnyPath) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in Path(path).name)
 
 
-def _role(name: str) -> str | None:
-    """The role of a file by its path within the kit, with ``/`` between its parts."""
-    if name.endswith(_PACKED):
-        name = name[:-3]
-    folder, _, base = name.rpartition("/")
-    if folder == "text" and base.endswith(".txt"):
-        return "text"
-    if folder == "parallel" and base.endswith((".src", ".tgt")):
-        return "parallel"
+# ---- kit.toml
+
+
+def read_description(folder: Path) -> Described:
+    """What the ``kit.toml`` of a kit says; nothing if there is none."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        return Described()
+    try:
+        table = tomllib.loads(decode(open_bytes(path), path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, None, f"not TOML: {error}") from None
+    known = {"title", "encoding", "prepare", "languages", "tiers"}
+    if unknown := sorted(set(table) - known):
+        raise InputError(path, None, f"unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}")
+    languages = _strings(path, table.get("languages", {}), "languages", ("text", "source", "target"))
+    tiers = _strings(path, table.get("tiers", {}), "tiers", TIER_ROLES)
+    plain = {key: table[key] for key in ("title", "encoding", "prepare") if key in table}
+    _strings(path, plain, "kit.toml", ("title", "encoding", "prepare"))
+    if plain.get("prepare", "auto") not in ("auto", "no", "space", "sentence"):
+        raise InputError(path, None, "prepare is auto, no, space or sentence")
+    if "encoding" in plain:
+        from corpuscle.text.encodings import checked_encoding
+
+        checked_encoding(plain["encoding"])
+    names = {"language": languages.get("text", ""), **{k: languages.get(k, "") for k in ("source", "target")}}
+    return Described(**plain, **names, tiers=tiers)
+
+
+def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str, str]:
+    """A table of strings under known keys."""
+    if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
+        raise InputError(path, None, f"{name} has strings as values")
+    if unknown := sorted(set(table) - set(keys)):
+        raise InputError(path, None, f"{name} has no {unknown[0]!r}; it may have {', '.join(keys)}")
+    return table
+
+
+# ---- what is what
+
+
+def _suffix(name: str) -> str:
+    return PurePosixPath(name).suffix
+
+
+def _plain_name(name: str) -> str:
+    """A path in lower case and without the suffix of a packer."""
+    name = name.lower()
+    return name[:-3] if name.endswith(_PACKED) else name
+
+
+def _side(name: str) -> tuple[str, str]:
+    """The text that a side of translations belongs to, and its language, by suffixes: ``a.hi``, ``a.hi.txt``."""
+    plain = _plain_name(name).removesuffix(".txt")
+    stem, _, language = plain.rpartition(".")
+    return stem, language
+
+
+def _recognise(name: str, has_text: bool) -> Recognised:
+    """A file by its own path; what belongs together is looked at later."""
+    plain = _plain_name(name)
+    folder, _, base = plain.rpartition("/")
+    top, suffix = folder.partition("/")[0], _suffix(base)
+    stem, language = _side(name)
+    if not folder and base in _BY_NAME:
+        return Recognised(name, _BY_NAME[base], "csv" if suffix == ".csv" else "plain")
+    if not folder and base == DESCRIPTION:
+        return Recognised(name, "kit", "toml")
+    if not folder and base.startswith(_NOTES) and suffix in (".txt", ".md", ".docx", ".odt", ""):
+        return Recognised(name, None, reason="a note about the kit")
+    if top in _ASIDE:
+        return Recognised(name, None, reason=f"in {top}/, which is kept aside")
     if folder == "entities":
-        return "entities"
-    return _BY_NAME.get(base) if not folder else None
+        return Recognised(name, "entities")
+    if suffix in _INTERLINEAR:
+        return Recognised(name, "interlinear", _INTERLINEAR[suffix])
+    if top == "parallel":
+        if suffix in (".tsv", ".tmx"):
+            return Recognised(name, "parallel", suffix[1:])
+        if suffix in _POINTERS or suffix in (".docx", ".odt") or not language:
+            return Recognised(name, None, reason=_reason(name, suffix) or "translations are x.LANGUAGE, .tsv or .tmx")
+        return Recognised(name, "parallel", "side", stem=stem, language=language)
+    if suffix == ".tmx":
+        return Recognised(name, "parallel", "tmx")
+    if suffix in _TEXT and (top == "text" or not has_text):
+        return Recognised(name, "text", _TEXT[suffix])
+    if language in LANGUAGES and (not folder or not has_text):
+        return Recognised(name, "parallel", "side", stem=stem, language=language)
+    return Recognised(name, None, reason=_reason(name, suffix))
+
+
+def _reason(name: str, suffix: str) -> str:
+    pointer = _POINTERS.get(suffix, "")
+    if pointer:
+        return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
+    if suffix in _TEXT:
+        return "there is a folder text/, so only text in it is read: move it there"
+    return "nothing is learned from files of this name"
+
+
+def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
+    """Sides of translations with the other side: two languages of a text, or a reason why there is none."""
+    groups: dict[str, list[Recognised]] = {}
+    for file in files:
+        if file.form == "side":
+            groups.setdefault(file.stem, []).append(file)
+    wanted = {described.source.lower(), described.target.lower()} - {""}
+    result = [file for file in files if file.form != "side"]
+    for group in groups.values():
+        languages = {file.language for file in group}
+        inside = group[0].name.lower().startswith("parallel/")
+        chosen = wanted if len(languages) > 2 and wanted < languages and len(wanted) == 2 else languages
+        for file in group:
+            if file.language not in chosen:
+                result.append(file._replace(role=None, reason="not one of the two languages that kit.toml names"))
+            elif len(chosen) > 2:
+                both = ", ".join(sorted(languages))
+                reason = f'more than two languages ({both}): name two in kit.toml, [languages] source = "..."'
+                result.append(file._replace(role=None, reason=reason))
+            elif len(chosen) == 1 and not inside:
+                reason = f"no other language of {PurePosixPath(file.stem).name!r} beside it"
+                result.append(file._replace(role=None, reason=reason))
+            else:
+                result.append(file)
+    return sorted(result, key=lambda file: file.name)
 
 
 def _walk(folder: Path, without: Path) -> Iterator[str]:
@@ -95,20 +289,32 @@ def _walk(folder: Path, without: Path) -> Iterator[str]:
                 yield (inside / name).relative_to(folder).as_posix()
 
 
-def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
-    """Look at a folder and say what each of its files is; ``pack`` is where the results go, which is no part of a
-    kit."""
+def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[Recognised]:
+    """What every file of a folder is; ``pack`` is where the results go, which is no part of a kit."""
     root = Path(folder)
     if not root.exists():
         raise InputError(folder, None, "no such folder")
     if not root.is_dir():
         raise InputError(folder, None, "a kit is a folder; put this file into KIT/text/ and give KIT")
-    files: dict[str, list[str]] = {}
-    others = []
-    for name in _walk(root, Path(pack).resolve()):
-        role = _role(name)
-        if role is None:
-            others.append(name)
-        else:
-            files.setdefault(role, []).append(name)
-    return Kit(root, {role: tuple(names) for role, names in files.items()}, tuple(others))
+    names = list(_walk(root, Path(pack).resolve()))
+    has_text = any(name.lower().startswith("text/") for name in names)
+    return _paired([_recognise(name, has_text) for name in names], described or Described())
+
+
+def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
+    """A kit of recognised files."""
+    by_role: dict[str, list[str]] = {}
+    reasons = {}
+    for file in files:
+        if file.role is None:
+            reasons[file.name] = file.reason
+        elif file.role in ROLES:
+            by_role.setdefault(file.role, []).append(file.name)
+    roles = {role: tuple(sorted(names)) for role, names in by_role.items()}
+    return Kit(folder, roles, tuple(sorted(reasons)), reasons, **more)
+
+
+def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
+    """Look at a folder and say what each of its files is; ``pack`` is where the results go, which is no part of a
+    kit. Files are taken as they are; ``corpuscle.packs.intake`` also prepares them."""
+    return kit_of(Path(folder), recognise(folder, pack))

@@ -20,6 +20,7 @@ from corpuscle.packs.layers import Layers, Text, layers_of
 from corpuscle.packs.pack import Pack
 from corpuscle.text.files import AnyPath
 from corpuscle.text.html import code, element, fragment, table
+from corpuscle.text.interlinear import Interlinear, Phrase, completed
 from corpuscle.text.tables import read_table
 
 __all__ = ["LoadedPack"]
@@ -105,6 +106,21 @@ class LoadedPack:
         """Word -> gloss, from the ``glosses.tsv`` of the kit."""
         path = self.folder / "glosses.tsv"
         return {row[0]: row[1] for _, row in read_table(path)} if path.is_file() else {}
+
+    @cached_property
+    def morphs(self) -> Mapping[str, str]:
+        """Word -> its morphs, spaces between them, as the glossed texts of the kit have them."""
+        path = self.folder / "morphs.tsv"
+        return {row[0]: row[1] for line, row in read_table(path) if line > 1} if path.is_file() else {}
+
+    def interlinear(self, text: Text, name: str = "text") -> Interlinear:
+        """Glossed text: morphs and glosses as the kit has them, else translations of the dictionary, and a draft
+        translation of each sentence, where the pack has a translator. ``write_interlinear`` writes it."""
+        layers = self(text, layers=["translate"] if "translate" in self else [])
+        free = layers.layers.get("translation", [""] * len(layers.words))
+        table = {**self.translations, **self.glosses}
+        phrases = [Phrase(" ".join(words), (), draft) for words, draft in zip(layers.words, free, strict=True)]
+        return Interlinear(name, tuple(completed(phrase, table, self.morphs, mark="") for phrase in phrases))
 
     def __repr__(self) -> str:
         return f"LoadedPack({str(self.folder)!r}: {', '.join(self) or 'no models'})"

@@ -12,6 +12,8 @@ from typing import Any
 
 from corpuscle import __version__
 from corpuscle.packs import page
+from corpuscle.packs.inspection import show_rows
+from corpuscle.packs.intake import Intake
 from corpuscle.packs.kit import ROLES, Kit
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.step import Chapter, Step
@@ -20,9 +22,11 @@ from corpuscle.text.wording import clip, counted, enumerated
 
 __all__ = ["render"]
 
+_MOST_BAD_LINES = 50
+
 
 def render(
-    kit: Kit,
+    intake: Intake,
     pack: Pack,
     steps: Sequence[Step],
     chapters: Mapping[str, Chapter],
@@ -33,6 +37,7 @@ def render(
 ) -> Html:
     """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why, ``failed`` steps and their
     errors."""
+    kit = intake.kit
     is_sample = _is_sample(kit, pack)
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
@@ -45,7 +50,7 @@ def render(
         *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
         *(_section(step.name, step.title, *_chapter(chapters[step.name], records[step.name])) for step in steps),
         *([_section("use", "How to use it", *_use(pack, chapters, steps))] if steps else []),
-        _section("made", "How it was made", *_made(kit, pack, steps, records, unused, left_out)),
+        _section("made", "How it was made", *_made(intake, pack, steps, records, unused, left_out)),
     )
 
 
@@ -100,18 +105,19 @@ def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> 
         p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
         element("dl", *rows, class_="commands"),
         p("In Python:"),
-        _typed(f"import corpuscle\nmodel = corpuscle.load({f'{pack.shown}/{steps[0].writes[0]}'!r})"),
+        _typed(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  # what all its models say"),
     ]
 
 
 def _made(
-    kit: Kit,
+    intake: Intake,
     pack: Pack,
     steps: Sequence[Step],
     records: Mapping[str, Mapping[str, Any]],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
 ) -> list[Html]:
+    kit = intake.kit
     roles = {role for step in steps for role in step.used(records[step.name]["findings"])}
     used = {name: role for role in roles for name in kit.files.get(role, ())}
     timing = [
@@ -129,6 +135,7 @@ def _made(
         h3("Learned from"),
         *_files(kit, [(name, ROLES[role]) for name, role in sorted(used.items())]),
     ]
+    parts += [h3("The files"), *_intake(intake)]
     if left_out:
         reasons = [(step.title, reason) for step, reason in left_out]
         parts += [h3("Left out"), page.table(("step", "why"), reasons)]
@@ -141,6 +148,20 @@ def _made(
     ]
 
 
+def _intake(intake: Intake) -> list[Html]:
+    """What each file is, and what was done to it; lines that were left out."""
+    heading = ("file", "role", "encoding", "script", "lines", "words a line", "attached punctuation", "what was done")
+    parts = [page.table(heading, show_rows(intake.rows), (4, 5, 6))]
+    bad = [(row.name, line, why) for row in intake.rows for line, why in row.bad]
+    if bad:
+        rows = [(name, line, why) for name, line, why in bad[:_MOST_BAD_LINES]]
+        more = f" (the first {_MOST_BAD_LINES} of them)" if len(bad) > _MOST_BAD_LINES else ""
+        listed = page.table(("file", "line", "why"), rows, (1,))
+        said = f"{counted(len(bad), 'line')} that could not be read{more}"
+        parts.append(element("details", element("summary", said), listed))
+    return parts
+
+
 def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> list[Html]:
     """Files by folder, with what they are; the names of many are folded away."""
     groups: dict[tuple[str, str], list[str]] = {}
@@ -148,7 +169,7 @@ def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> list[Html]:
         folder, slash, _ = name.partition("/")
         groups.setdefault((folder + slash, what), []).append(name)
     rows = [
-        (clip(place, 80), what, counted(len(names), "file"), _size(*(kit.folder / name for name in names)))
+        (clip(place, 80), what, counted(len(names), "file"), _size(*(kit.path(name) for name in names)))
         for (place, what), names in groups.items()
     ]
     parts = [page.table(("where", "what it is", "", "size"), rows, (2, 3))]

@@ -17,14 +17,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from corpuscle import __version__
 from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
+from corpuscle.packs.intake import PREPARED, Intake, take_in, write_glosses
 from corpuscle.packs.job import Job
-from corpuscle.packs.kit import ROLES, Kit, find_kit
+from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import render
@@ -41,6 +43,9 @@ STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place
 _MOST_ERRORS = 20
 """So many of a step are told one by one."""
 
+_MOST_SAID = 20
+"""So many lines about files are said before learning begins."""
+
 _WORTH_COMPILING = 5000
 """Bytes."""
 
@@ -48,7 +53,8 @@ _WORTH_COMPILING = 5000
 @dataclass(frozen=True)
 class Outcome:
     """What a run of ``learn`` has done: where the report is, what each step says, which steps were kept as they were,
-    why others were left out, and the errors of those that failed (``FILE:LINE: reason``)."""
+    why others were left out, the errors of those that failed (``FILE:LINE: reason``), and those of files that no step
+    could read."""
 
     pack: Path
     report: Path
@@ -56,6 +62,7 @@ class Outcome:
     kept: tuple[str, ...]
     left_out: Mapping[str, str]
     failed: Mapping[str, list[str]]
+    refused: tuple[str, ...]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -70,6 +77,7 @@ class Outcome:
             "steps": steps,
             "left_out": dict(self.left_out),
             "failed": dict(self.failed),
+            "refused": list(self.refused),
             "seconds": round(self.seconds, 3),
             "version": __version__,
         }
@@ -81,24 +89,30 @@ def learn(
     *,
     seed: int = 1,
     workers: int | None = None,
+    encoding: str | None = None,
+    strict: bool = False,
     steps: Sequence[Step] = STEPS,
 ) -> Outcome:
     """Learn everything that a folder allows (default: the built-in sample) into another folder, the pack.
 
-    Wrong files and steps that fail are in the outcome and in the report. It is an error if there is too little to learn
-    anything, though nothing is wrong.
+    ``encoding``: of files that are neither UTF-8 nor have a byte-order mark. ``strict``: lines that cannot be read are
+    errors; otherwise a few of them are left out and counted. Wrong files and steps that fail are in the outcome and in
+    the report. It is an error if there is too little to learn anything, though nothing is wrong.
     """
     began = time.perf_counter()
     _today()  # a date that makes no sense is an error before all work
     target = Pack(pack)
-    if kit is None:
-        found = _sample(target, seed)
-    else:
-        found = find_kit(kit, pack)
-    possible = [step for step in steps if all(found.files.get(role) for role in step.needs)]
-    if not possible:
-        raise InputError(found.folder, None, _nothing_usable(found, steps))
-    target.create()
+    folder = _sample(target, seed) if kit is None else kit
+    with TemporaryDirectory() as temporary:
+        intake = take_in(folder, pack, Path(temporary) / PREPARED, encoding=encoding, strict=strict)
+        possible = [step for step in steps if all(intake.kit.files.get(role) for role in step.needs)]
+        if not possible:
+            raise InputError(intake.kit.folder, None, _nothing_usable(intake, steps))
+        target.create()
+        intake = intake.moved(Path(temporary) / PREPARED, target.folder / PREPARED)
+    found = intake.kit
+    write_glosses(intake, target.folder)
+    refused = _say_what_was_found(intake)
     target.state |= {"kit": str(found.folder), "seed": seed}
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
         target.forget(name, target.state["steps"][name]["files"])
@@ -111,13 +125,13 @@ def learn(
     chapters = {step.name: step.report(target.state["steps"][step.name]["findings"], step) for step in learned}
     omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
     missing = [(step, failed[step.name]) for step in possible if step.name in failed]
-    report = _write_report(found, target, learned, chapters, omitted, missing)
+    report = _write_report(intake, target, learned, chapters, omitted, missing)
     if bugs:
         raise bugs[0]
     if not learned and not failed:
         raise next(iter(left_out.values()))
     reasons = {step.name: reason for step, reason in omitted}
-    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, time.perf_counter() - began)
+    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, refused, time.perf_counter() - began)
 
 
 def _do_all(
@@ -198,8 +212,32 @@ def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
     return todo[:0:-1] if default_workers() > 1 else []
 
 
-def _sample(target: Pack, seed: int) -> Kit:
-    """The built-in sample, generated into the pack unless it is already there."""
+def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
+    """What was done to files, a line each, as far as there are few; and what is wrong with those that no step will
+    read, which is returned."""
+    said = [
+        f"{row.name}: {text}"
+        for row in intake.rows
+        for text in (*(str(problem) for problem in row.problems if problem.used), *row.done)
+    ]
+    for line in said[:_MOST_SAID]:
+        say(line)
+    if len(said) > _MOST_SAID:
+        say(f"{len(said) - _MOST_SAID:,} more about other files; learn --check shows all")
+    read = {name for names in intake.kit.files.values() for name in names}
+    refused = [
+        f"{intake.kit.folder / row.name}: {problem}"
+        for row in intake.rows
+        for problem in row.problems
+        if not problem.used and row.name not in read
+    ]
+    for message in refused:
+        complain(message)
+    return tuple(refused)
+
+
+def _sample(target: Pack, seed: int) -> Path:
+    """The folder of the built-in sample, generated into the pack unless it is already there."""
     from corpuscle import samples
 
     folder, unfinished = target.folder / "kit", target.folder / "kit.partial"
@@ -217,22 +255,25 @@ def _sample(target: Pack, seed: int) -> Kit:
         unfinished.rename(folder)
         target.state["sample"] = wanted
         target.save()
-    return find_kit(folder, target.folder)
+    return folder
 
 
-def _nothing_usable(kit: Kit, steps: Sequence[Step]) -> str:
+def _nothing_usable(intake: Intake, steps: Sequence[Step]) -> str:
+    kit = intake.kit
     useful = sorted({ROLES[role] for step in steps for role in step.needs})
     found = (
         f"{sum(map(len, kit.files.values())) + len(kit.others)} other files" if kit.files or kit.others else "no files"
     )
-    return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}"
+    wrong = next((f" ({row.name}: {problem})" for row in intake.rows for problem in row.problems), "")
+    return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}{wrong}"
 
 
 def _fingerprint(step: Step, job: Job, target: Pack) -> str:
     """Changes whenever the step could give another result."""
     before = {name: (target.done(name) or {}).get("fingerprint") for name in step.after}
     files = job.hashes((*step.needs, *step.wants))
-    facts = [step.name, step.version, __version__, job.seed, dict(step.settings), files, before]
+    names = job.kit.languages if "parallel" in step.needs else {}
+    facts = [step.name, step.version, __version__, job.seed, dict(step.settings), files, before, dict(names)]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
@@ -267,17 +308,17 @@ def _today() -> str:
 
 
 def _write_report(
-    kit: Kit,
+    intake: Intake,
     target: Pack,
     steps: Sequence[Step],
     chapters: Mapping[str, Chapter],
     left_out: Sequence[tuple[Step, str]],
     failed: Sequence[tuple[Step, list[str]]],
 ) -> Path:
-    records = {step.name: target.done(step.name) or {} for step in steps}
+    kit, records = intake.kit, {step.name: target.done(step.name) or {} for step in steps}
     used = {role for step in steps for role in step.used(records[step.name]["findings"])}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
-    unused += [(name, "") for name in kit.others]
+    unused += list(kit.reasons.items())
     write_json(
         target.folder / "report.json",
         {
@@ -286,6 +327,8 @@ def _write_report(
             "seed": target.state["seed"],
             "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
             "not_used": sorted(name for name, _ in unused),
+            "intake": [row.to_json() for row in intake.rows],
+            "languages": dict(kit.languages),
             "steps": records,
             "left_out": {step.name: reason for step, reason in left_out},
             "failed": {step.name: errors for step, errors in failed},
@@ -293,5 +336,5 @@ def _write_report(
     )
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
-        file.write(render(kit, target, steps, chapters, records, sorted(unused), left_out, failed))
+        file.write(render(intake, target, steps, chapters, records, sorted(unused), left_out, failed))
     return path

@@ -13,6 +13,7 @@
   ``read_standoff_json``; ``Normalised``, ``read_normalised``: messages and what was meant;
 - ``read_vectors``, ``read_pairs``, ``read_news``, ``read_scored_pairs``: word vectors; names and how else they are
   written; words and how alike they are; ``read_triples``, ``read_judgements``: what people say about words and phrases;
+- ``Interlinear``: glossed texts, ``read_eaf``, ``read_flextext``, ``read_toolbox``, ``write_interlinear``;
 - for every ``read_...`` that has one, a ``write_...``;
 - ``files``: reading and writing bytes, packed or not, atomically, with errors that name file and line.
 """
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from corpuscle.text.columns import Columns, read_columns, write_columns
     from corpuscle.text.conllu import read_conllu, write_conllu
     from corpuscle.text.corpus import Corpus
+    from corpuscle.text.elan import read_eaf
+    from corpuscle.text.flextext import read_flextext
     from corpuscle.text.gapped import TokenMention, mentions_of_tags, tags_of_mentions
+    from corpuscle.text.interlinear import Interlinear, write_interlinear
     from corpuscle.text.judgements import (
         Judgement,
         Phrase,
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
     from corpuscle.text.stats import text_stats
     from corpuscle.text.tables import read_table, write_table
     from corpuscle.text.tmx import read_tmx
+    from corpuscle.text.toolbox import read_toolbox
     from corpuscle.text.treebank import Treebank
     from corpuscle.text.trees import Trees
     from corpuscle.text.vectors import read_vectors, write_vectors

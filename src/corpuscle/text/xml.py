@@ -13,7 +13,7 @@ from xml.parsers import expat
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes
 
-__all__ = ["read_xml"]
+__all__ = ["parse_xml", "read_xml"]
 
 DEEPEST = 100
 """How deeply elements may be nested."""
@@ -24,7 +24,11 @@ LARGEST = 512 * 1024 * 1024
 
 def read_xml(path: AnyPath, largest: int = LARGEST) -> Element:
     """The root element of a UTF-8 XML file without a document type declaration."""
-    data = open_bytes(path, lines=False)
+    return parse_xml(open_bytes(path, lines=False), path, largest)
+
+
+def parse_xml(data: bytes, path: AnyPath, largest: int = LARGEST) -> Element:
+    """The root element of such a file that is in memory already; ``path`` is for errors."""
     if len(data) > largest:
         raise InputError(path, None, f"{len(data):,} bytes of XML; at most {largest:,} are read")
     text = decode(data, path)
