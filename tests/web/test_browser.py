@@ -179,7 +179,7 @@ def test_a_server_that_is_gone_is_said_and_one_that_is_back_is_asked(chromium, t
         page.wait_for_selector("#status.error")
         assert "cannot be reached" in page.inner_text("#status")
         server = Server(pack, "--port", port)
-        page.click("text=Try again")
+        page.get_by_role("button", name="Try again").click()
         page.wait_for_selector(".sentence", timeout=120_000)
         assert page.get_attribute("#status", "class") != "error"
     finally:

@@ -182,7 +182,7 @@ def test_what_most_annotators_say_is_exported_in_the_formats_of_the_field(tmp_pa
         document = read_standoff_json(kit / "entities" / "annotated.jsonl")[0]
         assert [(m.type, m.spans) for m in document.mentions] == [("PER", ((0, 3),)), ("GAP", ((0, 3), (7, 11)))]
         assert (kit / "links" / "annotated.links").read_text() == "1-0\n"
-        messages = read_normalised(kit / "noisy.norm")
+        messages = read_normalised(kit / "noisy.tsv")
         assert messages.standard(0) == ["you", "there", "!"] and messages.notes.strings() == ["OOV", "IV", "NO"]
         assert (kit / "trees.mrg").read_text() == "(S (NP a) (VP b))\n"
 
