@@ -225,7 +225,7 @@ def test_files_are_dropped_and_what_is_wrong_with_them_is_said(chromium, tmp_pat
             {"name": "story.txt", "mimeType": "text/plain", "buffer": b"a b c\n" * 30},
             {"name": "bad.txt", "mimeType": "text/plain", "buffer": b"a \xff\n"},
         ])  # fmt: skip
-        page.wait_for_selector("text=text/bad.txt:1: invalid UTF-8")
+        page.wait_for_selector("text=text/bad.txt:1:")
         assert "running text" in page.inner_text("#files")
     finally:
         page.close()
