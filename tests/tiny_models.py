@@ -106,6 +106,9 @@ COMMANDS = {
     "grammar.pcfg": "grammar train trees.mrg -o {0} --method pcfg",
     "grammar.em": "grammar train trees.mrg -o {0} --method em --states 2 --iterations 2 --nodes-a-state 1",
     "grammar.spectral": "grammar train trees.mrg -o {0} --states 2 --nodes-a-state 1",
+    "grammar.treemetric": "grammar induce trees.conllu -o {0} --rank 1 --dimensions 2 --max-distance 3",
+    "grammar.ccm": "grammar induce trees.conllu -o {0} --method ccm --iterations 2",
+    "grammar.common": "grammar common source target -o {0} --nonterminals 2 --restarts 1 --iterations 3",
 }
 """Kind -> how its file is made, in this order."""
 
