@@ -26,7 +26,7 @@ AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules"
 KINDS = (
     "lm.ngram", "words.exchange", "words.ppmi", "words.hmm", "topics.ngram", "align.ibm1", "transliterate.phrase",
     "translate.phrase", "tag.crf", "parse.mst", "entities.dictionary", "normalise.ranker", "disambiguate.ranker",
-    "segment.npylm", "metric.model",
+    "segment.npylm", "metric.model", "grammar.pcfg",
 )  # fmt: skip
 TEXT = quote("a b c\nb c a")
 VIEWS = {
@@ -42,6 +42,7 @@ VIEWS = {
     "entities": (f"text={TEXT}", "mention"),
     "translate": (f"text={TEXT}", "a b c"),
     "metric": (f"text={TEXT}", "distance"),
+    "grammar": (f"text={TEXT}", "(TOP"),
     "align": ("source=a%20b&target=c%20d", "confidence"),
     "dictionary": ("word=ka", "1 of 2 entries"),
     "names": ("names=ab", "rank"),
