@@ -117,7 +117,8 @@ def first_view_job(timer: Timer, pack: str) -> dict[str, float]:
             assert web.get(path).status_code == 200
         told = time.perf_counter() - server.begun
         assert web.post("/api/models/lm/surprisal", json={"text": _sentences(pack, 1)[0]}).status_code == 200
-        return {"listening s": listening, "page s": told, "first view s": time.perf_counter() - server.begun}
+        seconds = {"listening s": listening, "page s": told, "first view s": time.perf_counter() - server.begun}
+        return seconds | {"CPU s": server.cpu()}
 
 
 def crowd_job(timer: Timer, pack: str) -> dict[str, float]:

@@ -8,14 +8,13 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import InputError
-from corpuscle.packs import STEPS, Job
-from corpuscle.packs.intake import PREPARED, take_in
-from corpuscle.packs.kit import ROLES
-from corpuscle.packs.step import LeftOut, Step
 from corpuscle.web.guard import Refusal
+
+if TYPE_CHECKING:
+    from corpuscle.packs import Job, Step
 
 __all__ = ["place_of", "store", "told"]
 
@@ -72,6 +71,10 @@ async def store(kit: Path, name: str, pieces: AsyncIterator[bytes]) -> str:
 def told(kit: Path | None, pack: Path) -> dict[str, Any]:
     """The files of a kit: what each is, or why it is nothing, what is wrong with them (file, line, reason), and what
     can be learned. It is the intake of ``learn``, into a folder that is thrown away."""
+    from corpuscle.packs import STEPS, Job
+    from corpuscle.packs.intake import PREPARED, take_in
+    from corpuscle.packs.kit import ROLES
+
     if kit is None or not kit.is_dir():
         return {"files": [], "wrong": [], "steps": []}
     with tempfile.TemporaryDirectory() as folder:
@@ -99,6 +102,8 @@ def told(kit: Path | None, pack: Path) -> dict[str, Any]:
 
 def _ready(step: Step, job: Job, wrong: dict[str, dict[str, Any]], kit: Path) -> dict[str, Any]:
     """Whether a step can begin; what is wrong with its files is added to what is known."""
+    from corpuscle.packs.step import LeftOut
+
     reason, errors = None, list[InputError]()
     try:
         errors = step.check(job)
