@@ -69,6 +69,7 @@ class TreebankGrammar(TreebankSettings, Model):
     Learned: ``tables_``, what is counted.
     """
 
+    needs_tags = False  # words are enough
     tables_: Tables = learned()
 
     def _serving(self) -> Serving:
@@ -220,9 +221,11 @@ class TreebankGrammar(TreebankSettings, Model):
         found = self.spread(partial(_parse, what="logp"), self._jobs(Corpus.checked(corpus), None))
         return np.array([each for chunk in found for each in chunk])
 
-    def marginals(self, corpus: Corpus, least: float = 0.01) -> list[list[Constituent]]:
+    def marginals(
+        self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
+    ) -> list[list[Constituent]]:
         """Of each sentence the constituents that at least this share of all trees have, by position."""
-        found = self.spread(partial(_parse, what=least), self._jobs(Corpus.checked(corpus), None))
+        found = self.spread(partial(_parse, what=least), self._jobs(Corpus.checked(corpus), tags))
         return [each for chunk in found for each in chunk]
 
     def _constituents(self, entries: np.ndarray, bases: np.ndarray | None, least: float) -> list[Constituent]:
