@@ -16,7 +16,19 @@ from bench.harness import Call, Cell, Claim, typical
 
 SETS = ("ptb-sample", "gum-const", "craft-const", "cess-esp", "floresta-pt", "sinica-zh", "icepahc-is", "alpino-nl")
 STATES = (2, 4, 8, 16)
-PARTS = "base features heads latent lexicon moments parsing pcfg preparation spectral tables".split()
+PARTS = [
+    "base",
+    "features",
+    "heads",
+    "latent",
+    "lexicon",
+    "moments",
+    "parsing",
+    "pcfg",
+    "preparation",
+    "spectral",
+    "tables",
+]
 SOURCES = (
     *(f"corpuscle/grammar/{part}.py" for part in PARTS), "corpuscle/grammar/kernels/trees.py",
     "corpuscle/grammar/kernels/vectors.py", "corpuscle/engine/dp/cky.py", "corpuscle/measure/brackets.py",
