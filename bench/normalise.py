@@ -314,7 +314,7 @@ def survey(timer: Any, data: str) -> dict[str, float]:
         figures[f"{name}: unknown words"] = found.unknown / found.tokens
         figures[f"{name}: unknown types"] = found.unknown_types / found.types
         total = sum(found.histogram)
-        figures[f"{name}: messages without"] = found.histogram[0] / total
+        figures[f"{name}: messages below 0.1"] = found.histogram[0] / total
         figures[f"{name}: messages above 0.5"] = sum(found.histogram[5:]) / total
     return figures
 
