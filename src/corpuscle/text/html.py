@@ -27,6 +27,8 @@ __all__ = [
 
 
 _TAG = re.compile("<[^>]*>")
+_VOID = {"br", "hr", "input"}
+"""Elements that have no content and no end."""
 
 
 class Html(str):
@@ -69,7 +71,7 @@ def element(name: str, *content: object, **attributes: object) -> Html:
         attributes["dir"] = direction(html.unescape(_TAG.sub("", inside)))
     given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
     written = "".join(f' {key}="{escape(value)}"' for key, value in given.items())
-    return Html(f"<{name}{written}>{inside}</{name}>")
+    return Html(f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{inside}</{name}>")
 
 
 div, p, h3, section, span, small, code = (
