@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.measure.kernels.overlaps import edit_distance
+from corpuscle.normalise.channels import default_channel
+from corpuscle.normalise.choosing import scaled
 from corpuscle.normalise.kernels.channel import channel_parts
 from corpuscle.normalise.kernels.deletions import build_index, near_words
-from corpuscle.normalise.lexicon import Lexicon, Reach, default_channel, spelled
-from corpuscle.normalise.normaliser import scaled
+from corpuscle.normalise.lexicon import Lexicon, Reach, spelled
+from corpuscle.normalise.phonetics import Phonetics
 from corpuscle.normalise.tokens import is_examined, reduced, sounds, with_case
 
 STRINGS = st.text("abcé", min_size=1, max_size=11)
@@ -55,7 +57,7 @@ def test_a_crowded_index_grows_its_room():
 @pytest.mark.parametrize("length", [0, 4])
 def test_a_confusion_set_is_letters_or_sounds_by_brute_force(token, length):
     words = ["night", "knight", "nit", "before", "bee", "you", "talking", "phone", "great", "tail", "fun", "a", "won't"]
-    lexicon = Lexicon.learn(dict.fromkeys(words, 1), True, length)
+    lexicon = Lexicon.learn(dict.fromkeys(words, 1), Phonetics(length))
 
     def alike(word):
         pairs = product(sounds(token, length), sounds(word, length))
@@ -71,7 +73,7 @@ def test_lengthened_words_have_one_confusion_set():
 
 
 def test_words_of_other_scripts_have_no_code_and_are_found_by_letters():
-    lexicon = Lexicon.learn({"привет": 1, "дом": 1}, True, 0)
+    lexicon = Lexicon.learn({"привет": 1, "дом": 1}, Phonetics())
     assert sounds("привет", 0) == () and lexicon.confusion_set("превет", Reach(2, 1)).tolist() == [0]
 
 
@@ -105,7 +107,7 @@ def test_a_subsequence_is_the_sum_over_its_embeddings():
 
 
 def test_features_of_the_worked_pair():
-    lexicon = Lexicon.learn({"talking": 1}, True, 0)
+    lexicon = Lexicon.learn({"talking": 1}, Phonetics())
     row = lexicon.compare("talkin", np.array([0]))[0]
     np.testing.assert_allclose(row[1:5], [np.exp(-1), 6 / 7, 0, 6 / 7], atol=1e-12)
     assert row[5] == pytest.approx(np.exp(-plain_distance("TLKN", "TLKNK")))

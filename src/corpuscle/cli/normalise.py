@@ -70,6 +70,7 @@ def _joined(parts: list[Normalised]) -> Normalised | None:
 @option("clean", "Text of the language in standard spelling.", metavar="TEXT")
 @option("never", "Words that are never changed, one a line.", metavar="FILE")
 @option("parsed", "Text with dependency trees: which words stand near which speaks for candidates.", metavar="CONLLU")
+@option("sounds", "Letters and what they become in phonetic codes, with a tab between (any script).", metavar="TSV")
 @option("dev", "Annotated messages by which --min-confidence is chosen.", metavar="GOLD")
 @raw
 def train(
@@ -81,13 +82,14 @@ def train(
     clean: str | None,
     never: str | None,
     parsed: str | None,
+    sounds: str | None,
     dev: str | None,
     raw: bool,
 ) -> Figures:
     """Learn from messages, one a line, or from annotated ones (.norm, .tsv, .jsonl), or from both."""
     import time
 
-    from corpuscle.normalise import read_slang, read_words
+    from corpuscle.normalise import read_slang, read_sounds, read_words
     from corpuscle.text import read_conllu
     from corpuscle.text.normalised import read_normalised
 
@@ -101,6 +103,7 @@ def train(
             slang=None if slang is None else read_slang(slang),
             never=() if never is None else read_words(never),
             parsed=None if parsed is None else read_conllu(parsed),
+            sounds=None if sounds is None else read_sounds(sounds),
             dev=None if dev is None else read_normalised(dev),
         ).save(output)  # fmt: skip
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}

@@ -28,13 +28,13 @@ from corpuscle.engine.neural.softmax import NoClass, Ranked
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.neural.forward import Batch, Buffers, Encoded, Network, State, network, stacked
 from corpuscle.neural.output import Ensemble, Output
-from corpuscle.neural.settings import DecodingSettings
+from corpuscle.neural.settings import Architecture, DecodingSettings
 from corpuscle.neural.shortlist import Shortlist
-from corpuscle.neural.weights import Weights
+from corpuscle.neural.weights import Weights, shapes
 from corpuscle.scale import workers
-from corpuscle.text.vocab import END, START, UNKNOWN
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-__all__ = ["Decoder", "Hypothesis", "Report"]
+__all__ = ["Decoder", "Hypothesis", "Report", "warm_decoder"]
 
 WINDOW = 4096
 """So many sentences are sorted by length together."""
@@ -426,6 +426,22 @@ def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) 
         before = symbols[starts[rows] + step]
         totals[rows] += decoder.every_symbol.logs(hidden, rooms[0])[rows, before]
     return totals
+
+
+def warm_decoder() -> None:
+    """Compile every kernel by writing with models of all kinds that have learned nothing."""
+    small: dict[str, Any] = {"embedding": 8, "state": 8, "attention": 8, "decoder_layers": 2}
+    vocab = Vocab.from_words("ab")
+    sources = [np.array([3, 4], np.int32), np.array([4], np.int32)]
+    for kind in ({}, {"layer_norm": False}, {"cell": "mlstm"}, {"cell": "transformer", "heads": 2}):
+        architecture = Architecture(**small, **kind)
+        wanted = shapes(architecture, len(vocab), len(vocab))
+        arrays = {name: np.ones(shape, np.float32) for name, shape in wanted.items()}
+        for precision in MATRICES:
+            decoder = Decoder(Weights(architecture, vocab, vocab, arrays), precision=precision)
+            decoder.decode(sources, beam=2, nbest=2, batch=1)
+            decoder.decode(sources, beam=1, scores=False)
+            decoder.score(sources, sources)
 
 
 @cache

@@ -11,13 +11,22 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from corpuscle.compiled import frozen
 from corpuscle.engine.neural.products import Matrix
 from corpuscle.neural.weights import Weights
 
-__all__ = ["Batch", "Buffers", "Encoded", "Network", "State", "network", "stacked"]
+__all__ = ["NONE", "Batch", "Buffers", "Encoded", "Network", "State", "network", "numbers", "stacked"]
+
+NONE = frozen(np.zeros(0), np.float32)
+"""No gain, no bias."""
 
 State = tuple[np.ndarray, ...]
 """What a decoder carries along, a row for each hypothesis."""
+
+
+def numbers(weights: Weights, name: str) -> np.ndarray:
+    """A vector of a model as kernels take it, wherever it comes from; none if the model has none."""
+    return frozen(weights.arrays[name], np.float32) if name in weights.arrays else NONE
 
 
 class Batch(NamedTuple):

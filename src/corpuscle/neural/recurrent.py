@@ -16,19 +16,13 @@ import numpy as np
 
 from corpuscle.engine.neural.cells import attend, gru, mix, mlstm, normalise, read
 from corpuscle.engine.neural.products import Matrix
-from corpuscle.neural.forward import Batch, Buffers, Encoded, State
+from corpuscle.neural.forward import NONE, Batch, Buffers, Encoded, State, numbers
 from corpuscle.neural.weights import Weights
 
 __all__ = ["Recurrent"]
 
 TABLE_BYTES = 1 << 26
 """Products with all embeddings are kept ready if they take no more than this."""
-
-_NONE = np.zeros(0, np.float32)
-
-
-def _gain(weights: Weights, name: str) -> np.ndarray:
-    return weights.arrays.get(name, _NONE)
 
 
 class _Inputs:
@@ -59,11 +53,11 @@ class _Cell:
     def __init__(self, weights: Weights, prefix: str, matrix: type[Matrix]):
         arrays = weights.arrays
         self.name = prefix
-        self.U, self.b = matrix(arrays[f"{prefix}/U"]), arrays[f"{prefix}/b"]
-        self.gx, self.gh = _gain(weights, f"{prefix}/gx"), _gain(weights, f"{prefix}/gh")
+        self.U, self.b = matrix(arrays[f"{prefix}/U"]), numbers(weights, f"{prefix}/b")
+        self.gx, self.gh = numbers(weights, f"{prefix}/gx"), numbers(weights, f"{prefix}/gh")
         self.W = matrix(arrays[f"{prefix}/W"]) if f"{prefix}/W" in arrays else None
         self.Um = matrix(arrays[f"{prefix}/Um"]) if f"{prefix}/Um" in arrays else None
-        self.Wm = arrays.get(f"{prefix}/Wm", _NONE)
+        self.Wm = arrays.get(f"{prefix}/Wm", NONE)
         self.alone = self.b[None].copy()
 
     def read(self, x: np.ndarray, room: Buffers, place: str) -> np.ndarray:
@@ -109,7 +103,7 @@ class Recurrent:
 
         def inputs(cell: _Cell, embeddings: np.ndarray) -> tuple[_Inputs, _Inputs | None]:
             first = _Inputs(embeddings, p[f"{cell.name}/W"], cell.gx, cell.b)
-            return first, _Inputs(embeddings, cell.Wm, _NONE, _NONE) if cell.Wm.size else None
+            return first, _Inputs(embeddings, cell.Wm, NONE, NONE) if cell.Wm.size else None
 
         self.columns = [
             [cells(f"encoder/{column}/{layer}", a.encoder_depth) for layer in range(1, a.encoder_layers + 1)]
@@ -119,13 +113,14 @@ class Recurrent:
         self.base = cells("decoder/1", a.base_depth)
         self.inputs = inputs(self.base[0], self.embedding)
         self.higher = [cells(f"decoder/{layer}", a.high_depth) for layer in range(2, a.decoder_layers + 1)]
-        self.start, self.start_gain = p["start/W"], _gain(weights, "start/g")
-        self.Ua, self.gu, self.ba = p["attention/U"], _gain(weights, "attention/gu"), p["attention/b"]
-        self.Wa, self.gw, self.v = matrix(p["attention/W"]), _gain(weights, "attention/gw"), p["attention/v"]
+        self.start, self.start_gain = p["start/W"], numbers(weights, "start/g")
+        self.Ua, self.gu, self.ba = p["attention/U"], numbers(weights, "attention/gu"), numbers(weights, "attention/b")
+        self.Wa, self.gw = matrix(p["attention/W"]), numbers(weights, "attention/gw")
+        self.v = numbers(weights, "attention/v")
         e = a.embedding
         symbol, state, context = np.split(p["read/W"], [e, e + d])
-        self.read_symbol = _Inputs(self.embedding, symbol, _NONE, _NONE)
-        self.read_state, self.read_gain = matrix(state), _gain(weights, "read/g")
+        self.read_symbol = _Inputs(self.embedding, symbol, NONE, NONE)
+        self.read_state, self.read_gain = matrix(state), numbers(weights, "read/g")
         upper = [p[f"{cells[0].name}/W"] for cells in self.higher] if a.high_context else []
         self.higher_inputs = [matrix(whole[:d]) for whole in upper]
         self.found = [p["decoder/1/2/W"], context, *(whole[d:] for whole in upper)]
@@ -150,9 +145,9 @@ class Recurrent:
         keys = context @ self.Ua
         normalise(keys, self.gu, self.ba)
         first = np.add.reduceat(context, starts[:-1], axis=0) / lengths[:, None].astype(np.float32) @ self.start
-        normalise(first, self.start_gain, _NONE)
+        normalise(first, self.start_gain, NONE)
         first = np.tanh(first)
-        state = [first] * self.architecture.decoder_layers
+        state = [first.copy() for _ in range(self.architecture.decoder_layers)]
         if self.architecture.cell == "mlstm":
             state.append(np.zeros_like(first))
         return Encoded(starts, (keys, *(context @ matrix for matrix in self.found)), tuple(state))

@@ -10,13 +10,11 @@ import numpy as np
 
 from corpuscle.engine.neural.cells import heads, normalise
 from corpuscle.engine.neural.products import Matrix
-from corpuscle.neural.forward import Batch, Buffers, Encoded, State
+from corpuscle.neural.forward import Batch, Buffers, Encoded, State, numbers
 from corpuscle.neural.reference import positions
 from corpuscle.neural.weights import Weights
 
 __all__ = ["Transformer"]
-
-_NONE = np.zeros(0, np.float32)
 
 
 class _Layer:
@@ -35,7 +33,7 @@ class _Part:
     """Attention or a feed-forward net, with the normalisation before it."""
 
     def __init__(self, weights: Weights, name: str, matrix: type[Matrix], *layers: str):
-        self.gain, self.bias = weights.arrays[f"{name}/norm/g"], weights.arrays[f"{name}/norm/b"]
+        self.gain, self.bias = (numbers(weights, f"{name}/norm/{each}") for each in "gb")
         self.layers = [_Layer(weights, f"{name}/{layer}", matrix) for layer in layers]
 
     def normal(self, x: np.ndarray, room: Buffers) -> np.ndarray:
@@ -90,7 +88,8 @@ class Transformer:
         self.cross = [
             _Part(weights, f"decoder/{layer}/cross", matrix, "Q", "O", "KV") for layer in range(1, a.decoder_layers + 1)
         ]
-        self.norms = {side: (p[f"{side}/norm/g"], p[f"{side}/norm/b"]) for side in ("encoder", "decoder")}
+        sides = ("encoder", "decoder")
+        self.norms = {side: [numbers(weights, f"{side}/norm/{each}") for each in "gb"] for side in sides}
         self.places = positions(256, a.embedding)
 
     def _places(self, longest: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 - ``Normaliser``: learned from text and a word list, or from annotated messages; ``Choice``: what became of a token;
 - ``Replacements``, ``read_slang``: a dictionary of slang; ``read_words``: a word list;
+  ``read_sounds``: a table of phonetic codes;
 - ``survey_of``: how much of a text is unknown, ``error_categories``; ``Noise``: typing as in annotated messages;
   ``Languages``: the language of a message.
 
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.normalise.choosing import Choice
     from corpuscle.normalise.languages import Languages
     from corpuscle.normalise.noise import Noise
-    from corpuscle.normalise.normaliser import Choice, Normaliser
+    from corpuscle.normalise.normaliser import Normaliser
+    from corpuscle.normalise.phonetics import read_sounds
     from corpuscle.normalise.replacements import Replacements, read_slang, read_words
     from corpuscle.normalise.survey import Survey, error_categories, survey_of
     from corpuscle.normalise.warming import warm

@@ -16,13 +16,15 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.model import Array, vocab_arrays
+from corpuscle.normalise.channels import default_channel
 from corpuscle.normalise.kernels.channel import SIMILARITIES, Channel, compare_words, sound_distances
 from corpuscle.normalise.kernels.deletions import Postings, Spelled, build_index, near_words
-from corpuscle.normalise.tokens import sounds
+from corpuscle.normalise.phonetics import Phonetics
+from corpuscle.normalise.tokens import letters_of_word
 from corpuscle.text.characters import letters_of
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["LEXICON", "Lexicon", "Reach", "default_channel", "spelled"]
+__all__ = ["LEXICON", "Lexicon", "Reach", "spelled"]
 
 LEXICON = {
     **vocab_arrays("words/", "words"),
@@ -30,8 +32,6 @@ LEXICON = {
     "word_codes": Array("int32", ("words", 2), low=-1, high="codes"),
 }
 _VOWELS = frozenset("aeiouy")
-_TYPES = np.array([152.0, 111.0, 24.0, 4.0])
-"""How often Cook and Stevenson met stylistic changes, subsequences, prefixes and suffixes."""
 
 
 def spelled(words: Sequence[str]) -> Spelled:
@@ -45,14 +45,6 @@ def _vowels(words: Spelled) -> np.ndarray:
     kinds, which = np.unique(words.letters, return_inverse=True)
     are = [unicodedata.normalize("NFD", chr(code))[0] in _VOWELS for code in kinds.tolist()]
     return frozen(np.array(are, bool)[which] if len(kinds) else np.zeros(0, bool), np.bool_)
-
-
-def default_channel(alphabet: int) -> Channel:
-    """A channel with so many letters."""
-    return Channel(
-        insert=0.05, keep=0.9, substitute=0.05, delete=0.05, alphabet=float(max(2, alphabet)), first=0.98,
-        consonant=0.85, vowel=0.35, types=_TYPES / _TYPES.sum(),
-    )  # fmt: skip
 
 
 class Reach(NamedTuple):
@@ -72,12 +64,12 @@ class Shapes(NamedTuple):
     codes: Spelled
 
 
-def coded(words: Sequence[str], code_length: int) -> tuple[list[str], np.ndarray]:
+def coded(words: Sequence[str], phonetics: Phonetics) -> tuple[list[str], np.ndarray]:
     """The phonetic codes that words have, and their numbers by word, int32 (n_words, 2), -1: none."""
     numbers: dict[str, int] = {}
     word_codes = np.full((len(words), 2), -1, np.int32)
     for i, word in enumerate(words):
-        for k, code in enumerate(sounds(word, code_length)):
+        for k, code in enumerate(phonetics.codes(word)):
             word_codes[i, k] = numbers.setdefault(code, len(numbers))
     return list(numbers), word_codes
 
@@ -88,14 +80,14 @@ def shapes_of(words: Sequence[str], codes: Sequence[str], word_codes: np.ndarray
     return Shapes(letters, _vowels(letters), frozen(word_codes, np.int32), spelled(codes))
 
 
-def compare(token: str, shapes: Shapes, words: np.ndarray, channel: Channel, code_length: int) -> np.ndarray:
+def compare(token: str, shapes: Shapes, words: np.ndarray, channel: Channel, phonetics: Phonetics) -> np.ndarray:
     """A token (reduced) and some words by number: log channel probability, similarities of letters, and of sounds,
     0 where there are none to compare: float64 (n, ``SIMILARITIES`` + 1)."""
     table, distances = np.empty((len(words), SIMILARITIES)), np.full(len(words), np.inf)
     words = frozen(words, np.int32)
-    compare_words(spelled([token]).letters, shapes.letters, shapes.vowels, words, channel, table)
+    compare_words(letters_of_word(token), shapes.letters, shapes.vowels, words, channel, table)
     if len(shapes.codes.starts) > 1:
-        own = spelled(sounds(token, code_length))
+        own = spelled(phonetics.codes(token))
         sound_distances(own, shapes.codes, frozen(shapes.word_codes[words], np.int32), distances)
     return np.column_stack([table, np.exp(-distances)])
 
@@ -103,8 +95,8 @@ def compare(token: str, shapes: Shapes, words: np.ndarray, channel: Channel, cod
 class Lexicon:
     """Words with their counts in the training text and their phonetic codes, and the indices of both."""
 
-    def __init__(self, words: Vocab, codes: Vocab, word_codes: np.ndarray, code_length: int):
-        self.words, self.codes, self.code_length = words, codes, code_length
+    def __init__(self, words: Vocab, codes: Vocab, word_codes: np.ndarray, phonetics: Phonetics):
+        self.words, self.codes, self.phonetics = words, codes, phonetics
         self.strings = words.strings[FIRST:]
         self.number = {word: i for i, word in enumerate(self.strings)}
         self.shapes = shapes_of(self.strings, codes.strings[FIRST:], word_codes)
@@ -113,12 +105,13 @@ class Lexicon:
         self.channel = default_channel(len(np.unique(self.shapes.letters.letters)) + 10)
 
     @classmethod
-    def learn(cls, words: Mapping[str, int], phonetic: bool, code_length: int) -> Lexicon:
-        """From words with their counts in some text; ``phonetic``: with their codes."""
-        codes, word_codes = coded(list(words) if phonetic else [], code_length)
-        if not phonetic:
+    def learn(cls, words: Mapping[str, int], phonetics: Phonetics | None) -> Lexicon:
+        """From words with their counts in some text, and how their codes are made, if at all."""
+        codes, word_codes = coded([] if phonetics is None else list(words), phonetics or Phonetics())
+        if phonetics is None:
             word_codes = np.full((len(words), 2), -1, np.int32)
-        return cls(Vocab.from_words(words, list(words.values())), Vocab.from_words(codes), word_codes, code_length)
+        vocab = Vocab.from_words(words, list(words.values()))
+        return cls(vocab, Vocab.from_words(codes), word_codes, phonetics or Phonetics())
 
     def __contains__(self, word: str) -> bool:
         return word in self.number
@@ -147,7 +140,7 @@ class Lexicon:
     def confusion_set(self, token: str, reach: Reach) -> np.ndarray:
         """The numbers of the words that a token (reduced) may stand for, ascending: int32."""
         by_letters, _ = self.prepare(reach)
-        near = near_words(spelled([token]).letters, self.shapes.letters, by_letters)
+        near = near_words(letters_of_word(token), self.shapes.letters, by_letters)
         if reach.sound_distance < 0:
             return near
         return np.unique(np.concatenate([near, self.sounding_alike(token, reach)])).astype(np.int32)
@@ -157,8 +150,8 @@ class Lexicon:
         _, by_code = self.prepare(reach)
         words, begins = self._words_of_code
         parts = [np.zeros(0, np.int64)]
-        for code in sounds(token, self.code_length):
-            for found in near_words(spelled([code]).letters, self.shapes.codes, by_code).tolist():
+        for code in self.phonetics.codes(token):
+            for found in near_words(letters_of_word(code), self.shapes.codes, by_code).tolist():
                 parts.append(words[begins[found] : begins[found + 1]])
         return np.unique(np.concatenate(parts)).astype(np.int32)
 
@@ -172,10 +165,10 @@ class Lexicon:
 
     def compare(self, token: str, words: np.ndarray) -> np.ndarray:
         """``compare`` with words of the lexicon by number."""
-        return compare(token, self.shapes, words, self.channel, self.code_length)
+        return compare(token, self.shapes, words, self.channel, self.phonetics)
 
     def compare_forms(self, token: str, forms: Sequence[str]) -> np.ndarray:
         """``compare`` with any forms, of several words or none, too."""
-        codes, word_codes = coded(forms if len(self.codes) > FIRST else [""] * len(forms), self.code_length)
+        codes, word_codes = coded(forms if len(self.codes) > FIRST else [""] * len(forms), self.phonetics)
         shapes = shapes_of(forms, codes, word_codes)
-        return compare(token, shapes, np.arange(len(forms)), self.channel, self.code_length)
+        return compare(token, shapes, np.arange(len(forms)), self.channel, self.phonetics)

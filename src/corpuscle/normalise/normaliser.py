@@ -1,15 +1,10 @@
 """Normaliser: what was meant, word by word, by similarity, sound, frequency, context and what was seen before.
 
 Every token that may be a word has candidates (``candidates``): without annotated messages only tokens that are not in
-the lexicon, with them every token, itself among its candidates. In its place each candidate gets a score of the
-language model with the words around it, where those have the form that they stand for most often; then
-
-- ``loglinear``: w.h, the weights w by default or of highest likelihood on annotated messages (``engine.optim``);
-- ``sum``: the plain sum of similarities and of the context, scaled to 0..1 over the candidates; ``similarity``,
-  ``context``: one of the two;
-- ``channel``: log P(t | s) P(s); ``dictionary``: the most frequent replacement.
-
-Of equal candidates the one that fits the context better is taken, then the more frequent, then the first by alphabet.
+the lexicon, with them every token, itself among its candidates. In its place (``places``) each candidate gets scores of
+the language model and of the dependency bank with the words around it, and one is chosen (``choosing``): with the
+weights w of all features by default or of highest likelihood on annotated messages (``weighing``), or by what these are
+compared with. Without annotated messages a detector may say which words are ill-formed at all (``detector``).
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011; Cook and Stevenson, "An
 unsupervised model for text message normalization", 2009.
@@ -21,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,40 +25,36 @@ from corpuscle.compiled import frozen
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
-from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank, matches
+from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank
 from corpuscle.normalise.candidates import (
-    AFTER,
-    AMONG,
-    CONTEXT,
     DEFAULTS,
     FEATURES,
-    FREQUENCY,
-    SLANG,
-    SUPPORT,
-    Entry,
     change_of,
-    side_columns,
 )  # fmt: skip
-from corpuscle.normalise.detector import DETECTOR, Detector, fits, learn_detector
+from corpuscle.normalise.channels import (
+    CHANNEL,
+    channel_array,
+    channel_from_array,
+    fitted_channel,
+    message_examples,
+    pair_examples,
+)  # fmt: skip
+from corpuscle.normalise.choosing import Choice, choose
+from corpuscle.normalise.detector import DETECTOR, Detector, learn_detector
 from corpuscle.normalise.kernels.bank import SPAN, Entries
-from corpuscle.normalise.kernels.context import Candidates, best_candidates
-from corpuscle.normalise.kernels.joint import decode_messages
 from corpuscle.normalise.lexicon import LEXICON, Lexicon, Reach
+from corpuscle.normalise.phonetics import Phonetics, learned_table
 from corpuscle.normalise.places import (
     EDGES,
     Messages,
-    Places,
     Type,
-    context_scores,
     neighbour_of,
-    places_of,
     type_of,
-    windows_of,
 )  # fmt: skip
 from corpuscle.normalise.replacements import Replacements, Run, replacement_arrays, runs_of
 from corpuscle.normalise.settings import NormaliserSettings
-from corpuscle.normalise.tokens import is_examined, reduced, with_case
-from corpuscle.normalise.weighing import fitted_weights
+from corpuscle.normalise.tokens import is_examined, reduced
+from corpuscle.normalise.weighing import best_threshold, fitted_weights
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -83,19 +74,7 @@ _CACHED = 200_000
 _SIMILAR = np.array([1, 2, 3, 4, 5])
 _TRIED = 8
 """So many candidates of a token take part in joint decoding."""
-_THRESHOLDS = np.arange(0.0, 0.96, 0.05)
-_PARTS = ("seen", "after", "before", "slang")
-
-
-class Choice(NamedTuple):
-    """What became of a token: where it stands, how it was typed, what it becomes, how certain that is; and its
-    candidates, best first, with their scores and the part of each feature that has one."""
-
-    place: int
-    typed: str
-    form: str
-    confidence: float
-    ranked: list[tuple[str, float, dict[str, float]]]
+_PARTS = ("seen", "after", "before", "slang", "sounds")
 
 
 class Normaliser(NormaliserSettings, container.Model):
@@ -109,7 +88,7 @@ class Normaliser(NormaliserSettings, container.Model):
     KIND: ClassVar[container.Kind] = container.Kind(
         "normalise.ranker", 1,
         {
-            **container.ITEMS, **LEXICON, **vocab_arrays("never/", "never"), **BANK, **DETECTOR,
+            **container.ITEMS, **LEXICON, **vocab_arrays("never/", "never"), **BANK, **DETECTOR, **CHANNEL,
             **{name: array for part in _PARTS for name, array in replacement_arrays(f"{part}/").items()},
             "weights": Array("float64", (2, len(FEATURES)), finite=True),
         },
@@ -123,6 +102,7 @@ class Normaliser(NormaliserSettings, container.Model):
     after_: Replacements = learned()
     before_: Replacements = learned()
     slang_: Replacements = learned()
+    sounds_: Replacements = learned()
     never_: frozenset[str] = learned()
     weights_: np.ndarray = learned()
     bank_: Entries = learned()
@@ -216,12 +196,14 @@ class Normaliser(NormaliserSettings, container.Model):
         never: Collection[str] = (),
         parsed: Treebank | None = None,
         dev: Normalised | None = None,
+        sounds: Mapping[str, str] | None = None,
     ) -> Normaliser:
         """Learn from messages as they were typed, annotated ones (``gold``), and ``clean`` text of the language.
 
         ``words``: the lexicon (default: frequent words of the clean text, or of all there is); ``never``: words that
         are not changed; ``parsed``: text with dependency trees for the bank; ``dev``: annotated
-        messages by which ``min_confidence`` is chosen where it is not given.
+        messages by which ``min_confidence`` is chosen where it is not given; ``sounds``: letters and what they
+        become in phonetic codes.
         """
         for some in (messages, clean):
             if isinstance(some, str) or any(not isinstance(message, list) for message in some):
@@ -240,7 +222,10 @@ class Normaliser(NormaliserSettings, container.Model):
         if not any(text):
             raise InputError(None, None, "no clean text for the language model: give --clean")
         counts = Counter(word for sentence in text for word in sentence)
-        self.lexicon_ = Lexicon.learn({word: counts[word] for word in sorted(known)}, self.phonetic, self.code_length)
+        phonetics = self._phonetics(sounds, gold)
+        self.lexicon_ = Lexicon.learn({word: counts[word] for word in sorted(known)}, phonetics)
+        if self.fit_channel:
+            self._fit_channel(typed, gold)
         _warn_of_coverage(known, typed or [_lower(sentence) for sentence in (gold.corpus if gold is not None else [])])
         self.lm_ = self.language_model(text)
         self.seen_ = self.after_ = self.before_ = Replacements({})
@@ -265,25 +250,29 @@ class Normaliser(NormaliserSettings, container.Model):
         self.tuning_items_ = item_hashes(dev.corpus)
         if self.origins["min_confidence"] == "given":
             return
-        typed, rows = [list(message) for message in dev.corpus], []
-        for i, choices in enumerate(self.choices(typed)):
-            meant = dev.standard(i)
-            rows += [
-                (one.confidence, one.form.lower() == meant[one.place].lower())
-                for one in choices if one.form.lower() != one.typed.lower()
-            ]  # fmt: skip
-        sure, right = np.array(rows).reshape(-1, 2).T
-        wrong = sum(
-            one.lower() != other.lower()
-            for i, message in enumerate(typed) for one, other in zip(message, dev.standard(i), strict=True)
-        )  # fmt: skip
-        figures = [2.0 * right[sure >= least].sum() / max(1, (sure >= least).sum() + wrong) for least in _THRESHOLDS]
-        self.chosen_["min_confidence"] = float(_THRESHOLDS[int(np.argmax(figures))])
+        self.chosen_["min_confidence"] = best_threshold(self, dev)
 
     @property
     def least_confidence(self) -> float:
         """The confidence that a change needs, as given or chosen."""
         return float(self.chosen_.get("min_confidence", self.min_confidence))
+
+    def _phonetics(self, sounds: Mapping[str, str] | None, gold: Normalised | None) -> Phonetics | None:
+        """How codes are made: by a table that is given or learned, or by double metaphone."""
+        if self.learn_sounds:
+            if gold is None or sounds is not None:
+                raise SettingError("learn_sounds needs annotated messages, and no table of sounds")
+            sounds = learned_table(_pairs(gold))
+        self.sounds_ = Replacements({} if sounds is None else dict.fromkeys(sounds.items(), 1))
+        return Phonetics(self.code_length, sounds or None) if self.phonetic else None
+
+    def _fit_channel(self, typed: Messages, gold: Normalised | None) -> None:
+        """Estimate the channel from annotated messages, or from the words of messages that are not in the lexicon."""
+        lexicon, pairs = self.lexicon_, None if gold is None else _pairs(gold)
+        examples = pair_examples(self, pairs) if pairs is not None else message_examples(self, typed)
+        if not examples:
+            raise InputError(None, None, "nothing to fit the channel to: no word of the messages is ill-formed")
+        lexicon.channel, _ = fitted_channel(lexicon.channel, examples, lexicon.shapes.letters, lexicon.shapes.vowels)
 
     def _words(self, words: Iterable[str] | None, text: Messages) -> set[str]:
         """The words of the lexicon."""
@@ -327,66 +316,9 @@ class Normaliser(NormaliserSettings, container.Model):
         if weights is not None:
             self.weights_ = weights
 
-    # ---- candidates in their places
-
-    def support(self, messages: Messages, places: Places, candidates: Candidates) -> np.ndarray:
-        """What the words around a place say for each of its candidates by the bank: float64, 0 without a bank."""
-        if not len(self.bank_.keys):
-            return np.zeros(len(candidates.starts) - 1)
-        return self._matches(messages, places).sums
-
-    def _matches(self, messages: Messages, places: Places) -> Any:
-        windows = windows_of(self, messages, list(zip(places.messages, places.tokens, strict=True)))
-        which = np.repeat(np.arange(len(places.entries)), [len(entry.forms) for entry in places.entries])
-        numbers = np.concatenate([np.zeros(0, np.int32), *(entry.numbers for entry in places.entries)])
-        return matches(self.bank_, windows, which, numbers, self.expand)
-
     def _prepare(self) -> None:
         self.lexicon_.prepare(self.reach)
         self.lm_.automaton_  # noqa: B018
-
-    def _scores(self, places: Places, context: np.ndarray, support: np.ndarray, lower: Messages) -> np.ndarray:
-        """The scores of all candidates, -inf: not considered."""
-        if self.combine == "loglinear":
-            scores = np.concatenate([np.zeros(0), *(entry.scores for entry in places.entries)])
-            scores += self.weights_[1, CONTEXT] * context
-            if len(self.bank_.keys):
-                which = np.repeat([entry.seen for entry in places.entries], [len(e.forms) for e in places.entries])
-                scores += self.weights_[which.astype(np.int64), SUPPORT] * support
-            at = 0
-            for k, entry in enumerate(places.entries):
-                if entry.own >= 0:
-                    scores[at + entry.own] += self.weights_[int(entry.seen), AMONG] * places.unknown[k]
-                if len(self.after_):
-                    sides = side_columns(self, entry, lower[places.messages[k]][places.tokens[k]], places.sides[k])
-                    if sides is not None:
-                        scores[at : at + len(sides)] += sides @ self.weights_[1, AFTER : AFTER + 2]
-                at += len(entry.forms)
-            return scores
-        begins = np.cumsum([0, *(len(entry.forms) for entry in places.entries)]).tolist()
-        parts = [
-            self._plain_scores(entry.table, entry.counts, context[a:b], support[a:b])
-            for entry, (a, b) in zip(places.entries, pairwise(begins), strict=True)
-        ]
-        return np.concatenate([np.zeros(0), *parts])
-
-    def _plain_scores(
-        self, table: np.ndarray, counts: np.ndarray, context: np.ndarray, support: np.ndarray
-    ) -> np.ndarray:
-        """The scores of the candidates of one token by what is compared with the weighted features."""
-        if self.combine == "channel":
-            return np.asarray(table[:, 0] + table[:, FREQUENCY])
-        if self.combine == "dictionary":
-            return np.asarray(counts + 0.5 * table[:, SLANG])
-        scores = np.zeros(len(table))
-        if self.combine != "context":
-            scores += table[:, _SIMILAR].sum(axis=1)
-        if self.combine != "similarity":
-            scores += scaled(context) + scaled(support)
-        kept = max(_KEPT, int(np.ceil(self.keep * len(table))))
-        if kept < len(table):
-            scores[np.argsort(-context, kind="stable")[kept:]] = -np.inf
-        return scores
 
     # ---- normalising
 
@@ -400,77 +332,7 @@ class Normaliser(NormaliserSettings, container.Model):
             (messages[a:b], None if wrong is None else wrong[a:b], ranked)
             for a, b in pairwise(chunks_of(sizes, _CHUNK).tolist())
         ]
-        return [choices for part in self.spread(_choose_chunk, chunks) for choices in part]
-
-    def _choose(self, messages: Messages, wrong: Any, ranked: int) -> list[list[Choice]]:
-        places = places_of(self, messages, wrong)
-        lower = [_lower(message) for message in messages] if len(self.after_) or ranked else messages
-        candidates = places.candidates()
-        context, support = self._in_context(messages, places, candidates)
-        scores = self._scores(places, context, support, lower)
-        if self.decode == "joint" and self.combine == "loglinear" and len(places.entries):
-            weight, chosen = self.weights_[1, CONTEXT], np.empty(len(places.entries), np.int64)
-            decode_messages(
-                self.lm_.automaton_, places.stream, candidates, scores - weight * context, scores, weight,
-                (_TRIED, self.beam), chosen,
-            )  # fmt: skip
-            again = context_scores(places, candidates, self.lm_, None, chosen)
-            scores += weight * (again - context)
-            context = again
-        best, confidence = np.empty(len(places.entries), np.int64), np.empty(len(places.entries))
-        frequency = np.concatenate([np.zeros(0), *(entry.table[:, FREQUENCY] for entry in places.entries)])
-        best_candidates(candidates.places, scores, context, frequency, best, confidence)
-        stays = self._stays(messages, places, candidates, context, wrong)
-        found: list[list[Choice]] = [[] for _ in messages]
-        begins = candidates.places.tolist()
-        for k, (top, sure) in enumerate(zip(best.tolist(), confidence.tolist(), strict=True)):
-            entry, message, token = places.entries[k], places.messages[k], places.tokens[k]
-            typed, form = messages[message][token], entry.forms[top - begins[k]]
-            sure = 1.0 if self.combine == "dictionary" else sure
-            is_kept = stays[k] or form == typed.lower() or sure < self.least_confidence
-            rows: list[tuple[str, float, dict[str, float]]] = []
-            if ranked:
-                mine = slice(begins[k], begins[k + 1])
-                both = np.column_stack([context[mine], support[mine]])
-                table, total = places.table(k, typed.lower(), self, both), scores[mine]
-                order = np.lexsort((-table[:, FREQUENCY], -table[:, CONTEXT], -total))[:ranked].tolist()
-                order = [c for c in order if total[c] > -np.inf]
-                rows = [(entry.forms[c], float(total[c]), self._parts(table[c], entry)) for c in order]
-            found[message].append(Choice(token, typed, typed if is_kept else with_case(form, typed), sure, rows))
-        for message, token, form, sure in places.decided:
-            typed = messages[message][token]
-            found[message].append(Choice(token, typed, with_case(form, typed), sure, []))
-        if places.decided:
-            for choices in found:
-                choices.sort()
-        return found
-
-    def _in_context(
-        self, messages: Messages, places: Places, candidates: Candidates
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The score of each candidate by the language model, and by the bank."""
-        return context_scores(places, candidates, self.lm_, None), self.support(messages, places, candidates)
-
-    def _stays(
-        self, messages: Messages, places: Places, candidates: Candidates, context: np.ndarray, wrong: Any
-    ) -> np.ndarray:
-        """Which places the detector holds to be well-formed: bool (n_places,)."""
-        stays = np.zeros(len(places.entries), bool)
-        if self.detector_ is None or wrong is not None or not len(stays):
-            return stays
-        fitting = fits(self.detector_, self._matches(messages, places))
-        for k, (begin, end) in enumerate(pairwise(candidates.places.tolist())):
-            if places.entries[k].table[:, SLANG].any():
-                continue
-            kept = max(_KEPT, int(np.ceil(self.keep * (end - begin))))
-            best = np.argsort(-context[begin:end], kind="stable")[:kept]
-            stays[k] = fitting[begin:end][best].sum() < self.positives
-        return stays
-
-    def _parts(self, row: np.ndarray, entry: Entry) -> dict[str, float]:
-        """What each feature adds to the score (loglinear), or its value."""
-        values = row * self.weights_[int(entry.seen)] if self.combine == "loglinear" else row
-        return {name: float(value) for name, value in zip(FEATURES, values.tolist(), strict=True) if value}
+        return [choices for part in self.spread(choose, chunks) for choices in part]
 
     def normalise(self, messages: Messages, wrong: Sequence[Sequence[bool]] | None = None) -> list[list[str]]:
         """The standard form of each token of messages; it may be several words, or empty."""
@@ -494,7 +356,8 @@ class Normaliser(NormaliserSettings, container.Model):
     def _arrays(self) -> Mapping[str, np.ndarray]:
         arrays = {
             **self.lexicon_.arrays(), **Vocab.from_words(sorted(self.never_)).arrays("never/"),
-            "bank/keys": self.bank_.keys, "bank/values": self.bank_.values, "weights": self.weights_,
+            "channel": channel_array(self.lexicon_.channel), "weights": self.weights_, "bank/keys": self.bank_.keys,
+            "bank/values": self.bank_.values,
         }  # fmt: skip
         for part in _PARTS:
             arrays |= getattr(self, f"{part}_").arrays(f"{part}/")
@@ -508,9 +371,11 @@ class Normaliser(NormaliserSettings, container.Model):
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
         words, codes = (Vocab.from_arrays(arrays, f"{name}/") for name in ("words", "codes"))
-        self.lexicon_ = Lexicon(words, codes, arrays["word_codes"], self.code_length)
         for part in _PARTS:
             setattr(self, f"{part}_", Replacements.from_arrays(arrays, f"{part}/"))
+        phonetics = Phonetics(self.code_length, dict(list(self.sounds_.counts)) or None)
+        self.lexicon_ = Lexicon(words, codes, arrays["word_codes"], phonetics)
+        self.lexicon_.channel = channel_from_array(arrays["channel"])
         self.never_ = frozenset(Vocab.from_arrays(arrays, "never/").strings[FIRST:])
         self.weights_ = arrays["weights"]
         keys, values = frozen(arrays["bank/keys"], np.int64), frozen(arrays["bank/values"], np.float32)
@@ -520,18 +385,17 @@ class Normaliser(NormaliserSettings, container.Model):
         self.lm_ = NgramModel.from_container(loaded.component("lm"))
 
 
-def scaled(values: np.ndarray) -> np.ndarray:
-    """Values scaled to 0..1; 0 where all are the same."""
-    low, high = values.min(), values.max()
-    return (values - low) / (high - low) if high > low else np.zeros(len(values))
+def _pairs(gold: Normalised) -> list[tuple[str, str]]:
+    """The words of annotated messages as typed and as meant, in lower case, those that stay one word."""
+    return [
+        (one.lower(), right.lower())
+        for i, message in enumerate(gold.corpus) for one, right in zip(message, gold.standard(i), strict=True)
+        if is_examined(one) and len(right.split()) == 1
+    ]  # fmt: skip
 
 
 def _lower(message: Sequence[str]) -> list[str]:
     return [token.lower() for token in message]
-
-
-def _choose_chunk(chunk: tuple[Messages, Any, int], model: Normaliser) -> list[list[Choice]]:
-    return model._choose(*chunk)
 
 
 def _warn_of_coverage(known: Collection[str], messages: Messages) -> None:
@@ -549,6 +413,7 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it has no words")
     for part in _PARTS:
         Replacements.from_arrays(arrays, f"{part}/")
+    channel_from_array(arrays["channel"])
     keys, words = arrays["bank/keys"], arrays["words/counts"].shape[0]
     if len(keys) and (np.diff(keys).min(initial=1) < 1 or keys[-1] >= SPAN * words**2):
         raise ValueError("its bank has entries that do not rise, or of words that are not there")

@@ -21,6 +21,13 @@ class NormaliserSettings(Seeded, Parallel):
     sound_edits: int = setting("Or their phonetic codes by so many.", default=1, low=0, high=1)
     code_length: int = setting("Phonetic codes are cut to so many letters; 0: they are not.", default=0, low=0, high=40)
     phonetic: bool = setting("Also candidates that sound alike (Latin script).", default=True)
+    learn_sounds: bool = setting(
+        "Phonetic codes from annotated messages, whatever the script: letters that are typed for each other.",
+        default=False,
+    )
+    fit_channel: bool = setting(
+        "Fit the noisy channel to the messages, by expectation maximisation.", default=False
+    )
     repeats: int = setting("Longer runs of one letter are cut to so many.", default=3, low=1, high=10)
     candidates: int = setting(
         "Combinations loglinear and channel: so many candidates of a word are compared in context.",

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.text.characters import letters_of
 from corpuscle.text.scripts import type_of
 from corpuscle.text.tokens import character_classes
 
-__all__ = ["LONGEST", "is_examined", "reduced", "sounds", "with_case"]
+__all__ = ["LONGEST", "is_examined", "letters_of_word", "reduced", "sounds", "with_case"]
 
 LONGEST = 40
 """Longer tokens are left alone."""
@@ -31,6 +35,11 @@ def is_examined(token: str) -> bool:
 def _is_mixed(token: str) -> bool:
     """Whether the letters of a word are of several scripts."""
     return not token.isascii() and type_of("".join(char for char in token if char.isalpha())) == "mixed"
+
+
+def letters_of_word(word: str) -> np.ndarray:
+    """The letters of one word: int32."""
+    return frozen(letters_of([word])[0], np.int32)
 
 
 def reduced(token: str, repeats: int) -> str:

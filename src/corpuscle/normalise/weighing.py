@@ -20,18 +20,21 @@ from corpuscle.engine.optim import likelihood
 from corpuscle.engine.optim.mert import Pools
 from corpuscle.lm import NgramModel
 from corpuscle.normalise.candidates import CHANGE, CONTEXT, DEFAULTS, FEATURES, ITSELF, SEEN, SEEN_COLUMNS, seen_columns
+from corpuscle.normalise.choosing import support_of
 from corpuscle.normalise.places import Messages, context_scores, places_of
 from corpuscle.random import folds
 from corpuscle.text.corpus import starts_of
+from corpuscle.text.normalised import Normalised
 
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = ["fitted_weights"]
+__all__ = ["best_threshold", "fitted_weights"]
 
 _FOLDS = 5
 _PENALTY = 1e-6
 """On squared weights; most words are right as they are, so that the mean likelihood changes little."""
+_THRESHOLDS = np.arange(0.0, 0.96, 0.05)
 _LOWER = np.arange(0.0, 2.05, 0.1)
 
 
@@ -81,7 +84,7 @@ def _add(
     candidates = places.candidates()
     scores = np.zeros((len(candidates.starts) - 1, 2))
     scores[:, 0] = context_scores(places, candidates, lm, lm.vocab_.mapping_from(model.lm_.vocab_))
-    scores[:, 1] = model.support(typed, places, candidates)
+    scores[:, 1] = support_of(model, typed, places)
     begins, ill_formed = candidates.places, 0
     for k, entry in enumerate(places.entries):
         i, token = places.messages[k], places.tokens[k]
@@ -123,3 +126,22 @@ def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> np.ndarray:
     both = found[0][:, None] + found[1][None]
     figures = 2.0 * both[..., 0] / np.maximum(1, both[..., 1] + ill_formed)
     return _LOWER[list(np.unravel_index(int(np.argmax(figures)), figures.shape))]
+
+
+def best_threshold(model: Normaliser, dev: Normalised) -> float:
+    """The confidence that changes need so that F1 of changes is highest on some annotated messages, the least of
+    equals."""
+    typed, rows = [list(message) for message in dev.corpus], []
+    for i, choices in enumerate(model.choices(typed)):
+        meant = dev.standard(i)
+        rows += [
+            (one.confidence, one.form.lower() == meant[one.place].lower())
+            for one in choices if one.form.lower() != one.typed.lower()
+        ]  # fmt: skip
+    sure, right = np.array(rows, np.float64).reshape(-1, 2).T
+    wrong = sum(
+        one.lower() != other.lower()
+        for i, message in enumerate(typed) for one, other in zip(message, dev.standard(i), strict=True)
+    )  # fmt: skip
+    figures = [2.0 * right[sure >= least].sum() / max(1, (sure >= least).sum() + wrong) for least in _THRESHOLDS]
+    return float(_THRESHOLDS[int(np.argmax(figures))])

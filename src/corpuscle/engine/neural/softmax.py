@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline, kernel_reordering
+from corpuscle.compiled import frozen, kernel_bare, kernel_inline, kernel_reordering
 from corpuscle.engine.neural.exponential import exponential
 from corpuscle.errors import CorpuscleError, SettingError, warn
 from corpuscle.scale import workers
@@ -223,7 +223,7 @@ def _buffer() -> tuple[np.ndarray, np.ndarray]:
 def absorb(best: Best, scores: np.ndarray, bias: np.ndarray, offset: int = 0) -> None:
     """Let ``best`` see more classes: scores (rows, n) and bias (n,) of the classes from ``offset`` on, which come after
     all that it has seen, float32 and contiguous."""
-    _absorb(scores, bias, offset, best, *_buffer())
+    _absorb(scores, frozen(bias, np.float32), offset, best, *_buffer())
 
 
 def merge(a: Best, b: Best) -> Best:
@@ -246,7 +246,7 @@ def peaks(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """The best class of each row (rows,) int32, without any softmax: scores (rows, n) and bias (n,), float32; -1 where
     none is allowed."""
     out = np.empty(len(scores), np.int32)
-    bad = _argmax(scores, bias, out, *_buffer())
+    bad = _argmax(scores, frozen(bias, np.float32), out, *_buffer())
     if bad >= 0:
         raise _complaint(bad, np.nan)
     return out
