@@ -20,7 +20,7 @@ __all__ = ["Entry", "lexicon", "write_lexicon"]
 
 _LEVEL, _SLOPE = 2.22, 0.25
 """Fitted to gold links of one half of the sentences of es-en, of fr-en and of the sample, each with the same weight;
-bench/dictionary.py measures on the other half and elsewhere."""
+bench/align_dictionary.py measures on the other half and elsewhere."""
 
 
 class Entry(NamedTuple):
