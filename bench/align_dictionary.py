@@ -178,7 +178,7 @@ def tables(results: dict[str, Any]) -> list[str]:
 def notes(results: dict[str, Any]) -> str:
     """What is to be said about the figures."""
     return (
-        "People who link by hand do not agree on what a link is: those of fr-en also marked what is only possible, those "
-        "of zh-en and ja-en linked less. One function for all languages is too sure for the latter, and not sure enough "
-        "for much text of the former."
+        "People who link by hand do not agree on what a link is: those of fr-en also marked what is only possible, "
+        "those of zh-en and ja-en linked less. One function for all languages is too sure for the latter, and not sure "
+        "enough for much text of the former."
     )
