@@ -47,6 +47,11 @@ NOTES = (
 
 MESSAGES = "u\tyou\nsee\tsee\nteh\tthe\ncatt\tcat\n\nthe\tthe\ncat\tcat\nsees\tsees\nu\tyou\n\n" * 8
 
+BRACKETS = (
+    "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))\n(S (NP (NNP Ann)) (VP (VBZ sings)))\n"
+    "(S (NP (DT a) (JJ old) (NN dog)) (VP (VBZ sleeps)))\n" * 3
+)
+
 COMMANDS = {
     "words.exchange": "classes train text -o {0} --classes 3",
     "words.brown": "classes train text -o {0} --method brown --classes 3",
@@ -94,6 +99,9 @@ COMMANDS = {
     "parse.boosted": "parse boost parse.mst parse.projected --dev trees.conllu -o {0}",
     "parse.branching": "parse train trees.conllu -o {0} --method right",
     "parse.rerank": "parse rerank trees.conllu --parser parse.mst -o {0} --nbest 3 --passes 2 --hash-bits 10",
+    "grammar.pcfg": "grammar train trees.mrg -o {0} --method pcfg",
+    "grammar.em": "grammar train trees.mrg -o {0} --method em --states 2 --iterations 2 --nodes-a-state 1",
+    "grammar.spectral": "grammar train trees.mrg -o {0} --states 2 --nodes-a-state 1",
 }
 """Kind -> how its file is made, in this order."""
 
@@ -113,6 +121,7 @@ def make() -> Iterator[tuple[str, bytes]]:
         Path("notes.jsonl").write_text(NOTES, "utf-8")
         Path("organs.tsv").write_text("eye\tORGAN\nright eye\tORGAN\n", "utf-8")
         Path("messages.tsv").write_text(MESSAGES, "utf-8")
+        Path("trees.mrg").write_text(BRACKETS, "utf-8")
         Path("slang.tsv").write_text("lol\tlaughing out loud\n", "utf-8")
         for kind, command in COMMANDS.items():
             if main([*command.format(kind).split(), "--quiet"]) != 0:

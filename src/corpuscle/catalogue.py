@@ -348,8 +348,14 @@ TASKS: dict[str, Task] = dict([
     _task(
         "grammar",
         "Grammars: how sentences are built, in constituent trees.",
-        "constituent trees compared with gold ones by EVALB's conventions, and drawn",
-        kernels=False,
+        "constituency parsers from a treebank, also with hidden states: train, parse, evaluate, draw, marginals",
+        methods={
+            "spectral": ("SpectralSettings", "SpectralGrammar", "hidden states from moments of features, in one pass"),
+            "em": ("EmSettings", "EmGrammar", "hidden states by expectation-maximisation"),
+            "pcfg": ("PcfgSettings", "Pcfg", "relative frequencies of the treebank's rules"),
+        },
+        kinds={"grammar.pcfg": "Pcfg", "grammar.em": "EmGrammar", "grammar.spectral": "SpectralGrammar"},
+        step="grammar:GRAMMAR",
     ),
     _task(
         "samples",

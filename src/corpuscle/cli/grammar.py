@@ -1,4 +1,4 @@
-"""``corpuscle grammar``: constituent trees: compare them with gold ones, draw them."""
+"""``corpuscle grammar``: learn grammars from treebanks, parse, compare trees with gold ones, draw them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group
-from corpuscle.cli.common import table_text
+from corpuscle.cli.command import (
+    COUNT,
+    Figures,
+    argument,
+    command,
+    option,
+    output,
+    resume,
+    task_group,
+    trainer,
+)
+from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
+from corpuscle.cli.constituents import read_found, read_sentences, read_trees, shown, written_tree
 from corpuscle.cli.trees import comparing
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 
 if TYPE_CHECKING:
-    from corpuscle.figures import NodeShown
-    from corpuscle.text import Trees
+    from corpuscle.grammar import TreebankGrammar
 
 __all__ = ["group"]
 
@@ -22,22 +32,131 @@ group = task_group("grammar")
 PUNCTUATION = ("auto", "penn", "form", "none")
 
 
-def read_trees(path: str) -> Trees:
-    """Bracketed trees."""
-    from corpuscle.text import read_brackets
+@trainer(group)
+@argument("trees", many=True)
+@output()
+@option("dev", "Choose the weight of the PCFG by these trees.", metavar="TREES")
+@resume
+def train(model: TreebankGrammar, trees: tuple[str, ...], output: str, dev: str | None, resume: bool) -> Figures:
+    """Learn a grammar from bracketed trees: files, or folders of them."""
+    import time
 
-    trees = read_brackets(path)
-    if len(trees) == 0:
-        raise InputError(path, None, "there are no trees in this file")
-    return trees
+    begin, bank = time.perf_counter(), read_trees(*trees)
+    development = None if dev is None else read_trees(dev)
+    if dev is not None and "mix" not in model.SETTINGS:
+        raise SettingError("a PCFG has nothing that --dev could choose")
+    if resume and not hasattr(model, "checkpoint"):
+        raise SettingError("--resume is for --method em: the others learn in one pass")
+    with naming(trees[0]):
+        if hasattr(model, "checkpoint"):
+            with model.checkpoint(bank, output, resume) as checkpoint:
+                model.fit(bank, development, checkpoint=checkpoint).save(output)
+        else:
+            model.fit(bank, development).save(output)
+    figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
+    figures["seconds"] = time.perf_counter() - begin
+    return Figures(
+        figures,
+        f"{output}: {figures['trees']:,} trees, {figures['phrases']:,} phrases, {figures['tags']:,} tags, "
+        f"{figures['rules']:,} rules, {figures['seconds']:.1f} s",
+    )
 
 
-def read_found(path: str, wanted: int) -> Trees:
-    """Trees that a parser has written; where there are fewer than wanted, one a line, and a blank line is none."""
-    from corpuscle.text import read_brackets
+_tags = option(
+    "tags",
+    "gold: the tags in the input are right (trees, CoNLL-U, or word/TAG); predict: only its words are read.",
+    type=click.Choice(("predict", "gold")),
+    default="predict",
+)
+_tagger = option("tagger", "Take the tags of this tagger.", metavar="MODEL")
 
-    trees = read_brackets(path)
-    return trees if len(trees) >= wanted else read_brackets(path, lines=True)
+
+@command(group, work=True, figures=False)
+@argument("model")
+@argument("input", default="-")
+@output("-")
+@_tags
+@_tagger
+@option("nbest", "The N best trees of each sentence, and a blank line.", metavar="N", type=COUNT)
+@option("confidence", "Write how likely each node is behind its label (NP~0.93).", is_flag=True)
+def parse(
+    model: str, input: str, output: str, tags: str, tagger: str | None, nbest: int | None, confidence: bool
+) -> None:
+    """Parse text, a sentence a line, or the words of trees or of a CoNLL-U file; writes a tree a line."""
+    from corpuscle.text import format_brackets
+    from corpuscle.text.files import write_atomically
+
+    if nbest is not None and confidence:
+        raise SettingError("--confidence is of the best tree: not with --nbest")
+    loaded = load(model, "grammar")
+    words, given = read_sentences(input, tags == "gold", tagger)
+    with naming(input):
+        if nbest is not None:
+            blocks = [
+                "".join(line + "\n" for line in format_brackets(each.trees.with_root()))
+                for each in loaded.best_trees(words, nbest, given)
+            ]
+            lines = [block if block.strip() else "\n" for block in blocks]
+            text = "\n".join(lines)
+        else:
+            text = written_tree(loaded.parse(words, given), confidence)
+    with write_atomically(output, "w") as file:
+        file.write(text)
+
+
+@command(group, work=True)
+@argument("model")
+@argument("input", default="-")
+def probability(model: str, input: str) -> Figures:
+    """The probability of trees, or of sentences over all their trees (log10, a line each)."""
+    import numpy as np
+
+    from corpuscle.cli.constituents import is_brackets
+
+    loaded = load(model, "grammar")
+    with naming(input):
+        if input != "-" and is_brackets(input):
+            logs = loaded.probability(read_trees(input))
+        else:
+            logs = loaded.sentence_probability(read_sentences(input, False, None)[0])
+    tens = logs / np.log(10.0)
+    possible = np.isfinite(tens)
+    figures = {
+        "log10": float(tens[possible].sum()), "items": len(tens), "impossible": int((~possible).sum()),
+        "each": [float(value) if fine else None for value, fine in zip(tens, possible, strict=True)],
+    }  # fmt: skip
+    return Figures(figures, "\n".join(f"{value:.4f}" for value in tens))
+
+
+@command(group, work=True)
+@argument("model")
+@argument("input", default="-")
+@option("least", "Only constituents with at least this share.", metavar="X", type=click.FloatRange(0, 1), default=0.01)
+def marginals(model: str, input: str, least: float) -> Figures:
+    """How likely every constituent of every sentence is, over all its trees."""
+    loaded = load(model, "grammar")
+    words, _ = read_sentences(input, False, None)
+    with naming(input):
+        found = loaded.marginals(words, float(least))
+    sentences = [
+        {"words": words.words(i), "spans": [each._asdict() for each in spans]} for i, spans in enumerate(found)
+    ]
+    rows = [(i, *each) for i, spans in enumerate(found, 1) for each in spans]
+    return Figures({"sentences": sentences}, table_text(("sentence", "label", "first", "end", "share"), rows))
+
+
+@command(group, figures=False)
+@argument("trees")
+@output("-")
+@option("heads", "A table of heads; else Penn's where labels are, or the first child.", metavar="FILE")
+def dependencies(trees: str, output: str, heads: str | None) -> None:
+    """Turn trees into dependencies by a table of heads; writes CoNLL-U with their tags as XPOS."""
+    from corpuscle.grammar import read_heads, to_dependencies
+    from corpuscle.text import write_conllu
+
+    table = None if heads is None else read_heads(heads)
+    with naming(trees):
+        write_conllu(to_dependencies(read_trees(trees), table), output)
 
 
 _punctuation = option(
@@ -49,22 +168,34 @@ _punctuation = option(
 _max_length = option("max_length", "Only sentences of at most so many words.", metavar="N", type=COUNT)
 
 
-@command(group, seed=True)
+@command(group, work=True, seed=True)
 @argument("gold")
-@argument("trees")
+@argument("trees", required=False)
+@option("model", "Parse the words of the gold trees with this model first.", metavar="FILE")
+@_tags
 @_punctuation
 @_max_length
 @option("by", "Also by label or length.", type=click.Choice(("label", "length")))
-def evaluate(gold: str, trees: str, punctuation: str, max_length: int | None, by: str | None, seed: int) -> Figures:
+def evaluate(
+    gold: str, trees: str | None, model: str | None, tags: str, punctuation: str, max_length: int | None,
+    by: str | None, seed: int,
+) -> Figures:  # fmt: skip
     """Labelled and unlabelled brackets, exact trees, crossing brackets, tags, by the conventions of EVALB, with
     95 % intervals; a blank line among TREES is a sentence that was not parsed."""
     from corpuscle.measure import bracket_scores, bracket_scores_by
 
-    right = read_trees(gold)
-    guess = read_found(trees, len(right))
-    with comparing(trees):
+    if (trees is None) == (model is None):
+        raise SettingError("give a file of trees, or --model")
+    right, shares = read_trees(gold), dict[str, float]()
+    if model is not None:
+        loaded, (words, given) = load(model, "grammar"), read_sentences(gold, tags == "gold", None)
+        shares = warn_of_overlap(loaded, words, model)
+        guess = loaded.parse(words, given).trees
+    else:
+        guess = read_found(str(trees), len(right))
+    with comparing(trees or gold):
         result = bracket_scores(right, guess, punctuation=punctuation, max_length=max_length, seed=seed)
-    figures, text = result.to_json(), result.text()
+    figures, text = result.to_json() | shares, result.text()
     if by is not None:
         rows = bracket_scores_by(right, guess, by, punctuation=punctuation, max_length=max_length)
         figures[f"by_{by}"] = rows
@@ -100,22 +231,6 @@ def compare(gold: str, trees_a: str, trees_b: str, punctuation: str, max_length:
     return Figures(values, "\n".join(lines))
 
 
-def _shown(trees: Trees, path: str, number: int) -> tuple[list[str], list[NodeShown]]:
-    """The words and nodes of one tree, for a picture."""
-    from corpuscle.figures import NodeShown
-
-    if number > len(trees):
-        raise InputError(path, None, f"it has {len(trees):,} trees, and none of number {number:,}")
-    here = trees[number - 1 : number]
-    labels, parents = here.labels.strings(), here.parents.tolist()
-    nodes = []
-    for label, parent, (first, end) in zip(labels, parents, here.spans.tolist(), strict=True):
-        name, mark, sure = label.rpartition("~")
-        known = mark and sure.replace(".", "", 1).isdigit()
-        nodes.append(NodeShown(name if known else label, parent, first, end, min(float(sure), 1.0) if known else None))
-    return here.words.words(0), nodes
-
-
 @command(group, figures=False)
 @argument("trees")
 @output(form="svg")
@@ -126,10 +241,10 @@ def draw(trees: str, output: str, tree: int, other: str | None) -> None:
     from corpuscle.figures import draw_constituents
     from corpuscle.text.files import write_atomically
 
-    words, nodes = _shown(read_trees(trees), trees, tree)
+    words, nodes = shown(read_trees(trees), trees, tree)
     below = None
     if other is not None:
-        same, below = _shown(read_trees(other), other, tree)
+        same, below = shown(read_trees(other), other, tree)
         if same != words:
             raise InputError(other, None, f"tree {tree:,} has other words")
     with write_atomically(output, "w") as file:

@@ -25,9 +25,10 @@ from scipy.sparse import csr_array
 
 from corpuscle.grammar.preparation import Symbols
 
-__all__ = ["Lexicon", "signatures_of"]
+__all__ = ["UNKNOWN", "Lexicon", "signatures_of"]
 
-_UNKNOWN = "<>"
+UNKNOWN = "<>"
+"""The signature of words that look like nothing before."""
 _ENOUGH = 5
 
 
@@ -89,9 +90,9 @@ class Lexicon:
         unknown = {word: count for word, count in seen.items() if count <= rare}
         common = Counter(look for word, count in unknown.items() for look in signatures_of(word) * count)
         chosen = {
-            word: next((look for look in signatures_of(word) if common[look] >= _ENOUGH), _UNKNOWN) for word in unknown
+            word: next((look for look in signatures_of(word) if common[look] >= _ENOUGH), UNKNOWN) for word in unknown
         }
-        looks = sorted({*chosen.values(), _UNKNOWN})
+        looks = sorted({*chosen.values(), UNKNOWN})
         number = known | {word: len(known) + looks.index(look) for word, look in chosen.items()}
         entries = np.array([number[word] for word in words], np.int64)
         table = np.ones(len(entries)), (entries, tags)
@@ -99,7 +100,7 @@ class Lexicon:
         if classes > 0:  # words that look like nothing before have the tags of rare words, as one word that was seen
             rare_ones = entries >= len(known)
             shares = np.bincount(tags[rare_ones] if rare_ones.any() else tags, minlength=len(symbols.base))
-            last = np.full(len(shares), len(known) + looks.index(_UNKNOWN))
+            last = np.full(len(shares), len(known) + looks.index(UNKNOWN))
             extra = shares / shares.sum(), (last, np.arange(len(shares)))
             counts = csr_array(counts + csr_array(extra, shape=counts.shape))
         counts.sum_duplicates()
@@ -108,7 +109,7 @@ class Lexicon:
         return cls(kept, looks, counts, symbols, chains, classes), entries
 
     def _look_of(self, word: str) -> int:
-        return next((self._look[look] for look in signatures_of(word) if look in self._look), self._look[_UNKNOWN])
+        return next((self._look[look] for look in signatures_of(word) if look in self._look), self._look[UNKNOWN])
 
     def entry(self, word: str, first: bool = False) -> int:
         """The number of a word, or of its class if it is unknown; the first word of a sentence may be written large."""

@@ -7,12 +7,13 @@ tag; wider ones are factored (``text.binary``). A label that is a phrase and a t
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import InputError, warn
-from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
+from corpuscle.text.binary import binarise, chain_of, collapse_unaries, expand_unaries, original_label, unbinarise
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.trees import Trees
@@ -23,8 +24,11 @@ _TAG = "^t"
 
 
 def clean(trees: Trees) -> Trees:
-    """Trees without traces, function tags, meaningless roots and repeated labels."""
-    return trees.without_traces().without_functions().without_root().without_repeats()
+    """Trees without traces, function tags, meaningless roots and repeated labels; a root without a label is a TOP."""
+    trees = trees.without_traces().without_functions().without_root().without_repeats()
+    if (trees.labels.ids > 0).all():
+        return trees
+    return dataclasses.replace(trees, labels=Layer.from_strings([each or "TOP" for each in trees.labels.strings()], ""))
 
 
 def prepare(trees: Trees, side: str, horizontal: int, vertical: int) -> Trees:
@@ -46,14 +50,7 @@ def prepare(trees: Trees, side: str, horizontal: int, vertical: int) -> Trees:
     )
     wrong = tags & np.isin(ids, both)
     labels = [values[id] + _TAG if bad else values[id] for id, bad in zip(ids.tolist(), wrong.tolist(), strict=True)]
-    return trees_with(trees, labels)
-
-
-def trees_with(trees: Trees, labels: list[str]) -> Trees:
-    """The trees with other labels."""
-    from dataclasses import replace
-
-    return replace(trees, labels=Layer.from_strings(labels, missing=""))
+    return dataclasses.replace(trees, labels=Layer.from_strings(labels, missing=""))
 
 
 def restore(trees: Trees) -> Trees:
@@ -73,16 +70,10 @@ class Symbols(NamedTuple):
     @classmethod
     def of(cls, names: list[str], n_phrases: int) -> Symbols:
         """From the names of phrases and tags."""
-        ends = [_base(name) for name in names[n_phrases:]]
+        ends = [chain_of(original_label(name))[-1] for name in names[n_phrases:]]
         bases = sorted(set(ends))
         numbers = {name: number for number, name in enumerate(bases)}
         return cls(names, n_phrases, np.array([numbers[end] for end in ends], np.int64), bases)
-
-
-def _base(name: str) -> str:
-    """The treebank's own tag of a tag of binary trees."""
-    chain = restore(trees_from([np.array([[0, 0, 1]])], Corpus.from_sentences([["x"]]), [name]))
-    return chain.labels.strings()[-1]
 
 
 class TreeNodes(NamedTuple):

@@ -20,15 +20,19 @@ class TreebankSettings(Settings):
     )
     horizontal: int = setting("How many siblings a part of a split node remembers.", default=0, low=0, high=10)
     vertical: int = setting("How many levels a phrase knows, itself included.", default=1, low=1, high=5)
-    rare: int = setting("Words seen at most so often are known by what they look like.", default=1, low=0, high=1000)
-    chains: float = setting("Weight of a word's own tag where a chain of nodes stands above it.", default=5.0, low=0.0)
-    classes: float = setting("Weight of what words look like.", default=5.0, low=0.0)
+    rare_count: int = setting(
+        "Words seen at most so often are known by what they look like.", default=1, low=0, high=1000
+    )
+    chain_weight: float = setting(
+        "Weight of a word's own tag where a chain of nodes stands above it.", default=20.0, low=0.0
+    )
+    look_weight: float = setting("Weight of what words look like.", default=20.0, low=0.0)
     decode: str = setting(
         "The tree with most expected brackets, of the rules most likely to be right, or the most probable one (pcfg).",
         default="rules",
         choices=("brackets", "rules", "best"),
     )
-    prune: float = setting(
+    prune_below: float = setting(
         "Leave out what the PCFG gives less than this share of all trees.", default=1e-5, low=0.0, high=0.5
     )
     max_length: int = setting("Longer sentences get a flat tree.", default=200, low=1, high=1000)

@@ -10,6 +10,7 @@ Files are recognised by where they stand and what they are called, never by gues
     glosses.tsv                   words and what they mean
     lexicon.tsv                   words with their analyses
     tagged.conllu                 annotated sentences
+    trees.mrg                     bracketed trees
     entities/*                    texts with entities marked
     noisy.txt                     messages as people type them
     noisy.tsv                     such messages, token by token, with what was meant
@@ -46,6 +47,7 @@ ROLES = {
     "names": "names in two scripts",
     "lexicon": "a lexicon",
     "tagged": "annotated sentences",
+    "trees": "bracketed trees",
     "entities": "texts with entities",
     "noisy": "noisy messages",
     "meant": "noisy messages with what was meant",
@@ -57,7 +59,7 @@ DESCRIPTION = "kit.toml"
 
 _BY_NAME = {
     "names.tsv": "names", "names.csv": "names", "glosses.tsv": "glosses", "glosses.csv": "glosses",
-    "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "noisy.txt": "noisy",
+    "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "trees.mrg": "trees", "noisy.txt": "noisy",
     "noisy.tsv": "meant", "slang.tsv": "slang",
 }  # fmt: skip
 _INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}

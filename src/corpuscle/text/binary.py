@@ -24,7 +24,7 @@ from corpuscle.text.corpus import starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.trees import Trees
 
-__all__ = ["binarise", "collapse_unaries", "expand_unaries", "unbinarise"]
+__all__ = ["binarise", "chain_of", "collapse_unaries", "expand_unaries", "original_label", "unbinarise"]
 
 _MARKS = "@|^"
 
@@ -164,11 +164,26 @@ def unbinarise(trees: Trees) -> Trees:
     # A parser may give a tree whose very root is such a node; it stays, as the phrase that it is a part of.
     drop[trees.roots] = False
 
-    def original(label: str) -> str:
-        plain = _split(label[1:], "|")[0] if label.startswith("@") else label
-        return _unescape(_split(plain, "^")[0])
+    return trees.without_nodes(drop).relabel(original_label)
 
-    return trees.without_nodes(drop).relabel(original)
+
+def original_label(label: str) -> str:
+    """The label that ``binarise`` made this one of; that of the split node for a part of it.
+
+    >>> original_label("@NP|DT"), original_label("NP^S")
+    ('NP', 'NP')
+    """
+    plain = _split(label[1:], "|")[0] if label.startswith("@") else label
+    return _unescape(_split(plain, "^")[0])
+
+
+def chain_of(label: str, joint: str = "+") -> list[str]:
+    """The labels that ``collapse_unaries`` made this one of, outermost first.
+
+    >>> chain_of("S+VP")
+    ['S', 'VP']
+    """
+    return [_unescape(part) for part in _split(label, joint)]
 
 
 def collapse_unaries(trees: Trees, joint: str = "+", preterminals: bool = True, root: bool = True) -> Trees:
@@ -197,7 +212,7 @@ def collapse_unaries(trees: Trees, joint: str = "+", preterminals: bool = True, 
 def expand_unaries(trees: Trees, joint: str = "+") -> Trees:
     """The inverse of ``collapse_unaries``."""
     _check_joint(joint)
-    parts = [[_unescape(part) for part in _split(label, joint)] for label in trees.labels.values]
+    parts = [chain_of(label, joint) for label in trees.labels.values]
     times = np.array([len(chain) for chain in parts])[trees.labels.ids]
     ends = np.cumsum(times)
     lengths = np.diff(np.concatenate([[0], ends])[trees.tree_starts])

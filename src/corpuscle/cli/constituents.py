@@ -1,0 +1,121 @@
+"""What commands of grammars read and write: bracketed trees, sentences with or without tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corpuscle.cli.common import load
+from corpuscle.errors import InputError
+
+if TYPE_CHECKING:
+    from corpuscle.figures import NodeShown
+    from corpuscle.grammar import Parsed
+    from corpuscle.text import Corpus, Trees
+
+__all__ = ["is_brackets", "read_found", "read_sentences", "read_trees", "shown", "written_tree"]
+
+
+def read_trees(*paths: str) -> Trees:
+    """Bracketed trees."""
+    from corpuscle.text import read_brackets
+
+    trees = read_brackets(*paths)
+    if len(trees) == 0:
+        raise InputError(paths[0], None, "there are no trees in this file")
+    return trees
+
+
+def read_found(path: str, wanted: int) -> Trees:
+    """Trees that a parser has written; where there are fewer than wanted, one a line, and a blank line is none."""
+    from corpuscle.text import read_brackets
+
+    trees = read_brackets(path)
+    return trees if len(trees) >= wanted else read_brackets(path, lines=True)
+
+
+def is_brackets(path: str) -> bool:
+    """Whether a file holds trees: what it begins with is an opening bracket and it has as many closing ones."""
+    import os
+
+    from corpuscle.text.files import decode, open_bytes
+
+    if os.path.isdir(path):
+        return True
+    text = decode(open_bytes(path), path)
+    return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
+
+
+def _with_brackets(word: str) -> str:
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+
+
+def read_sentences(path: str, gold: bool, tagger: str | None) -> tuple[Corpus, list[list[str]] | None]:
+    """The sentences of a text, of trees or of a CoNLL-U file, and the tags of their words, if they are wanted."""
+    from corpuscle.text import Corpus, read_conllu, read_text
+    from corpuscle.text.conllu import is_treebank
+    from corpuscle.text.treebank import Treebank
+
+    tags: list[list[str]] | None = None
+    if path != "-" and is_treebank(path):
+        bank = read_conllu(path)
+        words = Corpus.from_sentences([[_with_brackets(word) for word in each] for each in bank.corpus])
+        layer = (bank.xpos if bank.xpos.ids.any() else bank.tags).strings()
+        tags = _by_sentence(layer, words) if gold else None
+    elif path != "-" and is_brackets(path):
+        trees = read_trees(path).without_traces().without_functions()
+        words, tags = trees.words, _by_sentence(trees.word_tags, trees.words) if gold else None
+    else:
+        lines = list(read_text(path))
+        if gold:
+            tags = [_tags_of(path, number, line) for number, line in enumerate(lines, 1)]
+            lines = [[word.rpartition("/")[0] for word in line] for line in lines]
+        words = Corpus.from_sentences([[_with_brackets(word) for word in line] for line in lines])
+    if tagger is not None:
+        tagged = load(tagger, "tag").annotate(Treebank.from_sentences(list(words)))
+        tags = _by_sentence((tagged.xpos if tagged.xpos.ids.any() else tagged.tags).strings(), words)
+    return words, tags
+
+
+def _tags_of(path: str, number: int, line: list[str]) -> list[str]:
+    """The tags of a line of word/TAG."""
+    wrong = next((word for word in line if not all(word.rpartition("/")[::2])), None)
+    if wrong is not None:
+        raise InputError(path, number, f"expected word/TAG, not {wrong[:40]!r}")
+    return [word.rpartition("/")[2] for word in line]
+
+
+def _by_sentence(values: list[str], words: Corpus) -> list[list[str]]:
+    from itertools import pairwise
+
+    starts = words.sentence_starts.tolist()
+    return [values[first:last] for first, last in pairwise(starts)]
+
+
+def written_tree(parsed: Parsed, confidence: bool) -> str:
+    """Trees as lines; ``confidence``: with how likely each node is."""
+    from dataclasses import replace
+
+    from corpuscle.text import format_brackets
+    from corpuscle.text.layers import Layer
+
+    trees = parsed.trees
+    if confidence:
+        labels = [f"{name}~{sure:.2f}" for name, sure in zip(trees.labels.strings(), parsed.confidence, strict=True)]
+        trees = replace(trees, labels=Layer.from_strings(labels, missing=""))
+    return "".join(line + "\n" for line in format_brackets(trees.with_root()))
+
+
+def shown(trees: Trees, path: str, number: int) -> tuple[list[str], list[NodeShown]]:
+    """The words and nodes of one tree, for a picture."""
+    from corpuscle.figures import NodeShown
+
+    if number > len(trees):
+        raise InputError(path, None, f"it has {len(trees):,} trees, and none of number {number:,}")
+    here = trees[number - 1 : number]
+    labels, parents = here.labels.strings(), here.parents.tolist()
+    nodes = []
+    for label, parent, (first, end) in zip(labels, parents, here.spans.tolist(), strict=True):
+        name, mark, sure = label.rpartition("~")
+        known = mark and sure.replace(".", "", 1).isdigit()
+        nodes.append(NodeShown(name if known else label, parent, first, end, min(float(sure), 1.0) if known else None))
+    return here.words.words(0), nodes

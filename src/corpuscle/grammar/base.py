@@ -1,0 +1,284 @@
+"""What all grammars of a treebank can do: parse, say how likely trees and sentences are, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.errors import SettingError
+from corpuscle.grammar.kernels.trees import TreeData, inside_trees
+from corpuscle.grammar.parsing import (
+    Serving,
+    decode,
+    flat,
+    k_best_of_pcfg,
+    leaves_of,
+    look_at,
+    word_vectors,
+)
+from corpuscle.grammar.preparation import Symbols, prepare, restore, trees_from
+from corpuscle.grammar.settings import TreebankSettings
+from corpuscle.grammar.tables import Counted, Tables, count, number_nodes
+from corpuscle.model import Container, Model
+from corpuscle.scale import chunks_of
+from corpuscle.settings import learned
+from corpuscle.text.binary import chain_of, original_label
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.trees import Trees
+
+__all__ = ["Constituent", "Parsed", "TreebankGrammar"]
+
+_WORK = 20_000
+"""Chunks of sentences have about so many cells times words."""
+
+
+class Constituent(NamedTuple):
+    """A label over a span of words, and the share of all trees that have it."""
+
+    label: str
+    first: int
+    end: int
+    share: float
+
+
+class Parsed(NamedTuple):
+    """Trees as they would stand in a treebank; ``confidence``: the share of each node, float64 (n_nodes,); ``logp``: of
+    each sentence float64 (n_trees,), -inf where there is no tree; ``failed``: which trees are flat, bool (n_trees,)."""
+
+    trees: Trees
+    confidence: np.ndarray
+    logp: np.ndarray
+    failed: np.ndarray
+
+
+class _Found(NamedTuple):
+    nodes: np.ndarray
+    sure: np.ndarray
+    logp: float
+    failed: bool
+
+
+class TreebankGrammar(TreebankSettings, Model):
+    """A grammar: ``fit(trees)``, ``parse``, ``probability``, ``marginals``.
+
+    Learned: ``tables_``, what is counted; ``history_``.
+    """
+
+    tables_: Tables = learned()
+
+    def _serving(self) -> Serving:
+        """The grammar as parsing needs it."""
+        raise TypeError(f"{type(self).__name__} cannot parse")
+
+    @property
+    def serving(self) -> Serving:
+        """The grammar as parsing needs it, made once."""
+        if "_served" not in vars(self):
+            vars(self)["_served"] = self._serving()
+        return vars(self)["_served"]
+
+    def _prepare(self) -> None:
+        self.serving  # noqa: B018
+
+    @property
+    def _mix(self) -> float:
+        """The weight of the plain PCFG when a tree is chosen."""
+        return self.chosen_.get("mix", getattr(self, "mix", 0.0))
+
+    def binary(self, trees: Trees) -> Trees:
+        """Trees as the grammar sees them."""
+        return prepare(trees, self.side, self.horizontal, self.vertical)
+
+    def _count(self, trees: Trees) -> Counted:
+        """Count a treebank, and remember what it was."""
+        vars(self).pop("_served", None)
+        binary = self.binary(trees)
+        self.tables_, counted = count(binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight)
+        self.items_, self.chosen_ = item_hashes(binary.words), {}
+        symbols = self.tables_.symbols
+        self.provenance_ = {
+            "trees": len(binary), "words": binary.words.n_tokens, "phrases": symbols.n_phrases,
+            "tags": len(symbols.base), "rules": len(self.tables_.counts),
+        }  # fmt: skip
+        return counted
+
+    # ---- parsing
+
+    def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
+        """The trees of sentences; ``tags``: the treebank's tag of each word, where they are known."""
+        corpus = Corpus.checked(corpus)
+        jobs = self._jobs(corpus, tags)
+        found = [each for chunk in self.spread(partial(_parse, what="tree"), jobs) for each in chunk]
+        nodes, names = [each.nodes for each in found], self.tables_.symbols.names
+        trees = trees_from(nodes, corpus, names)
+        kept, sure = _restored_nodes(trees), np.concatenate([np.empty(0), *(each.sure for each in found)])
+        return Parsed(
+            restore(trees),
+            sure[kept],
+            np.array([each.logp for each in found]),
+            np.array([each.failed for each in found]),
+        )
+
+    def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
+        """The k best trees of each sentence, best first: those of the plain PCFG, in the order of this grammar's own
+        probability of them, which is their ``logp``."""
+        corpus = Corpus.checked(corpus)
+        results = []
+        found = [each for chunk in self.spread(partial(_parse, what=k), self._jobs(corpus, tags)) for each in chunk]
+        for i, trees in enumerate(found):
+            repeated = corpus.select(np.full(len(trees), i, np.int64))
+            binary = trees_from([each.nodes for each in trees], repeated, self.tables_.symbols.names)
+            logp = np.array([each.logp for each in trees])
+            kept = _restored_nodes(binary)
+            results.append(Parsed(restore(binary), np.ones(int(kept.sum())), logp, np.array([t.failed for t in trees])))
+        return results
+
+    def _jobs(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None) -> Iterator[list[tuple[Any, Any]]]:
+        """Chunks of sentences: the entries of words and the numbers of their tags."""
+        lexicon, symbols = self.tables_.lexicon, self.tables_.symbols
+        numbers = {name: number for number, name in enumerate(symbols.bases)}
+        starts = chunks_of(np.minimum(corpus.lengths, self.max_length) ** 3 + 1, _WORK)
+        for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            jobs = []
+            for i in range(first, last):
+                words = corpus.words(i)
+                bases = None
+                if tags is not None:
+                    if len(tags[i]) != len(words):
+                        raise SettingError(f"sentence {i + 1:,} has {len(words)} words and {len(tags[i])} tags")
+                    bases = np.array([numbers.get(tag, -1) for tag in tags[i]], np.int64)
+                jobs.append((lexicon.entries(words), bases))
+            yield jobs
+
+    def _one(self, entries: np.ndarray, bases: np.ndarray | None) -> _Found:
+        """The tree of a sentence."""
+        if len(entries) == 0:
+            return _Found(np.empty((0, 3), np.int32), np.empty(0), 0.0, False)
+        serving, mix = self.serving, self._mix
+        if len(entries) > self.max_length:
+            nodes = flat(serving, leaves_of(self.tables_, entries, bases))
+            return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
+        shares = look_at(serving, entries, bases, self.prune_below, self.decode != "best")
+        nodes = decode(serving, shares, self.decode, mix)
+        if len(nodes) == 0:
+            nodes = flat(serving, shares.leaves)
+            return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
+        widths = nodes[:, 2] - nodes[:, 1] - 1
+        cells = widths * shares.n - widths * (widths - 1) // 2 + nodes[:, 1]
+        sure = np.minimum(shares.items(mix)[cells, nodes[:, 0]], 1.0)
+        return _Found(nodes, sure, shares.logp, False)
+
+    def _several(self, entries: np.ndarray, bases: np.ndarray | None, k: int) -> list[_Found]:
+        """The k best trees of a sentence."""
+        one = self._one(entries, bases)
+        if len(entries) == 0 or one.failed:
+            return [one]
+        shares = look_at(self.serving, entries, bases, self.prune_below, False)
+        trees, _ = k_best_of_pcfg(self.serving, shares, k)
+        logs = [self._tree_logp(tree, entries, shares.leaves) for tree in trees]
+        order = np.argsort(-np.array(logs), kind="stable")
+        return [_Found(trees[i], np.ones(len(trees[i])), logs[i], False) for i in order.tolist()]
+
+    # ---- probabilities
+
+    def _tree_logp(self, nodes: np.ndarray, entries: np.ndarray, leaves: np.ndarray) -> float:
+        """The log probability of one binary tree of this grammar, given as nodes."""
+        corpus = Corpus.from_sentences([["x"] * len(entries)])
+        binary = trees_from([nodes], corpus, self.tables_.symbols.names)
+        counted, _, known = number_nodes(binary, self.tables_)
+        return float(self._totals(counted, entries, known)[0])
+
+    def _totals(self, counted: Counted, entries: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Log probabilities of binary trees, float64 (n_trees,); -inf unless positive."""
+        serving, nodes, tables = self.serving, counted.nodes, self.tables_
+        tags = np.flatnonzero(nodes.words >= 0)
+        symbols = nodes.symbols[tags] - tables.symbols.n_phrases
+        leaf = np.zeros((len(nodes.symbols), serving.latent.most))
+        for first in range(0, len(tags), 1000):
+            some = slice(first, first + 1000)
+            words = entries[nodes.words[tags[some]]]
+            rows = np.arange(len(words))
+            weights = tables.lexicon.weights(words)[rows, symbols[some]]
+            leaf[tags[some]] = weights[:, None] * word_vectors(serving, words)[rows, symbols[some]]
+        data = TreeData(nodes.symbols, nodes.lefts, nodes.rights, counted.rules, nodes.tree_starts, known)
+        totals = np.zeros(len(known))
+        inside_trees(data, tables.rules, serving.latent, serving.root, leaf, totals)
+        return totals
+
+    def probability(self, trees: Trees) -> np.ndarray:
+        """Log probabilities of trees with their words, float64 (n_trees,); -inf for what the grammar cannot make."""
+        counted, entries, known = number_nodes(self.binary(trees), self.tables_)
+        return self._totals(counted, entries, known)
+
+    def sentence_probability(self, corpus: Corpus) -> np.ndarray:
+        """Log probabilities of sentences, over all their trees, float64 (n_sentences,)."""
+        found = self.spread(partial(_parse, what="logp"), self._jobs(Corpus.checked(corpus), None))
+        return np.array([each for chunk in found for each in chunk])
+
+    def marginals(self, corpus: Corpus, least: float = 0.01) -> list[list[Constituent]]:
+        """Of each sentence the constituents that at least this share of all trees have, by position."""
+        found = self.spread(partial(_parse, what=least), self._jobs(Corpus.checked(corpus), None))
+        return [each for chunk in found for each in chunk]
+
+    def _constituents(self, entries: np.ndarray, bases: np.ndarray | None, least: float) -> list[Constituent]:
+        if not 0 < len(entries) <= self.max_length:
+            return []
+        shares = look_at(self.serving, entries, bases, self.prune_below, True)
+        n, items = shares.n, shares.items(self._mix)
+        totals: dict[tuple[int, int, str], float] = {}
+        cell = 0
+        for width in range(1, n + 1):
+            for first in range(n + 1 - width):
+                for symbol in np.flatnonzero(items[cell] > 0).tolist():
+                    for label in self._labels[symbol]:
+                        key = first, first + width, label
+                        totals[key] = totals.get(key, 0.0) + float(items[cell, symbol])
+                cell += 1
+        return [Constituent(label, a, b, min(p, 1.0)) for (a, b, label), p in sorted(totals.items()) if p >= least]
+
+    @property
+    def _labels(self) -> list[list[str]]:
+        """The labels of the treebank that each symbol stands for; none for parts of split nodes."""
+        if "_label_lists" not in vars(self):
+            vars(self)["_label_lists"] = labels_of(self.tables_.symbols)
+        return vars(self)["_label_lists"]
+
+    def _real(self) -> np.ndarray:
+        return np.array([not name.startswith("@") for name in self.tables_.symbols.names], bool)
+
+    def _restore_tables(self, loaded: Container) -> None:
+        self.tables_ = Tables.from_arrays(loaded.arrays, loaded.extra["phrases"], self.chain_weight, self.look_weight)
+
+
+def labels_of(symbols: Symbols) -> list[list[str]]:
+    """The labels of the treebank that each symbol stands for, outermost first; none for parts of split nodes."""
+    return [[] if name.startswith("@") else chain_of(original_label(name)) for name in symbols.names]
+
+
+def _restored_nodes(binary: Trees) -> np.ndarray:
+    """For every node of restored trees, the node of the binary trees that it comes from."""
+    values = [label.startswith("@") for label in binary.labels.values]
+    drop = np.array(values, bool)[binary.labels.ids]
+    drop[binary.roots] = False
+    kept = np.flatnonzero(~drop)
+    lengths = np.array([len(chain_of(original_label(label))) for label in binary.labels.values], np.int64)
+    return np.repeat(kept, lengths[binary.labels.ids[kept]])
+
+
+def _parse(jobs: list[tuple[np.ndarray, Any]], model: TreebankGrammar, what: Any) -> list[Any]:
+    """What is asked of each sentence of a chunk: its tree, its log probability, constituents (a share) or k trees."""
+    if what == "tree":
+        return [model._one(*job) for job in jobs]
+    if what == "logp":
+        return [
+            0.0 if len(entries) == 0 else look_at(model.serving, entries, bases, 0.0, True).logp
+            for entries, bases in jobs
+        ]
+    if isinstance(what, float):
+        return [model._constituents(*job, what) for job in jobs]
+    return [model._several(*job, what) for job in jobs]

@@ -1,0 +1,293 @@
+"""Grammars with hidden states, and their learning by expectation-maximisation from trees.
+
+p(tree, states) = root(a1, h1) prod q(rule | h, a) prod s(left state | h, rule) t(right state | h, rule); the states are
+summed out. Trees are given, so the E step is a pass up and down each of them (``kernels.trees``). What is kept in a
+model file are expected counts; probabilities follow from them. Rules of a state are smoothed towards those of all
+states of their symbol when trees are parsed, not while it learns.
+
+Matsuzaki, Miyao and Tsujii, "Probabilistic CFG with latent annotations", 2005; Petrov, Barrett, Thibaux and Klein,
+"Learning accurate, compact, and interpretable tree annotation", 2006 (smoothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from corpuscle.grammar.base import TreebankGrammar
+from corpuscle.grammar.kernels.trees import States, TreeData, expect
+from corpuscle.grammar.kernels.vectors import Latent, pairs_for
+from corpuscle.grammar.parsing import Directions, Serving
+from corpuscle.grammar.settings import EmSettings, LatentSettings
+from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
+from corpuscle.learning import Checkpoint, partial
+from corpuscle.measure.brackets import bracket_scores
+from corpuscle.model import ITEMS, Array, Container, Kind
+from corpuscle.random import Random
+from corpuscle.scale import Workers, chunks_of, workers
+from corpuscle.settings import learned
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.trees import Trees
+
+__all__ = ["STATES", "EmGrammar", "LatentGrammar", "StateLearner", "normalised", "serving_of"]
+
+_PSEUDO = 1e-3
+_NODES = 20_000
+"""Trees are learned from in chunks of about so many nodes."""
+_MIXES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+STATES: dict[str, Array] = {
+    "states/ranks": Array("int64", ("symbols",), low=1, high="most+1"),
+    "states/root": Array("float64", ("symbols", "most"), low=0.0, finite=True),
+    "states/rule": Array("float64", ("rules", "most"), low=0.0, finite=True),
+    "states/left": Array("float64", ("rules", "most", "most"), low=0.0, finite=True),
+    "states/right": Array("float64", ("rules", "most", "most"), low=0.0, finite=True),
+    "states/pair": Array("float64", ("pairs", "most"), low=0.0, finite=True),
+}
+
+
+def zeros_like(states: States) -> States:
+    """Counts of nothing, in the shape of these."""
+    return States(states.ranks, *(np.zeros_like(each) for each in states[1:]))
+
+
+def added(some: States, others: States) -> States:
+    """The sum of two counts."""
+    return States(some.ranks, *(a + b for a, b in zip(some[1:], others[1:], strict=True)))
+
+
+class _Shape(NamedTuple):
+    """Which entries of states exist, as 0 and 1: (n_symbols, most), (n_rules, most), left, right, pair."""
+
+    root: np.ndarray
+    rule: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    pair: np.ndarray
+
+    @classmethod
+    def of(cls, ranks: np.ndarray, tables: Tables) -> _Shape:
+        """By the ranks of symbols."""
+        exists = (np.arange(int(ranks.max())) < ranks[:, None]).astype(np.float64)
+        rules = tables.rules
+        parent = exists[rules.parents]
+        tags = tables.symbols.n_phrases + tables.lexicon.counts.indices
+        return cls(
+            exists, parent, parent[:, :, None] * exists[rules.lefts][:, None, :],
+            parent[:, :, None] * exists[rules.rights][:, None, :], exists[tags],
+        )  # fmt: skip
+
+
+def normalised(counts: States, tables: Tables, pseudo: float = _PSEUDO) -> States:
+    """Probabilities from expected counts; ``pseudo`` counts are spread as the treebank has them, so that one state for
+    each symbol gives relative frequencies."""
+    shape, table = _Shape.of(counts.ranks, tables), tables.lexicon.counts
+    rule = counts.rule + pseudo * tables.rules.weights[:, None] * shape.rule
+    by_parent = np.zeros_like(counts.root)
+    np.add.at(by_parent, tables.rules.parents, rule)
+    pair = counts.pair + pseudo * (table.data / tables.lexicon.by_tag[table.indices])[:, None] * shape.pair
+    by_tag = np.zeros((len(tables.symbols.base), pair.shape[1]))
+    np.add.at(by_tag, table.indices, pair)
+    left, right = (each + pseudo * mask for each, mask in ((counts.left, shape.left), (counts.right, shape.right)))
+    at_root = counts.root + pseudo * shape.root * (tables.root / counts.ranks)[:, None]
+
+    def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+    return States(
+        counts.ranks, at_root / at_root.sum(), ratio(rule, by_parent[tables.rules.parents]),
+        ratio(left, left.sum(axis=2, keepdims=True)), ratio(right, right.sum(axis=2, keepdims=True)),
+        ratio(pair, by_tag[table.indices]),
+    )  # fmt: skip
+
+
+def serving_of(counts: States, tables: Tables, smoothing: float, real: np.ndarray) -> Serving:
+    """A grammar with hidden states as parsing needs it."""
+    rules, ranks, most = tables.rules, counts.ranks, counts.root.shape[1]
+    states = normalised(counts, tables)
+    sizes = counts.rule.sum(axis=1)[:, None, None]
+    rule = (1 - smoothing) * states.rule + smoothing * rules.weights[:, None] * _Shape.of(ranks, tables).rule
+    sides = []
+    for side, total in ((states.left, counts.left), (states.right, counts.right)):
+        mean = total.sum(axis=1, keepdims=True) / np.maximum(sizes, 1e-300)
+        sides.append((1 - smoothing) * side + smoothing * mean)
+    blocks = [
+        (rule[r, :a, None, None] * sides[0][r, :a, :b, None] * sides[1][r, :a, None, :c]).ravel()
+        for r, (a, b, c) in enumerate(zip(ranks[rules.parents], ranks[rules.lefts], ranks[rules.rights], strict=True))
+    ]
+    starts = np.cumsum([0, *(len(block) for block in blocks)])[:-1].astype(np.int64)
+    values = np.concatenate([np.empty(0), *blocks])
+    latent = Latent(ranks, starts, values, pairs_for(rules, len(ranks)), most)
+    return Serving(tables, latent, states.root, _directions(counts, tables), real)
+
+
+def _directions(counts: States, tables: Tables) -> Directions:
+    """p(state | word, tag) / p(state | tag), the former smoothed by the latter as a pseudo-count."""
+    table, n_tags = tables.lexicon.counts, len(tables.symbols.base)
+    ranks = counts.ranks[tables.symbols.n_phrases :]
+    exists = (np.arange(counts.root.shape[1]) < ranks[:, None]).astype(np.float64)
+    by_tag = np.zeros((n_tags, counts.root.shape[1]))
+    np.add.at(by_tag, table.indices, counts.pair)
+    prior = (by_tag + _PSEUDO * exists) / (by_tag + _PSEUDO * exists).sum(axis=1, keepdims=True)
+    here = prior[table.indices]
+    seen = counts.pair.sum(axis=1, keepdims=True)
+    weight = 0.1
+    share = (counts.pair + weight * here) / (seen + weight)
+    return Directions(np.divide(share, here, out=np.zeros_like(share), where=here > 0), exists)
+
+
+def chunks(counted: Counted) -> list[tuple[TreeData, np.ndarray]]:
+    """Trees in chunks, each with the pairs of its tags."""
+    nodes = counted.nodes
+    starts = chunks_of(np.diff(nodes.tree_starts), _NODES)
+    parts = []
+    for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        begin, end = int(nodes.tree_starts[first]), int(nodes.tree_starts[last])
+        inner = nodes.tree_starts[first : last + 1] - begin
+        data = TreeData(
+            nodes.symbols[begin:end], nodes.lefts[begin:end] - begin, nodes.rights[begin:end] - begin,
+            counted.rules[begin:end], inner, np.ones(last - first, bool),
+        )  # fmt: skip
+        parts.append((data, counted.pairs[begin:end]))
+    return parts
+
+
+def _expect(chunk: tuple[TreeData, np.ndarray], given: tuple[Any, States]) -> tuple[States, float]:
+    rules, states = given
+    counts = zeros_like(states)
+    return counts, expect(*chunk, rules, states, counts)
+
+
+def _both(some: tuple[States, float], others: tuple[States, float]) -> tuple[States, float]:
+    return added(some[0], others[0]), some[1] + others[1]
+
+
+class StateLearner:
+    """Expectation-maximisation, an iteration a sweep: ``counts`` are what was expected last."""
+
+    def __init__(self, counted: Counted, tables: Tables, states: States, pool: Workers):
+        self.tables, self.states, self.counts = tables, states, zeros_like(states)
+        self.chunks = pool.scatter(chunks(counted))
+        self._found = 0.0
+
+    def steps(self, sweep: int) -> int:
+        """One: all trees."""
+        return 1
+
+    def step(self, sweep: int, number: int) -> None:
+        """What is expected of all trees."""
+        self.counts, self._found = self.chunks.map_reduce(_expect, _both, (self.tables.rules, self.states))
+
+    def finish(self, sweep: int) -> float:
+        """The next probabilities; returns the log probability of all trees by those before."""
+        self.states = normalised(self.counts, self.tables)
+        return self._found
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The counts of the last iteration."""
+        return {f"states/{name}": array for name, array in self.counts._asdict().items()} | {
+            "logp": np.array([self._found])
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Go on from these counts."""
+        self.counts = States(*(np.array(arrays[f"states/{name}"]) for name in States._fields))
+        self._found = float(arrays["logp"][0])
+        if sweep > 0 and number == 0:
+            self.states = normalised(self.counts, self.tables)
+
+
+class LatentGrammar(LatentSettings, TreebankGrammar):
+    """A grammar whose symbols have hidden states."""
+
+    def _ranks(self) -> np.ndarray:
+        """How many states each symbol has: at most ``states``, and one for each so many nodes."""
+        by_symbol = self.tables_.by_symbol
+        return np.clip(by_symbol // self.nodes_a_state, 1, self.states).astype(np.int64)
+
+    def _tune(self, dev: Trees | None) -> Self:
+        """Choose the weight of the PCFG by development trees, unless it was given."""
+        if dev is None or self.origins["mix"] == "given":
+            return self
+        words = dev.without_traces().words
+        self.tuning_items_ = item_hashes(words)
+        scores = []
+        for mix in _MIXES:
+            self.chosen_ = {**self.chosen_, "mix": mix}
+            scores.append(bracket_scores(dev, self.parse(words).trees, draws=1)["labelled_f1"])
+        self.chosen_ = {**self.chosen_, "mix": _MIXES[int(np.argmax(scores))]}
+        return self
+
+
+PARTIAL = partial("grammar.em", lambda extra: {**STATES, "logp": Array("float64", (1,), finite=True)})
+
+
+class EmGrammar(EmSettings, LatentGrammar):
+    """A grammar whose hidden states are learned by expectation-maximisation.
+
+    Learned: ``counts_``, the expected counts of states; ``history_``: log probabilities of the trees by iteration.
+    """
+
+    KIND: ClassVar[Kind] = Kind("grammar.em", 1, {**ITEMS, **TABLES, **STATES}, check=check_tables)
+
+    counts_: States = learned()
+    history_: np.ndarray = learned()
+
+    def checkpoint(self, trees: Trees, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        return Checkpoint(path, PARTIAL, self.settings, trees.words.signature(), resume=resume)
+
+    def fit(self, trees: Trees, dev: Trees | None = None, *, checkpoint: Checkpoint | None = None) -> EmGrammar:
+        """Learn from a treebank; development trees choose the weight of the PCFG."""
+        counted = self._count(trees)
+        checkpoint = checkpoint or Checkpoint()
+        runs = []
+        with workers(self.workers, self.cluster) as pool:
+            for start in range(self.starts):
+                learner = StateLearner(counted, self.tables_, self._start(start), pool)
+                sizes = {"symbols": len(self.tables_.symbols.names), "most": self.states, "start": start}
+                sizes |= {"rules": len(self.tables_.counts), "pairs": self.tables_.lexicon.counts.nnz}
+                done = checkpoint.run(
+                    learner, self.iterations, lasting=self.starts > 1, facts=sizes, title="iterations",
+                )  # fmt: skip
+                runs.append((float(done.history[-1, 0]), -start, learner.counts, done.history[:, 0]))
+        best = max(runs, key=lambda each: each[:2])
+        self.counts_, self.history_ = best[2], best[3]
+        self.provenance_ |= {"logp": best[0], "iterations": len(best[3])}
+        return self._tune(dev)
+
+    def _start(self, number: int) -> States:
+        """Random states around relative frequencies."""
+        ranks, tables = self._ranks(), self.tables_
+        random, most = Random(self.seed, "grammar.em", number), self.states
+        ones = States(
+            ranks, np.zeros((len(ranks), most)), np.zeros((len(tables.counts), most)),
+            np.zeros((len(tables.counts), most, most)), np.zeros((len(tables.counts), most, most)),
+            np.zeros((tables.lexicon.counts.nnz, most)),
+        )  # fmt: skip
+        shape = _Shape.of(ranks, tables)
+        pad = [(0, 0), (0, most - shape.root.shape[1])]
+        shaped = [np.pad(each, [*pad[:1], *[pad[1]] * (each.ndim - 1)]) for each in shape]
+        rule = tables.counts[:, None] * (1.0 + 0.02 * (2.0 * random.uniforms(len(tables.counts), most) - 1.0))
+        left, right = (0.01 + random.uniforms(len(tables.counts), most, most) for _ in range(2))
+        pair = tables.lexicon.counts.data[:, None] * np.ones((1, most))
+        pair = pair * (1.0 + 0.02 * (2.0 * random.uniforms(*pair.shape) - 1.0))
+        root = tables.roots[:, None] * np.ones((1, most))
+        counts = [each * mask for each, mask in zip((root, rule, left, right, pair), shaped, strict=True)]
+        return normalised(States(ones.ranks, *counts), tables, 0.0)
+
+    def _serving(self) -> Serving:
+        return serving_of(self.counts_, self.tables_, self.smoothing, self._real())
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.tables_.arrays() | {f"states/{name}": each for name, each in self.counts_._asdict().items()}
+
+    def _extra(self) -> dict[str, Any]:
+        return self.tables_.extra()
+
+    def _restore(self, loaded: Container) -> None:
+        self._restore_tables(loaded)
+        self.counts_ = States(*(np.array(loaded.arrays[f"states/{name}"]) for name in States._fields))

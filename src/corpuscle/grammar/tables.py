@@ -1,0 +1,188 @@
+"""What is counted in a treebank: symbols, binary rules, roots, words; and how it stands in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from corpuscle.engine.dp.cky import Rules, rules_for
+from corpuscle.errors import InputError
+from corpuscle.grammar.lexicon import UNKNOWN, Lexicon
+from corpuscle.grammar.preparation import Symbols, TreeNodes, nodes_of
+from corpuscle.model import Array, Container, vocab_arrays
+from corpuscle.text.trees import Trees
+from corpuscle.text.vocab import FIRST, Vocab
+
+__all__ = ["TABLES", "Counted", "Tables", "check_tables", "count", "number_nodes"]
+
+TABLES: dict[str, Array] = {
+    **vocab_arrays("symbols/", "symbols"), **vocab_arrays("words/", "words"), **vocab_arrays("looks/", "looks"),
+    "rules/parents": Array("int32", ("rules",), low=0, high="phrases"),
+    "rules/lefts": Array("int32", ("rules",), low=0, high="symbols"),
+    "rules/rights": Array("int32", ("rules",), low=0, high="symbols"),
+    "rules/counts": Array("float64", ("rules",), low=0.0, finite=True),
+    "root/counts": Array("float64", ("symbols",), low=0.0, finite=True),
+    "lexicon/offsets": Array("int64", ("entries+1",), offsets_into="pairs"),
+    "lexicon/tags": Array("int32", ("pairs",), low=0, high="tags"),
+    "lexicon/counts": Array("float64", ("pairs",), low=0.0, finite=True),
+}  # fmt: skip
+
+
+class Tables(NamedTuple):
+    """A treebank's counts: ``rules`` with relative frequencies as weights, ``counts`` of rules float64 (n_rules,),
+    ``roots`` float64 (n_symbols,)."""
+
+    symbols: Symbols
+    rules: Rules
+    counts: np.ndarray
+    roots: np.ndarray
+    lexicon: Lexicon
+
+    @property
+    def root(self) -> np.ndarray:
+        """How likely each symbol is the root, float64 (n_symbols,)."""
+        return self.roots / max(self.roots.sum(), 1e-300)
+
+    @property
+    def by_symbol(self) -> np.ndarray:
+        """How many nodes each symbol has, float64 (n_symbols,)."""
+        n = len(self.symbols.names)
+        of_tags = np.concatenate([np.zeros(self.symbols.n_phrases), self.lexicon.by_tag])
+        return np.bincount(self.rules.parents, self.counts, n) + of_tags
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As they stand in a file, see ``TABLES``."""
+        table = self.lexicon.counts
+        return {
+            **Vocab.from_words(self.symbols.names).arrays("symbols/"),
+            **Vocab.from_words(self.lexicon.words).arrays("words/"),
+            **Vocab.from_words(self.lexicon.looks).arrays("looks/"),
+            "rules/parents": self.rules.parents, "rules/lefts": self.rules.lefts, "rules/rights": self.rules.rights,
+            "rules/counts": self.counts, "root/counts": self.roots, "lexicon/offsets": table.indptr.astype(np.int64),
+            "lexicon/tags": table.indices.astype(np.int32), "lexicon/counts": table.data,
+        }  # fmt: skip
+
+    def extra(self) -> dict[str, Any]:
+        """What the header says."""
+        return {"phrases": self.symbols.n_phrases, "tags": len(self.symbols.base)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], n_phrases: int, chains: float, classes: float) -> Tables:
+        """From arrays that have been validated."""
+        names, words, looks = (
+            Vocab.from_arrays(arrays, prefix).strings[FIRST:] for prefix in ("symbols/", "words/", "looks/")
+        )
+        symbols = Symbols.of(names, n_phrases)
+        shape = (len(words) + len(looks), len(names) - n_phrases)
+        table = csr_array((arrays["lexicon/counts"], arrays["lexicon/tags"], arrays["lexicon/offsets"]), shape=shape)
+        lexicon = Lexicon(words, looks, table, symbols, chains, classes)
+        parents, lefts, rights = (arrays[f"rules/{part}"] for part in ("parents", "lefts", "rights"))
+        roots = np.array(arrays["root/counts"])
+        return cls.of(symbols, parents, lefts, rights, arrays["rules/counts"], roots, lexicon)
+
+    @classmethod
+    def of(
+        cls, symbols: Symbols, parents: Any, lefts: Any, rights: Any, counts: Any, roots: np.ndarray, lexicon: Lexicon
+    ) -> Tables:
+        """From counts; rules are ordered as ``rules_for`` wants them."""
+        n = len(symbols.names)
+        counts = np.array(counts, np.float64)
+        rules = rules_for(parents, lefts, rights, counts, n)
+        totals = np.bincount(rules.parents, counts, n)
+        return cls(symbols, rules._replace(weights=counts / totals[rules.parents]), counts, roots, lexicon)
+
+
+def check_tables(content: Container) -> None:
+    """What the declarations cannot express."""
+    arrays, extra = content.arrays, content.extra
+    names = Vocab.from_arrays(arrays, "symbols/").strings[FIRST:]
+    if not 0 <= extra.get("phrases", -1) < len(names) or extra.get("tags") != len(names) - extra["phrases"]:
+        raise ValueError("its phrases and tags are not its symbols")
+    sizes = [len(arrays[f"{part}/offsets"]) - 1 for part in ("words", "looks", "lexicon")]
+    if sizes[0] + sizes[1] != sizes[2]:
+        raise ValueError("its lexicon does not have an entry for each word and each look")
+    if UNKNOWN not in Vocab.from_arrays(arrays, "looks/").strings:
+        raise ValueError("its lexicon has no place for unknown words")
+    left, right, parent = (arrays[f"rules/{part}"].astype(np.int64) for part in ("lefts", "rights", "parents"))
+    if (np.diff((left * len(names) + right) * len(names) + parent) <= 0).any() or (arrays["rules/counts"] <= 0).any():
+        raise ValueError("its rules are not in order")
+    rows = np.repeat(np.arange(sizes[2]), np.diff(arrays["lexicon/offsets"]))
+    keys = rows * (len(names) + 1) + arrays["lexicon/tags"]
+    if (np.diff(keys) <= 0).any() or (arrays["lexicon/counts"] <= 0).any() or not arrays["root/counts"].sum() > 0:
+        raise ValueError("its lexicon is not in order, or nothing is a root")
+
+
+class Counted(NamedTuple):
+    """A treebank as numbers: its nodes; ``rules`` int64 (n_nodes,), the rule of each phrase, -1 for tags; ``pairs``
+    int64 (n_nodes,), the place of a tag and its word in the lexicon's counts, -1 for phrases."""
+
+    nodes: TreeNodes
+    rules: np.ndarray
+    pairs: np.ndarray
+
+    @property
+    def roots(self) -> np.ndarray:
+        """The root of every tree that has nodes."""
+        return np.flatnonzero(self.nodes.parents < 0)
+
+
+def _pairs(nodes: TreeNodes, entries: np.ndarray, tables: Tables) -> np.ndarray:
+    """Where the tag and the word of each tag node stand in the lexicon's counts; -1 where they do not."""
+    table, n_phrases = tables.lexicon.counts, tables.symbols.n_phrases
+    width = table.shape[1]
+    keys = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)) * width + table.indices
+    tags = nodes.words >= 0
+    wanted = entries[nodes.words[tags]] * width + nodes.symbols[tags] - n_phrases
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    pairs = np.full(len(tags), -1, np.int64)
+    pairs[tags] = np.where(keys[at] == wanted, at, -1)
+    return pairs
+
+
+def count(binary: Trees, *, rare: int, chains: float, classes: float) -> tuple[Tables, Counted]:
+    """Count prepared trees."""
+    if binary.n_nodes == 0:
+        raise InputError(None, None, "there are no trees with words")
+    symbols, nodes = nodes_of(binary)
+    n, tags = len(symbols.names), nodes.words >= 0
+    tag_of = np.empty(binary.words.n_tokens, np.int64)
+    tag_of[nodes.words[tags]] = nodes.symbols[tags] - symbols.n_phrases
+    words = binary.words.vocab.decode(binary.words.tokens.tolist())
+    lexicon, entries = Lexicon.learned(words, tag_of, symbols, rare, chains, classes)
+    pair = ~tags
+    left, right = (nodes.symbols[children[pair]].astype(np.int64) for children in (nodes.lefts, nodes.rights))
+    keys, number, counts = np.unique(
+        (left * n + right) * n + nodes.symbols[pair], return_inverse=True, return_counts=True
+    )
+    roots = np.bincount(nodes.symbols[nodes.parents < 0], minlength=n).astype(np.float64)
+    tables = Tables.of(symbols, keys % n, keys // n // n, keys // n % n, counts, roots, lexicon)
+    rules = np.full(len(tags), -1, np.int64)
+    rules[pair] = number
+    return tables, Counted(nodes, rules, _pairs(nodes, entries, tables))
+
+
+def number_nodes(binary: Trees, tables: Tables) -> tuple[Counted, np.ndarray, np.ndarray]:
+    """Prepared trees of any origin by the numbers of known symbols and rules; also the lexicon's entries of all words,
+    and which trees have nothing that is not known, bool (n_trees,). A word that is new to its tag has the pair -1."""
+    theirs, nodes = nodes_of(binary)
+    n, names = len(tables.symbols.names), {name: i for i, name in enumerate(tables.symbols.names)}
+    symbols = np.array([names.get(name, -1) for name in theirs.names], np.int64)[nodes.symbols]
+    tags = nodes.words >= 0
+    tree = np.repeat(np.arange(len(binary)), np.diff(nodes.tree_starts))
+    unknown = (symbols < 0) | (tags != (symbols >= tables.symbols.n_phrases))
+    nodes = nodes._replace(symbols=np.maximum(symbols, tables.symbols.n_phrases * tags).astype(np.int32))
+    rules = np.full(len(tags), -1, np.int64)
+    known = (tables.rules.lefts.astype(np.int64) * n + tables.rules.rights) * n + tables.rules.parents
+    wanted = (nodes.symbols[nodes.lefts].astype(np.int64) * n + nodes.symbols[nodes.rights]) * n + nodes.symbols
+    if len(known):
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        rules = np.where(~tags & (known[at] == wanted), at, -1)
+    unknown |= ~tags & (rules < 0)
+    starts = binary.words.sentence_starts
+    entries = [tables.lexicon.entries(binary.words.words(i)) for i in range(len(starts) - 1)]
+    all_entries = np.concatenate([np.empty(0, np.int64), *entries])
+    whole = np.bincount(tree, unknown, len(binary)) == 0
+    return Counted(nodes, rules, _pairs(nodes, all_entries, tables)), all_entries, whole
