@@ -14,7 +14,7 @@ from corpuscle.text.wording import count, counted, percent
 __all__ = ["BY_CHANCE", "report"]
 
 _HELPS = 0.8
-BY_CHANCE = 0.9
+BY_CHANCE = 0.92
 """A pair is called suspicious if a model is no surer of it than of this share of sentences matched by chance."""
 
 
