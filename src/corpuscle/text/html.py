@@ -85,10 +85,20 @@ def bdi(word: str, **attributes: object) -> Html:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> Html:
-    """A table whose cells run as their text does; the columns listed in ``numbers`` are aligned to the right."""
+    """A table whose cells run as their text does; the columns listed in ``numbers`` are aligned to the right.
+
+    A cell knows the heading of its column (``data-label``), so that a narrow page can show rows as cards.
+    """
+    labels = [None if isinstance(name, Html) else str(name) or None for name in head]
 
     def line(row: Sequence[object], tag: str) -> Html:
-        cells = (element(tag, cell, class_="n" if i in numbers else None, dir="auto") for i, cell in enumerate(row))
+        cells = (
+            element(
+                tag, cell, class_="n" if i in numbers else None, dir="auto",
+                **({"data-label": labels[i]} if tag == "td" and i < len(labels) else {}),
+            )
+            for i, cell in enumerate(row)
+        )  # fmt: skip
         return element("tr", *cells)
 
     body = (line(row, "td") for row in rows)
