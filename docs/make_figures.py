@@ -265,6 +265,25 @@ def mentions(language: Language) -> str:
     return draw_mentions(words, several, title="A sentence with its mentions")
 
 
+def readings(language: Language) -> str:
+    """The sentence of twelve words at most in which most words have several readings, by a model of all others."""
+    from corpuscle.disambiguate import Ranker
+    from corpuscle.figures import WordShown, draw_readings
+
+    bank = language.treebank()
+    model = Ranker(elements=("lemma", "pos", "Case", "Number", "Tense")).fit(bank[:900])
+    short = [words for words in model.readings(bank[900:], 2) if 5 < len(words) <= 12]
+    words = max(short, key=lambda words: sum(each["analyses"][0]["probability"] < 0.97 for each in words))
+    shown = []
+    for word in words:
+        rows = []
+        for each in word["analyses"]:
+            values = [value for name, value in each["elements"].items() if name != "lemma" and value != "-"]
+            rows.append((" ".join([each["gloss"] or each["elements"]["lemma"], *values]), each["probability"]))
+        shown.append(WordShown(word["form"], rows))
+    return draw_readings(shown, title="A sentence with the likeliest readings of its words")
+
+
 def main() -> None:
     """Write the pictures and fill the blocks of the page."""
     language = generate(seed=1)
@@ -276,6 +295,7 @@ def main() -> None:
     (images / "lm-plre.svg").write_text(in_between() + "\n", encoding="utf-8")
     (images / "lm-penalties.svg").write_text(penalties() + "\n", encoding="utf-8")
     (images / "entities-sample.svg").write_text(mentions(language) + "\n", encoding="utf-8")
+    (images / "disambiguate-sample.svg").write_text(readings(language) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     for name, content in blocks(language).items():
         pattern = re.compile(rf"(<!-- {name} -->\n```text\n).*?^```", re.S | re.M)

@@ -71,6 +71,20 @@ def test_counts_equal_a_contingency_table_of_dictionaries(bank):
     assert found.tolist() == wanted
 
 
+def test_counts_without_some_tokens_are_those_of_the_others(bank):
+    text, elements = text_of(bank, True), elements_of(bank)
+    names, gold = labels_of(bank, elements)
+    values, columns = label_hashes(names, elements), columns_for("full", len(elements), free=True, shares=False)
+    some = np.arange(len(gold)) % 3 == 0
+    total, part, rest = (
+        Counts.of(text.contexts[mask], gold[mask], values, columns) for mask in (some | True, some, ~some)
+    )
+    for least in (1, 2):
+        less, wanted = total.less(part).kept(least), rest.kept(least)
+        assert less.table.keys.tolist() == wanted.table.keys.tolist()
+        assert less.table.counts.tolist() == wanted.table.counts.tolist()
+
+
 def test_a_key_that_was_never_counted_counts_nothing(bank):
     counts = Counts.from_arrays(np.zeros(0, np.uint64), np.zeros(0, np.int32))
     text, columns = text_of(bank, True), columns_for("uni", 1, free=False, shares=False)

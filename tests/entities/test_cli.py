@@ -6,7 +6,7 @@ import pytest
 
 from corpuscle.cli.main import main
 from corpuscle.text import read_brat, read_standoff_json
-from tests.schemas import FRACTION, last_line_conforms
+from tests.schemas import FRACTION, conforms, last_line_conforms
 
 MANY = {
     f"{kind}_{figure}{edge}": FRACTION
@@ -23,6 +23,12 @@ TRAIN = {
     "method": str, "documents": int, "sentences": int, "words": int, "mentions": int, "types": int, "lost": int,
     "expressible": FRACTION, "features": int, "weights": int, "templates": int, "iterations": int, "nc": str,
     "tuned": [str], "seconds": float,
+}  # fmt: skip
+
+
+GUESSES = {
+    "document": str, "words": [str],
+    "guesses": [{"probability": FRACTION, "mentions": [{"type": str, "tokens": [int]}]}],
 }  # fmt: skip
 
 
@@ -45,6 +51,26 @@ def test_train_and_evaluate_say_what_their_schemas_say(kit, capsys):
     assert main(["entities", "evaluate", gold, "--model", model, "--by-type", "--json"]) == 0
     figures = last_line_conforms(capsys.readouterr().out, EVALUATE)
     assert figures["strict_f1"] > 0.6 and figures["relaxed_f1"] > figures["strict_f1"]
+
+
+def test_guesses_and_pictures(kit, capsys, tmp_path):
+    gold, model = str(kit / "gold/entities"), str(kit / "m")
+    assert main(["entities", "apply", model, gold, "--nbest", "3"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for row in rows:
+        conforms(row, GUESSES)
+        assert 1 <= len(row["guesses"]) <= 3 and sum(each["probability"] for each in row["guesses"]) <= 1 + 1e-9
+    page, picture = tmp_path / "x.html", tmp_path / "x.svg"
+    assert main(["entities", "draw", gold, "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert text.count("<svg") == len(rows) and "Content-Security-Policy" in text
+    assert main(["entities", "draw", gold, "--model", model, "-o", str(picture), "--sentence", "2"]) == 0
+    assert picture.read_text("utf-8").startswith("<svg")
+    for bad, said in ((["-o", "x.png"], "-o is a page"), (["-o", str(page), "--sentence", "1"], "goes with a picture"),
+                      (["-o", str(picture), "--sentence", "99999"], "none of number 99,999")):  # fmt: skip
+        assert main(["entities", "draw", gold, *bad]) == 2 and said in capsys.readouterr().err
+    assert main(["entities", "apply", model, gold, "--nbest", "2", "--confidence"]) == 2
+    assert "--nbest writes JSON lines" in capsys.readouterr().err
 
 
 def test_every_format_that_is_written_is_read_back_with_the_same_figures(kit, capsys, tmp_path):

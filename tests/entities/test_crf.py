@@ -1,6 +1,6 @@
 """Taggers: exact sums, recovery of a made-up language of findings, files, what cannot be learned."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import corpuscle
 from corpuscle.entities import CrfTagger, DictionaryTagger
 from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import from_corpus, from_standoff
-from corpuscle.entities.kernels.fields import likely_tags, tag_tokens
+from corpuscle.entities.kernels.fields import likely_tags, score_tokens, tag_tokens
 from corpuscle.entities.ncvalue import NcValues
 from corpuscle.errors import InputError
 from corpuscle.measure import mention_scores
@@ -80,6 +80,29 @@ def test_best_tags_probabilities_and_the_sum_are_those_of_enumeration(learned):
     np.testing.assert_allclose(shares, expected, atol=1e-9)
     tag_tokens(sheet.tokens, field, 0, 1, tags)
     np.testing.assert_array_equal(tags, paths[np.argmax(logs)])
+
+
+def test_guesses_are_the_best_labellings_of_enumeration(learned):
+    texts = from_corpus(Corpus.from_sentences([["the", "fever"], [], ["left", "swollen", "."]]))
+    guesses, sheet = learned.guesses(texts, 400), learned.tokens_of(texts)
+    s, names = len(learned.labels_) - 3, learned.labels_.strings[3:]
+    for i, n in enumerate((2, 0, 3)):
+        scores = np.zeros((n, s))
+        if n:
+            score_tokens(sheet.tokens, learned._field, i, scores)
+        weights = {
+            path: np.exp(sum(scores[j, q] for j, q in enumerate(path))
+                         + sum(learned._field.steps[p, q] for p, q in pairwise(path)))
+            for path in product(range(s), repeat=n)
+        }  # fmt: skip
+        total, wanted = sum(weights.values()), {}
+        for path in sorted(weights, key=weights.get, reverse=True)[:400]:
+            mentions = tuple(learned._join(texts.corpus.words(i), [names[q] for q in path]))
+            wanted[mentions] = wanted.get(mentions, 0) + weights[path] / total
+        assert dict(guesses[i]) == pytest.approx(wanted, abs=1e-9)
+        found = [guess.probability for guess in guesses[i]]
+        assert found == sorted(found, reverse=True)
+    assert learned.guesses(texts, 1)[0][0].mentions == tuple(learned.tag(texts).mentions[0])
 
 
 def test_weights_are_those_of_crfsuite(learned):

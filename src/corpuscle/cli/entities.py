@@ -1,4 +1,5 @@
-"""``corpuscle entities``: learn to find mentions in text, find them, compare with gold ones, show what is unsure."""
+"""``corpuscle entities``: learn to find mentions in text, find them, compare with gold ones, show them and
+what is unsure."""
 
 from __future__ import annotations
 
@@ -98,19 +99,50 @@ def _write(texts: list[Standoff], documents: Documents, form: str, output: str) 
         write_columns(Columns(filled, {"label": Layer.from_strings(tags, "")}), output)
 
 
+def _write_guesses(loaded: Any, texts: Documents, nbest: int, output: str) -> None:
+    """A sentence a line: its words, and the sets of mentions that it may have."""
+    import json
+
+    from corpuscle.text.files import write_atomically
+
+    guesses = loaded.guesses(texts, nbest)
+    with write_atomically(output, "w") as stream:
+        for i, each in enumerate(guesses):
+            words = texts.corpus.words(i)
+            row = {"document": texts.texts[texts.document_of[i]].name, "words": words, "guesses": [
+                {"probability": guess.probability, "mentions": [
+                    {"type": mention.type, "tokens": list(mention.tokens)} for mention in guess.mentions
+                ]} for guess in each
+            ]}  # fmt: skip
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
 @command(group, work=True, figures=False)
 @argument("model")
 @argument("documents", many=True)
 @output("-", help="Where to write; - is stdout; with --format brat a folder.", form="either")
 @option("format", "How mentions are written.", type=click.Choice(WRITTEN), default="jsonl")
 @option("confidence", "Write how likely each mention is (brat, jsonl).", is_flag=True)
+@option("nbest", "Write what the K best labellings of each sentence say (JSON lines).", metavar="K", type=COUNT)
 @_TAGGER
 def apply(
-    model: str, documents: tuple[str, ...], output: str, format: str, confidence: bool, tagger: str | None
+    model: str,
+    documents: tuple[str, ...],
+    output: str,
+    format: str,
+    confidence: bool,
+    nbest: int | None,
+    tagger: str | None,
 ) -> None:
     """Find mentions in text (brat, PubTator, JSON lines, columns, CoNLL-U or plain); those in the input are ignored."""
     import dataclasses
 
+    if nbest is not None:
+        if format != "jsonl" or confidence:
+            raise SettingError("--nbest writes JSON lines with the probability of each guess, and nothing else")
+        loaded = load(model, "entities", ("entities.crf",))
+        _write_guesses(loaded, _tagged(loaded.read(*documents), tagger).named("document"), nbest, output)
+        return
     if format == "brat" and output == "-":
         raise SettingError("--format brat writes a folder: name it with -o")
     if confidence and format in ("bio", "pubtator"):
@@ -194,6 +226,46 @@ def uncertain(model: str, documents: tuple[str, ...], most: int, tagger: str | N
         name = texts.texts[texts.document_of[i]].name
         rows.append({"document": name, "confidence": float(tagged.surest[i]), "text": " ".join(words), "found": found})
     return Figures({"sentences": rows}, table_text(("document", "confidence", "text", "found"), map(dict.values, rows)))
+
+
+@command(group, work=True, figures=False)
+@argument("documents", many=True)
+@output(form="file", help="The page (.html), or the picture of one sentence (.svg).")
+@option("model", "Find the mentions with this model first; the less sure, the fainter.", metavar="FILE")
+@option("sentence", "Which sentence a picture shows, from 1 on.", metavar="N", type=COUNT)
+@_TAGGER
+def draw(
+    documents: tuple[str, ...], output: str, model: str | None, sentence: int | None, tagger: str | None
+) -> None:
+    """Show texts with their mentions underlined: all of them as a page (HTML), or one sentence as a picture (SVG)."""
+    from corpuscle.entities import draw_documents, read_documents
+    from corpuscle.figures import draw_mentions
+    from corpuscle.text.files import write_atomically
+
+    picture = output.endswith(".svg")
+    if not picture and not output.endswith(".html"):
+        raise SettingError("-o is a page (.html) or a picture (.svg)")
+    if sentence is not None and not picture:
+        raise SettingError("--sentence goes with a picture (-o x.svg); a page has all sentences")
+    if model is None:
+        texts = read_documents(*documents)
+        mentions, sure = [list(each) for each in texts.mentions], None
+    else:
+        loaded = load(model, "entities")
+        texts = _tagged(loaded.read(*documents), tagger)
+        found = loaded.tag(texts)
+        mentions, sure = found.mentions, found.confidence
+    if sentence is not None and sentence > len(mentions):
+        raise InputError(documents[0], None, f"it has {len(mentions):,} sentences, and none of number {sentence:,}")
+    if picture:
+        at = next((i for i, each in enumerate(mentions) if each), 0) if sentence is None else sentence - 1
+        words = texts.corpus.words(at) if mentions else []
+        confidence = None if sure is None or not mentions else sure[at]
+        page = draw_mentions(words, mentions[at] if mentions else [], confidence=confidence, title=" ".join(words))
+    else:
+        page = draw_documents(texts, mentions, sure)
+    with write_atomically(output, "w") as stream:
+        stream.write(page.rstrip("\n") + "\n")
 
 
 @command(group)

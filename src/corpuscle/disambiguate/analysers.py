@@ -225,24 +225,28 @@ def _proposed(proposals: Proposals, form: str) -> dict[str, tuple[str, str]]:
 
 def analysed(
     forms: Sequence[str],
-    names: Sequence[str],
+    known: Vocab,
     lexicon: Lexicon,
     guesser: Guesser,
     elements: Sequence[str],
     proposals: Proposals | None = None,
 ) -> tuple[list[str], list[list[int]]]:
     """The labels of each form by tables and a lexicon, or else a guesser, or else one that says nothing; ids of the
-    labels that are returned first: ``names`` and those that are not among them."""
-    numbers = {name: number for number, name in enumerate(names)}
+    labels that are returned first: those that are ``known``, then the others."""
+    new: dict[str, int] = {}
+
+    def number(label: str) -> int:
+        at = known.ids.get(label)
+        return new.setdefault(label, len(known) - FIRST + len(new)) if at is None else at - FIRST
+
     found = lexicon.all_ids(forms)
     for place, (ids, form) in enumerate(zip(found, forms, strict=True)):
         if proposals is not None:
-            first = (numbers.setdefault(label, len(numbers)) for label in proposals.notes(form))
-            found[place] = ids = list(dict.fromkeys([*first, *ids]))
+            found[place] = ids = list(dict.fromkeys([*map(number, proposals.notes(form)), *ids]))
         if not ids:
             guesses = guesser.guess(form, elements) or [label_of({}, elements)]
-            ids.extend(numbers.setdefault(label, len(numbers)) for label in guesses)
-    return list(numbers), found
+            ids.extend(map(number, guesses))
+    return [*known.strings[FIRST:], *new], found
 
 
 def table_pairs(entries: Iterable[Entry], elements: Sequence[str], strip_vowels: bool) -> list[tuple[str, str]]:

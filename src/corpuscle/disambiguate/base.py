@@ -206,14 +206,22 @@ class Disambiguator(AnalyserSettings, container.Model):
             return None
         return Proposals(self.tables, self.expand_endings, self.elements_)
 
+    def _known_values(self) -> np.ndarray:
+        """The hashes of the labels that were learned, see ``label_hashes``; made once."""
+        before = vars(self).get("_values_of")
+        if before is None or before[0] is not self.labels_:
+            before = self._values_of = self.labels_, label_hashes(self.labels_.strings[FIRST:], self.elements_)
+        return before[1]
+
     def lists_of(self, text: Text) -> Lists:
         """The candidates of every token."""
-        known = self.labels_.strings[FIRST:]
+        known, values = self.labels_, self._known_values()
         names, found = analysed(text.forms, known, self.lexicon_, self.guesser_, self.elements_, self._proposals)
         flat = np.array([label for labels in found for label in labels], np.int32)
         at, starts = items_of(starts_of(map(len, found)), text.tokens)
         rows = Rows(np.repeat(np.arange(len(text.tokens)), np.diff(starts)), flat[at], starts)
-        return Lists(rows, names, label_hashes(names, self.elements_))
+        new = label_hashes(names[len(values) :], self.elements_)
+        return Lists(rows, names, np.concatenate([values, new]) if len(new) else values)
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the likeliest first."""
@@ -221,8 +229,8 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def analyse(self, form: str) -> list[str]:
         """The labels that a form may have."""
-        known, form = self.labels_.strings[FIRST:], written(form, self.strip_vowels)
-        names, found = analysed([form], known, self.lexicon_, self.guesser_, self.elements_, self._proposals)
+        form = written(form, self.strip_vowels)
+        names, found = analysed([form], self.labels_, self.lexicon_, self.guesser_, self.elements_, self._proposals)
         return [names[label] for label in found[0]]
 
     def gold(self, bank: Treebank, ranking: Ranking) -> np.ndarray:

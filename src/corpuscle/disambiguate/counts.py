@@ -56,9 +56,7 @@ class Counts(NamedTuple):
         return cls(Table(keys, counts, buckets, shift))
 
     @classmethod
-    def of(
-        cls, contexts: np.ndarray, labels: np.ndarray, values: np.ndarray, columns: np.ndarray, min_count: int = 1
-    ) -> Counts:
+    def of(cls, contexts: np.ndarray, labels: np.ndarray, values: np.ndarray, columns: np.ndarray) -> Counts:
         """Count the labels of tokens: int32 (n,), of ``values``, see ``label_hashes``."""
         columns = np.unique(columns, axis=0)
         keys = np.zeros((len(labels), len(columns)), np.uint64)
@@ -66,8 +64,7 @@ class Counts(NamedTuple):
             here = slice(first, first + _STEP)
             fill_keys(contexts[here], labels[here], values, columns, keys[here])
         distinct, counts = np.unique(keys.ravel(), return_counts=True)
-        kept = counts >= min_count
-        return cls.from_arrays(distinct[kept], counts[kept].astype(np.int32))
+        return cls.from_arrays(distinct, counts.astype(np.int32))
 
     def added(self, other: Counts) -> Counts:
         """The sums of two tables."""
@@ -75,6 +72,17 @@ class Counts(NamedTuple):
         distinct, at = np.unique(keys, return_inverse=True)
         counts = np.bincount(at, np.concatenate([self.table.counts, other.table.counts]), len(distinct))
         return Counts.from_arrays(distinct, counts.astype(np.int32))
+
+    def less(self, other: Counts) -> Counts:
+        """The counts without those of some of the tokens, which makes some of them 0."""
+        counts = self.table.counts.copy()
+        counts[np.searchsorted(self.table.keys, other.table.keys)] -= other.table.counts
+        return Counts(self.table._replace(counts=counts))
+
+    def kept(self, min_count: int) -> Counts:
+        """The counts that are not smaller than that."""
+        enough = self.table.counts >= min_count
+        return self if enough.all() else Counts.from_arrays(self.table.keys[enough], self.table.counts[enough])
 
     def look_up(
         self, rows: Rows, contexts: np.ndarray, values: np.ndarray, columns: np.ndarray

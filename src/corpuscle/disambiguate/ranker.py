@@ -34,6 +34,7 @@ from corpuscle.text.treebank import Treebank
 
 __all__ = ["WEIGHTS", "Ranker", "pooled"]
 
+_ALL = slice(None)
 _ROWS = 20_000
 """A worker scores about so many candidates at a time."""
 
@@ -83,8 +84,9 @@ class Ranker(RankerSettings, Disambiguator):
         found, values = [], []
         if _n_documents(learning.bank) < 2:
             say("no documents are marked: parts are of sentences")
+        total = self.counted(learning)
         for known, held in self.parts(learning):
-            self.count(learning, known)
+            self.count(learning, known, total)
             text = learning.text.part(held)
             lists, right = useful(self.lists_of(text), learning.gold[held])
             found.append(Pool(self.numbers(text, lists), lists.rows.starts, right))
@@ -96,7 +98,7 @@ class Ranker(RankerSettings, Disambiguator):
         else:
             self.weights_ = weighing.fit(pool, self.stage2, self.c2, self.seed)
         if self.crossfit:
-            self.count(learning, None)
+            self.count(learning, None, total)
         self.provenance_ = {
             "sentences": len(learning.bank), "words": len(learning.gold), "labels": len(learning.values),
             "elements": list(self.elements_), "counts": len(self.counts_.table.keys),
@@ -119,12 +121,18 @@ class Ranker(RankerSettings, Disambiguator):
             held = order < min(max(1, round(self.d2 * len(kinds))), len(kinds) - 1)
             yield ~held, held
 
-    def count(self, learning: Learning, known: np.ndarray | None) -> None:
-        """Count some tokens, a mask, or all; theirs are the analyses that are then proposed."""
+    def counted(self, learning: Learning, chosen: np.ndarray | slice = _ALL) -> Counts:
+        """The counts of some tokens."""
+        return Counts.of(learning.text.contexts[chosen], learning.gold[chosen], learning.values, self.columns)
+
+    def count(self, learning: Learning, known: np.ndarray | None, total: Counts) -> None:
+        """Count some tokens, a mask, or all; theirs are the analyses that are then proposed. ``total``: of all tokens,
+        from which those of the others are taken away, which is quicker than to count again."""
         text, gold, values = learning.text, learning.gold, learning.values
         self.lexicon_, self.guesser_ = self.analysers_of(learning, known)
+        less = total if known is None else total.less(self.counted(learning, ~known))
+        self.counts_ = less.kept(self.min_count)
         known = np.ones(len(gold), bool) if known is None else known
-        self.counts_ = Counts.of(text.contexts[known], gold[known], values, self.columns, self.min_count)
         self.topics_ = None
         if self.documents and "lemma" in self.elements_ and _n_documents(learning.bank) > 1:
             lemmas = values[:, 1 + self.elements_.index("lemma")][gold]

@@ -97,10 +97,10 @@ class SequenceRanker(SequenceSettings, Disambiguator):
         first, learning = first_pass(self, bank, table)
         share(self, first.learn(learning))
         gold, values, sentences = learning.gold, learning.values, learning.text.sentences
-        found = []
+        found, total = [], first.counted(learning)
         for known, held in first.parts(learning):
             part = copy(first)
-            part.count(learning, known)
+            part.count(learning, known, total)
             bigrams = Bigrams.of(gold[known], values, sentences[known])
             text = learning.text.part(held)
             few, scores, _ = self._few(*_sorted(part, text))

@@ -64,11 +64,13 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
             raise SettingError("the analyses of neighbours are their pos and lemma: one of them must be an element")
         share(self, first.learn(learning))
         right = _around(learning.text, learning.values[learning.gold], self.elements_)
-        found = []
+        found, total = [], first.counted(learning)
+        every = Counts.of(right, learning.gold, learning.values, self._columns)
         for known, held in first.parts(learning):
             part = copy(first)
-            part.count(learning, known)
-            self.counts_ = Counts.of(right[known], learning.gold[known], learning.values, self._columns, self.min_count)
+            part.count(learning, known, total)
+            others = Counts.of(right[~known], learning.gold[~known], learning.values, self._columns)
+            self.counts_ = every.less(others).kept(self.min_count)
             text = learning.text.part(held)
             lists = part.lists_of(text)
             around = right[held] if self.neighbours == "gold" else self._predicted(part, text, lists)
@@ -76,7 +78,7 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
             found.append(Pool(self._numbers(part, text, some, around), some.rows.starts, hits))
         self.weights_ = weighing.fit(pooled(found), self.stage2, self.c2, self.seed)
         if self.crossfit:
-            self.counts_ = Counts.of(right, learning.gold, learning.values, self._columns, self.min_count)
+            self.counts_ = every.kept(self.min_count)
         self.provenance_ = {
             **first.provenance_, "weights": len(self.weights_.weights),
             "counts": first.provenance_["counts"] + len(self.counts_.table.keys),

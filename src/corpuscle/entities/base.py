@@ -14,7 +14,14 @@ from corpuscle.model import Model
 from corpuscle.text.gapped import TokenMention
 from corpuscle.text.standoff import Attribute, Mention, Standoff
 
-__all__ = ["EntityTagger", "Tagged"]
+__all__ = ["EntityTagger", "Guess", "Tagged"]
+
+
+class Guess(NamedTuple):
+    """A set of mentions that a sentence may have, and how likely it is."""
+
+    mentions: tuple[TokenMention, ...]
+    probability: float
 
 
 class Tagged(NamedTuple):

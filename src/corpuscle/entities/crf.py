@@ -11,6 +11,7 @@ fields and distributional semantics", 2014.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -19,11 +20,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.entities.base import EntityTagger, Tagged
+from corpuscle.entities.base import EntityTagger, Guess, Tagged
 from corpuscle.entities.dictionary import DICTIONARY, Dictionary
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.features import Sheet
-from corpuscle.entities.kernels.fields import Field, likely_tags, tag_tokens
+from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
 from corpuscle.entities.learning import all_features, field_of, learn_field
 from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
 from corpuscle.entities.pairing import PAIRING, Pairing
@@ -251,6 +252,24 @@ class CrfTagger(CrfSettings, EntityTagger):
             confidence.append([float(np.prod(sure[first + np.array(each.tokens)])) for each in found])
             surest[i] = sure[first:last].min(initial=1.0)
         return Tagged(mentions, confidence, surest)
+
+    def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
+        """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings
+        that say the same are one guess."""
+        sheet, guesses = self.tokens_of(documents), []
+        for i in range(len(documents.corpus)):
+            words = documents.corpus.words(i)
+            paths, scores = np.zeros((nbest, len(words)), np.int32), np.zeros(nbest)
+            shares = np.zeros((len(words), len(self._field.steps)))
+            total = likely_tags(sheet.tokens, self._field, i, i + 1, shares)
+            found = k_best_tags(sheet.tokens, self._field, i, paths, scores) if words else 1
+            likely: dict[tuple[TokenMention, ...], float] = {}
+            for path, score in zip(paths[:found], scores[:found].tolist(), strict=True):
+                mentions = tuple(self._join(words, self.labels_.decode(path + FIRST)))
+                likely[mentions] = likely.get(mentions, 0.0) + min(1.0, math.exp(score - total))
+            order = sorted(likely.items(), key=lambda item: -item[1])
+            guesses.append([Guess(mentions, min(1.0, share)) for mentions, share in order])
+        return guesses
 
     # ---- files
 

@@ -24,4 +24,5 @@ def warm() -> None:
         dictionary.tag(documents)
         tagger = CrfTagger(iterations=1, min_count=1, nc="none").fit(documents, dictionary=dictionary.dictionary_)
         tagger.save(path)
-        CrfTagger.from_container(read(path)).tag(documents)
+        loaded = CrfTagger.from_container(read(path))
+        loaded.tag(documents), loaded.guesses(documents, 2)

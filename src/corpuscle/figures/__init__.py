@@ -13,11 +13,12 @@ from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.figures.mentions import draw_mentions
 from corpuscle.figures.plots import Series, bar_plot, line_plot
+from corpuscle.figures.readings import WordShown, draw_readings
 from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
 from corpuscle.figures.trees import LeafShown, merge_tree
 
 __all__ = [
-    "LeafShown", "NodeShown", "Place", "Series", "TopicShown", "alignment_grid", "bar_plot", "box_plot", "draw_arcs",
-    "draw_constituents", "draw_mentions", "line_plot", "merge_tree", "phrase_lattice", "place_map", "shaded_text",
-    "topic_list",
+    "LeafShown", "NodeShown", "Place", "Series", "TopicShown", "WordShown", "alignment_grid", "bar_plot", "box_plot",
+    "draw_arcs", "draw_constituents", "draw_mentions", "draw_readings", "line_plot", "merge_tree", "phrase_lattice",
+    "place_map", "shaded_text", "topic_list",
 ]  # fmt: skip

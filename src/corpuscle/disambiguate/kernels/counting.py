@@ -65,10 +65,16 @@ def fill_keys(contexts, labels, values, columns, keys):
 
 @kernel
 def look_up(tokens, labels, contexts, values, columns, table, out):
-    """The counts of rows (a token with a candidate), float32 (n_rows, n_columns)."""
+    """The counts of rows (a token with a candidate), float32 (n_rows, n_columns). Candidates of a token mostly have the
+    same value of an element as the one before them, and then the same count."""
     for row in range(len(tokens)):
+        follows = row > 0 and tokens[row] == tokens[row - 1]
         for column in range(len(columns)):
-            key = key_of(contexts[tokens[row], columns[column, 1]], values, labels[row], columns[column, 0])
+            target = columns[column, 0]
+            if follows and (target < 0 or values[labels[row], target] == values[labels[row - 1], target]):
+                out[row, column] = out[row - 1, column]
+                continue
+            key = key_of(contexts[tokens[row], columns[column, 1]], values, labels[row], target)
             bucket = key >> table.shift
             out[row, column] = 0.0
             for at in range(table.buckets[bucket], table.buckets[bucket + np.uint64(1)]):

@@ -18,10 +18,10 @@ import numpy as np
 
 from corpuscle.compiled import kernel, kernel_bare
 from corpuscle.engine.containers.hashtable import enter, find
-from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations
+from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations, k_best
 from corpuscle.entities.kernels.features import feature
 
-__all__ = ["Field", "fill_index", "likely_tags", "score_tokens", "tag_tokens"]
+__all__ = ["Field", "fill_index", "k_best_tags", "likely_tags", "score_tokens", "tag_tokens"]
 
 
 class Field(NamedTuple):
@@ -115,3 +115,13 @@ def likely_tags(tokens, field, begin, end, shares):
         total += expectations(n, s, Chain(ones, scores, steps, ones), turned, room) + (n - 1) * highest
         shares[first - base : last - base] = room.table[:n, :s]
     return total
+
+
+@kernel
+def k_best_tags(tokens, field, sentence, paths, scores):
+    """``paths`` int32 (k, n) := the k best labellings of a sentence that is not empty, ``scores`` (k,): the logarithms
+    of their weights; returns how many there are."""
+    s, n = len(field.steps), tokens.starts[sentence + 1] - tokens.starts[sentence]
+    emission, edge = np.empty((n, s)), np.zeros(s)
+    score_tokens(tokens, field, sentence, emission)
+    return k_best(n, s, Chain(edge, emission, field.steps.reshape((1, s, s)), edge), len(paths), paths, scores)

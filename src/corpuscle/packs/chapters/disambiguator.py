@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corpuscle.figures import bar_plot
+from corpuscle.figures import WordShown, bar_plot, draw_readings
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Step
 from corpuscle.text.html import Html, h3, p
@@ -73,9 +73,14 @@ def _words(findings: Findings) -> list[Html]:
         around = f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip()
         for number, analysis in enumerate(word["analyses"]):
             rows.append((around if number == 0 else "", *_row(analysis)))
+    drawn = [
+        page.figure(draw_readings([WordShown(word["form"], word["readings"]) for word in words]),
+                    "The two likeliest analyses of each word; the longer the line, the likelier.")
+        for words in findings["drawn"]
+    ]  # fmt: skip
     heading = ("word", "lemma", "analysis", "vowelled, gloss", "probability", "right")
     note = "From unseen sentences: a word of each form, its likeliest analyses, and which one an annotator chose."
-    return [h3("Words with their analyses"), p(note), page.table(heading, rows, (4,))]
+    return [h3("Words with their analyses"), *drawn, p(note), page.table(heading, rows, (4,))]
 
 
 def _row(analysis: dict[str, Any]) -> tuple[str, ...]:

@@ -60,6 +60,8 @@ def _in_words(findings: Findings) -> Html:
         said += f" Of mentions with a gap alone it is {percent(figures['discontinuous_f1'])}."
     if lost > 0.005:
         said += f" {percent(lost)} of the mentions nest or overlap in ways that tags cannot say."
+    if findings["classes"]:
+        said += " Classes of words, learned from the running text of the kit, are among its features."
     return p(said + " The model in the pack has the same settings and learned from all documents.")
 
 

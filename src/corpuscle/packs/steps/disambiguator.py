@@ -30,7 +30,7 @@ FILE = "models/disambiguator.model"
 SETTINGS = {"method": "full", "nbest": 3}
 FEWEST_SENTENCES = 20
 """With fewer, a tenth of them says nothing."""
-_WORDS, _AROUND = 16, 3
+_WORDS, _AROUND, _SENTENCES, _LONGEST = 16, 3, 2, 12
 
 
 def check(job: Job) -> list[InputError]:
@@ -61,6 +61,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "measures": _measured(model, held, job.seed),
         "baseline": {name: baseline[name] for name in ("a1", "ambiguous_a1") if name in baseline},
         "words": _words(model, held, settings["nbest"]),
+        "drawn": _drawn(model, held),
         "also_from": ["lexicon"] if table else [],
     }
 
@@ -103,6 +104,28 @@ def _words(model: Disambiguator, held: Treebank, nbest: int) -> list[dict[str, A
                 }
     some = list(found.values())
     return [some[i] for i in np.unique(np.linspace(0, len(some) - 1, _WORDS).astype(int))] if some else []
+
+
+def _drawn(model: Disambiguator, held: Treebank) -> list[list[dict[str, Any]]]:
+    """The beginnings of the sentences with most words that have several analyses, each word with its first two."""
+    readings = sorted(
+        (sentence[:_LONGEST] for sentence in model.readings(held, 2)),
+        key=lambda words: -sum(len(word["analyses"]) > 1 for word in words),
+    )
+    return [
+        [
+            {"form": clip(word["form"]), "readings": [[_named(each), each["probability"]] for each in word["analyses"]]}
+            for word in words
+        ]
+        for words in readings[:_SENTENCES]
+    ]
+
+
+def _named(analysis: dict[str, Any]) -> str:
+    """An analysis in a few words: its gloss or lemma, and what else it has."""
+    values = analysis["elements"]
+    name = analysis["gloss"] or values.get("lemma", MISSING)
+    return clip(" ".join([name, *(v for key, v in values.items() if key != "lemma" and v != MISSING)]), 60)
 
 
 def _shown(analysis: dict[str, Any], model: Disambiguator, right: str) -> dict[str, Any]:

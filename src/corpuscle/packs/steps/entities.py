@@ -1,7 +1,8 @@
 """The entity tagger of a pack: what is marked in the annotated documents of a kit, found in others.
 
 A model learns from nine tenths of the documents and is measured on the others, beside the dictionary of strings that
-were mentions in those nine tenths. The model in the pack has the same settings and learned from all documents.
+were mentions in those nine tenths. The model in the pack has the same settings and learned from all documents. Where
+the kit has running text, the classes of its words that the pack has learned are features.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import corpuscle
 from corpuscle.entities import CrfTagger, DictionaryTagger, Documents, read_documents
 from corpuscle.entities.errors import faults
 from corpuscle.errors import InputError
@@ -21,7 +23,9 @@ from corpuscle.packs.chapters import entities as chapter
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
 from corpuscle.packs.step import Findings, Step, check_enough, naming, wrong_files
+from corpuscle.packs.steps.word_classes import FILE as CLASSES
 from corpuscle.text.wording import clip
+from corpuscle.words import class_sources
 
 __all__ = ["ENTITIES"]
 
@@ -55,8 +59,11 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     held = np.sort(np.array(tenth(range(len(documents)), job.seed, "packs/entities")))
     test, train = documents.select(held), documents.select(np.setdiff1d(np.arange(len(documents)), held))
 
+    classes = job.pack / CLASSES
+    sources = class_sources(corpuscle.load(classes)) if classes.exists() else None
+
     def learned(some: Documents) -> CrfTagger:
-        return CrfTagger(encoding=settings["encoding"], seed=job.seed, workers=job.workers).fit(some)
+        return CrfTagger(encoding=settings["encoding"], seed=job.seed, workers=job.workers).fit(some, sources=sources)
 
     with naming(folder):
         measured = learned(train)
@@ -73,6 +80,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "words": documents.corpus.n_tokens,
         "mentions": mentions,
         "types": Counter(mention.type for text in documents.texts for mention in text.mentions).most_common(),
+        "classes": sources is not None,
         "expressible": final.provenance_["expressible"],
         "held_out": {"documents": len(test), "mentions": sum(len(text.mentions) for text in test.texts), **figures},
         "baseline": mention_scores(test.texts, known, seed=job.seed, draws=1)["strict_f1"],
@@ -105,6 +113,7 @@ def _example(documents: Documents, tagged: Any, sentence: int) -> dict[str, Any]
 
 
 ENTITIES = Step(
-    name="entities", title="Entities", version=1, needs=("entities",), writes=(FILE,), run=run,
-    report=chapter.report, check=check, settings=SETTINGS, learned="to find entities", kernels="corpuscle.entities",
+    name="entities", title="Entities", version=2, needs=("entities",), writes=(FILE,), run=run,
+    report=chapter.report, check=check, settings=SETTINGS, after=("classes",), learned="to find entities",
+    kernels="corpuscle.entities",
 )  # fmt: skip
