@@ -86,7 +86,7 @@ def _summary(
     short = [
         div(element("dt", element("a", step.title, href=f"#{step.name}")), element("dd", verdict))
         for step in steps
-        if (verdict := verdict_of(step.name, records[step.name]["findings"]))
+        if (verdict := verdict_of(step, records[step.name]["findings"]))
     ]
     said = [h3("In short"), element("dl", *short, class_="short")] if short else []
     return [p(lead, class_="lead"), *said, div(*boxes, class_="cards")]

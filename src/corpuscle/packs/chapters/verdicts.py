@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from corpuscle.packs.step import Findings
+from corpuscle.packs.step import Findings, Step
 from corpuscle.text.wording import counted, percent
 
 __all__ = ["verdict_of"]
@@ -171,6 +171,7 @@ _VERDICTS: dict[str, Callable[[Findings], str]] = {
 }
 
 
-def verdict_of(step: str, findings: Findings) -> str:
-    """What the figures of a step mean; empty for a step that is not ours."""
-    return _VERDICTS[step](findings) if step in _VERDICTS else ""
+def verdict_of(step: Step, findings: Findings) -> str:
+    """What the figures of a step mean; empty for a step that is not one of ours."""
+    is_ours = step.report.__module__.startswith(__name__.rpartition(".")[0])
+    return _VERDICTS[step.name](findings) if is_ours and step.name in _VERDICTS else ""
