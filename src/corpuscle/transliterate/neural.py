@@ -119,7 +119,7 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     """Learns to write names in another script, letter by letter.
 
     Learned: ``vocab_``, the letters of both sides; ``models_``, the arrays of each model, those that write from the
-    end last; ``history_`` float64 (validations, 2): cross-entropy and accuracy of the first letters to last ones.
+    end last; ``history_`` float64 (validations, 2): cross-entropy and word accuracy, means over the models.
     """
 
     KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, _declared, check=_check)
