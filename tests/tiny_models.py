@@ -82,6 +82,10 @@ COMMANDS = {
     "align.matrix": "align matrix align.hmm source target -o {0}",
     "metric.model": "metric train items.tsv -o {0} --method distortion --dimensions 3 --min-count 1 --function-words 3",
     "transliterate.phrase": "transliterate train names.tsv -o {0}",
+    "transliterate.neural": "transliterate train names.tsv -o {0} --method neural --embedding 2 --state 2 "
+    "--max-epochs 2 --right-to-left 1",
+    "transliterate.combined": "transliterate combine transliterate.phrase transliterate.neural --dev names.tsv "
+    "--candidates 3 -o {0}",
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
     "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
     "disambiguate.ranker": "disambiguate train ambiguous.conllu -o {0} --crossfit 3",
@@ -102,6 +106,9 @@ COMMANDS = {
     "grammar.pcfg": "grammar train trees.mrg -o {0} --method pcfg",
     "grammar.em": "grammar train trees.mrg -o {0} --method em --states 2 --iterations 2 --nodes-a-state 1",
     "grammar.spectral": "grammar train trees.mrg -o {0} --states 2 --nodes-a-state 1",
+    "grammar.treemetric": "grammar induce trees.conllu -o {0} --rank 1 --dimensions 2 --max-distance 3",
+    "grammar.ccm": "grammar induce trees.conllu -o {0} --method ccm --iterations 2",
+    "grammar.common": "grammar common source target -o {0} --nonterminals 2 --restarts 1 --iterations 3",
 }
 """Kind -> how its file is made, in this order."""
 

@@ -253,15 +253,20 @@ TASKS: dict[str, Task] = dict([
     _task(
         "transliterate",
         "Transliteration: write names in another script.",
-        "names in another script, learned from a list of pairs",
+        "names in another script, learned from a list of pairs: by phrases, by networks, or both together",
         methods={
             "phrase": (
                 "PhraseSettings",
                 "PhraseTransliterator",
                 "phrases of letters, n-gram models and a context model under tuned weights",
             ),
+            "neural": ("NeuralSettings", "NeuralTransliterator", "networks that write letter by letter"),
         },
-        kinds={"transliterate.phrase": "PhraseTransliterator"},
+        kinds={
+            "transliterate.phrase": "PhraseTransliterator",
+            "transliterate.neural": "NeuralTransliterator",
+            "transliterate.combined": "CombinedTransliterator",
+        },
         step="transliterator:TRANSLITERATOR",
     ),
     _task(
@@ -348,13 +353,22 @@ TASKS: dict[str, Task] = dict([
     _task(
         "grammar",
         "Grammars: how sentences are built, in constituent trees.",
-        "constituency parsers from a treebank, also with hidden states: train, parse, evaluate, draw, marginals",
+        "constituent trees from a treebank or from text without trees: train, induce, parse, evaluate, draw, marginals",
         methods={
             "spectral": ("SpectralSettings", "SpectralGrammar", "hidden states from moments of features, in one pass"),
             "em": ("EmSettings", "EmGrammar", "hidden states by expectation-maximisation"),
             "pcfg": ("PcfgSettings", "Pcfg", "relative frequencies of the treebank's rules"),
+            "treemetric": ("TreeMetricSettings", "TreeMetric", "the shortest tree by how words co-vary"),
+            "ccm": ("CcmSettings", "ConstituentContext", "strings of tags and their contexts, by EM"),
         },
-        kinds={"grammar.pcfg": "Pcfg", "grammar.em": "EmGrammar", "grammar.spectral": "SpectralGrammar"},
+        kinds={
+            "grammar.pcfg": "Pcfg",
+            "grammar.em": "EmGrammar",
+            "grammar.spectral": "SpectralGrammar",
+            "grammar.treemetric": "TreeMetric",
+            "grammar.ccm": "ConstituentContext",
+            "grammar.common": "CommonGrammar",
+        },
         step="grammar:GRAMMAR",
     ),
     _task(

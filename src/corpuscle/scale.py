@@ -12,7 +12,8 @@ independent of the workers: where the data are cut depends on data and settings 
 combined along a binary tree whose shape depends only on the number of chunks. A finished model that is applied to a
 stream of chunks needs neither: ``pool.map(function, chunks, model)``, see ``Model.spread``.
 
-Threads do the work (kernels release the GIL); with ``cluster`` Dask does. There, functions must have a name in a
+Threads do the work (kernels release the GIL), or processes (``processes``) where work is done by a library that holds
+the GIL between many small steps; with ``cluster`` Dask does. In processes and there, functions must have a name in a
 module, and chunks, results and what is broadcast go through pickle. A worker starts no workers of its own: what is
 shared out inside of shared work is done in place. Nothing else in the package starts threads or talks to a cluster.
 
@@ -24,10 +25,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, Protocol
@@ -36,7 +38,7 @@ import numpy as np
 
 from corpuscle.errors import CorpuscleError, SettingError, require, warn
 
-__all__ = ["Chunks", "Workers", "beside", "chunks_of", "default_workers", "each", "workers"]
+__all__ = ["Chunks", "Workers", "beside", "chunks_of", "default_workers", "each", "processes", "workers"]
 
 CONNECT_SECONDS = 5
 AHEAD = 2
@@ -336,3 +338,33 @@ def workers(count: int | None = None, cluster: Any = None) -> Iterator[Workers]:
         executor.shutdown(cancel_futures=True)
         raise
     executor.shutdown()
+
+
+def _deaf() -> None:
+    """Ctrl-C is for the process that started this one."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def processes(count: int | None = None, cluster: Any = None) -> Iterator[Workers]:
+    """Workers that are processes of their own, ``count`` of them (default: one for each core); a single one is a thread
+    of this process, and a cluster is a cluster, see ``workers``."""
+    count = count if count is not None or cluster is not None else default_workers()
+    if cluster is not None or count == 1 or _is_worker():
+        with workers(None if cluster is not None else count, cluster) as pool:
+            yield pool
+        return
+    import multiprocessing
+
+    # A new process would run the script that is running here again, as far as it is not under `if __name__ ==`.
+    main = vars(sys.modules["__main__"])
+    script = main.pop("__file__", None) if main.get("__spec__") is None else None
+    executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _deaf)
+    try:
+        yield _Threads(count or 1, executor)
+    finally:
+        executor.shutdown(cancel_futures=True)
+        if script is not None:
+            main["__file__"] = script

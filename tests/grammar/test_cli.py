@@ -1,8 +1,11 @@
 """The commands of grammars."""
 
+import json
+
 import pytest
 
 from corpuscle.cli.main import main
+from corpuscle.grammar import BRANCHINGS
 from corpuscle.samples import generate
 from corpuscle.text import read_brackets, write_brackets
 from tests.schemas import FRACTION, last_line_conforms
@@ -175,3 +178,114 @@ def test_mistakes_of_models_are_one_line(kit, tmp_path, capsys):
     ):
         err = run(capsys, "grammar", *words, code=2).err
         assert err.startswith("error: ") and reason in err and err.count("\n") == 1
+
+
+INDUCED = {
+    "method": str, "sentences": int, "left_out": int, "words": int, "symbols": int, "seconds": float,
+    "dimensions?": int, "yields?": int, "contexts?": int, "iterations?": int,
+    "brackets?": [{
+        "name": str, "limit": int, "sentences_counted": int, "f1": float, "proper": float, "sentences": float,
+    }],
+}  # fmt: skip
+TREES = "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat))) (. .))\n" * 4 + (
+    "(S (NP (NNS cats)) (VP (VBD saw) (NP (DT the) (NN bird))))\n(S (NP (DT a) (NN bird)) (VP (VBD slept)))\n" * 3
+)
+
+
+def test_brackets_are_induced_and_parse_finds_their_kind(tmp_path, capsys):
+    bank, model = tmp_path / "t.mrg", tmp_path / "m"
+    bank.write_text(TREES)
+    for method, more in (("treemetric", ["--rank", "2", "--dimensions", "4"]), ("ccm", ["--iterations", "3"])):
+        command = ["grammar", "induce", bank, "-o", model, "--method", method, *more, "--json", "-q"]
+        figures = last_line_conforms(run(capsys, *command).out, INDUCED)
+        assert figures["method"] == method and figures["sentences"] == 10
+        assert {row["name"] for row in figures["brackets"]} == {*BRANCHINGS, "oracle-top-right", method}
+        lines = run(capsys, "grammar", "parse", model, bank, "--confidence").out.splitlines()
+        assert len(lines) == 10 and lines[0].startswith("(TOP (X~1.00 (X~")
+        figures = last_line_conforms(
+            run(capsys, "grammar", "evaluate", bank, "--model", model, "--json", "--quiet").out,
+            SCORES | {"overlap_training": FRACTION, "overlap_tuning": FRACTION},
+        )
+        assert figures["failed"] == 0
+        spans = json.loads(run(capsys, "grammar", "marginals", model, bank, "--json").out)["sentences"][0]["spans"]
+        assert spans[0] == {"label": "X", "first": 0, "end": 6, "share": 1.0}
+    tagged = tmp_path / "t.txt"
+    tagged.write_text("the/DT dog/NN slept/VBD\n")
+    assert "(X (DT the) (NN dog))" in run(capsys, "grammar", "parse", model, tagged).out
+    assert "n best" in run(capsys, "grammar", "parse", model, tagged, "--nbest", "2", code=2).err
+
+
+def test_brackets_from_plain_text_with_classes(tmp_path, capsys):
+    text, classes, model = tmp_path / "t.txt", tmp_path / "c", tmp_path / "m"
+    text.write_text("the dog saw a cat .\na cat saw the bird .\nthe bird slept .\n" * 5)
+    run(capsys, "classes", "train", text, "-o", classes, "--method", "brown", "--classes", "4", "-q")
+    symbols = ["--symbols", "classes", "--class-model", classes]
+    run(capsys, "grammar", "induce", text, "-o", model, *symbols, "--rank", "2", "-q")
+    assert run(capsys, "grammar", "parse", model, text).out.count("(TOP") == 15
+    table = run(capsys, "grammar", "distances", model).out.splitlines()
+    assert table[0] == "left\tright\tapart\tdistance" and len(table) == 1 + 4 * 4 * 40
+
+
+def test_what_cannot_be_induced_is_one_line(tmp_path, capsys):
+    text, model, tags = tmp_path / "t.txt", tmp_path / "m", tmp_path / "map.tsv"
+
+    def error(*more, content="the/DT dog/NN slept/VBD\n"):
+        text.write_text(content)
+        message = run(capsys, "grammar", "induce", text, "-o", model, "-q", *more, code=2).err
+        assert not model.exists() and message.count("\n") == 1
+        return message
+
+    assert f"{text}:2: expected word/TAG" in error(content="a/DT b/NN\na b\n")
+    assert "no tags" in error(content="the dog slept\n")
+    assert "empty" in error(content="\n")
+    assert "no sentence has from 2" in error(content="a/DT\n")
+    assert "--vectors means nothing" in error("--method", "ccm", "--vectors", "x.vec")
+    assert "--resume means nothing" in error("--resume")
+    assert "--gamma means nothing with --method ccm" in error("--method", "ccm", "--gamma", "1")
+    tags.write_text("DT\tDET\nNN\tQ\n")
+    assert f"{tags}:2: 'Q' is no universal tag" in error("--tag-map", tags)
+
+
+COMMON = {
+    "languages": int, "sentences": int, "left_out": int, "words": int, "iterations": int, "objective": float,
+    "seconds": float, "deviations": {str: float}, "tree": str,
+}  # fmt: skip
+
+
+def test_a_common_grammar_is_learned_and_read(tmp_path, capsys):
+    one, two, model, names = (tmp_path / name for name in ("aa.txt", "bb.txt", "m", "names.tsv"))
+    one.write_text("the dog sees a cat\na dog sleeps\nthe cat sleeps\n" * 3)
+    two.write_text("der hund sieht eine katze\ndie katze schläft\n" * 3)
+    settings = ["--nonterminals", "4", "--restarts", "2", "--iterations", "6"]
+    command = ["grammar", "common", one, two, "-o", model, *settings, "--plot", tmp_path / "p.svg", "--json", "-q"]
+    figures = last_line_conforms(run(capsys, *command).out, COMMON)
+    assert figures["languages"] == 2 and set(figures["deviations"]) == {"aa", "bb"}
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    names.write_text("0\tROOT\n")
+    found = json.loads(run(capsys, "grammar", "rules", model, "--names", names, "--json").out)["rules"]
+    assert found[0]["rule"].startswith("ROOT -> ") and set(found[0]["examples"]) == {"aa", "bb"}
+    page = tmp_path / "c.html"
+    rows = json.loads(run(capsys, "grammar", "categories", model, "--html", page, "--json").out)["categories"]
+    assert len(rows) == 4 and "<table" in page.read_text()
+    assert len(json.loads(run(capsys, "grammar", "languages", model, "--json").out)["distances"]) == 2
+    figures = json.loads(run(capsys, "grammar", "perplexity", model, two, "--json").out)
+    assert figures["language"] == "bb" and 1 < figures["perplexity"] < 20
+    assert run(capsys, "grammar", "parse", model, one).out.count("(TOP (0 ") == 9
+    names.write_text("9\tROOT\n")
+    assert f"{names}:1: '9' is no category" in run(capsys, "grammar", "rules", model, "--names", names, code=2).err
+
+
+def test_what_common_grammars_refuse_is_one_line(tmp_path, capsys):
+    one, empty = tmp_path / "aa.txt", tmp_path / "bb.txt"
+    one.write_text("a b\n")
+    empty.write_text("\n")
+    for words, message in (
+        ([one, empty], "bb: no sentence"),
+        ([one, one], "a language code of its own"),
+        ([one, "--nonterminals", "1"], "--nonterminals"),
+        ([one, "--word-prior", "0"], "--word-prior"),
+        ([one, "--start", "classes"], "--class-model"),
+        ([one, "--start", "tags"], "CoNLL-U"),
+    ):
+        error = run(capsys, "grammar", "common", *words, "-o", tmp_path / "m", "-q", code=2).err
+        assert message in error and error.count("\n") == 1 and not (tmp_path / "m").exists()

@@ -270,12 +270,19 @@ def command(
 # ---- training
 
 
-def trainer(group: click.Group, choose: Callable[[Mapping[str, str]], str] | None = None) -> Function:
+def trainer(
+    group: click.Group,
+    choose: Callable[[Mapping[str, str]], str] | None = None,
+    *,
+    name: str = "train",
+    only: Sequence[str] = (),
+) -> Function:
     """Make a function the ``train`` command of a task: it gets a new learner (``model``) and its own parameters.
 
-    ``choose``: given settings (as texts) -> the method, where ``--method`` is not given and they decide it.
+    ``choose``: given settings (as texts) -> the method, where ``--method`` is not given and they decide it; ``name``,
+    ``only``: of the command, and its methods, where a task learns in several ways from different things.
     """
-    methods = TASKS[group.name or ""].methods
+    methods = {each: TASKS[group.name or ""].methods[each] for each in only or TASKS[group.name or ""].methods}
 
     def decorate(function: Function) -> Function:
         options, sections = _options(methods)
@@ -301,7 +308,7 @@ def trainer(group: click.Group, choose: Callable[[Mapping[str, str]], str] | Non
                 method = choose({name: value for name, (_, value) in given.items()}) or method
             _run(partial(_train, function, method, _learner(methods, method, given)), **parameters)
 
-        made = _make(group, "train", function, callback, [method, *options], True)
+        made = _make(group, name, function, callback, [method, *options], True)
         made.sections = sections
         return function
 

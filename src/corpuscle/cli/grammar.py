@@ -32,7 +32,7 @@ group = task_group("grammar")
 PUNCTUATION = ("auto", "penn", "form", "none")
 
 
-@trainer(group)
+@trainer(group, only=("spectral", "em", "pcfg"))
 @argument("trees", many=True)
 @output()
 @option("dev", "Choose the weight of the PCFG by these trees.", metavar="TREES")
@@ -89,7 +89,7 @@ def parse(
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
     loaded = load(model, "grammar")
-    words, given = read_sentences(input, tags == "gold", tagger)
+    words, given = read_sentences(input, loaded.needs_tags or tags == "gold", tagger)
     with naming(input):
         if nbest is not None:
             blocks = [
@@ -135,9 +135,9 @@ def probability(model: str, input: str) -> Figures:
 def marginals(model: str, input: str, least: float) -> Figures:
     """How likely every constituent of every sentence is, over all its trees."""
     loaded = load(model, "grammar")
-    words, _ = read_sentences(input, False, None)
+    words, given = read_sentences(input, loaded.needs_tags, None)
     with naming(input):
-        found = loaded.marginals(words, float(least))
+        found = loaded.marginals(words, float(least), given)
     sentences = [
         {"words": words.words(i), "spans": [each._asdict() for each in spans]} for i, spans in enumerate(found)
     ]
@@ -188,7 +188,8 @@ def evaluate(
         raise SettingError("give a file of trees, or --model")
     right, shares = read_trees(gold), dict[str, float]()
     if model is not None:
-        loaded, (words, given) = load(model, "grammar"), read_sentences(gold, tags == "gold", None)
+        loaded = load(model, "grammar")
+        words, given = read_sentences(gold, loaded.needs_tags or tags == "gold", None)
         shares = warn_of_overlap(loaded, words, model)
         guess = loaded.parse(words, given).trees
     else:
@@ -249,3 +250,6 @@ def draw(trees: str, output: str, tree: int, other: str | None) -> None:
             raise InputError(other, None, f"tree {tree:,} has other words")
     with write_atomically(output, "w") as file:
         file.write(draw_constituents(words, nodes, below, title=" ".join(words)) + "\n")
+
+
+from corpuscle.cli import common_grammar, induction  # noqa: E402, F401  (their commands belong to this group)

@@ -25,11 +25,13 @@ from corpuscle.errors import InputError, SettingError, warn
 
 if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
-    from corpuscle.transliterate import PhraseTransliterator
+    from corpuscle.transliterate import NeuralTransliterator, PhraseTransliterator
 
 __all__ = ["group"]
 
 group = task_group("transliterate")
+
+_PHRASE, _NEURAL = ("transliterate.phrase",), ("transliterate.neural",)
 
 reverse_way = option("reverse", "The way back: from targets to sources.", is_flag=True)
 other_beam = option(
@@ -49,38 +51,80 @@ def _read(path: str, reverse: bool) -> list[Pair]:
 @trainer(group)
 @argument("pairs")
 @output()
-@option("dev", "Tune weights on these pairs instead of a tenth of the input.", metavar="PAIRS")
+@option("dev", "Tune weights (stop training) on these pairs instead of a tenth of the input.", metavar="PAIRS")
+@option("synthetic", "Neural: names of one side, a line each, of which pairs are made.", metavar="NAMES")
+@option("side", "Which side they are.", type=click.Choice(("source", "target")))
+@option("helper", "The model that makes the other side of them; else one is trained.", metavar="MODEL")
 @reverse_way
 @resume
 def train(
-    model: PhraseTransliterator, pairs: str, output: str, dev: str | None, reverse: bool, resume: bool
-) -> Figures:
+    model: Any, pairs: str, output: str, dev: str | None, synthetic: str | None, side: str | None, helper: str | None,
+    reverse: bool, resume: bool,
+) -> Figures:  # fmt: skip
     """Learn from names and their transliterations: source, tab, accepted targets; or NEWS XML (.xml)."""
     import time
 
+    from corpuscle.transliterate import PhraseTransliterator
+
     begin = time.perf_counter()
+    more = _synthetic(model, synthetic, side, helper)
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
     if dev is not None and development is not None:
         with naming(dev):
             model.check_development(development)
-    with naming(pairs), model.checkpoint(names, development, output, resume) as checkpoint:
-        model.fit(names, development, checkpoint)
+    with naming(pairs), model.checkpoint(names, development, output, resume, *more) as checkpoint:
+        model.fit(names, development, checkpoint, *more)
         model.save(output)
+    figures, text = (_of_phrases if isinstance(model, PhraseTransliterator) else _of_networks)(model)
+    known = {"pairs": len(names), "tuning_pairs": model.provenance_["tuning_pairs"]}
+    end = {"seconds": time.perf_counter() - begin, "model": output}
+    return Figures(known | figures | end, f"{output}: {len(names):,} pairs, {text}")
+
+
+def _of_phrases(model: PhraseTransliterator) -> tuple[dict[str, Any], str]:
+    """What there is to say about a new model of phrases."""
     value = model.history_[-1].value if model.history_ else None
     figures = {
-        "pairs": len(names),
-        "tuning_pairs": model.provenance_["tuning_pairs"],
         "entries": len(model.table_),
         "metric": model.metric if model.tune else None,
         "rounds": len(model.history_),
         "tuning_value": value,
         "weights": _named(model),
-        "seconds": time.perf_counter() - begin,
-        "model": output,
     }
     tuned = "" if value is None else f", {model.metric} {value:.4f} on the pairs it was tuned on"
-    return Figures(figures, f"{output}: {len(names):,} pairs, {len(model.table_):,} phrase pairs{tuned}")
+    return figures, f"{len(model.table_):,} phrase pairs{tuned}"
+
+
+def _of_networks(model: NeuralTransliterator) -> tuple[dict[str, Any], str]:
+    """What there is to say about a new neural model."""
+    figures = {
+        "synthetic_pairs": model.provenance_["synthetic_pairs"],
+        "models": len(model.models_),
+        "parameters": int(sum(array.size for array in model.models_[0].values())),
+        "validations": len(model.history_),
+        "validation_accuracy": float(model.history_[:, 1].max()),
+        "cross_entropy": float(model.history_[:, 0].min()),
+    }
+    models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
+    return figures, f"{models}, {figures['validation_accuracy']:.1%} of held-out names right without a beam"
+
+
+def _synthetic(model: Any, path: str | None, side: str | None, helper: str | None) -> list[Any]:
+    """Names of one side, if there are any."""
+    from corpuscle.text.files import read_lines
+    from corpuscle.transliterate import NeuralTransliterator, Synthetic
+
+    if path is None and side is None and helper is None:
+        return []
+    if not isinstance(model, NeuralTransliterator):
+        raise SettingError("--synthetic, --side and --helper are for --method neural")
+    if path is None or side is None:
+        raise SettingError("--synthetic NAMES and --side belong together")
+    names = [line for _, line in read_lines(path) if line.strip()]
+    if not names:
+        raise InputError(path, None, "there are no names")
+    return [Synthetic(names, side, None if helper is None else load(helper, "transliterate"))]
 
 
 def _named(model: PhraseTransliterator) -> dict[str, float]:
@@ -98,7 +142,11 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
 @other_beam
-def apply(model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None) -> None:
+@option("precision", "Neural: numbers of 8 bits are quicker.", type=click.Choice(("fp32", "int8")))
+def apply(
+    model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None,
+    precision: str | None,
+) -> None:  # fmt: skip
     """Write names in the other script, one name a line."""
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.text.tables import write_table
@@ -106,7 +154,7 @@ def apply(model: str, names: str, output: str, nbest: int | None, format: str, s
 
     loaded = load(model, "transliterate")
     sources = [line for _, line in read_lines(names)]
-    found = loaded.transliterate(sources, nbest or 1, sum, beam)
+    found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
     elif format == "json":
@@ -197,7 +245,7 @@ def export(model: str, output: str) -> None:
     """Write the phrase table in the text form of Moses."""
     from corpuscle.text.files import write_atomically
 
-    loaded = load(model, "transliterate")
+    loaded = load(model, "transliterate", _PHRASE)
     with write_atomically(output, "w") as out:
         out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
 
@@ -210,7 +258,7 @@ def weights(model: str, set: str | None, output: str | None) -> Figures:
     """Show the weights as JSON, or write a model with other ones."""
     if (set is None) != (output is None):
         raise SettingError("--set and -o belong together")
-    loaded = load(model, "transliterate")
+    loaded = load(model, "transliterate", _PHRASE)
     if set is None or output is None:
         return Figures(_named(loaded), json.dumps(_named(loaded)))
     loaded.set_weights(_weights(set))
@@ -245,7 +293,49 @@ def draw(model: str, word: str, output: str, nbest: int) -> None:
     from corpuscle.figures import phrase_lattice
     from corpuscle.text.files import write_atomically
 
-    found = load(model, "transliterate").derivations(word, nbest)
+    found = load(model, "transliterate", _PHRASE).derivations(word, nbest)
     picture = phrase_lattice([(target, phrases) for (target, _), phrases in found], title=f"Ways to write {word}")
+    with write_atomically(output, "w") as out:
+        out.write(picture + "\n")
+
+
+@command(group, work=True)
+@argument("phrase")
+@argument("neural")
+@option("dev", "Names that neither model has learned from, to find the weights.", metavar="PAIRS", required=True)
+@option("candidates", "Candidates of each model.", metavar="N", type=click.IntRange(2, 1000), default=20)
+@reverse_way
+@output()
+def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, output: str) -> Figures:
+    """Rank the candidates of a phrase model and of a neural one together, under weights tuned on --dev."""
+    from corpuscle.transliterate import COMBINED_FEATURES, CombinedTransliterator
+
+    one, other = load(phrase, "transliterate", _PHRASE), load(neural, "transliterate", _NEURAL)
+    pairs = _read(dev, reverse)
+    spelled = {"units": one.units, "lowercase": one.lowercase}
+    with naming(dev):
+        model = CombinedTransliterator(candidates=candidates, **spelled).fit(one, other, pairs)
+    model.save(output)
+    weights = dict(zip(COMBINED_FEATURES, model.weights_.tolist(), strict=True))
+    said = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
+    return Figures(
+        {"tuning_pairs": len(pairs), "weights": weights, "model": output}, f"{output}: tuned on {len(pairs):,}: {said}"
+    )
+
+
+@command(group, figures=False)
+@argument("model")
+@argument("name")
+@output("-")
+@option("target", "What is written, instead of the model's own best.", metavar="TEXT")
+def attention(model: str, name: str, output: str, target: str | None) -> None:
+    """Draw which letters of a name a neural model looks at while it writes each letter (SVG)."""
+    from corpuscle.figures import alignment_grid
+    from corpuscle.text.characters import SPACE
+    from corpuscle.text.files import write_atomically
+
+    source, written, shares = load(model, "transliterate", _NEURAL).attention(name, target)
+    left, right = ([letter.replace(SPACE, "␣") for letter in side] + ["∎"] for side in (source, written))
+    picture = alignment_grid(left, right, weights=shares.T, title=f"Where the model looks in {name}")
     with write_atomically(output, "w") as out:
         out.write(picture + "\n")

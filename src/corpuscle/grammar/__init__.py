@@ -1,13 +1,28 @@
 """Grammars: constituent trees learned from treebanks, and from text that nobody has annotated.
 
+From trees (``fit(trees)``, ``parse``, ``best_trees``, ``probability``, ``marginals``, ``save``):
+
 - ``Pcfg``: relative frequencies of a treebank's rules;
 - ``EmGrammar``: symbols with hidden states, learned by expectation-maximisation;
 - ``SpectralGrammar``: with hidden states from moments of features, in one pass;
 - ``Parsed``: trees with their confidence; ``Constituent``: a label over a span, and its share of all trees;
 - ``to_dependencies``, ``read_heads``: dependencies by a table of heads.
 
-``fit(trees)``, ``parse``, ``best_trees``, ``probability``, ``marginals``, ``save``. Trees are ``corpuscle.text.Trees``;
-``corpuscle.measure.bracket_scores`` compares them with gold ones.
+From words with tags or classes (``fit(bank)``, ``brackets``, ``parse``, ``save``):
+
+- ``TreeMetric``, ``ConstituentContext``: brackets without trees to learn from; ``class_vectors``: classes as vectors;
+  ``TagMap``, ``read_tag_map``: tags as universal ones; ``Brackets``;
+- ``branching``, ``BRANCHINGS``: trees that know nothing of words; ``trees_of``: brackets as trees;
+  ``span_f1``, ``span_table``: how many brackets are right, beside these;
+- ``Sentences``: words and tags as inducers see them; ``bank_of_trees``: those of trees;
+  ``gold_spans``, ``heuristic_tops``, ``oracle_tops``.
+
+From sentences of several languages (``fit(texts, languages)``, ``parse``, ``perplexity``, ``save``):
+
+- ``CommonGrammar``: a grammar for each, and a common one behind them; ``starts_from_groups``, ``starts_from_tags``;
+- ``common_rules``, ``category_words``, ``deviations``, ``language_distances``, ``language_tree``: what it says.
+
+Trees are ``corpuscle.text.Trees``; ``corpuscle.measure.bracket_scores`` compares them with gold ones.
 """
 
 from typing import TYPE_CHECKING
@@ -16,10 +31,25 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.grammar.base import Constituent, Parsed, TreebankGrammar
+    from corpuscle.grammar.ccm import ConstituentContext
+    from corpuscle.grammar.common import CommonGrammar, starts_from_groups, starts_from_tags
+    from corpuscle.grammar.commonrules import (
+        CommonRule,
+        category_words,
+        common_rules,
+        deviations,
+        language_distances,
+        language_tree,
+    )
     from corpuscle.grammar.heads import HeadTable, read_heads, to_dependencies
+    from corpuscle.grammar.induction import BRANCHINGS, BracketInducer, Brackets, branching, trees_of
     from corpuscle.grammar.latent import EmGrammar
     from corpuscle.grammar.pcfg import Pcfg
+    from corpuscle.grammar.scores import span_f1, span_table
+    from corpuscle.grammar.sentences import Sentences, bank_of_trees, gold_spans, heuristic_tops, oracle_tops
     from corpuscle.grammar.spectral import SpectralGrammar
+    from corpuscle.grammar.tagsets import TagMap, read_tag_map
+    from corpuscle.grammar.treemetric import TreeMetric, class_vectors
     from corpuscle.grammar.warming import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

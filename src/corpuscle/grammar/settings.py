@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, Settings, setting
+from corpuscle.text.settings import TextSettings
 
-__all__ = ["EmSettings", "LatentSettings", "PcfgSettings", "SpectralSettings", "TreebankSettings"]
+__all__ = [
+    "CcmSettings", "CommonSettings", "EmSettings", "InductionSettings", "LatentSettings", "PcfgSettings",
+    "SpectralSettings", "TreeMetricSettings", "TreebankSettings",
+]  # fmt: skip
 
 INSIDE = ("left", "right", "rule", "rule-left", "rule-right", "head", "width", "word", "suffix")
 OUTSIDE = ("above", "two-above", "three-above", "parent", "grandparent", "head", "widths", "before", "after")
@@ -29,7 +33,7 @@ class TreebankSettings(Settings):
     look_weight: float = setting("Weight of what words look like.", default=20.0, low=0.0)
     decode: str = setting(
         "The tree with most expected brackets, of the rules most likely to be right, or the most probable one (pcfg).",
-        default="rules",
+        default="brackets",
         choices=("brackets", "rules", "best"),
     )
     prune_below: float = setting(
@@ -77,3 +81,89 @@ class SpectralSettings(LatentSettings):
     )
     min_count: int = setting("Features that are rarer are not used.", default=2, low=1)
     iterations: int = setting("EM iterations after --estimate cluster.", default=5, low=0, high=10_000)
+
+
+SYMBOLS = ("universal", "fine", "classes", "universal-classes", "fine-classes")
+
+
+class InductionSettings(Seeded, Parallel):
+    """What inducers of brackets share."""
+
+    strict: bool = setting("A tag without a universal one, or one that is new, is an error.", default=False)
+
+
+class TreeMetricSettings(InductionSettings):
+    """Settings of brackets by additive distances."""
+
+    symbols: str = setting(
+        "What distances are between: universal or fine tags, word classes, or classes within tags.",
+        default="universal",
+        choices=SYMBOLS,
+    )
+    dimensions: int = setting("How many numbers vectors have that are learned here.", default=50, low=2, high=1000)
+    rank: int = setting("How many singular values a distance looks at.", default=7, low=1, high=1000)
+    gamma: float = setting("How different distances in words may be that share what is seen.", default=0.4, above=0.0)
+    kernel: str = setting("They share it by how near they are, or all alike.", default="graded",
+                          choices=("graded", "binary"))  # fmt: skip
+    max_distance: int = setting("Words farther apart are as far as this.", default=40, low=1, high=200)
+    max_length: int = setting("Learn from sentences of at most so many words.", default=200, low=2, high=200)
+    backoff: float = setting("Classes within tags: as many pairs count for the tags.", default=200.0, above=0.0)
+    min_count: int = setting("Classes within tags: rarer ones are the tag alone.", default=100, low=1)
+    edge: str = setting("Lengths of edges: means over words, or least squares.", default="mean",
+                        choices=("mean", "least-squares"))  # fmt: skip
+    top_bracket: str = setting(
+        "Where a sentence divides: by the rule, by learned boundaries, at the longest edge, or as in given trees.",
+        default="heuristic",
+        choices=("heuristic", "learned", "free", "oracle"),
+    )
+    decode: str = setting("The shortest tree, or that with the most expected brackets.", default="shortest",
+                          choices=("shortest", "risk"))  # fmt: skip
+    temperature: float = setting("Trees weigh exp(- cost / temperature).", default=1.0, above=0.0)
+    boundaries: float = setting("Weight of where punctuation would stand; 0 as in the paper.", default=0.0, low=0.0)
+    lean: float = setting("Cost of wide left children, by the log of their width; 0 as in the paper.", default=0.0,
+                          low=0.0)  # fmt: skip
+
+
+class CcmSettings(InductionSettings):
+    """Settings of the constituent-context model."""
+
+    symbols: str = setting("What strings are of: universal or fine tags, word classes, or both.", default="fine",
+                           choices=SYMBOLS)  # fmt: skip
+    max_length: int = setting("Learn from sentences of at most so many words.", default=10, low=2, high=100)
+    start: str = setting("Brackets at first: by random splits, in the mean, or drawn at random.", default="splits",
+                         choices=("splits", "random"))  # fmt: skip
+    constituents: float = setting("Every string and context counts so much as a bracket.", default=2.0, above=0.0)
+    distituents: float = setting("And so much as none.", default=8.0, above=0.0)
+    empty_spans: bool = setting("Empty spans are strings that are no brackets.", default=False)
+    iterations: int = setting("Iterations at most.", default=40, low=0, high=10_000)
+    tolerance: float = setting("Stop when the objective gains less, as a share.", default=1e-5, low=0.0)
+    decode: str = setting("The most probable tree, or that with the most expected brackets.", default="best",
+                          choices=("best", "risk"))  # fmt: skip
+
+
+class CommonSettings(TextSettings, Seeded, Parallel):
+    """Settings of grammars of several languages with a common one behind them."""
+
+    estimate: str = setting(
+        "A common grammar behind all languages, a Bayesian one for each by itself, or one for each by EM.",
+        default="common",
+        choices=("common", "separate", "em"),
+    )
+    nonterminals: int = setting("How many categories.", default=20, low=2, high=100)
+    max_length: int = setting("Longer sentences are left out.", default=10, low=1, high=60)
+    min_count: int = setting("Rarer words of a language are one unknown word.", default=1, low=1, high=10**9)
+    word_prior: float = setting("Count of every word in every category beforehand.", default=0.1, above=0.0)
+    emit_shape: float = setting("Gamma prior of emitting or branching: shape.", default=1.0, low=1.0)
+    emit_rate: float = setting("And rate.", default=1.0, above=0.0)
+    pair_shape: float = setting("Gamma prior of pairs of categories: shape.", default=1.0, low=1.0)
+    pair_rate: float = setting("And rate.", default=1.0, above=0.0)
+    common_steps: int = setting("Steps of the common grammar in an iteration.", default=1, low=1, high=1000)
+    start: str = setting(
+        "Words at first: at random, all of a class alike (class models), or by their tags (CoNLL-U).",
+        default="random",
+        choices=("random", "classes", "tags"),
+    )
+    root_once: bool = setting("The root category stands at the top alone.", default=False)
+    iterations: int = setting("Iterations at most.", default=200, low=1, high=10_000)
+    tolerance: float = setting("Stop when the objective gains less, as a share.", default=1e-6, low=0.0)
+    restarts: int = setting("Random starts; the one with the best objective counts.", default=5, low=1, high=100)

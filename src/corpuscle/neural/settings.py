@@ -138,7 +138,7 @@ class TrainingSettings(Seeded):
     validate_every: int | None = setting(
         "Updates between two validations.", default=None, low=1, high=1_000_000, shown="500, or once through fewer"
     )
-    smoothing: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
+    average_weights: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
     max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
 
 

@@ -1,6 +1,8 @@
 """Transliteration: write names in another script, learned from a list of pairs.
 
 - ``PhraseTransliterator``: phrases of letters, n-gram models, tuned weights, ranked candidates;
+- ``NeuralTransliterator``: a network, or several, that write letter by letter; ``Synthetic``: names of one side;
+- ``CombinedTransliterator``: the candidates of both, ranked by weighing both;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
 - ``reversed_pairs``: the way back;
@@ -14,7 +16,8 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.transliterate.base import Candidate, reversed_pairs
+    from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
+    from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
     from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
     from corpuscle.transliterate.files import (
         HISTORY,
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
         write_results,
     )
     from corpuscle.transliterate.greedy import LetterMap
+    from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
     from corpuscle.transliterate.tuning import Round, Tuner
 

@@ -1,14 +1,20 @@
-"""Candidates: ranked ways to write a name; and the way back."""
+"""What all transliterators share: candidates, ranked ways to write a name; names they have seen; and the way back."""
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from corpuscle.model import Model
+from corpuscle.random import Random
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
+from corpuscle.transliterate.settings import SpellingSettings
 
-__all__ = ["Candidate", "combined", "reversed_pairs"]
+__all__ = ["Candidate", "Transliterator", "combined", "reversed_pairs"]
 
 
 class Candidate(NamedTuple):
@@ -18,8 +24,60 @@ class Candidate(NamedTuple):
     score: float
 
 
-def combined(words: Sequence[Sequence[Candidate]], n_best: int) -> list[Candidate]:
-    """The best ways to write a name of several words from the ranked ways to write each: sums of scores, best first.
+class Transliterator(SpellingSettings, Model):
+    """What learns from pairs of names, and which names it has seen."""
+
+    def transliterate(
+        self,
+        names: Iterable[str],
+        n_best: int = 1,
+        sum: bool = False,
+        beam: int | None = None,
+        precision: str | None = None,
+    ) -> list[list[Candidate]]:
+        """The best ways to write each name, best first; an empty name has none."""
+        raise TypeError(f"{type(self).__name__} does not say how it writes names")
+
+    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
+        """The shares of names that were in the training and in the tuning pairs."""
+        if not len(pairs):
+            return 0.0, 0.0
+        names = self._names(pairs)
+        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
+
+    def _remember(self, training: Iterable[Pair], tuning: Iterable[Pair]) -> None:
+        """Keep hashes of names that were learned from."""
+        self.items_, self.tuning_items_ = item_hashes(self._names(training)), item_hashes(self._names(tuning))
+
+    def _names(self, pairs: Iterable[Pair]) -> Corpus:
+        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
+
+    @staticmethod
+    def signature(*parts: Iterable[Pair] | None) -> str:
+        """A hash of lists of pairs."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            for source, targets in part or ():
+                digest.update("\t".join([source, *targets, "\n"]).encode("utf-8", "surrogatepass"))
+            digest.update(b"\0")
+        return digest.hexdigest()
+
+    def divided(self, pairs: Sequence[Pair], seed: int, most: int | None = None) -> tuple[list[Pair], list[Pair]]:
+        """A seeded tenth held out (at most so many sources), so that no source is on both sides; a single source stays
+        for training."""
+        names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
+        count = min(max(1, len(names) // 10), len(names) - 1, len(names) if most is None else most)
+        held = set(Random(seed, "transliterate/held out").shuffled(names)[:count])
+        inside = [self.spelling.normal(pair.source) in held for pair in pairs]
+        return (
+            [pair for pair, out in zip(pairs, inside, strict=True) if not out],
+            [pair for pair, out in zip(pairs, inside, strict=True) if out],
+        )
+
+
+def combined(words: Sequence[Sequence[Candidate]], n_best: int, between: str = " ") -> list[Candidate]:
+    """The best ways to write a name of several words from the ranked ways to write each: sums of scores, best first;
+    ``between`` stands between words.
 
     >>> lists = [[Candidate("a", -1.0), Candidate("b", -2.0)], [Candidate("c", 0.0), Candidate("d", -0.5)]]
     >>> [(target, score) for target, score in combined(lists, 3)]
@@ -36,7 +94,7 @@ def combined(words: Sequence[Sequence[Candidate]], n_best: int) -> list[Candidat
     found: list[Candidate] = []
     while heap and len(found) < n_best:
         cost, ranks = heapq.heappop(heap)
-        found.append(Candidate(" ".join(r[rank].target for r, rank in zip(words, ranks, strict=True)), -cost))
+        found.append(Candidate(between.join(r[rank].target for r, rank in zip(words, ranks, strict=True)), -cost))
         for position, rank in enumerate(ranks):
             longer = (*ranks[:position], rank + 1, *ranks[position + 1 :])
             if rank + 1 < len(words[position]) and longer not in seen:

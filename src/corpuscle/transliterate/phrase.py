@@ -9,7 +9,6 @@ joint model is that of Bisani and Ney (2008), as one more feature.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import warnings
@@ -26,7 +25,7 @@ from corpuscle.align.phrases_file import table_from
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import NgramModel
-from corpuscle.model import Container, Kind, Model, Part, read
+from corpuscle.model import Container, Kind, Part, read
 from corpuscle.random import Random
 from corpuscle.scale import workers
 from corpuscle.settings import learned
@@ -34,10 +33,9 @@ from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair, checked_pairs
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.transliterate.base import Candidate, combined
+from corpuscle.transliterate.base import Candidate, Transliterator, combined
 from corpuscle.transliterate.decoding import Decoder, Found
 from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from
 from corpuscle.transliterate.kernels.windows import Windows, learn, windows
@@ -66,7 +64,7 @@ _NOTHING = np.zeros(0, np.int64)
 _NO_CONTEXT = windows(np.zeros(1, np.int64), _NOTHING, _NOTHING, FIRST, 0, _NOTHING)
 
 
-class PhraseTransliterator(PhraseSettings, Model):
+class PhraseTransliterator(PhraseSettings, Transliterator):
     """Learns to write names in another script, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``context_``, ``source_vocab_``, ``weights_`` (8,),
@@ -100,7 +98,7 @@ class PhraseTransliterator(PhraseSettings, Model):
             warn(f"only {len(pairs)} pairs: expect many errors; a few thousand make a good transliterator")
         if dev is not None:
             self.check_development(dev)
-        training, tuning = self._divided(pairs) if self.tune and dev is None else (pairs, list(dev or ()))
+        training, tuning = self.divided(pairs, self.seed) if self.tune and dev is None else (pairs, list(dev or ()))
         self.__dict__.pop("decoder", None)
         self.weights_ = start_weights(self.joint_order > 0, self.context > 0)
         self.history_ = []
@@ -110,7 +108,7 @@ class PhraseTransliterator(PhraseSettings, Model):
             self._tune(tuning, checkpoint)
             if dev is None and self.final_refit:
                 self._learn(pairs, checkpoint)
-        self.items_, self.tuning_items_ = item_hashes(self._names(pairs)), item_hashes(self._names(tuning))
+        self._remember(pairs, tuning)
         self.provenance_ = {
             "pairs": len(pairs),
             "tuning_pairs": len(tuning),
@@ -118,16 +116,6 @@ class PhraseTransliterator(PhraseSettings, Model):
             "signature": self.signature(pairs, dev),
         }
         return self
-
-    def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
-        """The shares of names that were in the training and in the tuning pairs."""
-        if not len(pairs):
-            return 0.0, 0.0
-        names = self._names(pairs)
-        return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
-
-    def _names(self, pairs: Iterable[Pair]) -> Corpus:
-        return Corpus.from_sentences([list(self.spelling.normal(pair.source)) for pair in pairs])
 
     def check_development(self, dev: Sequence[Pair]) -> None:
         """An error if weights cannot be tuned on these pairs."""
@@ -144,27 +132,6 @@ class PhraseTransliterator(PhraseSettings, Model):
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         return Checkpoint(path, PARTIAL, self.settings, self.signature(pairs, dev), resume=resume)
-
-    @staticmethod
-    def signature(pairs: Sequence[Pair], dev: Sequence[Pair] | None) -> str:
-        """A hash of the training and development pairs."""
-        digest = hashlib.blake2b(digest_size=16)
-        for part in pairs, dev or ():
-            for source, targets in part:
-                digest.update("\t".join([source, *targets, "\n"]).encode("utf-8", "surrogatepass"))
-            digest.update(b"\0")
-        return digest.hexdigest()
-
-    def _divided(self, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """A seeded tenth held out, so that no source is on both sides; a single source stays for training."""
-        names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
-        count = min(max(1, len(names) // 10), len(names) - 1)
-        held = set(Random(self.seed, "transliterate/held out").shuffled(names)[:count])
-        inside = [self.spelling.normal(pair.source) in held for pair in pairs]
-        return (
-            [pair for pair, out in zip(pairs, inside, strict=True) if not out],
-            [pair for pair, out in zip(pairs, inside, strict=True) if out],
-        )
 
     def _learn(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         """Links, phrase table and both n-gram models."""
@@ -236,7 +203,12 @@ class PhraseTransliterator(PhraseSettings, Model):
         return self._decoder(self.weights_)
 
     def transliterate(
-        self, names: Iterable[str], n_best: int = 1, sum: bool = False, beam: int | None = None
+        self,
+        names: Iterable[str],
+        n_best: int = 1,
+        sum: bool = False,
+        beam: int | None = None,
+        precision: str | None = None,
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none.
 
@@ -245,6 +217,8 @@ class PhraseTransliterator(PhraseSettings, Model):
         """
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
+        if precision is not None:
+            raise SettingError("precision is for neural models")
         if beam is not None:
             beam = self.SETTINGS["beam"].checked(beam)
         split = [self.spelling.normal(name).split() for name in names]
@@ -356,6 +330,9 @@ def _summed(ranked: list[Candidate]) -> list[Candidate]:
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few made-up names."""
+    from corpuscle.neural.decoder import warm_decoder
+
+    warm_decoder()
     _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
 
 

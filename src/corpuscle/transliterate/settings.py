@@ -6,24 +6,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION, WAYS
+from corpuscle.neural.settings import ArchitectureSettings, TrainingSettings
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
 if TYPE_CHECKING:
     from corpuscle.transliterate.preparation import Spelling
 
-__all__ = ["ALIGNERS", "METRICS", "RULES", "LetterSettings", "PhraseSettings"]
+__all__ = [
+    "ALIGNERS", "METRICS", "RULES", "CombinationSettings", "LetterSettings", "NeuralSettings", "PhraseSettings",
+    "SpellingSettings",
+]  # fmt: skip
 
 ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
 RULES = ("uncross", "attach")
 METRICS = ("likelihood", "bleu", "acc", "fscore")
 
 
-class LetterSettings(Settings):
-    """Settings of everything that learns from pairs of names: what their letters are, and which belong together."""
+class SpellingSettings(Settings):
+    """Settings of what a letter is."""
 
     units: str = setting("What a letter is.", default="characters", choices=("characters", "graphemes"))
     lowercase: bool = setting("Lower-case both sides.", default=True)
-    aligner: str = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -33,7 +36,19 @@ class LetterSettings(Settings):
         return Spelling(self.units, self.lowercase)
 
 
-class PhraseSettings(LetterSettings, Seeded, Parallel):
+class LetterSettings(SpellingSettings):
+    """Settings of everything that learns from pairs of names: what their letters are, and which belong together."""
+
+    aligner: str = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
+
+
+class BeamSettings(LetterSettings):
+    """Settings of what searches for the best ways to write a name."""
+
+    beam: int = setting("Hypotheses kept at each letter.", default=10, low=1, high=10_000)
+
+
+class PhraseSettings(BeamSettings, Seeded, Parallel):
     """Settings of the system of phrases."""
 
     symmetrise: str = setting(
@@ -49,7 +64,6 @@ class PhraseSettings(LetterSettings, Seeded, Parallel):
     order: int = setting("Order of the letter model of the target.", default=8, low=1, high=20)
     joint_order: int = setting("Order of the joint model of both sides; 0: none.", default=6, low=0, high=20)
     context: int = setting("How many letters to either side the context model sees; 0: none.", default=4, low=0, high=8)
-    beam: int = setting("Hypotheses kept at each letter.", default=10, low=1, high=10_000)
     beam_threshold: float = setting("Hypotheses so much worse than the best are dropped.", default=10.0, above=0.0)
     table_limit: int = setting("Targets considered of each source phrase.", default=20, low=1, high=10_000)
     tune: bool = setting("Tune the weights.", default=True)
@@ -67,3 +81,31 @@ class PhraseSettings(LetterSettings, Seeded, Parallel):
     def rules(self) -> tuple[str, ...]:
         """The rules by which links are repaired."""
         return tuple(rule for rule in RULES if self.heuristics and getattr(self, rule))
+
+
+class NeuralSettings(BeamSettings, ArchitectureSettings, TrainingSettings, Parallel):
+    """Settings of the neural system."""
+
+    ensemble: int = setting("Models that write together.", default=1, low=1, high=100)
+    right_to_left: int = setting(
+        "Models that write from the end, to rank what the others have found.", default=0, low=0, high=100
+    )
+    guide: float | None = setting(
+        "How much the attention is led by the links of the aligner.",
+        default=None, low=0, high=100, shown="0.5 below 2,000 pairs, then 0",
+    )  # fmt: skip
+    oversample: int | None = setting(
+        "How often real pairs stand among synthetic ones.",
+        default=None, low=1, high=1000, shown="so that they are as many",
+    )  # fmt: skip
+    copy_unknown: bool = setting("Copy letters that were not in the pairs, instead of guessing.", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.architecture  # complains about sizes that do not fit
+
+
+class CombinationSettings(SpellingSettings, Parallel):
+    """Settings of two models whose candidates are ranked together."""
+
+    candidates: int = setting("Candidates of each model.", default=20, low=2, high=1000)

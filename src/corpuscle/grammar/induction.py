@@ -1,0 +1,237 @@
+"""What all inducers of brackets share: symbols for words, the same table of baselines, trees from brackets.
+
+A model is learned from words with tags (or word classes), not from trees, and gives every sentence a binary bracketing:
+a hypothesis about how it is built. Trees have the label X everywhere. The trees that know nothing are always shown
+beside: branching to the right or left, balanced, random, and to the right within the two parts of the top bracket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.errors import InputError, SettingError
+from corpuscle.grammar.base import Constituent, Parsed
+from corpuscle.grammar.kernels.spans import random_bracketing
+from corpuscle.grammar.sentences import Sentences
+from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
+from corpuscle.grammar.tagsets import UNIVERSAL, TagMap
+from corpuscle.model import TRAINING_ITEMS, Container, Model
+from corpuscle.random import purpose_id, stream
+from corpuscle.settings import learned
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.layers import Layer
+from corpuscle.text.overlap import item_hashes
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.trees import Trees
+from corpuscle.words import SOURCES, WordSources
+
+__all__ = ["BRANCHINGS", "INDUCED", "BracketInducer", "Brackets", "branching", "check_induced", "trees_of"]
+
+BRANCHINGS = ("right", "left", "balanced", "random", "top-right")
+LABEL = "X"
+LONGEST = 200
+"""Words of the longest sentence that gets brackets."""
+
+INDUCED = {**SYMBOL_ARRAYS, **SOURCES, **TRAINING_ITEMS}
+"""The arrays of every inducer; each adds its own."""
+
+
+class Brackets(NamedTuple):
+    """The brackets of sentences, max(0, n - 1) for n words, one sentence after the other.
+
+    - ``spans``: int32 (n_brackets, 2), half open, over words without punctuation, preorder;
+    - ``lengths``: float64 (n_brackets,), of the edges above them, or empty; ``shares``: how likely each is, or empty.
+    """
+
+    spans: np.ndarray
+    lengths: np.ndarray
+    shares: np.ndarray
+
+    def lists(self, words: np.ndarray) -> list[np.ndarray]:
+        """The spans of each sentence, whose numbers of words are given."""
+        starts = starts_of(np.maximum(words - 1, 0)).tolist()
+        return [self.spans[a:b] for a, b in pairwise(starts)]
+
+
+def _right(i: int, j: int) -> list[tuple[int, int]]:
+    return [(k, j) for k in range(i, j - 1)]
+
+
+def _balanced(i: int, j: int) -> list[tuple[int, int]]:
+    if j - i < 2:
+        return []
+    k = (i + j + 1) // 2
+    return [(i, j), *_balanced(i, k), *_balanced(k, j)]
+
+
+def branching(kind: str, words: np.ndarray, tops: np.ndarray, seed: int = 1) -> Brackets:
+    """Trees that know nothing of words: see ``BRANCHINGS``; ``top-right`` takes the first word of the right part."""
+    if kind not in BRANCHINGS:
+        raise SettingError(f"branching is one of {', '.join(BRANCHINGS)}; not {kind!r}")
+    found: list[Any] = [np.zeros((0, 2), np.int32)]
+    for which, (n, top) in enumerate(zip(words.tolist(), tops.tolist(), strict=True)):
+        if n < 2:
+            continue
+        if kind == "random":
+            found.append(np.zeros((n - 1, 2), np.int32))
+            random_bracketing(0, n, stream(seed, purpose_id("grammar.branching"), 0, which), found[-1])
+        elif kind == "balanced":
+            found.append(_balanced(0, n))
+        elif kind == "left":
+            found.append([(0, k) for k in range(n, 1, -1)])
+        elif kind == "right":
+            found.append(_right(0, n))
+        else:
+            found.append([(0, n), *_right(0, top), *_right(top, n)])
+    return Brackets(np.concatenate(found).astype(np.int32), np.zeros(0), np.zeros(0))
+
+
+def trees_of(sentences: Sentences, brackets: Brackets) -> tuple[Trees, np.ndarray]:
+    """Brackets as trees over all tokens: a node X for each, tags above words, punctuation below the smallest bracket
+    that has words on both sides of it; and how likely each node is, float64 (n_nodes,), 1 where that is not known."""
+    corpus = sentences.bank.corpus
+    positions = np.flatnonzero(sentences.kept) - np.repeat(corpus.sentence_starts[:-1], sentences.lengths)
+    tags = sentences.fine.strings() if sentences.fine.ids.any() else ["W"] * corpus.n_tokens
+    shares = brackets.shares.tolist() or [1.0] * len(brackets.spans)
+    labels: list[str] = []
+    nodes: list[tuple[int, int, int, float]] = []  # parent, first word, end, how likely
+    counts, above, at = [], [], 0
+    for which, n in enumerate(sentences.lengths.tolist()):
+        first, last = corpus.sentence_starts[which : which + 2].tolist()
+        place = positions[sentences.starts[which] : sentences.starts[which + 1]].tolist()
+        inner = zip(brackets.spans[at + 1 : at + n - 1].tolist(), shares[at + 1 : at + n - 1], strict=True)
+        spans = [(0, last - first, 1.0), *((place[i], place[j - 1] + 1, sure) for (i, j), sure in inner)]
+        at += max(0, n - 1)
+        begin, stack = len(nodes), list[int]()
+        waiting = 0  # how many brackets have been opened
+        for word in range(last - first):
+            while stack and nodes[begin + stack[-1]][2] <= word:
+                stack.pop()
+            while waiting < len(spans) and spans[waiting][0] == word:
+                nodes.append((stack[-1] if stack else -1, *spans[waiting]))
+                labels.append(LABEL)
+                stack.append(len(nodes) - 1 - begin)
+                waiting += 1
+            above.append(len(nodes) - begin)
+            nodes.append((stack[-1], word, word + 1, 1.0))
+            labels.append(tags[first + word])
+        counts.append(len(nodes) - begin)
+    table = np.array([node[:3] for node in nodes], np.int32).reshape(-1, 3)
+    trees = Trees(
+        corpus, Layer.from_strings(labels, missing=""), table[:, 0].copy(), table[:, 1:].copy(), starts_of(counts),
+        np.array(above, np.int32),
+    )  # fmt: skip
+    return trees, np.array([node[3] for node in nodes])
+
+
+class BracketInducer(Model):
+    """A model that gives sentences brackets: ``fit(bank)``, ``brackets(bank)``, ``annotate(bank)``.
+
+    A class of it has the settings ``symbols``, ``strict``. Learned: ``symbols_``; ``known_``: classes of words, where
+    symbols have them; ``tag_map_``: how tags become universal ones.
+    """
+
+    symbols_: WordSymbols = learned()
+    known_: WordSources = WordSources.none()
+    tag_map_: TagMap = TagMap.built_in()
+
+    def sentences(self, bank: Treebank) -> Sentences:
+        """The treebank as this model sees it."""
+        found = Sentences.from_bank(Treebank.checked(bank), self.tag_map_, strict=self.settings["strict"])
+        longest = int(found.lengths.max(initial=0))
+        if longest > LONGEST:
+            where = int(np.argmax(found.lengths)) + 1
+            reason = f"sentence {where:,} has {longest:,} words without punctuation; at most {LONGEST} get brackets"
+            raise InputError(None, None, reason)
+        return found
+
+    def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
+        """The brackets of every sentence; ``gold``: trees whose top brackets are read, with top bracket oracle;
+        ``confidence``: also how likely each is."""
+        raise NotImplementedError
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether words alone are not enough."""
+        return self.settings["symbols"] != "classes"
+
+    def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
+        """The trees of sentences with their tags, and how likely each bracket is."""
+        bank = Treebank.from_sentences(list(Corpus.checked(corpus)))
+        if tags is not None:
+            bank = bank.replace(xpos=Layer.from_strings([tag for row in tags for tag in row]))
+        trees, confidence = trees_of(self.sentences(bank), self.brackets(bank, confidence=True))
+        return Parsed(trees, confidence, np.zeros(len(bank)), np.zeros(len(bank), bool))
+
+    def marginals(
+        self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
+    ) -> list[list[Constituent]]:
+        """The brackets of each sentence's tree that are at least so likely, over all trees."""
+        parsed = self.parse(corpus, tags)
+        found, starts = [], parsed.trees.tree_starts.tolist()
+        labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
+        for a, b in pairwise(starts):
+            rows = [Constituent(labels[i], spans[i][0], spans[i][1], float(parsed.confidence[i])) for i in range(a, b)]
+            found.append([row for row in rows if row.label == LABEL and row.share >= least])
+        return found
+
+    def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
+        """There is one tree of each sentence only."""
+        raise SettingError("induced brackets are one tree a sentence: there are no n best")
+
+    def probability(self, trees: Trees) -> np.ndarray:
+        """There are no probabilities of trees with words."""
+        raise SettingError("induced brackets have no probabilities of words")
+
+    sentence_probability = probability
+
+    def annotate(self, bank: Treebank, *, gold: Trees | None = None) -> Trees:
+        """Every sentence as a tree."""
+        return trees_of(self.sentences(bank), self.brackets(bank, gold=gold))[0]
+
+    def _chosen_sentences(
+        self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int
+    ) -> Sentences:
+        """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
+        self.tag_map_ = tag_map or TagMap.observed(bank)
+        self.known_ = sources or WordSources.none()
+        everything = Sentences.from_bank(Treebank.checked(bank), self.tag_map_, strict=self.settings["strict"])
+        good = (everything.lengths >= 2) & (everything.lengths <= most)
+        if not good.any():
+            raise InputError(None, None, f"no sentence has from 2 to {most} words (without punctuation)")
+        self.items_ = item_hashes(bank.corpus)
+        self.provenance_ = {"sentences": int(good.sum()), "left_out": int((~good).sum())}
+        return everything.select(good)
+
+    def _induced_arrays(self) -> dict[str, np.ndarray]:
+        return {**self.symbols_.arrays(), **self.known_.arrays()}
+
+    def _extra(self) -> dict[str, Any]:
+        if self.tag_map_ is TagMap.built_in():
+            return {}
+        return {"tag_map": [[name, tag, finite] for name, tag, finite in self.tag_map_.patterns()]}
+
+    def _restore_induced(self, loaded: Container) -> None:
+        arrays = loaded.arrays
+        self.symbols_ = WordSymbols(*(arrays[name] for name in SYMBOL_ARRAYS))
+        self.known_ = WordSources(*(arrays[name] for name in SOURCES))
+        if "tag_map" in loaded.extra:
+            self.tag_map_ = TagMap.from_patterns(tuple(row) for row in loaded.extra["tag_map"])
+
+
+def check_induced(loaded: Container) -> None:
+    """What declarations of arrays cannot say."""
+    tags = loaded.arrays["symbols/tags"]
+    if len(tags) == 0 or (tags[tags] != tags).any():
+        raise ValueError("its symbols have no tags")
+    rows: Any = loaded.extra.get("tag_map", [])
+    good = isinstance(rows, list) and len(rows) < 10_000 and all(
+        isinstance(row, list) and len(row) == 3 and isinstance(row[0], str) and row[1] in UNIVERSAL
+        and isinstance(row[2], bool) for row in rows
+    )  # fmt: skip
+    if not good:
+        raise ValueError("its map of tags is none")

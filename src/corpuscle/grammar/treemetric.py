@@ -1,0 +1,287 @@
+"""TreeMetric: brackets without trees to learn from, by distances that add up along a latent tree.
+
+How strongly the vectors of two words co-vary says how far apart they are in the tree of their sentence (``distances``);
+tags that behave alike share what is known. The shortest tree over these distances is found exactly, given where the
+sentence divides at the top (``sentences``). Nothing is drawn at random and nothing is started anywhere.
+
+Beyond the paper, and off unless asked for:
+
+- ``boundaries``: the tags around a gap between words say how likely punctuation (or the end of a sentence) is to stand
+  there, log p(boundary | left tag, right tag), counted in the text; a bracket scores the sum of its two gaps;
+- ``lean``: a left child of w words costs lean log(w), since most languages at hand branch to the right;
+- ``top_bracket learned``: every place is possible, as likely as its boundary, and the place of the rule e^3 times more;
+- ``decode risk``: trees weigh exp(- length / temperature), and the tree with the most expected brackets wins;
+- symbols with word classes: distances of classes within tags, shrunk to those of the tags.
+
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014; Ponvert, Baldridge and Erk,
+"Simple unsupervised grammar induction from raw text with cascaded finite state models", 2011, for what punctuation says
+about boundaries.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from corpuscle.engine.linalg import unit_rows
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.grammar.distances import Estimator, Words, distance_table
+from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
+from corpuscle.grammar.kernels.shortest import Found, Metric, shortest_trees
+from corpuscle.grammar.kernels.spans import BRACKETS
+from corpuscle.grammar.sentences import Sentences, gold_spans, heuristic_tops, oracle_tops
+from corpuscle.grammar.settings import TreeMetricSettings
+from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
+from corpuscle.grammar.tagsets import TagMap
+from corpuscle.model import Array, Container, Kind
+from corpuscle.scale import chunks_of
+from corpuscle.settings import learned
+from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.treebank import Treebank
+from corpuscle.text.trees import Trees
+from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.words import OsccaVectors, WordClasses, WordSources
+
+__all__ = ["TreeMetric", "class_vectors"]
+
+_WORK = 200_000
+"""Chunks of sentences have about so many words to the fourth."""
+_TRUST = 3.0
+"""How much likelier, as a logarithm, the place of the rule is, where others are possible."""
+_PRIOR = 5.0
+"""Gaps of a pair of tags count as if so many more had been seen, as likely as the two tags alone make them."""
+_ESTIMATORS = ("mean", "least-squares")
+
+_GAPS = {
+    name.replace("symbols", "gap_symbols"): Array(each.dtype, tuple(
+        size if isinstance(size, int) else size.replace("symbols", "gap_symbols") for size in each.shape
+    ), low=each.low, high="gap_symbols" if each.high == "symbols" else each.high, rising=each.rising)
+    for name, each in SYMBOL_ARRAYS.items()
+}  # fmt: skip
+
+
+class TreeMetric(TreeMetricSettings, BracketInducer):
+    """Brackets by additive distances.
+
+    Learned: ``distances_`` float64 (symbols, symbols, distance + 1), between a symbol and another so many words behind
+    it; ``gap_symbols_`` and ``gaps_`` float64 (gap symbols, gap symbols), log p(boundary); ``gap_kind_``: these
+    are fine tags, or classes where the text had no tags.
+    """
+
+    KIND: ClassVar[Kind] = Kind(
+        "grammar.treemetric",
+        1,
+        {
+            **INDUCED,
+            **_GAPS,
+            "distances": Array("float64", ("symbols", "symbols", "distances"), finite=True),
+            "gaps": Array("float64", ("gap_symbols", "gap_symbols"), high=1e-9, finite=True),
+        },
+        check=lambda loaded: _check(loaded),
+    )
+
+    distances_: np.ndarray = learned()
+    gaps_: np.ndarray = learned()
+    gap_symbols_: WordSymbols = learned()
+    gap_kind_: str = learned()
+
+    def fit(
+        self,
+        bank: Treebank,
+        *,
+        vectors: tuple[Vocab, np.ndarray] | None = None,
+        sources: WordSources | None = None,
+        tag_map: TagMap | None = None,
+    ) -> Self:
+        """Learn from words with tags; ``vectors``: of words, a row for each of a vocabulary (default: learned from the
+        same words by canonical correlation); ``sources``: classes of words, see ``class_sources``."""
+        sentences = self._chosen_sentences(bank, sources, tag_map, self.max_length)
+        self.symbols_ = WordSymbols.learn(sentences, self.symbols, self.known_, self.min_count)
+        symbols = self.symbols_.of(sentences, self.symbols, self.known_).astype(np.int64)
+        vocab, matrix = self._own_vectors(bank.corpus) if vectors is None else vectors
+        if self.rank > matrix.shape[1]:
+            raise SettingError(f"rank {self.rank} is more than the {matrix.shape[1]} numbers of a vector")
+        rows = self._rows(sentences, symbols, vocab, matrix)
+        few = np.bincount(self.symbols_.tags[symbols], minlength=len(self.symbols_))
+        if ((few > 0) & (few < self.rank)).any():
+            warn(f"{int(((few > 0) & (few < self.rank)).sum())} tags have fewer than {self.rank} words")
+        words = Words(symbols, sentences.starts, rows, self.symbols_.tags)
+        estimator = Estimator(self.rank, self.gamma, self.kernel == "graded", self.max_distance, self.backoff)
+        self.distances_ = distance_table(words, estimator, self.workers, self.cluster)
+        self._learn_gaps(sentences)
+        self.provenance_ |= {"words": len(symbols), "symbols": len(self.symbols_), "dimensions": matrix.shape[1]}
+        return self
+
+    def _own_vectors(self, corpus: Corpus) -> tuple[Vocab, np.ndarray]:
+        """Vectors from the text itself."""
+        types = len(np.unique(corpus.tokens))
+        dimensions = min(self.dimensions, max(2, types // 2))
+        if dimensions < self.rank:
+            raise InputError(None, None, f"only {types} different words: too few for vectors of rank {self.rank}")
+        learner = OsccaVectors(
+            dimensions=dimensions, min_count=1, seed=self.seed, workers=self.workers, cluster=self.cluster
+        ).fit(corpus)
+        return learner.vocab_, learner.vectors_
+
+    def _rows(self, sentences: Sentences, symbols: np.ndarray, vocab: Vocab, matrix: np.ndarray) -> np.ndarray:
+        """The vector of every word, a unit vector; where there is none, the mean of its tag."""
+        corpus = sentences.bank.corpus
+        types = np.asarray(matrix, np.float64)[vocab.mapping_from(corpus.vocab)]
+        rows = unit_rows(types)[corpus.tokens[sentences.kept]]
+        missing = ~rows.any(axis=1)
+        if missing.all():
+            raise InputError(None, None, "none of these words has a vector")
+        tags = self.symbols_.tags[symbols]
+        for tag in np.unique(tags[missing]).tolist():
+            own = (tags == tag) & ~missing
+            rows[(tags == tag) & missing] = rows[own if own.any() else ~missing].mean(axis=0)
+        return rows
+
+    def _learn_gaps(self, sentences: Sentences) -> None:
+        """Count between which tags punctuation stands, or the end of a sentence."""
+        what = self.gap_kind_ = "fine" if sentences.fine.ids.any() else "classes"
+        self.gap_symbols_ = WordSymbols.learn(sentences, what, self.known_)
+        symbols, n = self.gap_symbols_.of(sentences, what, self.known_).astype(np.int64), len(self.gap_symbols_)
+        tokens = np.flatnonzero(sentences.kept)
+        end = np.zeros(len(tokens), bool)
+        end[sentences.starts[1:] - 1] = True
+        boundary = (end | (np.diff(tokens, append=tokens[-1] + 2) > 1))[:-1]
+        pairs = symbols[:-1] * n + symbols[1:]
+        there = np.bincount(pairs[boundary], minlength=n * n).reshape(n, n).astype(np.float64)
+        total = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(np.float64)
+        share = there.sum() / total.sum()
+
+        def odds(axis: int) -> np.ndarray:
+            p = (there.sum(axis=axis) + _PRIOR * share) / (total.sum(axis=axis) + _PRIOR)
+            return np.log(p / (1.0 - np.minimum(p, 1.0 - 1e-9)))
+
+        both = odds(1)[:, None] + odds(0)[None, :] - math.log(share / (1.0 - min(share, 1.0 - 1e-9)))
+        prior = 1.0 / (1.0 + np.exp(-both))
+        self.gaps_ = np.minimum(np.log((there + _PRIOR * prior) / (total + _PRIOR)), 0.0)
+
+    # ---- brackets
+
+    def tops(self, sentences: Sentences, gold: Trees | None = None) -> np.ndarray:
+        """The first word of the right part of each sentence, int64 (n_sentences,), by the rule or from gold trees."""
+        tops = heuristic_tops(sentences)
+        if self.top_bracket != "oracle":
+            return tops
+        if gold is None:
+            raise SettingError("top bracket oracle needs trees, whose top brackets it reads")
+        return oracle_tops(gold_spans(gold, sentences.kept), sentences.lengths, tops)
+
+    def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
+        """The shortest tree of every sentence, or that with the most expected brackets; with lengths of edges (not
+        with decode risk) and, where asked for, how likely each bracket is."""
+        sentences = self.sentences(bank)
+        symbols = self.symbols_.of(sentences, self.symbols, self.known_, self.strict)
+        gaps = self.gap_symbols_.of(sentences, self.gap_kind_, self.known_)
+        starts, tops = sentences.starts, self.tops(sentences, gold)
+        bounds = chunks_of(sentences.lengths**4 + 1, _WORK).tolist()
+        jobs = (
+            (symbols[starts[a] : starts[b]], gaps[starts[a] : starts[b]], starts[a : b + 1] - starts[a], tops[a:b],
+             confidence)
+            for a, b in pairwise(bounds)
+        )  # fmt: skip
+        found = list(self.spread(_find, jobs))
+        parts = [np.concatenate([getattr(each, name) for each in found]) for name in ("brackets", "lengths", "shares")]
+        weighed = confidence or self.decode == "risk"
+        return Brackets(parts[0], parts[1], parts[2] if weighed else np.zeros(0))
+
+    def _metric(self) -> Metric:
+        lean = self.lean * np.log(np.maximum(np.arange(201), 1.0))
+        gaps = self.boundaries * self.gaps_
+        estimator, risk = _ESTIMATORS.index(self.edge), int(self.decode == "risk")
+        return Metric(self.distances_, gaps, lean, estimator, self.temperature, risk)
+
+    def _roots(self, gaps: np.ndarray, top: int) -> np.ndarray:
+        """Logarithms of weights of the first word of the right part, float64 (n + 1,)."""
+        n = len(gaps)
+        roots = np.full(n + 1, -np.inf)
+        if self.top_bracket == "learned" and n > 1:
+            roots[1:n] = self.gaps_[gaps[:-1], gaps[1:]]
+            roots[top] += _TRUST
+        elif n > 1:
+            roots[top if self.top_bracket != "free" else 1] = 0.0
+        return roots
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        gaps = {name.replace("symbols", "gap_symbols"): array for name, array in self.gap_symbols_.arrays().items()}
+        return {**self._induced_arrays(), **gaps, "distances": self.distances_, "gaps": self.gaps_}
+
+    def _extra(self) -> dict[str, Any]:
+        return {**super()._extra(), "gap_kind": self.gap_kind_}
+
+    def _restore(self, loaded: Container) -> None:
+        self._restore_induced(loaded)
+        self.gap_kind_ = loaded.extra["gap_kind"]
+        self.gap_symbols_ = WordSymbols(*(loaded.arrays[name] for name in _GAPS))
+        self.distances_, self.gaps_ = loaded.arrays["distances"], loaded.arrays["gaps"]
+
+
+def _check(loaded: Container) -> None:
+    check_induced(loaded)
+    if loaded.arrays["distances"].shape[2] < 2 or len(loaded.arrays["gaps"]) == 0:
+        raise ValueError("it has no distances")
+    if loaded.extra.get("gap_kind") not in ("fine", "classes"):
+        raise ValueError("it does not say what stands beside boundaries")
+
+
+Job = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]
+
+
+def _find(job: Job, model: TreeMetric) -> Found:
+    """The trees of a chunk of sentences."""
+    symbols, gaps, starts, tops, confidence = job
+    lengths = np.diff(starts)
+    rows = [model._roots(gaps[a:b], top) for a, b, top in zip(starts[:-1], starts[1:], tops.tolist(), strict=True)]
+    roots, root_starts = np.concatenate([np.zeros(0), *rows]), starts_of(lengths + 1)
+    n = int(np.maximum(lengths - 1, 0).sum())
+    found = Found(
+        np.zeros((n, 2), np.int32), np.zeros(n), np.zeros(len(symbols)), np.zeros(n), np.zeros(len(lengths))
+    )
+    words = (symbols, gaps)
+    shortest_trees(words, starts, roots, root_starts, model._metric(), BRACKETS, confidence, found)
+    if model.top_bracket == "free":
+        _root_at_longest(found, lengths)
+    return found
+
+
+def _root_at_longest(found: Found, lengths: np.ndarray) -> None:
+    """Move the roots of trees that are rooted above their first words to the longest edge between first and last word.
+
+    That way leads over the nodes [1, n), [k, n), ... down to the last word. Rooted above [k, n), the nodes before it on
+    the way have everything before their splits below them: [j, n) becomes [0, k) for the next node [k, n)."""
+    at = begin = 0
+    for n in lengths.tolist():
+        if n > 2:
+            spans, edges = found.brackets[at : at + n - 1], found.lengths[at : at + n - 1]
+            spine = np.flatnonzero((spans[:, 1] == n) & (spans[:, 0] > 0))
+            splits, along = np.append(spans[spine, 0], n - 1), np.append(edges[spine], found.leaves[begin + n - 1])
+            moved = int(np.argmax(along))
+            for which in range(moved):
+                node = spine[which]
+                spans[node] = 0, splits[which + 1]
+                edges[node] = along[which + 1]
+            edges[0] = along[moved]
+            order = np.lexsort((-spans[:, 1], spans[:, 0]))
+            spans[:], edges[:] = spans[order].copy(), edges[order].copy()
+        at, begin = at + max(0, n - 1), begin + n
+
+
+def class_vectors(model: WordClasses) -> tuple[Vocab, np.ndarray]:
+    """Classes as vectors: one number for each class, 1 for the word's own, and the first bits of its path, if classes
+    have a tree."""
+    classes, n = model.classes_, model.n_classes_
+    paths = [] if model.tree_ is None else model.tree_.paths
+    bits = math.ceil(math.log2(max(2, n))) if paths else 0
+    rows = np.zeros((n, n + bits), np.float32)
+    rows[:, :n] = np.eye(n)
+    for number, path in enumerate(paths):
+        rows[number, n : n + len(path[:bits])] = [float(bit) for bit in path[:bits]]
+    matrix = np.zeros((len(classes), n + bits), np.float32)
+    matrix[FIRST:] = rows[classes[FIRST:]]
+    return model.vocab_, matrix

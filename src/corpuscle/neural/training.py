@@ -1,0 +1,262 @@
+"""Training: Adam on padded batches, a running mean of the weights, a rate that falls when validation does not improve.
+
+All weights are views of one vector, so that an update is a handful of operations whatever the number of tensors. What a
+member has learned so far is a record of arrays, ``Progress``; ``advance`` takes one and returns a later one, so members
+of an ensemble can be anywhere: in this process, in others, on a cluster.
+
+- Adam: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1;
+- the running mean: theta_bar = D theta_bar + (1 - D) theta, D = min(1 - 1e-4, (t + 1) / (t + 10)) after update t;
+- attention guided by known links: Chen, Matusov, Khadivi and Peter, "Guided alignment training for topic-aware neural
+  machine translation", 2016, section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.neural.decoder import Decoder
+from corpuscle.neural.examples import Examples, batches, shifted
+from corpuscle.neural.network import Batch, Dropping, forward, keep_all, torch
+from corpuscle.neural.settings import Architecture
+from corpuscle.neural.weights import Weights, shapes
+from corpuscle.random import Random
+from corpuscle.text.vocab import UNKNOWN, Vocab
+
+__all__ = ["Plan", "Progress", "Task", "accuracy", "advance", "begun", "cross_entropy", "named", "smoothing"]
+
+BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}
+"""Decays of Adam's moments, for recurrent models and for transformers."""
+
+CLIP, TINY = 1.0, 1e-8
+
+
+class Plan(NamedTuple):
+    """How to learn, see ``TrainingSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
+    two validations."""
+
+    dropout: float
+    symbol_dropout: float
+    label_smoothing: float
+    rate: float
+    warm_up: int
+    batch: int
+    patience: int
+    decay: float
+    interval: int
+    smoothing: bool
+    guide: float
+
+
+class Task(NamedTuple):
+    """What all members share: architecture, symbols of either side, pairs to learn from and to validate on, each source
+    of the latter with its accepted targets as tuples of ids."""
+
+    architecture: Architecture
+    vocabs: tuple[Vocab, Vocab]
+    training: Examples
+    validation: Examples
+    accepted: list[set[tuple[int, ...]]]
+    plan: Plan
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of all weights."""
+        return shapes(self.architecture, *map(len, self.vocabs))
+
+
+class Progress(NamedTuple):
+    """How far a member has come: its ``seed``, the number of ``updates``, the vectors float32 (n_parameters,) of the
+    weights, of Adam's two moments, of the running mean and of the best mean so far; and a row for each validation:
+    cross-entropy, word accuracy, rate. ``broken``: the loss was not finite, and it stopped there."""
+
+    seed: int
+    updates: int
+    weights: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    mean: np.ndarray
+    best: np.ndarray
+    history: np.ndarray
+    broken: bool = False
+
+    def waits(self) -> int:
+        """How many validations in a row, up to the last, brought no new least cross-entropy."""
+        if not len(self.history):
+            return 0
+        return len(self.history) - 1 - int(np.argmin(self.history[:, 0]))
+
+    def over(self, plan: Plan) -> bool:
+        """Whether there is nothing more to learn."""
+        return self.broken or self.waits() >= plan.patience
+
+
+def begun(task: Task, seed: int) -> Progress:
+    """Random weights: uniform, within sqrt(6 / (rows + columns)); gains 1, biases 0."""
+    parts = []
+    for number, (name, shape) in enumerate(task.shapes.items()):
+        values = np.zeros(shape)
+        if len(shape) == 2 or name == "attention/v":
+            bound = math.sqrt(6 / (sum(shape) if len(shape) == 2 else shape[0] + 1))
+            if name.endswith("embedding"):
+                bound = math.sqrt(3 / shape[1]) if task.architecture.recurrent else math.sqrt(3) / shape[1]
+            values = (Random(seed, "neural/weights", 0, number).uniforms(*shape) * 2 - 1) * bound
+            if name.endswith("embedding"):
+                values[UNKNOWN] = 0  # as a symbol that was dropped
+        elif name.rsplit("/", 1)[-1] in ("g", "gx", "gh", "gu", "gw"):
+            values += 1
+        parts.append(values.ravel())
+    vector = np.concatenate(parts).astype(np.float32)
+    zero = np.zeros_like(vector)
+    return Progress(seed, 0, vector, zero, zero, vector, vector, np.zeros((0, 3)))
+
+
+def named(vector: Any, task: Task) -> dict[str, Any]:
+    """The tensors (or arrays) of which a vector consists."""
+    wanted = task.shapes
+    sizes = [math.prod(shape) for shape in wanted.values()]
+    parts = np.split(vector, np.cumsum(sizes)[:-1]) if isinstance(vector, np.ndarray) else vector.split(sizes)
+    return {name: part.reshape(shape) for (name, shape), part in zip(wanted.items(), parts, strict=True)}
+
+
+def smoothing(update: int) -> float:
+    """How much of the running mean stays after an update."""
+    return min(1 - 1e-4, (update + 1) / (update + 10))
+
+
+def rate_of(progress: Progress, plan: Plan, recurrent: bool) -> float:
+    """The learning rate of the next update."""
+    t = progress.updates + 1
+    rate = plan.rate * min(1.0, t / max(1, plan.warm_up))
+    if not recurrent:
+        return rate * min(1.0, math.sqrt(max(1, plan.warm_up) / t))
+    lows = np.minimum.accumulate(progress.history[:, 0]) if len(progress.history) else np.zeros(0)
+    misses = int((progress.history[1:, 0] >= lows[:-1]).sum()) if len(lows) else 0
+    return rate * plan.decay**misses
+
+
+def advance(progress: Progress, task: Task, updates: int) -> Progress:
+    """What a member is after so many more updates, or at its next validation, whichever comes first."""
+    plan, a = task.plan, task.architecture
+    if progress.over(plan):
+        return progress
+    torch.set_num_threads(1)  # steps are small: two threads would mostly wait for each other
+    theta = torch.tensor(progress.weights, requires_grad=True)
+    first, second, mean = (torch.tensor(x) for x in (progress.first, progress.second, progress.mean))
+    rate = rate_of(progress, plan, a.recurrent)
+    per_epoch = -(-len(task.training) // plan.batch)
+    end = min(progress.updates + updates, (progress.updates // plan.interval + 1) * plan.interval)
+    slow, fast = BETAS[a.recurrent]
+    for t in range(progress.updates, end):
+        epoch, number = divmod(t, per_epoch)
+        which = _batches(task, progress.seed, epoch)[number]
+        loss = _loss(task, named(theta, task), which, _dropping(plan, progress.seed, t))
+        (gradient,) = torch.autograd.grad(loss, theta)
+        norm = gradient.norm()
+        if not math.isfinite(loss.item()) or not math.isfinite(norm.item()):
+            return progress._replace(broken=True)
+        gradient *= min(1.0, CLIP / (norm.item() + TINY))
+        first.lerp_(gradient, 1 - slow)
+        second.mul_(fast).addcmul_(gradient, gradient, value=1 - fast)
+        deviation = second.sqrt().div_(math.sqrt(1 - fast ** (t + 1))).add_(TINY)
+        with torch.no_grad():
+            theta.addcdiv_(first, deviation, value=-rate / (1 - slow ** (t + 1)))
+        rate = rate_of(progress._replace(updates=t + 1), plan, a.recurrent)
+        mean.lerp_(theta.detach(), 1 - smoothing(t)) if plan.smoothing else mean.copy_(theta.detach())
+    later = progress._replace(
+        updates=end, weights=theta.detach().numpy(), first=first.numpy(), second=second.numpy(), mean=mean.numpy()
+    )
+    return _validated(later, task) if end % plan.interval == 0 else later
+
+
+def _validated(progress: Progress, task: Task) -> Progress:
+    """Measure the running mean; keep it where its word accuracy is the best so far (or as good, and the cross-entropy
+    smaller)."""
+    arrays = named(progress.mean, task)
+    entropy = cross_entropy(task, {name: torch.from_numpy(x) for name, x in arrays.items()})
+    if not math.isfinite(entropy):
+        return progress._replace(broken=True)
+    row = [entropy, accuracy(task, arrays), rate_of(progress, task.plan, task.architecture.recurrent)]
+    ranks = [(-right, low) for low, right, _ in progress.history.tolist()]
+    best = not ranks or (-row[1], row[0]) < min(ranks)
+    return progress._replace(
+        best=progress.mean if best else progress.best, history=np.vstack([progress.history, row])
+    )
+
+
+_ORDERS: dict[int, tuple[Any, list[np.ndarray]]] = {}
+
+
+def _batches(task: Task, seed: int, epoch: int) -> list[np.ndarray]:
+    """The batches of an epoch; those of the last one asked for are remembered."""
+    key = (id(task.training.sources), seed, epoch)
+    if _ORDERS.get(0, (None,))[0] != key:
+        _ORDERS[0] = key, batches(task.training, task.plan.batch, seed, epoch)
+    return _ORDERS[0][1]
+
+
+def _dropping(plan: Plan, seed: int, update: int) -> Dropping:
+    """The masks of one update."""
+    random = Random(seed, "neural/dropout", update)
+
+    def drop(*shape: int, symbols: bool = False) -> Any:
+        share = plan.symbol_dropout if symbols else plan.dropout
+        if share == 0:
+            return None
+        kept = random.uniforms(*shape) >= share
+        return torch.from_numpy(kept.astype(np.float32) / np.float32(1 - share))
+
+    return drop
+
+
+def _batch(examples: Examples, which: np.ndarray) -> tuple[Batch, Any, Any]:
+    """Some pairs as tensors: what goes in, the symbols (b, m) to write, and which of them are real."""
+    sources, targets = examples.side(which, target=False), examples.side(which, target=True)
+    inputs = Batch(*map(torch.from_numpy, (sources.symbols, shifted(targets.symbols), sources.real)))
+    return inputs, torch.from_numpy(targets.symbols), torch.from_numpy(targets.real)
+
+
+def _loss(task: Task, p: Mapping[str, Any], which: np.ndarray, drop: Dropping) -> Any:
+    """Mean cross-entropy of a target symbol, END included, and what the attention is away from known links."""
+    inputs, wanted, real = _batch(task.training, which)
+    logits, attention = forward(task.architecture, p, inputs, drop)
+    loss = torch.nn.functional.cross_entropy(
+        logits[real], wanted[real], label_smoothing=task.plan.label_smoothing
+    )
+    if task.plan.guide and len(task.training.links):
+        links = torch.from_numpy(task.training.links_of(which, *attention.shape[1:]))
+        guided = links.sum(-1) > 0
+        away = -torch.log((attention * links).sum(-1)[guided] + 1e-6)
+        loss = loss + task.plan.guide * away.sum() / max(1, int(real.sum()))
+    return loss
+
+
+def _parts(examples: Examples, size: int = 256) -> list[np.ndarray]:
+    order = np.argsort(np.diff(examples.source_starts), kind="stable")
+    return [order[first : first + size] for first in range(0, len(order), size)]
+
+
+def cross_entropy(task: Task, p: Mapping[str, Any]) -> float:
+    """Mean over the symbols of the validation pairs."""
+    total, symbols = 0.0, 0
+    with torch.no_grad():
+        for which in _parts(task.validation):
+            inputs, wanted, real = _batch(task.validation, which)
+            logits, _ = forward(task.architecture, p, inputs, keep_all)
+            total += torch.nn.functional.cross_entropy(logits[real], wanted[real], reduction="sum").item()
+            symbols += int(real.sum())
+    return total / symbols
+
+
+def accuracy(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
+    """The share of validation sources whose output, the best symbol at each step, is accepted; each source once."""
+    decoder = Decoder(Weights(task.architecture, *task.vocabs, arrays))
+    sides = task.validation
+    sources = [sides.sources[a:b] for a, b in pairwise(sides.source_starts.tolist())]
+    found = decoder.decode(sources, beam=1, scores=False, workers_=1)
+    right = [tuple(best.symbols.tolist()) in good for (best,), good in zip(found, task.accepted, strict=True)]
+    return sum(right) / len(right)

@@ -1,0 +1,312 @@
+"""NeuralTransliterator and CombinedTransliterator: what goes in and comes out, files, ensembles, ranking, errors."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import corpuscle
+from corpuscle.cli.main import main
+from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
+from corpuscle.neural import Decoder
+from corpuscle.text.characters import SPACE
+from corpuscle.text.pairs import Pair
+from corpuscle.transliterate import CombinedTransliterator, NeuralTransliterator, PhraseTransliterator, Synthetic
+from corpuscle.transliterate.neural import _backwards
+from tests.hostile import survives_hostile_edits
+from tests.schemas import last_line_conforms
+from tests.transliterate.test_phrase import StopAt, cipher
+
+QUICK = {"embedding": 8, "state": 8, "max_epochs": 2, "batch": 16, "guide": 0.0}
+FLAGS = ["--embedding", "8", "--state", "8", "--max-epochs", "2", "--batch", "16"]
+TRAINED = {
+    "method": str, "pairs": int, "tuning_pairs": int, "synthetic_pairs": int, "models": int, "parameters": int,
+    "validations": int, "validation_accuracy": float, "cross_entropy": float, "seconds": float, "model": str,
+}  # fmt: skip
+
+pytest.importorskip("torch", reason="training needs the extra neural")
+pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return cipher(1, 110)
+
+
+@pytest.fixture(scope="module")
+def model(pairs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return NeuralTransliterator(ensemble=2, right_to_left=1, workers=1, **QUICK).fit(pairs[:80])
+
+
+@pytest.fixture(scope="module")
+def phrase(pairs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return PhraseTransliterator(rounds=1, tuning_nbest=5).fit(pairs[:80])
+
+
+# ---- learning
+
+
+def test_members_are_different_and_the_first_is_the_model_alone(pairs, model):
+    assert len(model.models_) == 3 and (model.models_[0]["read/W"] != model.models_[1]["read/W"]).any()
+    alone = NeuralTransliterator(**QUICK).fit(pairs[:80])
+    for name, array in alone.models_[0].items():
+        np.testing.assert_array_equal(array, model.models_[0][name])
+    assert model.provenance_["tuning_pairs"] == 8 and len(model.history_) == 2
+
+
+def test_processes_change_no_byte(pairs, model, tmp_path):
+    again = NeuralTransliterator(ensemble=2, right_to_left=1, workers=2, **QUICK).fit(pairs[:80])
+    for path, each in ("one", model), ("two", again):
+        each.save(tmp_path / path)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_an_interrupted_training_resumes_to_the_identical_bytes(pairs, tmp_path, monkeypatch):
+    names = Synthetic([pair.targets[0] for pair in pairs[80:]], "target")
+    learner = NeuralTransliterator(**QUICK)
+    learner.fit(pairs[:60], synthetic=names).save(tmp_path / "whole")
+    path = tmp_path / "m"
+    for wanted in range(2):
+        monkeypatch.setattr("corpuscle.transliterate.neural.Checkpoint", _stopping(2 if wanted else 5))
+        arguments = (pairs[:60], None, path, wanted > 0, names)
+        with pytest.raises(Interrupted), learner.checkpoint(*arguments) as checkpoint:
+            learner.fit(pairs[:60], checkpoint=checkpoint, synthetic=names)
+        monkeypatch.undo()
+    with pytest.raises(InputError, match="other data"):
+        learner.checkpoint(pairs[1:60], None, path, True, names)
+    with learner.checkpoint(pairs[:60], None, path, True, names) as checkpoint:
+        learner.fit(pairs[:60], checkpoint=checkpoint, synthetic=names).save(path)
+    assert path.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def _stopping(items):
+    """A checkpoint that is stopped after so many items."""
+
+    class Stopping(StopAt):
+        left = items
+
+        def after(self, *args, **named):
+            Stopping.left -= 1
+            if Stopping.left == 0:
+                super().after(*args, **named)
+
+    return Stopping
+
+
+def test_synthetic_pairs_have_the_genuine_name_on_its_side(pairs):
+    class Mirror(NeuralTransliterator):
+        def transliterate(self, names, *_, **__):
+            from corpuscle.transliterate import Candidate
+
+            return [[Candidate("x" + name[::-1], 0.0)] for name in names]
+
+    learner, helper = NeuralTransliterator(**QUICK), Mirror()
+    held = [Pair("xcba", ("Q",))]
+    made = learner._synthesised(pairs[:5], held, Synthetic(["abc", "dd", "dd", "e" * 40], "target", helper), None)
+    assert made == [Pair("xdd", ("dd",))]  # its source is held out; twice; too long
+    made = learner._synthesised(pairs[:5], held, Synthetic(["abc", pairs[0].source], "source", helper), None)
+    assert made[0] == Pair("abc", ("xcba",)) and len(made) == 2
+
+
+def test_real_pairs_are_repeated_among_synthetic_ones(pairs):
+    names = Synthetic([pair.targets[0] for pair in pairs[55:]], "target", None)
+    trained = NeuralTransliterator(**QUICK, oversample=2).fit(pairs[:55], synthetic=names)
+    assert 0 < trained.provenance_["synthetic_pairs"] <= 55
+    with pytest.raises(SettingError, match="--synthetic"):
+        NeuralTransliterator(**QUICK, oversample=2).fit(pairs[:55])
+
+
+def test_what_cannot_be_learned_from_is_refused(pairs):
+    learner = NeuralTransliterator(**QUICK)
+    for wrong, reason in ((pairs[:10], "only 10 pairs"), ([Pair("a", ("\u200b ",)), *pairs], None),
+                          ([Pair("a" * 100, ("b",))] * 60, "longer than 80")):  # fmt: skip
+        if reason:
+            with pytest.raises(InputError, match=reason):
+                learner.fit(wrong)
+    with pytest.raises(InputError, match="empty side"):
+        learner.fit([Pair(" ", ("b",)), *pairs])
+    with pytest.raises(InputError, match="development pairs are empty"):
+        learner.check_development([])
+    with pytest.warns(CorpuscleWarning, match="--method phrase learns more"):
+        NeuralTransliterator(**QUICK | {"max_epochs": 1}).fit(pairs[:60])
+
+
+# ---- writing
+
+
+def test_candidates_are_ranked_distinct_and_scored_by_the_models(model):
+    found = model.transliterate(["abc", "", "abc dea"], n_best=5)
+    assert found[1] == [] and len(found[0]) == 5
+    for each in found[0], found[2]:
+        assert len({candidate.target for candidate in each}) == 5
+        assert all(a.score >= b.score for a, b in itertools.pairwise(each))
+    written = model._decoder("fp32").decode([model.vocab_.encode("abc")], beam=20, nbest=20)[0]
+    logs = {"".join(model.vocab_.decode(h.symbols)): h.log for h in written}
+    back = model.scores(["abc"], [[candidate.target for candidate in found[0]]])[0][:, 1]
+    for (target, score), last in zip(found[0], back, strict=True):
+        assert score == pytest.approx((2 * logs[target] + last) / (len(target) + 1), abs=1e-4)
+
+
+def test_an_ensemble_of_one_model_twice_is_that_model(model):
+    twice = Decoder([model._weights(0)] * 2), Decoder(model._weights(0))
+    sources = [model.vocab_.encode(name) for name in ("abc", "dea")]
+    both, one = (each.decode(sources, beam=5, nbest=5) for each in twice)
+    for left, right in zip(both, one, strict=True):
+        assert [h.symbols.tolist() for h in left] == [h.symbols.tolist() for h in right]
+        np.testing.assert_allclose([h.score for h in left], [h.score for h in right], atol=1e-5)
+
+
+def test_ranking_without_models_from_the_end_keeps_the_order(model):
+    alone = NeuralTransliterator(**QUICK | {"ensemble": 2})
+    alone.vocab_, alone.models_ = model.vocab_, model.models_[:2]
+    (written,) = alone._decoder("fp32").decode([alone.vocab_.encode("abcd")], beam=20, nbest=20)
+    limit = 3 * 4 + 10  # what is as long as this has no end
+    means = [h.log / (len(h.symbols) + (len(h.symbols) < limit)) for h in written]
+    assert means == sorted(means, reverse=True)
+    ranked = alone.transliterate(["abcd"], n_best=20)[0]
+    np.testing.assert_allclose([candidate.score for candidate in ranked], means, atol=1e-6)
+    assert (alone.scores(["abcd"], [["X"]])[0][:, 1] == 0).all()
+
+
+def test_marks_stay_with_their_letters_from_the_end():
+    letters = list("ki\u0301\u0323no")
+    turned = "".join(letters[i] for i in _backwards(letters))
+    assert turned == "oni\u0301\u0323k" and sorted(_backwards(letters).tolist()) == list(range(6))
+    assert "".join(letters[i] for i in _backwards(letters[:0])) == ""
+
+
+def test_unknown_letters_warn_or_are_copied(model):
+    with pytest.warns(CorpuscleWarning, match="not in the pairs: !"):
+        model.transliterate(["a!b"])
+    copying = NeuralTransliterator(**QUICK | {"copy_unknown": True})
+    copying.vocab_, copying.models_ = model.vocab_, model.models_[:1]
+    found = copying.transliterate(["a!b", "!!"], n_best=2)
+    one, other = (copying.transliterate([piece])[0][0] for piece in "ab")
+    assert found[0][0].target == f"{one.target}!{other.target}" and found[1][0].target == "!!"
+    assert found[0][0].score == pytest.approx(one.score + other.score, abs=1e-5)
+
+
+def test_beam_sum_and_n_best_are_checked(model, phrase):
+    for wrong in ({"n_best": 0}, {"sum": True}, {"beam": 0}, {"precision": "fp8"}):
+        with pytest.raises(SettingError):
+            model.transliterate(["abc"], **wrong)
+    with pytest.raises(SettingError, match="neural"):
+        phrase.transliterate(["abc"], precision="int8")
+    assert model.transliterate(["abc"], precision="int8")[0]
+
+
+def test_attention_is_a_share_of_each_source_letter(model):
+    source, written, shares = model.attention("ab c", "XY")
+    assert source == ["a", "b", SPACE, "c"] and written == ["x", "y"] and shares.shape == (3, 5)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
+
+
+# ---- files
+
+
+def test_a_model_file_gives_back_the_model(model, tmp_path):
+    model.save(tmp_path / "m")
+    loaded = corpuscle.load(tmp_path / "m")
+    assert loaded.transliterate(["abc", "dea"], 5) == model.transliterate(["abc", "dea"], 5)
+    assert loaded.overlap([Pair("zz", ("Q",))]) == (0.0, 0.0)
+
+
+def test_a_hostile_model_file_is_an_error(model, phrase, pairs, tmp_path):
+    model.save(tmp_path / "m")
+    survives_hostile_edits(tmp_path / "m", lambda path: corpuscle.load(path).transliterate(["abc"]), edits=60)
+    CombinedTransliterator(candidates=3).fit(phrase, model, pairs[80:]).save(tmp_path / "c")
+    survives_hostile_edits(tmp_path / "c", lambda path: corpuscle.load(path).transliterate(["abc"]), edits=30)
+
+
+def test_applying_never_imports_torch(model, tmp_path):
+    model.save(tmp_path / "m")
+    code = (
+        "import sys, corpuscle; sys.modules['torch'] = None\n"
+        f"print(len(corpuscle.load({str(tmp_path / 'm')!r}).transliterate(['abc'], 3)[0]))\n"
+        "from corpuscle.transliterate import NeuralTransliterator\n"
+        "try: NeuralTransliterator().fit([])\n"
+        "except corpuscle.errors.MissingExtra as error: print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
+    assert run.stdout.splitlines() == ["3", "this needs torch: pip install 'corpuscle[neural]'"], run.stderr
+
+
+# ---- both models together
+
+
+def test_a_combined_model_ranks_the_candidates_of_both(phrase, model, pairs, tmp_path):
+    both = CombinedTransliterator(candidates=5).fit(phrase, model, pairs[80:])
+    found = both.transliterate([pairs[80].source, ""], 20)
+    proposed = {c.target for each in (phrase, model) for c in each.transliterate([pairs[80].source], 5)[0]}
+    assert {c.target for c in found[0]} == proposed and found[1] == []
+    right = sum(both.transliterate([p.source])[0][0].target == p.targets[0].lower() for p in pairs[80:])
+    assert right >= sum(phrase.transliterate([p.source])[0][0].target == p.targets[0].lower() for p in pairs[80:]) - 1
+    both.save(tmp_path / "c")
+    assert corpuscle.load(tmp_path / "c").transliterate([pairs[80].source], 20) == found[:1]
+    with pytest.raises(SettingError, match="not for it"):
+        both.transliterate(["abc"], beam=3)
+    with pytest.raises(SettingError, match="spell names alike"):
+        CombinedTransliterator(lowercase=False).fit(phrase, model, pairs[80:])
+    with pytest.warns(CorpuscleWarning, match="were in the training pairs"):
+        CombinedTransliterator(candidates=2).fit(phrase, model, pairs[:20])
+
+
+# ---- the command line
+
+
+@pytest.fixture(scope="module")
+def kit(pairs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("neural")
+    for name, part in ("train", pairs[:80]), ("dev", pairs[80:]):
+        (folder / f"{name}.tsv").write_text("".join(f"{p.source}\t{p.targets[0]}\n" for p in part), "utf-8")
+    (folder / "names.txt").write_text("".join(f"{p.targets[0]}\n" for p in pairs[80:]), "utf-8")
+    train = ["transliterate", "train", str(folder / "train.tsv"), "-q"]
+    assert main([*train, "-o", str(folder / "n"), "--method", "neural", *FLAGS]) == 0
+    assert main([*train, "-o", str(folder / "p"), "--rounds", "1"]) == 0
+    return folder
+
+
+def test_training_combining_and_drawing_on_the_command_line(kit, capsys):
+    command = ["transliterate", "train", f"{kit}/train.tsv", "-o", f"{kit}/s", "--method", "neural", *FLAGS]
+    more = ["--dev", f"{kit}/dev.tsv", "--synthetic", f"{kit}/names.txt", "--side", "target", "--json"]
+    assert main([*command, *more]) == 0
+    result = last_line_conforms(capsys.readouterr().out, TRAINED)
+    assert result["tuning_pairs"] == 30 and result["models"] == 1 and result["validations"] == 2
+    assert main(["transliterate", "combine", f"{kit}/p", f"{kit}/n", "--dev", f"{kit}/dev.tsv", "-o", f"{kit}/c",
+                 "--json"]) == 0  # fmt: skip
+    combined = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert combined["tuning_pairs"] == 30 and len(combined["weights"]) == 5
+    for name in ("n", "c", "s"):
+        assert main(["transliterate", "evaluate", f"{kit}/dev.tsv", "--model", f"{kit}/{name}", "--json", "-q"]) == 0
+        assert 0 <= json.loads(capsys.readouterr().out.splitlines()[-1])["acc"] <= 1
+    assert main(["transliterate", "attention", f"{kit}/n", "abc"]) == 0
+    assert "Where the model looks in abc" in capsys.readouterr().out
+    assert main(["transliterate", "apply", f"{kit}/n", f"{kit}/names.txt", "--nbest", "2", "--precision", "int8"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 60
+
+
+def test_mistakes_on_the_command_line_are_one_line(kit, capsys):
+    train = ["transliterate", "train", f"{kit}/train.tsv", "-o", f"{kit}/x"]
+    for command, message in (
+        ([*train, "--synthetic", f"{kit}/names.txt", "--side", "target"], "--method neural"),
+        ([*train, "--method", "neural", "--synthetic", f"{kit}/names.txt"], "belong together"),
+        ([*train, "--method", "neural", "--order", "3"], "means nothing with --method neural"),
+        ([*train, "--method", "neural", "--preset", "transformer", "--state", "5"], "has no state"),
+        (["transliterate", "combine", f"{kit}/n", f"{kit}/p", "--dev", f"{kit}/dev.tsv", "-o", f"{kit}/x"], "kit"),
+        (["transliterate", "weights", f"{kit}/n"], f"{kit}/n"),
+        (["transliterate", "attention", f"{kit}/p", "abc"], f"{kit}/p"),
+        (["transliterate", "apply", f"{kit}/p", f"{kit}/names.txt", "--precision", "int8"], "neural models"),
+    ):
+        assert main([*command, "-q"]) == 2
+        error = capsys.readouterr().err.splitlines()
+        assert len(error) == 1 and error[0].startswith("error: ") and (message in error[0] or message == "kit")
+    assert not (kit / "x").exists()
