@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from corpuscle.text.files import AnyPath, write_atomically
-from corpuscle.text.html import escape
+from corpuscle.text.html import Html, element, fragment
 
 __all__ = ["Sense", "write_lift"]
 
@@ -26,24 +26,33 @@ class Sense(NamedTuple):
     translation: str = ""
 
 
-def _form(language: str, text: str) -> str:
-    return f'<form lang="{escape(language)}"><text>{escape(text)}</text></form>'
+def _form(language: str, text: str) -> Html:
+    return element("form", element("text", text), lang=language)
+
+
+def _sense(name: str, sense: Sense, languages: tuple[str, str]) -> Html:
+    own, other = languages
+    parts = [element("gloss", element("text", sense.gloss), lang=other)]
+    if sense.example:
+        free = [element("translation", _form(other, sense.translation))] if sense.translation else []
+        parts.append(element("example", _form(own, sense.example), *free))
+    if sense.note:
+        parts.append(element("note", _form("en", sense.note), type="confidence"))
+    return element("sense", *parts, id=name)
 
 
 def write_lift(
     words: Iterable[tuple[str, Sequence[Sense]]], path: AnyPath, languages: tuple[str, str] = ("qaa", "qab")
 ) -> None:
     """Write words with their senses; ``languages``: codes of the words and of their translations."""
-    own, other = languages
+    entries = [
+        element(
+            "entry",
+            element("lexical-unit", _form(languages[0], word)),
+            *(_sense(f"{number}-{place}", sense, languages) for place, sense in enumerate(senses, 1)),
+            id=number,
+        )
+        for number, (word, senses) in enumerate(words, 1)
+    ]
     with write_atomically(path, "w") as file:
-        file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<lift version="{VERSION}" producer="Corpuscle">\n')
-        for number, (word, senses) in enumerate(words, 1):
-            file.write(f'<entry id="{number}"><lexical-unit>{_form(own, word)}</lexical-unit>\n')
-            for place, sense in enumerate(senses, 1):
-                gloss = f'<gloss lang="{escape(other)}"><text>{escape(sense.gloss)}</text></gloss>'
-                note = f'<note type="confidence">{_form("en", sense.note)}</note>' if sense.note else ""
-                free = f"<translation>{_form(other, sense.translation)}</translation>" if sense.translation else ""
-                example = f"<example>{_form(own, sense.example)}{free}</example>" if sense.example else ""
-                file.write(f'<sense id="{number}-{place}">{gloss}{example}{note}</sense>\n')
-            file.write("</entry>\n")
-        file.write("</lift>\n")
+        file.write(element("lift", "\n", fragment(*entries, between="\n"), "\n", version=VERSION, producer="Corpuscle"))

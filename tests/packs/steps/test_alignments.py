@@ -333,4 +333,5 @@ def test_glosses_of_the_kit_stand_in_the_dictionary(tmp_path, sample):
     glosses = dict(line.split("\t") for line in (sample / "glosses.tsv").read_text(encoding="utf-8").splitlines())
     shown = findings(tmp_path / "pack", "align")["shown"]
     assert sum(word["gloss"] == glosses.get(word["word"]) for word in shown) > len(shown) / 2
-    assert findings(tmp_path / "pack", "align")["languages"] == [f"the language in {script} script" for script in ("Latin", "Cyrillic")]
+    named = [f"the language in {script} script" for script in ("Latin", "Cyrillic")]
+    assert findings(tmp_path / "pack", "align")["languages"] == named

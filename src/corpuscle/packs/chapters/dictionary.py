@@ -87,7 +87,7 @@ def card(headword: dict[str, Any]) -> Html:
     """A headword with its translations in a small box."""
     translations = [_translation(*translation) for translation in headword["translations"][:_MOST_TRANSLATIONS]]
     head = bdi(headword["word"], class_="word head")
-    gloss = [small(headword["gloss"], " ", class_="gloss")] if headword["gloss"] else []
+    gloss = [small(headword["gloss"], " ", class_="gloss")] if headword.get("gloss") else []
     line = p(head, " ", *gloss, fragment(*translations, between=", "), dir=direction(headword["word"]))
     return page.card(line, translate="no")
 
