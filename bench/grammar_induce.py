@@ -1,7 +1,7 @@
 """Brackets without trees on eight treebanks: F1 of spans at up to 10, 20 and 40 words, on train (learned from) and dev.
 
 Tags are mapped to the twelve universal ones by ``tagsets``; vectors are learned from the same words; trees are only
-scored against. The settings of the improved side were chosen on training parts. Trees that know nothing stand beside:
+scored against. The settings of the improved side were chosen on the training part of ptb-sample. Trees that know nothing stand beside:
 branching to the right, left, balanced, random, and to the right within the two parts of the top bracket, by the rule
 and as the gold trees have it. ``papers`` are the tables of Parikh, Cohen and Xing (2014) on the Penn Treebank's sample.
 """
@@ -245,7 +245,7 @@ def notes(results: dict[str, Any]) -> str:
     lines = [
         "### Notes", "",
         "- F1 of spans of two words or more, without punctuation, the whole sentence counted.",
-        f"- Improved: {chosen}, chosen on training parts, the same for all treebanks.",
+        f"- Improved: {chosen}, chosen on the training part of ptb-sample, the same for all treebanks.",
         "- Seginer's parser and the treebanks Negra and Chinese Penn of the paper are not at hand.",
     ]  # fmt: skip
     for limit in LIMITS:
