@@ -1,9 +1,10 @@
 """Brackets without trees on eight treebanks: F1 of spans at up to 10, 20 and 40 words, on train (learned from) and dev.
 
 Tags are mapped to the twelve universal ones by ``tagsets``; vectors are learned from the same words; trees are only
-scored against. The settings of the improved side were chosen on the training part of ptb-sample. Trees that know nothing stand beside:
-branching to the right, left, balanced, random, and to the right within the two parts of the top bracket, by the rule
-and as the gold trees have it. ``papers`` are the tables of Parikh, Cohen and Xing (2014) on the Penn Treebank's sample.
+scored against. The settings of the improved side were chosen on the training part of ptb-sample. Trees that know
+nothing stand beside: branching to the right, left, balanced, random, and to the right within the two parts of the top
+bracket, by the rule and as the gold trees have it. ``papers``: the tables of Parikh, Cohen and Xing (2014), on the
+sample of the Penn Treebank.
 """
 
 from __future__ import annotations
