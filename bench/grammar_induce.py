@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, typical
+from bench.harness import Call, Cell, Claim, table, typical
 
 SETS = ("ptb-sample", "gum-const", "craft-const", "cess-esp", "floresta-pt", "sinica-zh", "icepahc-is", "alpino-nl")
 LIMITS = (10, 20, 40)
@@ -228,10 +228,11 @@ def _better(results: dict[str, Any], limit: int) -> tuple[int, list[str]]:
     return won, shown
 
 
-def tables(results: dict[str, Any]) -> str:
-    """F1 by way and treebank, for each length."""
+def tables(results: dict[str, Any]) -> list[str]:
+    """F1 by way and treebank, for each length; then the other cells."""
+    others = [table(results[name]) for name in ("speed", "papers", "starts") if name in results]
     if "treebanks" not in results:
-        return ""
+        return others
     ways = ("right", "left", "balanced", "random", BASELINE, BOUND, RANDOM, *WAYS, CCM)
     lines: list[str] = []
     for figure in ("dev 10", "dev 20", "dev 40", "dev 40 without whole", "dev 40 by sentence", "train 10"):
@@ -241,7 +242,7 @@ def tables(results: dict[str, Any]) -> str:
         for way in ways:
             values = " | ".join(f"{_of(results, name, way, figure):.1f}" for name in SETS)
             lines.append(f"| {way} | {values} |")
-    return "\n".join(lines)
+    return ["\n".join(lines), *others]
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
