@@ -70,13 +70,14 @@ def _cell(name: str, sides: tuple[Call, ...], *inputs: Path) -> Cell:
 # ---- the sides
 
 
-def _figures(candidates: list[list[str]], dev: str) -> dict[str, float]:
+def _figures(candidates: list[list[str]], dev: str | list[Any]) -> dict[str, float]:
     from corpuscle.measure import news_measures
     from corpuscle.transliterate import read_names
     from corpuscle.transliterate.preparation import Spelling
 
     normal = Spelling().normal
-    references = [[normal(target) for target in pair.targets] for pair in read_names(dev)]
+    gold = read_names(dev) if isinstance(dev, str) else dev
+    references = [[normal(target) for target in pair.targets] for pair in gold]
     result = news_measures([[normal(target) for target in found] for found in candidates], references)
     ends = ("", "_low", "_high")
     return {f"{name}{end}": float(result[name + end]) for name in ("acc", "f_score", "mrr", "map_ref") for end in ends}

@@ -253,7 +253,7 @@ TASKS: dict[str, Task] = dict([
     _task(
         "transliterate",
         "Transliteration: write names in another script.",
-        "names in another script, learned from a list of pairs",
+        "names in another script, learned from a list of pairs: by phrases, by networks, or both together",
         methods={
             "phrase": (
                 "PhraseSettings",

@@ -30,3 +30,11 @@ def made(architecture, source="abcdefg", target="abcdefg", seed=1, scale=0.5):
         gain = name.rsplit("/", 1)[-1] in ("g", "gx", "gh", "gu", "gw")
         arrays[name] = (values + 1 if gain else values).astype(np.float32)
     return Weights(architecture, left, right, arrays).checked()
+
+
+def tensors(arrays, dtype=None):
+    """Arrays as tensors that need gradients."""
+    import torch
+
+    made = {name: torch.tensor(np.asarray(array), dtype=dtype or torch.float32) for name, array in arrays.items()}
+    return {name: tensor.requires_grad_() for name, tensor in made.items()}

@@ -8,9 +8,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra neural")
 
 from corpuscle.neural import encode, start, step
-from corpuscle.neural.network import Batch, Cell, forward, keep_all, tensors
+from corpuscle.neural.network import Batch, Cell, forward, keep_all
 from corpuscle.text.vocab import END, START
-from tests.neural.made import SMALL, made
+from tests.neural.made import SMALL, made, tensors
 
 SOURCES = [[4, 5, 3, 6, 3, END], [3, END], [6, 6, 5, END]]
 INPUTS = [[START, 3, 4, 5], [START, 6, 6, 3, 3, 4], [START]]

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra neural")
 
 from corpuscle.neural.examples import Examples, batches
-from corpuscle.neural.network import Cell, forward, tensors
+from corpuscle.neural.network import Cell, forward
 from corpuscle.neural.settings import PRESETS
 from corpuscle.neural.training import (
     Plan,
@@ -27,7 +27,7 @@ from corpuscle.neural.training import (
 )
 from corpuscle.random import Random
 from corpuscle.text.vocab import END, FIRST, START, Vocab
-from tests.neural.made import SMALL
+from tests.neural.made import SMALL, tensors
 
 PLAN = Plan(0.2, 0.1, 0.0, 0.005, 20, 32, 5, 0.9, 10, True, 0.0)
 

@@ -66,7 +66,7 @@ class _Found(NamedTuple):
 class TreebankGrammar(TreebankSettings, Model):
     """A grammar: ``fit(trees)``, ``parse``, ``probability``, ``marginals``.
 
-    Learned: ``tables_``, what is counted; ``history_``.
+    Learned: ``tables_``, what is counted.
     """
 
     needs_tags = False  # words are enough
@@ -98,7 +98,7 @@ class TreebankGrammar(TreebankSettings, Model):
     def _count(self, trees: Trees) -> Counted:
         """Count a treebank, and remember what it was."""
         vars(self).pop("_served", None)
-        binary = self.binary(trees)
+        binary = self.binary(Trees.checked(trees))
         self.tables_, counted = count(binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight)
         self.items_, self.chosen_ = item_hashes(binary.words), {}
         symbols = self.tables_.symbols
@@ -181,13 +181,13 @@ class TreebankGrammar(TreebankSettings, Model):
             return [one]
         shares = look_at(self.serving, entries, bases, self.prune_below, False)
         trees, _ = k_best_of_pcfg(self.serving, shares, k)
-        logs = [self._tree_logp(tree, entries, shares.leaves) for tree in trees]
+        logs = [self._tree_logp(tree, entries) for tree in trees]
         order = np.argsort(-np.array(logs), kind="stable")
         return [_Found(trees[i], np.ones(len(trees[i])), logs[i], False) for i in order.tolist()]
 
     # ---- probabilities
 
-    def _tree_logp(self, nodes: np.ndarray, entries: np.ndarray, leaves: np.ndarray) -> float:
+    def _tree_logp(self, nodes: np.ndarray, entries: np.ndarray) -> float:
         """The log probability of one binary tree of this grammar, given as nodes."""
         corpus = Corpus.from_sentences([["x"] * len(entries)])
         binary = trees_from([nodes], corpus, self.tables_.symbols.names)

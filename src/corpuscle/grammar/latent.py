@@ -248,7 +248,7 @@ class EmGrammar(EmSettings, LatentGrammar):
         with workers(self.workers, self.cluster) as pool:
             for start in range(self.starts):
                 learner = StateLearner(counted, self.tables_, self._start(start), pool)
-                sizes = {"symbols": len(self.tables_.symbols.names), "most": self.states, "start": start}
+                sizes = {"symbols": len(self.tables_.symbols.names), "most": int(self._ranks().max()), "start": start}
                 sizes |= {"rules": len(self.tables_.counts), "pairs": self.tables_.lexicon.counts.nnz}
                 done = checkpoint.run(
                     learner, self.iterations, lasting=self.starts > 1, facts=sizes, title="iterations",
@@ -261,23 +261,19 @@ class EmGrammar(EmSettings, LatentGrammar):
 
     def _start(self, number: int) -> States:
         """Random states around relative frequencies."""
-        ranks, tables = self._ranks(), self.tables_
-        random, most = Random(self.seed, "grammar.em", number), self.states
-        ones = States(
-            ranks, np.zeros((len(ranks), most)), np.zeros((len(tables.counts), most)),
-            np.zeros((len(tables.counts), most, most)), np.zeros((len(tables.counts), most, most)),
-            np.zeros((tables.lexicon.counts.nnz, most)),
+        ranks, tables, random = self._ranks(), self.tables_, Random(self.seed, "grammar.em", number)
+        shape, most = _Shape.of(ranks, tables), int(ranks.max())
+
+        def around(frequencies: np.ndarray) -> np.ndarray:
+            """Frequencies for all states, each changed by at most a fiftieth."""
+            return frequencies[:, None] * (1.0 + 0.02 * (2.0 * random.uniforms(len(frequencies), most) - 1.0))
+
+        counts = (
+            tables.roots[:, None] * shape.root, around(tables.counts) * shape.rule,
+            (0.01 + random.uniforms(*shape.left.shape)) * shape.left,
+            (0.01 + random.uniforms(*shape.right.shape)) * shape.right, around(tables.lexicon.counts.data) * shape.pair,
         )  # fmt: skip
-        shape = _Shape.of(ranks, tables)
-        pad = [(0, 0), (0, most - shape.root.shape[1])]
-        shaped = [np.pad(each, [*pad[:1], *[pad[1]] * (each.ndim - 1)]) for each in shape]
-        rule = tables.counts[:, None] * (1.0 + 0.02 * (2.0 * random.uniforms(len(tables.counts), most) - 1.0))
-        left, right = (0.01 + random.uniforms(len(tables.counts), most, most) for _ in range(2))
-        pair = tables.lexicon.counts.data[:, None] * np.ones((1, most))
-        pair = pair * (1.0 + 0.02 * (2.0 * random.uniforms(*pair.shape) - 1.0))
-        root = tables.roots[:, None] * np.ones((1, most))
-        counts = [each * mask for each, mask in zip((root, rule, left, right, pair), shaped, strict=True)]
-        return normalised(States(ones.ranks, *counts), tables, 0.0)
+        return normalised(States(ranks, *counts), tables, 0.0)
 
     def _serving(self) -> Serving:
         return serving_of(self.counts_, self.tables_, self.smoothing, self._real())

@@ -30,7 +30,7 @@ from corpuscle.grammar.tables import Counted, Tables
 
 __all__ = ["Moments", "Operators", "operators_of", "project"]
 
-_DENSE = 400
+_DENSE = 60
 
 
 class Moments(NamedTuple):

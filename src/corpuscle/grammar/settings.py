@@ -33,7 +33,7 @@ class TreebankSettings(Settings):
     look_weight: float = setting("Weight of what words look like.", default=20.0, low=0.0)
     decode: str = setting(
         "The tree with most expected brackets, of the rules most likely to be right, or the most probable one (pcfg).",
-        default="rules",
+        default="brackets",
         choices=("brackets", "rules", "best"),
     )
     prune_below: float = setting(

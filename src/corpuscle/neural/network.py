@@ -16,8 +16,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from corpuscle.errors import require
 from corpuscle.neural.reference import EPSILON, positions
 from corpuscle.neural.settings import Architecture
@@ -299,9 +297,3 @@ def _attended(
     shares = torch.softmax(scores.masked_fill(~seen, -math.inf), -1)
     found = (shares @ v).transpose(1, 2).flatten(-2)
     return found @ p[f"{part}/O"] + p[f"{part}/O/b"], shares
-
-
-def tensors(arrays: Mapping[str, np.ndarray], dtype: Any = None) -> dict[str, Tensor]:
-    """Arrays as tensors that need gradients."""
-    made = {name: torch.tensor(np.asarray(array), dtype=dtype or torch.float32) for name, array in arrays.items()}
-    return {name: tensor.requires_grad_() for name, tensor in made.items()}

@@ -91,6 +91,15 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
         }
         return self
 
+    def with_models(self, phrase: PhraseTransliterator, neural: NeuralTransliterator) -> Self:
+        """The weights of this one for other models of the same kinds, such as those learned from more names."""
+        other = self.replace()
+        other.phrase_, other.neural_, other.weights_ = phrase, neural, self.weights_
+        other.items_ = np.unique(np.concatenate([phrase.items_, neural.items_]))
+        other.tuning_items_ = self.tuning_items_
+        other.provenance_ = self.provenance_ | {"pairs": phrase.provenance_["pairs"]}
+        return other
+
     def _pooled(self, names: Sequence[str]) -> tuple[list[list[str]], list[np.ndarray]]:
         """The candidates of every name, and their features, float64 (n, 5)."""
         ours, theirs = (model.transliterate(names, self.candidates) for model in (self.phrase_, self.neural_))

@@ -330,6 +330,9 @@ def _summed(ranked: list[Candidate]) -> list[Candidate]:
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few made-up names."""
+    from corpuscle.neural.decoder import warm_decoder
+
+    warm_decoder()
     _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,22 @@ def test_names_give_a_transliterator_with_its_accuracy_on_unseen_names(named):
     )
     model = corpuscle.load(named / "pack" / "models" / "names.model")
     assert isinstance(model, PhraseTransliterator) and model.provenance_["pairs"] == 300
+    assert len(model.transliterate(["Apel"])[0]) == 1
+
+
+def test_with_many_names_the_best_of_three_systems_is_in_the_pack(tmp_path, sample):
+    pytest.importorskip("torch", reason="training needs the extra neural")
+    network = {"embedding": 8, "state": 8, "max_epochs": 1}
+    step = replace(TRANSLITERATOR, settings={**TRANSLITERATOR.settings, "neural_from": 100, "network": network})
+    learn(kit_of(tmp_path / "kit", sample, "names.tsv"), tmp_path / "pack", steps=[step])
+    found = findings(tmp_path / "pack", "names")
+    assert found["rivals"].keys() == {"phrase", "neural", "combined"}
+    assert found["measures"]["acc"] == max(found["rivals"].values()) == found["rivals"][found["chosen"]]
+    text = "".join(Page((tmp_path / "pack" / "report.html").read_text(encoding="utf-8")).text)
+    assert "Measured on the same unseen names" in text
+    kinds = {"phrase": "PhraseTransliterator", "neural": "NeuralTransliterator", "combined": "CombinedTransliterator"}
+    model = corpuscle.load(tmp_path / "pack" / "models" / "names.model")
+    assert type(model).__name__ == kinds[found["chosen"]] and model.provenance_["pairs"] == 300
     assert len(model.transliterate(["Apel"])[0]) == 1
 
 

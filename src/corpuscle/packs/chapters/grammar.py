@@ -58,7 +58,7 @@ def _examples(findings: Findings) -> list[Html]:
     figures = []
     for row in findings["examples"]:
         found, right = ([NodeShown(*node) for node in row[side]] for side in ("found", "right"))
-        said = "The tree is right." if found_same(row) else "What only one of the trees has stands out."
+        said = "The tree is right." if _same(row) else "What only one of the trees has stands out."
         figures.append(
             page.figure(draw_constituents(row["words"], found, right, " ".join(row["words"])), said, natural=True)
         )
@@ -69,6 +69,6 @@ def _examples(findings: Findings) -> list[Html]:
     ]
 
 
-def found_same(row: Findings) -> bool:
+def _same(row: Findings) -> bool:
     """Whether a tree that was found is the right one."""
     return [node[:4] for node in row["found"]] == [node[:4] for node in row["right"]]

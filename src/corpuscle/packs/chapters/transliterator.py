@@ -26,7 +26,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             **pick(figures, "acc", "f_score", "mrr", "map_ref", "acc_low", "acc_high"),
         },
         cards=[(percent(figures["acc"], 0), "unseen names written right")],
-        body=[_in_words(findings), _pictures(findings), *_errors(findings)],
+        body=[_in_words(findings), *_rivals(findings), _pictures(findings), *_errors(findings)],
         commands=[
             ("corpuscle transliterate apply {model} NAMES", "write names in the other script"),
             ("corpuscle transliterate apply {model} NAMES --nbest 5", "the five best ways to write each"),
@@ -47,6 +47,16 @@ def _in_words(findings: Findings) -> Html:
         f"with the right ones; the mean reciprocal rank of the right one is {figures['mrr']:.2f}. The weights of its "
         f"features {tuned}. The model in the pack has the same settings and weights, and learned from all names."
     )
+
+
+def _rivals(findings: Findings) -> list[Html]:
+    """What was compared, where there was a choice."""
+    names = {"phrase": "phrases of letters", "neural": "a network", "combined": "both together"}
+    shares = [f"{names[name]} {percent(acc)}" for name, acc in findings["rivals"].items()]
+    if len(shares) == 1:
+        return []
+    said = ", ".join(shares)
+    return [p(f"Measured on the same unseen names: {said}. In the pack: {names[findings['chosen']]}.")]
 
 
 def _pictures(findings: Findings) -> Html:

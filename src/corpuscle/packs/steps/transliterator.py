@@ -1,14 +1,16 @@
 """The transliterator of a pack: how names are written in the other script, how often rightly, and what goes wrong.
 
 A model learns from nine tenths of the names (and tunes its weights on a tenth of those) and is measured on the tenth
-that it has not seen. Then one is learned from all names, with the same settings and the weights of the first: that is
-the one in the pack.
+that it has not seen. Where there are many names and PyTorch is installed, a network and both together are measured,
+too, and the best is chosen. Then that is learned from all names, with the same settings and the weights of the first:
+it is the one in the pack.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from corpuscle.errors import InputError
@@ -20,16 +22,27 @@ from corpuscle.packs.step import Findings, LeftOut, Step, check_enough, naming, 
 from corpuscle.text.characters import clusters
 from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.text.wording import clip
-from corpuscle.transliterate import PhraseTransliterator
+from corpuscle.transliterate import (
+    CombinedTransliterator,
+    NeuralTransliterator,
+    PhraseTransliterator,
+    Transliterator,
+)
 
 __all__ = ["TRANSLITERATOR"]
 
 FILE = "models/names.model"
-SETTINGS = {"method": "phrase", "candidates": 20}
+NETWORK = "models/names-network.model"
+SETTINGS: dict[str, Any] = {
+    "method": "the best of phrase, neural and combined",
+    "candidates": 20,
+    "neural_from": 2000,
+    "network": {"preset": "tiny"},
+}
 FEWEST_NAMES = 100
 """With fewer, nine tenths of nine tenths are too few to learn from."""
 
-_ERRORS, _CONFUSIONS, _DRAWN, _WAYS = 12, 10, 2, 4
+_ERRORS, _CONFUSIONS, _DRAWN, _WAYS, _TUNING = 12, 10, 2, 4, 500
 
 
 def check(job: Job) -> list[InputError]:
@@ -58,13 +71,18 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findin
     train = [pair for pair in pairs if normal(pair.source) not in held]
     test = [pair for pair in pairs if normal(pair.source) in held]
     job.fit(model, train, None, name=FILE)
-    ranked = model.transliterate([pair.source for pair in test], settings["candidates"])
-    candidates = [[candidate.target for candidate in found] for found in ranked]
+    rivals: dict[str, Transliterator] = {"phrase": model}
+    if len(train) >= settings["neural_from"] and find_spec("torch") is not None:
+        rivals |= _networks(job, train, settings["network"])
     references = [[normal(target) for target in pair.targets] for pair in test]
-    measured = news_measures(candidates, references, seed=job.seed)
-    final = PhraseTransliterator(seed=job.seed, workers=job.workers, tune=False).fit(pairs)
-    final.set_weights(model.weights_.tolist())
-    final.save(job.pack / FILE)
+    written = {
+        name: [[c.target for c in found] for found in rival.transliterate(_sources(test), settings["candidates"])]
+        for name, rival in rivals.items()
+    }
+    figures = {name: news_measures(lists, references, seed=job.seed) for name, lists in written.items()}
+    chosen = max(figures, key=lambda name: figures[name].to_json()["acc"])
+    measured, candidates = figures[chosen], written[chosen]
+    _final(job, pairs, model, rivals[chosen], settings["network"]).save(job.pack / FILE)
     wrong: list[dict[str, Any]] = [
         {
             "source": clip(pair.source),
@@ -83,11 +101,41 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findin
         "tuned_on": model.provenance_["tuning_pairs"],
         "rounds": len(model.history_),
         "measures": measured.to_json(),
+        "chosen": chosen,
+        "rivals": {name: found.to_json()["acc"] for name, found in figures.items()},
         "errors": wrong[:_ERRORS],
         "confusions": [[found, wanted, n] for (found, wanted), n in confused.most_common(_CONFUSIONS)],
         "wrong": len(wrong),
-        "lattices": [[word, _ways(model, word)] for word in words[:_DRAWN]],
+        "lattices": [[word, _ways(model, word)] for word in words[:_DRAWN]] if chosen == "phrase" else [],
     }
+
+
+def _sources(pairs: list[Pair]) -> list[str]:
+    return [pair.source for pair in pairs]
+
+
+def _networks(job: Job, train: list[Pair], size: Mapping[str, Any]) -> dict[str, Transliterator]:
+    """A network, and it together with phrases; both are tuned on names that neither has learned from."""
+    network = NeuralTransliterator(seed=job.seed, workers=job.workers, **size)
+    rest, tuning = network.divided(train, job.seed, _TUNING)
+    job.fit(network, rest, tuning, name=NETWORK)
+    phrase = PhraseTransliterator(seed=job.seed, workers=job.workers).fit(rest)
+    return {"neural": network, "combined": CombinedTransliterator().fit(phrase, network, tuning)}
+
+
+def _final(
+    job: Job, pairs: list[Pair], model: PhraseTransliterator, chosen: Transliterator, size: Mapping[str, Any]
+) -> Transliterator:
+    """The chosen kind of model, learned from all names, with the weights that were found."""
+    network = NeuralTransliterator(seed=job.seed, workers=job.workers, **size)
+    if isinstance(chosen, NeuralTransliterator):
+        return job.fit(network, pairs, None, name=NETWORK)
+    phrase = PhraseTransliterator(seed=job.seed, workers=job.workers, tune=False).fit(pairs)
+    if not isinstance(chosen, CombinedTransliterator):
+        phrase.set_weights(model.weights_.tolist())
+        return phrase
+    phrase.set_weights(chosen.phrase_.weights_.tolist())
+    return chosen.with_models(phrase, job.fit(network, pairs, None, name=NETWORK))
 
 
 def _ways(model: PhraseTransliterator, word: str) -> list[Any]:
@@ -112,7 +160,7 @@ def _difference(found: str, wanted: str) -> tuple[str, str]:
 
 
 TRANSLITERATOR = Step(
-    name="names", title="Transliterator of names", version=1, needs=("names",), writes=(FILE,), run=run,
+    name="names", title="Transliterator of names", version=2, needs=("names",), writes=(FILE,), run=run,
     report=chapter.report, check=check, settings=SETTINGS, learned="a transliterator of names",
     kernels="corpuscle.transliterate",
 )  # fmt: skip
