@@ -49,6 +49,8 @@ def pack(tmp_path_factory):
         "parse.mst",
         "segment.npylm",
         "normalise.ranker",
+        "disambiguate.ranker",
+        "grammar.pcfg",
     )
 
 
@@ -182,7 +184,7 @@ def test_what_most_annotators_say_is_exported_in_the_formats_of_the_field(tmp_pa
         document = read_standoff_json(kit / "entities" / "annotated.jsonl")[0]
         assert [(m.type, m.spans) for m in document.mentions] == [("PER", ((0, 3),)), ("GAP", ((0, 3), (7, 11)))]
         assert (kit / "links" / "annotated.links").read_text() == "1-0\n"
-        messages = read_normalised(kit / "noisy.norm")
+        messages = read_normalised(kit / "noisy.tsv")
         assert messages.standard(0) == ["you", "there", "!"] and messages.notes.strings() == ["OOV", "IV", "NO"]
         assert (kit / "trees.mrg").read_text() == "(S (NP a) (VP b))\n"
 
@@ -221,7 +223,10 @@ def test_doubts_are_annotated_exported_and_no_longer_asked(pack):
         assert web.post("/api/annotations", json={"layer": "trees", "value": 3, "annotator": "Ana"}).status_code == 422
 
 
-@pytest.mark.parametrize("model", ["parse_mst", "entities_dictionary", "segment_npylm", "normalise_ranker"])
+@pytest.mark.parametrize(
+    "model",
+    ["parse_mst", "entities_dictionary", "segment_npylm", "normalise_ranker", "disambiguate_ranker", "grammar_pcfg"],
+)
 def test_the_guess_of_every_model_is_a_value_of_its_layer(pack, model):
     with client(pack) as web:
         found = answer(web.post("/api/doubts", json={"model": model, "text": "a b c\nabc", "annotator": "Ana"}))
@@ -346,3 +351,13 @@ def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tm
             assert web.post("/api/models/lm/surprisal", json={"text": "w1 w2"}).status_code == 200
     finally:
         server.end()
+
+
+def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
+    before = (small / "state.json").stat().st_mtime_ns
+    with client(small) as web:
+        (small / "state.json").write_bytes((small / "state.json").read_bytes().replace(b'"all"', b'"new"'))
+        answer(web.post("/api/annotations", json={"layer": "segment", "value": {"words": ["a"]}, "annotator": "Ana"}))
+        headers = {"content-type": "application/octet-stream"}
+        answer(web.post("/api/kit/files/a.txt", content=b"a\n", headers=headers))
+    assert b'"new"' in (small / "state.json").read_bytes() and (small / "state.json").stat().st_mtime_ns != before

@@ -16,7 +16,7 @@ function grouped(files) {
     each.map((file) => [file.name, said(file), file.bytes]));
 }
 
-const said = (file) => file.role ?? "not recognised: nothing is learned from it";
+const said = (file) => file.role ?? `not used: ${file.why || "nothing is learned from it"}`;
 
 export async function kit({ pack, tell, reload }) {
   const listing = el("div", { id: "files" }), log = el("pre", { id: "log", tabindex: "0", "aria-label": "Progress", role: "log" }), state = el("p", { id: "learning", role: "status" });
@@ -78,7 +78,6 @@ export async function kit({ pack, tell, reload }) {
     const run = await get("/api/learning");
     say(run.state);
     if (run.state === "running") follow();
-    if (run.cluster) state.after(el("p", { class: "note" }, `Learning on the cluster ${run.cluster}.`));
   } catch (error) { tell(error.message, "error"); }
   return [el("h2", {}, "Files"), drop, listing, el("h2", {}, "Learn"), el("div", { class: "row" }, start, cancel), state, log];
 }
