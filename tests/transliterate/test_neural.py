@@ -70,6 +70,13 @@ def test_processes_change_no_byte(pairs, model, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+def test_a_cluster_changes_no_byte(pairs, model, cluster, tmp_path):
+    there = NeuralTransliterator(ensemble=2, right_to_left=1, cluster=cluster, **QUICK).fit(pairs[:80])
+    for path, each in ("here", model), ("there", there):
+        each.save(tmp_path / path)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
 def test_an_interrupted_training_resumes_to_the_identical_bytes(pairs, tmp_path, monkeypatch):
     names = Synthetic([pair.targets[0] for pair in pairs[80:]], "target")
     learner = NeuralTransliterator(**QUICK)
