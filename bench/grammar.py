@@ -16,7 +16,23 @@ from bench.harness import Call, Cell, Claim, typical
 
 SETS = ("ptb-sample", "gum-const", "craft-const", "cess-esp", "floresta-pt", "sinica-zh", "icepahc-is", "alpino-nl")
 STATES = (2, 4, 8, 16)
-SOURCES = ("corpuscle/grammar/**/*.py", "corpuscle/engine/dp/cky.py", "corpuscle/measure/brackets.py")
+PARTS = [
+    "base",
+    "features",
+    "heads",
+    "latent",
+    "lexicon",
+    "moments",
+    "parsing",
+    "pcfg",
+    "preparation",
+    "spectral",
+    "tables",
+]
+SOURCES = (
+    *(f"corpuscle/grammar/{part}.py" for part in PARTS), "corpuscle/grammar/kernels/trees.py",
+    "corpuscle/grammar/kernels/vectors.py", "corpuscle/engine/dp/cky.py", "corpuscle/measure/brackets.py",
+)  # fmt: skip
 PCFG, MARKOV, EM, MOMENTS, CLUSTER = "pcfg", "pcfg, h = 1", "em", "spectral, moments", "spectral, cluster"
 WAYS: dict[str, dict[str, Any]] = {
     PCFG: {"method": "pcfg"}, MARKOV: {"method": "pcfg", "horizontal": 1}, EM: {"method": "em"},

@@ -28,14 +28,17 @@ WNUT = {
     "and slang, token by token": {"tweets": True, "slang": True, "decode": "token"},
     "and slang": {"tweets": True, "slang": True},
 }  # fmt: skip
-LADDER: dict[str, dict[str, Any]] = {
-    "NC": {"combine": "channel"}, "DL": {"combine": "dictionary", "slang": 1}, "WS": {"combine": "similarity"},
-    "CS": {"combine": "context", "bank": "pairs"}, "WS+CS": {"combine": "sum", "bank": "pairs"},
-    "DL+WS+CS": {"combine": "sum", "bank": "pairs", "slang": 1},
-    "DL+WS+CS, parsed bank": {"combine": "sum", "bank": "parsed", "slang": 1},
-    "loglinear": {}, "DL+loglinear": {"slang": 1}, "DL+loglinear, token by token": {"slang": 1, "decode": "token"},
-    "DL+loglinear, pairs bank": {"slang": 1, "bank": "pairs"},
-    "DL+loglinear, parsed bank": {"slang": 1, "bank": "parsed"}, "DL+loglinear, two dictionaries": {"slang": 2},
+LADDER: dict[str, dict[str, dict[str, Any]]] = {
+    "weighted": {
+        "NC": {"combine": "channel"}, "DL": {"combine": "dictionary", "slang": 1}, "loglinear": {},
+        "DL+loglinear": {"slang": 1}, "DL+loglinear, token by token": {"slang": 1, "decode": "token"},
+        "DL+loglinear, pairs bank": {"slang": 1, "bank": "pairs"},
+        "DL+loglinear, parsed bank": {"slang": 1, "bank": "parsed"}, "DL+loglinear, two dictionaries": {"slang": 2},
+    },
+    "sums": {
+        "WS": {"combine": "similarity"}, "CS": {"combine": "context", "bank": "pairs"},
+        "WS+CS": {"combine": "sum", "bank": "pairs"}, "DL+WS+CS": {"combine": "sum", "bank": "pairs", "slang": 1},
+    },
 }  # fmt: skip
 """The rungs: how candidates are ranked, how many dictionaries, which bank."""
 FOUND = ("precision", "recall", "f1", "bleu", "word error rate")
@@ -44,9 +47,13 @@ FOUND = ("precision", "recall", "f1", "bleu", "word error rate")
 def cells(data: Path) -> Iterator[Cell]:
     """One cell a table."""
     where = {"data": str(data)}
-    sides = [Call(name, "bench.normalise:wnut", {**where, **facts}) for name, facts in WNUT.items()]
-    yield _cell("wnut", "W-NUT 2015, development part", sides, data)
-    yield _cell("lexnorm", "LexNorm", [Call("lexnorm", "bench.normalise:lexnorm", where)], data)
+    for name, facts in WNUT.items():
+        side = Call(name, "bench.normalise:wnut", {**where, **facts})
+        yield _cell(f"wnut {name}", "W-NUT 2015, development part", [side], data)
+    for group in LADDER:
+        side = Call(group, "bench.normalise:lexnorm", {**where, "group": group})
+        yield _cell(f"lexnorm {group}", f"LexNorm, {group}", [side], data)
+    yield _cell("sets", "LexNorm, confusion sets", [Call("sets", "bench.normalise:sets", where)], data)
     sides = [Call(bank, "bench.normalise:detect", {**where, "bank": bank}) for bank in ("parsed", "pairs")]
     yield _cell("detection", "Detection on LexNorm", sides, data)
     yield _cell("survey", "Unknown words by text", [Call("survey", "bench.normalise:survey", where)], data)
@@ -56,6 +63,7 @@ def cells(data: Path) -> Iterator[Cell]:
     yield _cell("speed", "Speed", [Call("speed", "bench.normalise:speed", where)], data)
 
 
+FULL = harness.CELLS / "files" / "normalise-wnut.model"
 KNOWN = "known, DL+loglinear: recall"
 RATE = "messages a second, two threads"
 SMS = ("as typed", "without pairs", "from W-NUT")
@@ -117,17 +125,24 @@ def wnut(
         slang=_slang(data, "noslang", "emnlp2012_dict") if slang else None,
     )  # fmt: skip
     seconds = time.process_time() - begin
+    if slang and "decode" not in settings:
+        model.save(FULL)
     typed = [list(message) for message in dev.corpus]
     with timer:
         found = model.normalise(typed)
     return {**_figures(normalisation_scores(dev, found)), "training CPU s": seconds}
 
 
-def _plain(data: str, **settings: Any) -> Any:
-    """A normaliser of clean tweets."""
+def _plain(data: str) -> Any:
+    """A normaliser of clean tweets, learned once."""
+    import corpuscle
     from corpuscle.normalise import Normaliser
 
-    return Normaliser(allow_multiword=False, **settings).fit(_tweets(data), words=_words(data))
+    path = harness.CELLS / "files" / "normalise-plain.model"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Normaliser(allow_multiword=False).fit(_tweets(data), words=_words(data)).save(path)
+    return corpuscle.load(path)
 
 
 def _banks(data: str, model: Any, messages: list[list[str]]) -> dict[str, Any]:
@@ -148,6 +163,15 @@ def _clean(data: str, model: Any) -> list[list[str]]:
     return [m for m in _tweets(data) if m and all(w in model.lexicon_ or not is_examined(w) for w in m)]
 
 
+def _full(data: str) -> Any:
+    """The normaliser of the last row of W-NUT."""
+    import corpuscle
+
+    if not FULL.exists():
+        wnut(harness.Timer(), data, tweets=True, slang=True)
+    return corpuscle.load(FULL)
+
+
 def _wrong(gold: Any) -> list[list[bool]]:
     return [
         [one.lower() != other.lower() for one, other in zip(message, gold.standard(i), strict=True)]
@@ -164,7 +188,7 @@ def variant(model: Any, changes: dict[str, Any], **learned: Any) -> Any:
     return other
 
 
-def lexnorm(timer: Any, data: str) -> dict[str, float]:
+def lexnorm(timer: Any, data: str, group: str) -> dict[str, float]:
     """Normalise LexNorm without having seen annotated messages."""
     from corpuscle.measure import detection, normalisation_scores
     from corpuscle.normalise import Replacements, warm
@@ -176,7 +200,7 @@ def lexnorm(timer: Any, data: str) -> dict[str, float]:
     slang = [Replacements({}), _slang(data, *names[:1]), _slang(data, *names)]
     typed, wrong = [list(message) for message in gold.corpus], _wrong(gold)
     figures: dict[str, float] = {}
-    for rung, facts in LADDER.items():
+    for rung, facts in LADDER[group].items():
         settings = {name: value for name, value in facts.items() if name in ("combine", "decode")}
         rest = {"slang_": slang[facts.get("slang", 0)], "bank_": banks[facts.get("bank", "")]}
         other = variant(model, settings, **rest)
@@ -189,7 +213,7 @@ def lexnorm(timer: Any, data: str) -> dict[str, float]:
         figures[f"end to end, {rung}: detection"] = found["detection_f1"]
         if rung == "DL+loglinear":
             figures |= _categories(gold, answers[0], set(slang[1].of))
-    return figures | _sets(data, gold, variant(model, {"combine": "sum"}))
+    return figures
 
 
 def _categories(gold: Any, found: list[list[str]], listed: set[str]) -> dict[str, float]:
@@ -208,7 +232,7 @@ def _categories(gold: Any, found: list[list[str]], listed: set[str]) -> dict[str
     return shares | {f"errors, {name}: right": right[name] / n for name, n in all_of.items()}
 
 
-def _sets(data: str, gold: Any, model: Any) -> dict[str, float]:
+def sets(timer: Any, data: str) -> dict[str, float]:
     """Recall and mean size of confusion sets, and recall of the tenth that the language model keeps; and how many pairs
     of LexNorm are in the dictionaries."""
     import numpy as np
@@ -217,6 +241,7 @@ def _sets(data: str, gold: Any, model: Any) -> dict[str, float]:
     from corpuscle.normalise.places import context_scores, places_of
     from corpuscle.normalise.tokens import reduced
 
+    gold, model = _gold(data, "norm-lexnorm12/dev.tsv"), variant(_plain(data), {"combine": "sum"})
     typed, wrong = [list(message) for message in gold.corpus], _wrong(gold)
     pairs = [
         (word.lower(), right.lower())
@@ -309,7 +334,6 @@ def sms(timer: Any, data: str, method: str) -> dict[str, float]:
     from corpuscle.compiled import frozen
     from corpuscle.measure import bleu
     from corpuscle.measure.kernels.overlaps import edit_distance
-    from corpuscle.normalise import Normaliser
     from corpuscle.text.tokens import split_words
 
     lines = Path(data, "norm-nus-sms2k/dev.tsv").read_text("utf-8").splitlines()
@@ -318,9 +342,7 @@ def sms(timer: Any, data: str, method: str) -> dict[str, float]:
     if method == "without pairs":
         found = variant(_plain(data), {}, slang_=_slang(data, "noslang")).normalise(typed)
     elif method == "from W-NUT":
-        slang = _slang(data, "noslang", "emnlp2012_dict")
-        gold = _gold(data, "norm-wnut2015/train.norm")
-        found = Normaliser().fit(_tweets(data), gold, words=_words(data), slang=slang).normalise(typed)
+        found = _full(data).normalise(typed)
     texts = [[" ".join(" ".join(message).lower().split()) for message in side] for side in (found, meant)]
     ids: dict[str, int] = {}
     edits = 0
@@ -372,14 +394,14 @@ def speed(timer: Any, data: str) -> dict[str, float]:
     from symspellpy import SymSpell, Verbosity
     from symspellpy.editdistance import DistanceAlgorithm
 
-    from corpuscle.normalise import Normaliser, warm
+    from corpuscle.normalise import warm
     from corpuscle.normalise.kernels.deletions import build_index, near_words
     from corpuscle.normalise.lexicon import spelled
 
     warm()
     tweets, words = _tweets(data), _words(data)
-    slang = _slang(data, "noslang", "emnlp2012_dict")
-    model = Normaliser(workers=2).fit(tweets, _gold(data, "norm-wnut2015/train.norm"), words=words, slang=slang)
+    model = _full(data)
+    model.workers = 2
     some = tweets[:20_000]
     model.normalise(some)
     walls, cpus = [], []
@@ -423,8 +445,8 @@ def speed(timer: Any, data: str) -> dict[str, float]:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The targets."""
     wanted = [
-        ("W-NUT 2015: F1 of changes", "at least 0.82", "wnut", "and slang", "f1", 0.82),
-        ("LexNorm, ill-formed words known: accuracy", "at least 0.75", "lexnorm", "lexnorm", KNOWN, 0.75),
+        ("W-NUT 2015: F1 of changes", "at least 0.82", "wnut and slang", "and slang", "f1", 0.82),
+        ("LexNorm, ill-formed words known: accuracy", "at least 0.75", "lexnorm weighted", "weighted", KNOWN, 0.75),
         ("Messages a second, warm, two threads", "at least 2,000", "speed", "speed", RATE, 2000),
         ("Times as fast as symspellpy's index", "above 1", "speed", "speed", "times symspellpy", 1.0),
     ]  # fmt: skip
@@ -441,8 +463,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def tables(results: dict[str, Any]) -> list[str]:
     """All tables; those with figures of many kinds with a row for each."""
     found = []
-    for name, result in results.items():
-        if name in ("wnut", "sms", "mt", "speed"):
+    for result in harness.joined(results):
+        if set(result["runs"]) & {*WNUT, *SMS, "MT", "speed"}:
             found.append(harness.table(result))
         else:
             found += [_rows(result, side) for side in result["runs"]]

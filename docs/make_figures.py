@@ -1,5 +1,5 @@
 """Make what docs/samples.md shows, from the language of seed 1: its pictures, and the text in its marked blocks; and
-the pictures of docs/scale.md, docs/lm-plre.md and docs/lm-loglinear.md.
+the pictures of docs/scale.md, docs/lm-plre.md, docs/lm-loglinear.md and docs/normalise.md.
 
     python docs/make_figures.py
 
@@ -19,9 +19,12 @@ from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.engine.optim.proximal import forest_of, l1, tree_l2, tree_linf
 from corpuscle.figures import Series, draw_mentions, line_plot
 from corpuscle.figures.svg import Sheet, text_width
+from corpuscle.measure import normalisation_scores
+from corpuscle.normalise import Normaliser
 from corpuscle.samples import Language, Note, Pair, Sentence, generate
 from corpuscle.text.brackets import format_brackets, parse_brackets
 from corpuscle.text.brat import write_brat
+from corpuscle.text.normalised import Normalised
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "samples.md"
@@ -265,6 +268,25 @@ def mentions(language: Language) -> str:
     return draw_mentions(words, several, title="A sentence with its mentions")
 
 
+def messages_growth() -> str:
+    """How many corrupted words of messages come out right by the number of annotated messages."""
+    messages = generate(seed=1, messages=1300, pairs=10, names=10, notes=5).messages
+    gold = Normalised.from_messages([message.typed for message in messages], [message.meant for message in messages])
+    test = gold.select(np.arange(1000, 1300))
+    typed = [list(message) for message in test.corpus]
+    sizes, series = [30, 60, 125, 250, 500, 1000], []
+    for combine, name in (("loglinear", "candidates ranked in context"), ("dictionary", "most frequent form")):
+        found = []
+        for n in sizes:
+            model = Normaliser(combine=combine, min_count=1, workers=1).fit(gold=gold.select(np.arange(n)))
+            found.append(normalisation_scores(test, model.normalise(typed), draws=1)["f1"])
+        series.append(Series(name, sizes, found))
+    return line_plot(
+        series, title="Messages of the sample: F1 by annotated messages", x_label="annotated messages", y_label="F1",
+        log_x=True, zero=True, x_ticks=sizes,
+    )  # fmt: skip
+
+
 def readings(language: Language) -> str:
     """The sentence of twelve words at most in which most words have several readings, by a model of all others."""
     from corpuscle.disambiguate import Ranker
@@ -295,6 +317,7 @@ def main() -> None:
     (images / "lm-plre.svg").write_text(in_between() + "\n", encoding="utf-8")
     (images / "lm-penalties.svg").write_text(penalties() + "\n", encoding="utf-8")
     (images / "entities-sample.svg").write_text(mentions(language) + "\n", encoding="utf-8")
+    (images / "normalise-growth.svg").write_text(messages_growth() + "\n", encoding="utf-8")
     (images / "disambiguate-sample.svg").write_text(readings(language) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     for name, content in blocks(language).items():

@@ -11,7 +11,7 @@ from corpuscle.grammar import EmGrammar, Pcfg, SpectralGrammar, to_dependencies
 from corpuscle.grammar.heads import PENN, head_words
 from corpuscle.grammar.lexicon import Lexicon, signatures_of
 from corpuscle.grammar.preparation import Symbols, clean, prepare, restore
-from corpuscle.measure import bracket_scores
+from corpuscle.measure import bracket_counts, bracket_scores
 from corpuscle.samples import generate
 from corpuscle.text import Corpus, format_brackets, parse_brackets
 from tests.hostile import survives_hostile_edits
@@ -191,3 +191,16 @@ def test_development_trees_choose_the_weight_of_the_pcfg(bank, other):
     model = SpectralGrammar(states=2).fit(bank, other[:20])
     assert "mix" in model.chosen_ and model.origins["mix"] == "tuned" and len(model.tuning_items_)
     assert "mix" not in SpectralGrammar(states=2, mix=0.2).fit(bank, other[:20]).chosen_
+
+
+def test_figures_of_a_parse_are_those_of_pyevalb(models, other):
+    evalb = pytest.importorskip("PYEVALB.scorer")
+    from PYEVALB import parser
+
+    found = models["pcfg"].parse(other.words).trees
+    gold = clean(other)
+    rows = bracket_counts(gold, found, punctuation="none")
+    for one, guess, row in zip(strings(gold), strings(found), rows, strict=True):
+        result = evalb.Scorer().score_trees(*(parser.create_from_bracket_string(text) for text in (one, guess)))
+        assert row[:3].tolist() == [result.matched_brackets, result.test_brackets, result.gold_brackets]
+        assert row[19] == result.cross_brackets and row[21] == result.correct_tags

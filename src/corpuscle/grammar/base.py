@@ -98,7 +98,7 @@ class TreebankGrammar(TreebankSettings, Model):
     def _count(self, trees: Trees) -> Counted:
         """Count a treebank, and remember what it was."""
         vars(self).pop("_served", None)
-        binary = self.binary(trees)
+        binary = self.binary(Trees.checked(trees))
         self.tables_, counted = count(binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight)
         self.items_, self.chosen_ = item_hashes(binary.words), {}
         symbols = self.tables_.symbols

@@ -14,9 +14,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from corpuscle.errors import expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer
 
@@ -47,6 +49,11 @@ class Trees:
     spans: np.ndarray
     tree_starts: np.ndarray
     word_parents: np.ndarray
+
+    @classmethod
+    def checked(cls, value: Any) -> Trees:
+        """The value, if it is Trees, or an error that says how to make some."""
+        return expect(value, cls, "read_brackets(path) or parse_brackets([...]) makes one")
 
     def __len__(self) -> int:
         """The number of trees."""

@@ -41,40 +41,60 @@ class Windows(NamedTuple):
 
 
 @kernel
-def _find(bank, context, target, offset):
-    """The row of an entry, or -1."""
-    key = (np.int64(context) * bank.words + target) * SPAN + offset + 3
-    at = np.searchsorted(bank.keys, key)
-    return at if at < len(bank.keys) and bank.keys[at] == key else -1
+def _add(bank, context, offset, share, own, found, slots, cursors, rows, values):
+    """Go over the entries of a context at one offset whose targets have slots: those that are its ``own``, or that have
+    ``found`` no such entry. Writes rows and values, times ``share``, at the cursors of the slots, which move on, where
+    there is room for them."""
+    at = np.searchsorted(bank.keys, np.int64(context) * bank.words * SPAN)
+    end = (np.int64(context) + 1) * bank.words * SPAN
+    while at < len(bank.keys) and bank.keys[at] < end:
+        key = bank.keys[at]
+        slot = slots[key // SPAN % bank.words]
+        if slot >= 0 and key % SPAN - 3 == offset and (own or not found[slot]):
+            found[slot] = found[slot] or own
+            if cursors[slot] < len(rows):
+                rows[cursors[slot]], values[cursors[slot]] = at, share * bank.values[at]
+            cursors[slot] += 1
+        at += 1
 
 
 @kernel
 def matching_entries(bank, windows, places, words, share, starts, rows, values):
-    """Find what speaks for each of ``words`` (int32, -1: none) at each of ``places`` (int64), both (n,).
+    """Find what speaks for each of ``words`` (int32, -1: none) at each of ``places`` (int64), both (n,); words of one
+    place follow each other and are distinct.
 
     Writes where the entries of each begin, int64 (n + 1,), their rows in the bank, int64, and their values, float64;
-    returns how many there are, also where there is no room for all of them.
+    returns how many there are, also where there is no room for all of them. The entries of every context are gone over
+    once for all words of a place, first to count, then to write.
     """
-    size = 0
-    for k in range(len(words)):
-        starts[k] = size
-        for o in range(len(OFFSETS)):
-            if words[k] < 0:
-                continue
-            slot = places[k] * len(OFFSETS) + o
-            own, found = windows.own[places[k], o], -1
-            if own >= 0:
-                found = _find(bank, own, words[k], OFFSETS[o])
-            if found >= 0:
-                if size < len(rows):
-                    rows[size], values[size] = found, bank.values[found]
-                size += 1
-            elif share > 0.0:
-                for i in range(windows.starts[slot], windows.starts[slot + 1]):
-                    found = _find(bank, windows.near[i], words[k], OFFSETS[o])
-                    if found >= 0:
-                        if size < len(rows):
-                            rows[size], values[size] = found, share * bank.values[found]
-                        size += 1
+    slots, size, begin = np.full(bank.words, -1, np.int64), 0, 0
+    while begin < len(words):
+        place, end = places[begin], begin + 1
+        while end < len(words) and places[end] == place:
+            end += 1
+        for k in range(begin, end):
+            if words[k] >= 0:
+                slots[words[k]] = k - begin
+        cursors = np.full(end - begin, len(rows))  # no room: count
+        for turn in range(2):
+            for o in range(len(OFFSETS)):
+                found = np.zeros(end - begin, np.bool_)
+                if windows.own[place, o] >= 0:
+                    own = windows.own[place, o]
+                    _add(bank, own, OFFSETS[o], 1.0, True, found, slots, cursors, rows, values)
+                if share > 0.0:
+                    slot = place * len(OFFSETS) + o
+                    for i in range(windows.starts[slot], windows.starts[slot + 1]):
+                        near = windows.near[i]
+                        _add(bank, near, OFFSETS[o], share, False, found, slots, cursors, rows, values)
+            if turn == 0:
+                for k in range(end - begin):
+                    starts[begin + k] = size
+                    size += cursors[k] - len(rows)
+                    cursors[k] = starts[begin + k]
+        for k in range(begin, end):
+            if words[k] >= 0:
+                slots[words[k]] = -1
+        begin = end
     starts[len(words)] = size
     return size
