@@ -222,7 +222,7 @@ def test_a_cluster_without_workers_is_waited_for_and_one_that_dies_is_a_clear_er
 
 
 ALLOWED = {
-    "scale.py": {"threading", "concurrent.futures"},
+    "scale.py": {"threading", "concurrent.futures", "multiprocessing"},
     "progress.py": {"threading"},  # is this the main thread, which hears Ctrl-C?
     "packs/precompile.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
 }
