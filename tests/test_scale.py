@@ -224,6 +224,7 @@ def test_a_cluster_without_workers_is_waited_for_and_one_that_dies_is_a_clear_er
 ALLOWED = {
     "scale.py": {"threading", "concurrent.futures", "multiprocessing"},
     "progress.py": {"threading"},  # is this the main thread, which hears Ctrl-C?
+    "web/annotations.py": {"threading"},  # a lock: two requests may write the same file
     "packs/precompile.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
 }
 
