@@ -297,7 +297,8 @@ def test_training_combining_and_drawing_on_the_command_line(kit, capsys):
         assert 0 <= json.loads(capsys.readouterr().out.splitlines()[-1])["acc"] <= 1
     assert main(["transliterate", "attention", f"{kit}/n", "abc"]) == 0
     assert "Where the model looks in abc" in capsys.readouterr().out
-    assert main(["transliterate", "apply", f"{kit}/n", f"{kit}/names.txt", "--nbest", "2", "--precision", "int8"]) == 0
+    apply = ["transliterate", "apply", f"{kit}/n", f"{kit}/names.txt", "--nbest", "2", "--precision", "int8"]
+    assert main([*apply, "--tolerance", "1"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 60
 
 
