@@ -1,3 +1,18 @@
+"""Corpuscle learns language technology from small corpora.
+
+The floors, from the ground up (a module imports only from floors below its own):
+
+- the ground: ``catalogue`` (every task, said once), ``settings``, ``learning``, ``model``, ``scale`` and smaller ones;
+- ``text``: corpora and file formats;
+- ``engine``: the mathematics that several tasks share, compiled, arrays in and arrays out;
+- ``measure``, ``figures``: evaluation and pictures;
+- the tasks of the catalogue, each with its ``kernels``;
+- ``samples``: a generated language whose truth is known;
+- ``packs``: everything that can be learned from one folder;
+- ``web``: the workbench in the browser;
+- ``cli``: the command line.
+"""
+
 from __future__ import annotations
 
 from os import PathLike

@@ -72,3 +72,27 @@ def test_sentences_are_kept_dropped_and_joined_as_if_read_together():
     assert np.array_equal(again.starts, chosen.starts)
     for a, b in zip((*again.kept, *again.first), (*chosen.kept, *chosen.first), strict=True):
         assert np.allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "transformer", "mlstm"])
+def test_logits_of_a_hundred_names_are_those_of_the_framework(preset):
+    torch = pytest.importorskip("torch")
+    from corpuscle.neural import network as framework
+
+    weights, rng = made(PRESETS[preset], LETTERS, LETTERS, scale=0.2), np.random.default_rng(4)
+    sources = [np.append(rng.integers(3, 20, rng.integers(1, 12)), END) for _ in range(100)]
+    inputs = np.column_stack([np.full(100, START), rng.integers(3, 20, (100, 4))])
+    padded, real = np.zeros((100, 12), np.int64), np.zeros((100, 12), bool)
+    for i, source in enumerate(sources):
+        padded[i, : len(source)], real[i, : len(source)] = source, True
+    batch = framework.Batch(*map(torch.from_numpy, (padded, inputs, real)))
+    tensors = {name: torch.from_numpy(array) for name, array in weights.arrays.items()}
+    with torch.no_grad():
+        expected = framework.forward(weights.architecture, tensors, batch)[0].numpy()
+    net, room, rows = network(weights), Buffers(), np.arange(100, dtype=np.int32)
+    encoded = net.encode(Batch.of(sources), room, np.full(100, 5))
+    state = encoded.first
+    for step in range(5):
+        hidden, state = net.step(encoded, rows, inputs[:, step].astype(np.int32), state, room)
+        logits = hidden @ weights.arrays["embedding"].T + weights.arrays["output_bias"]
+        assert np.abs(logits - expected[:, step]).max() < 1e-4

@@ -49,6 +49,8 @@ def pack(tmp_path_factory):
         "parse.mst",
         "segment.npylm",
         "normalise.ranker",
+        "disambiguate.ranker",
+        "grammar.pcfg",
     )
 
 
@@ -182,7 +184,7 @@ def test_what_most_annotators_say_is_exported_in_the_formats_of_the_field(tmp_pa
         document = read_standoff_json(kit / "entities" / "annotated.jsonl")[0]
         assert [(m.type, m.spans) for m in document.mentions] == [("PER", ((0, 3),)), ("GAP", ((0, 3), (7, 11)))]
         assert (kit / "links" / "annotated.links").read_text() == "1-0\n"
-        messages = read_normalised(kit / "noisy.norm")
+        messages = read_normalised(kit / "noisy.tsv")
         assert messages.standard(0) == ["you", "there", "!"] and messages.notes.strings() == ["OOV", "IV", "NO"]
         assert (kit / "trees.mrg").read_text() == "(S (NP a) (VP b))\n"
 
@@ -221,7 +223,10 @@ def test_doubts_are_annotated_exported_and_no_longer_asked(pack):
         assert web.post("/api/annotations", json={"layer": "trees", "value": 3, "annotator": "Ana"}).status_code == 422
 
 
-@pytest.mark.parametrize("model", ["parse_mst", "entities_dictionary", "segment_npylm", "normalise_ranker"])
+@pytest.mark.parametrize(
+    "model",
+    ["parse_mst", "entities_dictionary", "segment_npylm", "normalise_ranker", "disambiguate_ranker", "grammar_pcfg"],
+)
 def test_the_guess_of_every_model_is_a_value_of_its_layer(pack, model):
     with client(pack) as web:
         found = answer(web.post("/api/doubts", json={"model": model, "text": "a b c\nabc", "annotator": "Ana"}))

@@ -143,17 +143,26 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
 @other_beam
 @option("precision", "Neural: numbers of 8 bits are quicker.", type=click.Choice(("fp32", "int8")))
+@option(
+    "tolerance",
+    "Refuse 8 bits if more than this share of the first 200 names changes.",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1),
+    default=0.005,
+)
 def apply(
     model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None,
-    precision: str | None,
+    precision: str | None, tolerance: float,
 ) -> None:  # fmt: skip
     """Write names in the other script, one name a line."""
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.text.tables import write_table
-    from corpuscle.transliterate import write_results
+    from corpuscle.transliterate import NeuralTransliterator, write_results
 
     loaded = load(model, "transliterate")
     sources = [line for _, line in read_lines(names)]
+    if precision == "int8" and isinstance(loaded, NeuralTransliterator):
+        loaded.check_precision(sources, precision, tolerance)
     found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
@@ -242,12 +251,30 @@ def _overlap(model: Any, pairs: list[Pair]) -> dict[str, float]:
 @argument("model")
 @output("-")
 def export(model: str, output: str) -> None:
-    """Write the phrase table in the text form of Moses."""
+    """Write the phrase table in the text form of Moses, or a neural model as ONNX files (.onnx, .encoder.onnx)."""
     from corpuscle.text.files import write_atomically
+    from corpuscle.transliterate import NeuralTransliterator
 
-    loaded = load(model, "transliterate", _PHRASE)
+    loaded = load(model, "transliterate", (*_PHRASE, *_NEURAL))
+    if isinstance(loaded, NeuralTransliterator):
+        return _export_networks(loaded, output)
     with write_atomically(output, "w") as out:
         out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
+
+
+def _export_networks(model: NeuralTransliterator, output: str) -> None:
+    """Write every network of a model: a decoder's step and its encoder; the networks are numbered if there are some."""
+    from pathlib import Path
+
+    from corpuscle.neural import write_onnx
+    from corpuscle.progress import say
+
+    if output == "-":
+        raise SettingError("a neural model becomes several files: say where with -o")
+    path, several = Path(output), len(model.models_) > 1
+    for number in range(len(model.models_)):
+        place = path.with_name(f"{path.stem}.{number + 1}{path.suffix}") if several else path
+        say("wrote " + " and ".join(map(str, write_onnx(model.weights(number), place))))
 
 
 @command(group)

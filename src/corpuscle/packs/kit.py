@@ -15,6 +15,7 @@ Files are recognised by where they stand and what they are called, never by gues
     noisy.txt                     messages as people type them
     noisy.tsv                     such messages, token by token, with what was meant
     slang.tsv                     words and what they stand for
+    segmented.txt                 lines of a text without spaces, cut into words
     kit.toml                      names of languages, encoding, tiers
 
 Upper and lower case of names do not matter, text files may be packed (.gz, .xz). What is not in this list is not used,
@@ -52,6 +53,7 @@ ROLES = {
     "noisy": "noisy messages",
     "meant": "noisy messages with what was meant",
     "slang": "a dictionary of slang",
+    "segmented": "lines cut into words",
 }
 """What a file of a kit can be, in words."""
 
@@ -60,7 +62,7 @@ DESCRIPTION = "kit.toml"
 _BY_NAME = {
     "names.tsv": "names", "names.csv": "names", "glosses.tsv": "glosses", "glosses.csv": "glosses",
     "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "trees.mrg": "trees", "noisy.txt": "noisy",
-    "noisy.tsv": "meant", "slang.tsv": "slang",
+    "noisy.tsv": "meant", "slang.tsv": "slang", "segmented.txt": "segmented",
 }  # fmt: skip
 _INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}
 _TEXT = {".txt": "plain", ".docx": "docx", ".odt": "odt"}

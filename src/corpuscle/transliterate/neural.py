@@ -21,6 +21,7 @@ from corpuscle.errors import InputError, SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import ITEMS, Array, Container, Kind, numbered, separated, vocab_arrays
 from corpuscle.neural.decoder import Decoder, Hypothesis
+from corpuscle.neural.precision import TOLERANCE, Difference, check_precision
 from corpuscle.neural.settings import Architecture
 from corpuscle.neural.weights import Weights, shapes
 from corpuscle.settings import learned
@@ -317,24 +318,32 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
 
     # ---- writing names
 
-    def _weights(self, model: int) -> Weights:
+    def weights(self, model: int) -> Weights:
+        """One of the models."""
         return Weights(self.architecture, self.vocab_, self.vocab_, self.models_[model])
 
     def _decoder(self, precision: str) -> Decoder:
         """The models that write from left to right, together."""
-        if self._decoders.get("precision") != precision:
-            forwards = Decoder([self._weights(model) for model in range(self.ensemble)], precision=precision)
-            self._decoders.update(precision=precision, forwards=forwards)
-        return self._decoders["forwards"]
+        if precision not in self._decoders:
+            forwards = [self.weights(model) for model in range(self.ensemble)]
+            self._decoders[precision] = Decoder(forwards, precision=precision)
+        return self._decoders[precision]
 
     @cached_property
-    def _decoders(self) -> dict[str, Any]:
+    def _decoders(self) -> dict[str, Decoder]:
         return {}
+
+    def check_precision(self, names: Iterable[str], precision: str, tolerance: float = TOLERANCE) -> Difference:
+        """Make sure that a precision changes no more than this share of what is written for the first 200 names; an
+        error if it does."""
+        sources = [self.vocab_.encode(letters) for name in names if (letters := self._letters(name))]
+        one, other = self._decoder("fp32"), self._decoder(precision)
+        return check_precision(one, other, sources, tolerance, beam=self.beam, workers_=self.workers)
 
     @cached_property
     def backwards(self) -> Decoder:
         """The models that write from the end, together."""
-        return Decoder([self._weights(model) for model in range(self.ensemble, len(self.models_))])
+        return Decoder([self.weights(model) for model in range(self.ensemble, len(self.models_))])
 
     def transliterate(
         self,
@@ -386,7 +395,9 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
             warn(f"letters that were not in the pairs: {' '.join(strange[:10])}")
         most = min(1000, max(n_best, RERANKED if self.right_to_left else 1))
         decoder = self._decoder(precision)
-        found = decoder.decode(sources, beam=max(beam, most), nbest=most, workers_=self.workers)
+        found = decoder.decode(
+            sources, beam=max(beam, most), nbest=most, workers_=self.workers, cluster=self.cluster
+        )
         if self.right_to_left:
             found = self._reranked(sources, found)
         return [
@@ -414,7 +425,7 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         if turned:
             flat = [target[_backwards(self.vocab_.decode(target))] for target in flat]
         owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
-        logs = decoder.score(owners, flat, workers_=self.workers)
+        logs = decoder.score(owners, flat, workers_=self.workers, cluster=self.cluster)
         return np.split(logs, np.cumsum([len(each) for each in targets])[:-1])
 
     def scores(self, names: Sequence[str], candidates: Sequence[Sequence[str]]) -> list[np.ndarray]:
@@ -439,7 +450,7 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         if not letters:
             raise SettingError("there is no letter in the name")
         written = self._letters(self.transliterate([name])[0][0].target if target is None else target)
-        weights = self._weights(0)
+        weights = self.weights(0)
         encoded = encode(weights, np.append(self.vocab_.encode(letters), END))
         state, rows = start(weights, encoded), []
         for symbol in [START, *self.vocab_.encode(written).tolist()]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.measure.agreement import agreement
 from corpuscle.web.layers import LAYERS
 
 __all__ = ["Annotations"]
@@ -152,6 +151,8 @@ class Annotations:
 
     def told(self) -> dict[str, Any]:
         """How many items each layer has, by whom; and how far annotators agree where two have judged the same."""
+        from corpuscle.measure.agreement import agreement
+
         layers = {}
         for name, layer in LAYERS.items():
             standing = self.standing(name)

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import InputError
-from corpuscle.packs import STEPS, Job, find_kit
-from corpuscle.packs.kit import ROLES
-from corpuscle.packs.step import LeftOut
 from corpuscle.web.guard import Refusal
+
+if TYPE_CHECKING:
+    from corpuscle.packs import Job, Step
 
 __all__ = ["place_of", "store", "told"]
 
 _PLACES = (
-    (r".*\.(src|tgt)", "parallel/"),
-    (r"(names|lexicon|noisy|slang)\.tsv", ""),
-    (r"noisy\.(txt|norm)", ""),
-    (r"tagged\.conllu|trees\.mrg|segmented\.txt", ""),
+    (r".*\.(src|tgt|tmx)", "parallel/"),
+    (r"noisy\.txt|tagged\.conllu|trees\.mrg|segmented\.txt", ""),
     (r".*\.conllu", "tagged.conllu"),
     (r".*\.(mrg|ptb)", "trees.mrg"),
     (r".*\.(ann|bio|iob|conll|pubtator|jsonl)", "entities/"),
-    (r".*\.txt", "text/"),
+    (r".*\.(txt|docx|odt)", "text/"),
 )
 """What a file is called -> where it stands in a kit: a folder, or a name of its own."""
 
@@ -70,28 +69,49 @@ async def store(kit: Path, name: str, pieces: AsyncIterator[bytes]) -> str:
 
 
 def told(kit: Path | None, pack: Path) -> dict[str, Any]:
-    """The files of a kit: what each is, what is wrong with them (file, line, reason), and what can be learned."""
+    """The files of a kit: what each is, or why it is nothing, what is wrong with them (file, line, reason), and what
+    can be learned. It is the intake of ``learn``, into a folder that is thrown away."""
+    from corpuscle.packs import STEPS, Job
+    from corpuscle.packs.intake import PREPARED, take_in
+    from corpuscle.packs.kit import ROLES
+
     if kit is None or not kit.is_dir():
         return {"files": [], "wrong": [], "steps": []}
-    found = find_kit(kit, pack)
-    job = Job(found, pack, 1, None)
-    named = [(name, ROLES[role]) for role, names in found.files.items() for name in names]
-    named += [(name, "") for name in found.others]
-    files = [{"name": name, "role": role or None, "bytes": (kit / name).stat().st_size} for name, role in named]
-    wrong: dict[str, dict[str, Any]] = {}
-    steps = []
-    for step in STEPS:
-        if not all(found.files.get(role) for role in step.needs):
-            continue
-        reason = None
-        try:
-            errors = step.check(job)
-        except LeftOut as left_out:
-            errors, reason = [], left_out.reason
-        except InputError as error:
-            errors = [error]
-        for each in errors[:20]:
-            path = None if each.path is None else os.path.relpath(str(each.path), str(kit))
-            wrong[str(each)] = {"file": path, "line": each.line, "reason": each.reason}
-        steps.append({"name": step.name, "title": step.title, "ready": not errors and reason is None, "why": reason})
+    with tempfile.TemporaryDirectory() as folder:
+        taken = take_in(kit, pack, Path(folder) / PREPARED)
+        job, wrong = Job(taken.kit, pack, 1, None), dict[str, dict[str, Any]]()
+        for row in taken.rows:
+            for problem in row.problems:
+                wrong[f"{row.name} {problem}"] = {"file": row.name, "line": None, "reason": str(problem)}
+            for line, why in row.bad[:20]:
+                wrong[f"{row.name}:{line}"] = {"file": row.name, "line": line, "reason": why}
+        steps = [
+            _ready(step, job, wrong, kit) for step in STEPS if all(taken.kit.files.get(role) for role in step.needs)
+        ]
+    files = [
+        {
+            "name": row.name,
+            "role": ROLES.get(row.role or ""),
+            "why": row.reason,
+            "bytes": (kit / row.name).stat().st_size,
+        }
+        for row in taken.rows
+    ]
     return {"files": files, "wrong": list(wrong.values()), "steps": steps}
+
+
+def _ready(step: Step, job: Job, wrong: dict[str, dict[str, Any]], kit: Path) -> dict[str, Any]:
+    """Whether a step can begin; what is wrong with its files is added to what is known."""
+    from corpuscle.packs.step import LeftOut
+
+    reason, errors = None, list[InputError]()
+    try:
+        errors = step.check(job)
+    except LeftOut as left_out:
+        reason = left_out.reason
+    except InputError as error:
+        errors = [error]
+    for each in errors[:20]:
+        path = None if each.path is None else os.path.relpath(str(each.path), str(kit))
+        wrong[str(each)] = {"file": path, "line": each.line, "reason": each.reason}
+    return {"name": step.name, "title": step.title, "ready": not errors and reason is None, "why": reason}

@@ -6,7 +6,7 @@ A correction is about a whole sentence (or pair, or message), given as a value, 
     trees       {"words": [{"form", "upos", ...}]}      -> tagged.conllu, as the columns of CoNLL-U
     entities    {"words": [...], "mentions": [{"type", "tokens"}]}   -> entities/annotated.jsonl
     links       {"source": [...], "target": [...], "links": [[i, j]]} -> links/annotated.{src,tgt,links}, Pharaoh
-    normalise   {"words": [...], "standard": [...]}     -> noisy.norm, LexNorm
+    normalise   {"words": [...], "standard": [...]}     -> noisy.tsv, LexNorm
     brackets    {"tree": "(S (NP ...) ...)"}            -> trees.mrg, Penn bracketings
 """
 
@@ -238,12 +238,16 @@ def _check_normalise(value: Value) -> str:
 
 
 def _write_normalise(kit: Path, values: Sequence[Value]) -> list[str]:
-    from corpuscle.text.normalised import Normalised, write_normalised
+    from corpuscle.text.normalised import Normalised, read_normalised, write_normalised
 
-    flags = [[_flag(*pair) for pair in zip(v["words"], v["standard"], strict=True)] for v in values]
-    messages = Normalised.from_messages([v["words"] for v in values], [v["standard"] for v in values], flags)
-    write_normalised(messages, kit / "noisy.norm")
-    return ["noisy.norm"]
+    path, messages = kit / "noisy.tsv", dict[tuple[str, ...], list[str]]()
+    if path.is_file():
+        old = read_normalised(path)
+        messages = {tuple(old.corpus.words(i)): old.standard(i) for i in range(len(old))}
+    messages |= {tuple(value["words"]): value["standard"] for value in values}
+    flags = [[_flag(*pair) for pair in zip(*both, strict=True)] for both in messages.items()]
+    write_normalised(Normalised.from_messages(messages.keys(), messages.values(), flags), path)
+    return ["noisy.tsv"]
 
 
 def _flag(typed: str, standard: str) -> str:

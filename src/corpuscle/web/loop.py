@@ -12,9 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
 from corpuscle.errors import CorpuscleError, InputError
-from corpuscle.packs import Job, find_kit
 from corpuscle.packs.pack import Pack
-from corpuscle.packs.steps.alignments import read_parallel
 from corpuscle.settings import Seeded, Settings, setting
 from corpuscle.text.files import read_lines
 from corpuscle.web import intake
@@ -73,6 +71,9 @@ def _kit_lines(paths: list[str]) -> Iterator[str]:
 
 def _material(holdings: Holdings, kind: str, most: int) -> dict[str, str]:
     """Text of the kit for the doubts of a kind of model, as the input of the verb."""
+    from corpuscle.packs import Job, find_kit
+    from corpuscle.packs.steps.alignments import read_parallel
+
     if holdings.kit is None or not holdings.kit.is_dir():
         raise Refusal(409, "the pack has no kit of its own to take text from: give a text, or serve it with --kit KIT")
     kit = find_kit(holdings.kit, holdings.path)

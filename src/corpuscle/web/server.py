@@ -15,6 +15,8 @@ from corpuscle.web.guard import Limits
 
 __all__ = ["serve"]
 
+_BACKLOG = 2048
+
 
 def _is_loopback(host: str) -> bool:
     try:
@@ -38,6 +40,7 @@ def _listen(host: str, port: int) -> socket.socket:
         opened = socket.socket(family, socket.SOCK_STREAM)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
+        opened.listen(_BACKLOG)  # who comes before the server is ready waits
         return opened
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -81,7 +84,7 @@ def serve(
     if open_page:
         webbrowser.open(address)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=False, backlog=2048,
+        app, log_level="warning", access_log=False, server_header=False, date_header=False, backlog=_BACKLOG,
         timeout_keep_alive=15, h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=3, lifespan="on",
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[opened])

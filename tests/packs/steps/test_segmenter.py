@@ -139,3 +139,18 @@ def test_a_run_that_is_stopped_while_it_learns_words_goes_on_to_the_same_bytes(l
 def test_large_texts_get_fewer_rounds():
     assert number_of_sweeps(1) == 200 and number_of_sweeps(10**9) == 30
     assert 30 < number_of_sweeps(400_000) < 200
+
+
+def test_lines_that_were_cut_by_hand_are_learned_from_but_not_those_that_are_measured_on(learned, tmp_path):
+    kit = write_kit(tmp_path / "kit", "")
+    language = samples.generate(1, sentences=400, pairs=1, names=1, notes=1, messages=1)
+    lines = [" ".join(sentence.words) for document in language.documents for sentence in document.sentences]
+    (kit / "segmented.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    learn(kit, tmp_path / "pack", steps=(QUICK,))
+    given, alone = findings(tmp_path / "pack", "segment"), findings(learned / "pack", "segment")
+    assert given["also_from"] == ["segmented"] and alone["also_from"] == []
+    right = [
+        sum(" ".join(words) in set(lines) for words in read_text(pack / "segmented.txt", blank="document"))
+        for pack in (tmp_path / "pack", learned / "pack")
+    ]
+    assert right[0] > right[1]

@@ -19,7 +19,7 @@ from corpuscle.packs.job import SEGMENTED, Job
 from corpuscle.packs.step import Findings, LeftOut, Step, by_rule, naming
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
-from corpuscle.text import write_text
+from corpuscle.text import read_text, write_text
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
@@ -51,14 +51,15 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         raise LeftOut(folder, None, reason)
     sweeps = by_rule(settings["sweeps"], number_of_sweeps(job.letters))
 
-    def learned(text: Corpus, name: str, save: bool = False) -> NestedSegmenter:
+    def learned(text: Corpus, cut: Corpus | None, name: str, save: bool = False) -> NestedSegmenter:
         model = NestedSegmenter(order=settings["order"], sweeps=sweeps, seed=job.seed, workers=job.workers)
-        return job.fit(model, text, None, name=name, save=save)
+        return job.fit(model, text, cut, name=name, save=save)
 
     train, held_out, groups = split(raw, job.seed)
+    cut = _cut_lines(job)
     with naming(folder):
-        measured = learned(train, "models/segment.measured.model")
-        final = learned(raw, FILE, save=True)
+        measured = learned(train, _without(cut, held_out), "models/segment.measured.model")
+        final = learned(raw, cut, FILE, save=True)
         words = final.segment(raw)
         unseen, seen = measured.segment(held_out), final.segment(held_out)
         figures = measured.perplexity(held_out, spaces=None, seed=job.seed).to_json()
@@ -72,6 +73,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     agreed = segmentation_scores(seen, unseen, draws=1).to_json()
     known = unseen.recode(measured.segment(train).vocab).tokens != UNKNOWN
     return {
+        "also_from": [] if cut is None else ["segmented"],
         "letters": job.letters,
         "words": words.n_tokens,
         "types": len(frequent),
@@ -85,6 +87,22 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "frequent": [[clip(word), n] for word, n in frequent[:_FREQUENT]],
         "examples": _examples(measured, held_out, job.seed),
     }
+
+
+def _cut_lines(job: Job) -> Corpus | None:
+    """Lines that somebody has cut into words, if there are any."""
+    paths = job.kit.paths("segmented")
+    lines = read_text(*paths, unk_token="literal") if paths else None
+    return None if lines is None or lines.n_tokens == 0 else lines
+
+
+def _without(lines: Corpus | None, text: Corpus) -> Corpus | None:
+    """Lines whose letters are not among those of a text: what is measured must not have been seen."""
+    if lines is None:
+        return None
+    held = {"".join(words) for words in text}
+    kept = np.array(["".join(words) not in held for words in lines])
+    return lines.select(kept).counted() if kept.any() else None
 
 
 def _growth(words: Corpus) -> dict[str, list[int]]:
@@ -125,5 +143,5 @@ def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> list[list[
 SEGMENTER = Step(
     name="segment", title="Word segmenter", version=2, needs=("text",), writes=(FILE, SEGMENTED, WORDS), run=run,
     report=chapter.report, check=Job.check_text, settings=SETTINGS, learned="a word segmenter",
-    kernels="corpuscle.segment",
+    kernels="corpuscle.segment", wants=("segmented",),
 )  # fmt: skip

@@ -138,10 +138,18 @@ function trees() {
     const pick = el("button", { type: "button", "data-move": "1", "data-first": i === 0, "aria-label": `${word.form}: keys 1 to 9 choose` }, bdi(word.form));
     const row = el("tr", { "data-choose": "", class: sure < 0.8 ? "unsure" : null },
       [String(i + 1), pick, tag, head, relation, percent(sure)].filter((cell) => cell !== null).map((cell) => el("td", {}, cell)));
+    const analyses = current.asked?.[i];
+    if (analyses) {
+      row.append(el("td", {}, analyses.map((each, k) => el("div", { class: "hint" }, el("kbd", {}, String(k + 1)), " ",
+        bdi(Object.values(each).filter((value) => value !== "_").join(" "))))));
+    }
     row.choose = (n) => {
-      if (n >= choices.length) return;
-      word[chosen] = n < 0 ? "_" : choices[n];
-      (chosen === "upos" ? tag : relation).value = word[chosen];
+      if (n >= (analyses ?? choices).length) return;
+      if (analyses) Object.assign(word, n < 0 ? { lemma: "_", upos: "_", xpos: "_", feats: "_" } : analyses[n]);
+      else word[chosen] = n < 0 ? "_" : choices[n];
+      if (tag) tag.value = word.upos ?? "_";
+      if (relation) relation.value = word.deprel ?? "_";
+      row.classList.remove("unsure");
     };
     return row;
   });

@@ -113,7 +113,7 @@ $("input").addEventListener("keydown", (event) => {
 
 async function copy(name, text) {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
     tell(`Copied as ${name}.`);
   } catch {
     tell("The browser does not allow copying here.", "error");
@@ -153,7 +153,7 @@ async function run() {
     const { nodes, copies } = await view.run(context);
     if (own.signal.aborted) return;
     $("output").replaceChildren(...nodes.filter(Boolean));
-    drawCopies({ text: $("output").innerText, ...copies });
+    drawCopies({ text: () => $("output").innerText, ...copies });
     if ($("status").className === "busy") tell("");
   } catch (error) {
     if (error.name === "AbortError") return;

@@ -8,8 +8,19 @@ export function el(name, attributes = {}, ...children) {
     else if (key === "value") node.value = value;
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
+  // Browsers pass over words in bdi when they look for the direction of a text themselves.
+  if (attributes.dir === "auto" && !node.matches("input, textarea")) node.dir = direction(node.textContent);
   return node;
+}
+
+const BACKWARDS = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+// The way most letters of a text run.
+export function direction(text) {
+  let back = 0, all = 0;
+  for (const letter of text.slice(0, 2000).match(/\p{L}/gu) ?? []) { all += 1; back += BACKWARDS.test(letter); }
+  return 2 * back > all ? "rtl" : "ltr";
 }
 
 export const bdi = (text, attributes = {}) => el("bdi", { translate: "no", ...attributes }, text);

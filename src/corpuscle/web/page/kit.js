@@ -16,7 +16,7 @@ function grouped(files) {
     each.map((file) => [file.name, said(file), file.bytes]));
 }
 
-const said = (file) => file.role ?? "not recognised: nothing is learned from it";
+const said = (file) => file.role ?? `not used: ${file.why || "nothing is learned from it"}`;
 
 export async function kit({ pack, tell, reload }) {
   const listing = el("div", { id: "files" }), log = el("pre", { id: "log", tabindex: "0", "aria-label": "Progress", role: "log" }), state = el("p", { id: "learning", role: "status" });

@@ -9,7 +9,15 @@ const heatKey = () => el("p", { class: "key note" }, "bits of surprise: ",
   spaced([0, ...STEPS].map((step, i) => el("span", { class: `word s${i}` }, i ? `${step}+` : `0–${STEPS[0]}`))),
   " ", el("span", { class: "word unknown" }, "unknown word"));
 
-const sentence = (nodes, name = "") => el("p", { class: `sentence ${name}`, dir: "auto", translate: "no" }, spaced(nodes));
+// A sentence; an endless one in pieces, which browsers lay out far quicker.
+const PIECE = 300;
+function sentence(nodes) {
+  const pieces = [];
+  for (let i = 0; i === 0 || i < nodes.length; i += PIECE) {
+    pieces.push(el("p", { class: "sentence", dir: "auto", translate: "no" }, spaced(nodes.slice(i, i + PIECE))));
+  }
+  return pieces.length === 1 ? pieces[0] : el("div", {}, pieces);
+}
 
 const svgs = (items) => items.map((item) => item.svg).filter(Boolean);
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.settings import Seeded, setting
+from corpuscle.web.verbs import constituents
 from corpuscle.web.verbs.pairs import ALIGNERS, Linking, align
 from corpuscle.web.verbs.table import Lines, bank_of, verb
 from corpuscle.web.verbs.texts import apply, normalise
@@ -77,6 +78,22 @@ def _tree(words: list[dict[str, Any]]) -> dict[str, Any]:
     return _item({"words": words}, [1.0 if each is None else each for each in sure])
 
 
+@verb("disambiguate", Doubtful, name="doubts", text=_TEXT)
+def of_analyses(model: Any, given: Any) -> dict[str, Any]:
+    """Sentences whose analyses are least sure, with the likeliest analyses of each word."""
+    from corpuscle.disambiguate.labels import columns_of
+
+    bank, names = bank_of(given), ("lemma", "upos", "xpos", "feats")
+    items = []
+    for words, told in zip(rows_of(model.annotate(bank), "Prob"), model.readings(bank, 9), strict=True):
+        asked = {
+            i: [dict(zip(names, columns_of(each["elements"]), strict=True)) for each in word["analyses"]]
+            for i, word in enumerate(told)
+        }
+        items.append(_tree(words) | {"asked": asked})
+    return _ranked(items, given.n, layer="trees", choices=[])
+
+
 @verb("parse", Doubtful, name="doubts", kinds=("parse.mst",), beside="tag", text=_TEXT)
 def of_trees(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
     """Sentences whose trees are least sure, with the trees."""
@@ -122,6 +139,16 @@ def of_pairs(model: Any, given: Any) -> dict[str, Any]:
             value = {"source": pair["source"], "target": pair["target"], "links": links}
             items.append(_item(value, [link["probability"] for link in pair["links"]] or [0.0]))
     return _ranked(items, given.n, layer="links", choices=[])
+
+
+@verb("grammar", Doubtful, name="doubts", beside="tag", text=_TEXT)
+def of_constituents(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
+    """Sentences whose constituent trees are least sure, with the trees."""
+    items = [
+        _item({"tree": each["tree"]}, [min(1.0, max(0.0, node["sure"])) for node in each["nodes"]])
+        for each in constituents.parse(model, given, tagger)["sentences"]
+    ]
+    return _ranked(items, given.n, layer="brackets", choices=[])
 
 
 @verb("normalise", Doubtful, name="doubts", text="u there")

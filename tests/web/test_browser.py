@@ -1,0 +1,286 @@
+"""Claims about the page in a real browser: every view, by keyboard, narrow, dark, from right to left, and the loop.
+
+They drive the Chromium of the system. Accessibility is checked where axe-core is installed (``npm install axe-core`` in
+the root of the checkout, or ``AXE_CORE`` names its file).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from corpuscle.text import read_conllu
+from tests.web.served import Server, write_pack
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium on this system (apt-get install chromium)"
+)
+
+AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"))
+KINDS = (
+    "lm.ngram", "words.exchange", "words.ppmi", "words.hmm", "topics.ngram", "align.ibm1", "transliterate.phrase",
+    "translate.phrase", "tag.crf", "parse.mst", "entities.dictionary", "normalise.ranker", "disambiguate.ranker",
+    "segment.npylm", "metric.model", "grammar.pcfg",
+)  # fmt: skip
+TEXT = quote("a b c\nb c a")
+VIEWS = {
+    "lm": (f"text={TEXT}", "Perplexity"),
+    "next": (f"text={TEXT}", "next word"),
+    "segment": ("text=abcab", "boundary"),
+    "classes": (f"text={TEXT}", "a"),
+    "topics": (f"text={TEXT}", "All topics"),
+    "normalise": ("text=u%20there", "there"),
+    "analyses": (f"text={TEXT}", "Vocabulary of this text"),
+    "tag": (f"text={TEXT}", "sure"),
+    "parse": (f"text={TEXT}", "The fainter an arc"),
+    "entities": (f"text={TEXT}", "mention"),
+    "translate": (f"text={TEXT}", "a b c"),
+    "metric": (f"text={TEXT}", "distance"),
+    "grammar": (f"text={TEXT}", "(TOP"),
+    "align": ("source=a%20b&target=c%20d", "confidence"),
+    "dictionary": ("word=ka", "1 of 2 entries"),
+    "names": ("names=ab", "rank"),
+    "words": ("", "Map"),
+    "meaning": (f"word=a&text={TEXT}", "Alike in meaning"),
+    "report": ("", ""),
+    "annotate": ("", "Fetch the least sure"),
+    "kit": ("", "running text"),
+}
+DONE = "#output:not([aria-busy]) > *"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    started = Server(write_pack(tmp_path_factory.mktemp("packs") / "pack", *KINDS))
+    yield started
+    started.end()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, server):
+    """A page that complains about nothing and asks nobody else."""
+    opened, wrong = chromium.new_page(), []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda said: wrong.append(said.text) if "Security Policy" in said.text else None)
+    opened.on(
+        "request", lambda request: wrong.append(request.url) if not request.url.startswith(server.address) else None
+    )
+    yield opened
+    opened.close()
+    assert wrong == []
+
+
+def show(page, server, view, query=""):
+    page.goto(f"{server.address}#{view}&{query}")
+    page.wait_for_selector(DONE, timeout=120_000)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_shows_what_it_is_about(page, server, view):
+    query, said = VIEWS[view]
+    show(page, server, view, query)
+    assert "error" not in (page.get_attribute("#status", "class") or ""), page.inner_text("#status")
+    assert page.get_attribute(f"#tab-{view}", "aria-selected") == "true"
+    if view == "report":
+        assert "A report" in page.frame_locator("iframe").locator("body").inner_text()
+    elif view == "segment":
+        assert page.locator("[role=img].gap").count() or page.locator(".sentence").count()
+    else:
+        assert said in page.inner_text("#output")
+
+
+def test_the_keyboard_is_enough(page, server):
+    show(page, server, "lm")
+    page.keyboard.press("Tab")  # the link over the tabs
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "tab-lm"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-next"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "field-text"
+    page.keyboard.type("b c a")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".sentence", timeout=120_000)
+    assert "text=b+c+a" in page.url
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+
+
+def test_an_address_reproduces_the_view_and_back_goes_back(page, server):
+    show(page, server, "lm", "text=a%20b")
+    page.click("#tab-classes")
+    page.wait_for_selector(".class")
+    assert "#classes&text=a+b" in page.url
+    page.go_back()
+    page.wait_for_selector(".key")
+    assert page.input_value("#field-text") == "a b"
+
+
+@pytest.mark.parametrize("view", ["lm", "parse", "align", "annotate", "kit", "dictionary"])
+def test_a_phone_needs_no_scrolling_sideways(page, server, view):
+    page.set_viewport_size({"width": 360, "height": 740})
+    show(page, server, view, VIEWS[view][0])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_dark_is_dark(page, server):
+    page.emulate_media(color_scheme="dark")
+    show(page, server, "lm", f"text={TEXT}")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+
+
+def test_text_from_right_to_left_runs_from_right_to_left(page, server):
+    show(page, server, "lm", f"text={quote('مرحبا يا عالم')}")
+    assert page.evaluate("getComputedStyle(document.querySelector('.sentence')).direction") == "rtl"
+    boxes = [word.bounding_box()["x"] for word in page.locator(".sentence bdi").all()]
+    assert boxes == sorted(boxes, reverse=True)
+
+
+def test_hostile_text_stays_text(page, server):
+    show(page, server, "lm", f"text={quote('<img src=x onerror=alert(1)> <script>alert(1)</script>')}")
+    assert page.locator("#output img, #output script").count() == 0
+
+
+def test_a_hundred_thousand_characters_are_shown(page, server):
+    show(page, server, "lm")
+    page.fill("#field-text", ("a b c " * 17_000)[:100_000])
+    page.click("button.main")
+    page.wait_for_selector(".sentence", timeout=120_000)
+    assert page.locator(".sentence bdi").count() > 40_000
+    page.fill("#field-text", "a" * 100_001)
+    page.click("button.main")
+    page.wait_for_selector("#status.error")
+    assert "at most 100,000" in page.inner_text("#status")
+
+
+def test_a_server_that_is_gone_is_said_and_one_that_is_back_is_asked(chromium, tmp_path):
+    pack = write_pack(tmp_path / "pack", "lm.ngram")
+    server = Server(pack)
+    port = server.address.rstrip("/").rpartition(":")[2]
+    page = chromium.new_page()
+    try:
+        show(page, server, "lm", "text=a%20b")
+        server.end()
+        page.click("button.main")
+        page.wait_for_selector("#status.error")
+        assert "cannot be reached" in page.inner_text("#status")
+        server = Server(pack, "--port", port)
+        page.get_by_role("button", name="Try again").click()
+        page.wait_for_selector(".sentence", timeout=120_000)
+        assert page.get_attribute("#status", "class") != "error"
+    finally:
+        page.close()
+        server.end()
+
+
+def test_annotating_by_keys_is_saved_undone_and_written_into_the_kit(chromium, tmp_path):
+    pack = write_pack(tmp_path / "pack", "tag.crf", "entities.dictionary")
+    server = Server(pack)
+    page = chromium.new_page()
+    try:
+        show(page, server, "annotate")
+        page.fill("#annotator", "Ana")
+        page.select_option("#doubting", "tag_crf")
+        page.click("#fetch")
+        page.wait_for_selector("#accept", timeout=120_000)
+        page.locator("[data-first]").focus()
+        page.keyboard.press("1")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("n")
+        page.click("#accept")
+        page.wait_for_selector("text=Saved (1).")
+        page.click("#accept")
+        page.wait_for_selector("text=Saved (2).")
+        page.keyboard.press("u")
+        page.wait_for_selector("text=Taken back.")
+        page.click("#export")
+        page.wait_for_selector("text=tagged.conllu")
+        bank = read_conllu(pack / "kit" / "tagged.conllu")
+        assert len(bank) == 1 and bank.tags.strings()[1] == "_" and bank.tags.strings()[0] != "_"
+    finally:
+        page.close()
+        server.end()
+
+
+def test_files_are_dropped_and_what_is_wrong_with_them_is_said(chromium, tmp_path):
+    server = Server(tmp_path / "new")
+    page = chromium.new_page()
+    try:
+        show(page, server, "kit")
+        page.set_input_files("#chooser", [
+            {"name": "story.txt", "mimeType": "text/plain", "buffer": b"a b c\n" * 30},
+            {"name": "bad.txt", "mimeType": "text/plain", "buffer": b"a \xff\n"},
+        ])  # fmt: skip
+        page.wait_for_selector("text=text/bad.txt:1:")
+        assert "running text" in page.inner_text("#files")
+    finally:
+        page.close()
+        server.end()
+
+
+@pytest.mark.slow
+def test_corrections_are_learned_from(chromium, tmp_path):
+    """Annotation -> export -> learn -> another model, all in the page."""
+    pack = write_pack(tmp_path / "pack", "tag.crf")
+    rows = "".join(
+        f"{i}\t{w}\t{w}\t{t}\t_\t_\t{h}\tdep\t_\t_\n"
+        for i, w, t, h in ((1, "a", "X", 2), (2, "b", "Y", 0), (3, "c", "Z", 2))
+    )
+    (pack / "kit" / "tagged.conllu").write_text((rows + "\n") * 60, encoding="utf-8")
+    server = Server(pack)
+    page = chromium.new_page()
+    try:
+        hashes = []
+        for _ in range(2):
+            show(page, server, "kit")
+            page.click("#learn")
+            page.wait_for_selector("#learning:has-text('Done'), #learning:has-text('failed')", timeout=600_000)
+            hashes.append((pack / "models" / "tagger.model").read_bytes())
+            show(page, server, "annotate")
+            page.reload()
+            page.wait_for_selector("#doubting")
+            page.fill("#annotator", "Ana")
+            page.select_option("#doubting", "tagger")
+            page.click("#fetch")
+            page.wait_for_selector("#accept", timeout=120_000)
+            page.locator("[data-first]").focus()
+            page.keyboard.press("3")
+            page.click("#accept")
+            page.wait_for_selector("text=Saved (1).")
+            page.click("#export")
+            page.wait_for_selector("text=tagged.conllu")
+        assert hashes[0] != hashes[1]
+    finally:
+        page.close()
+        server.end()
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed (npm install axe-core)")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_against_wcag_aa(chromium, server, view, scheme):
+    context = chromium.new_context(bypass_csp=True, color_scheme=scheme)
+    page = context.new_page()
+    try:
+        show(page, server, view, VIEWS[view][0])
+        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+        wrong = [(each["id"], [node["html"][:160] for node in each["nodes"][:3]]) for each in found["violations"]]
+        assert wrong == []
+    finally:
+        context.close()
