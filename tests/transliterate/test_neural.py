@@ -164,7 +164,7 @@ def test_candidates_are_ranked_distinct_and_scored_by_the_models(model):
 
 
 def test_an_ensemble_of_one_model_twice_is_that_model(model):
-    twice = Decoder([model._weights(0)] * 2), Decoder(model._weights(0))
+    twice = Decoder([model.weights(0)] * 2), Decoder(model.weights(0))
     sources = [model.vocab_.encode(name) for name in ("abc", "dea")]
     both, one = (each.decode(sources, beam=5, nbest=5) for each in twice)
     for left, right in zip(both, one, strict=True):
