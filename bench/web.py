@@ -118,7 +118,7 @@ def first_view_job(timer: Timer, pack: str) -> dict[str, float]:
         told = time.perf_counter() - server.begun
         assert web.post("/api/models/lm/surprisal", json={"text": _sentences(pack, 1)[0]}).status_code == 200
         seconds = {"listening s": listening, "page s": told, "first view s": time.perf_counter() - server.begun}
-        return seconds | {"CPU s": server.cpu()}
+        return seconds | {"first view CPU s": server.cpu()}
 
 
 def crowd_job(timer: Timer, pack: str) -> dict[str, float]:
@@ -210,6 +210,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     """What a user is promised."""
     wanted = (
         (LATENCY, "median of a warm surprisal request, 20 words", "below 20 ms", "median ms", "{:.1f} ms", 20.0),
+        (LATENCY, "CPU time of such a request", "below 20 ms", "CPU ms", "{:.1f} ms", 20.0),
+        (FIRST, "CPU time from `serve` to the first view", "below 3 s", "first view CPU s", "{:.2f} s", 3.0),
         (FIRST, "from `serve` to the first view", "within 3 s", "first view s", "{:.2f} s", 3.0),
         (CROWD, "1,000 at a time: neither answered nor refused", "none", "otherwise", "{:.0f}", 0.5),
         (KILLS, "acknowledged annotations lost in 100 kills", "none", "lost", "{:.0f}", 0.5),

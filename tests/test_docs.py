@@ -3,6 +3,7 @@
 import doctest
 import glob
 import importlib
+import json
 import pkgutil
 import re
 import runpy
@@ -95,6 +96,22 @@ def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
 def test_the_page_of_settings_follows_from_their_declarations():
     script = runpy.run_path(str(ROOT / "docs" / "make_settings.py"))
     assert script["PAGE"].read_text(encoding="utf-8") == script["page"]()
+
+
+def test_the_tables_of_tasks_follow_from_the_catalogue():
+    made = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
+    start = made["START"].read_text(encoding="utf-8")
+    assert made["WHICH"].read_text(encoding="utf-8") == made["which"](), "python docs/make_tables.py makes it anew"
+    assert start == made["start"](start) and made["BEGIN"] in start, "python docs/make_tables.py makes it anew"
+
+
+def test_the_notebook_runs():
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    names: dict = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), "notebook", "exec"), names)
+    assert names["intake"].kit.files["parallel"] and names["model"].order == 3
 
 
 def test_ci_runs_the_test_command_of_the_readme():

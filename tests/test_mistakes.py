@@ -8,9 +8,10 @@ import pytest
 
 import corpuscle
 from corpuscle.catalogue import TASKS, find
-from corpuscle.errors import CorpuscleError, NotLearned, SettingError
+from corpuscle.errors import CorpuscleError, InputError, NotLearned, SettingError
 from corpuscle.lm import NgramModel
 from corpuscle.text import Bitext, Corpus, Pair, read_strings
+from corpuscle.words import ExchangeClasses, PpmiVectors
 
 CORPUS = Corpus.from_sentences([["the", "cat"], ["a", "dog", "sat"]])
 VALUES = {
@@ -64,10 +65,35 @@ def test_an_unfitted_learner_says_that_it_has_learned_nothing(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_fit_says_what_it_wants_instead_of_a_list_or_a_string(name):
-    for wrong in (["the cat", "a dog"], "text.txt", [("a", "b")]):
-        with pytest.raises(CorpuscleError, match=r"makes one|Pair\("):
+def test_fit_says_what_it_wants_instead_of_something_else(name):
+    for wrong in ([1, 2], ["a b", 3]):
+        with pytest.raises(CorpuscleError, match=r"needed|makes one|Pair\("):
             LEARNERS[name]().fit(wrong)
+
+
+def test_text_is_given_as_a_path_as_strings_as_words_or_as_a_corpus(tmp_path):
+    lines = ["the cat sat", "the dog sat", "a dog"] * 5
+    (tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in lines))
+    forms = [tmp_path / "text.txt", str(tmp_path / "text.txt"), lines, [line.split() for line in lines]]
+    vectors = PpmiVectors(dimensions=2, min_count=1, subsample=0)
+    for learner in (NgramModel(order=2), ExchangeClasses(classes=2), vectors):
+        wanted = learner.replace().fit(read_strings(lines)).part().arrays
+        for form in forms:
+            found = learner.replace().fit(form).part().arrays
+            assert all((found[name] == wanted[name]).all() for name in wanted), type(learner)
+    model = NgramModel(order=2, lowercase=True).fit(forms[0])
+    assert len({repr(model.perplexity(form)) for form in (*forms, ["The cat sat", *lines[1:]])}) == 1
+    with pytest.raises(InputError, match="no such file"):
+        model.perplexity("missing.txt")
+
+
+def test_settings_can_be_got_and_set_as_scikit_learn_does_it():
+    clone = pytest.importorskip("sklearn.base").clone
+    model = NgramModel(order=2, lowercase=True)
+    assert clone(model).settings == model.settings and model.get_params()["order"] == 2
+    assert model.set_params(order=4) is model and (model.order, model.lowercase) == (4, True)
+    with pytest.raises(CorpuscleError, match="no setting 'colour'"):
+        model.set_params(colour=1)
 
 
 def test_a_language_model_splits_strings_as_its_text_was_split():

@@ -369,7 +369,7 @@ TASKS: dict[str, Task] = dict([
             "grammar.ccm": "ConstituentContext",
             "grammar.common": "CommonGrammar",
         },
-        step="grammar:GRAMMAR",
+        step="grammar:GRAMMAR brackets:BRACKETS",
     ),
     _task(
         "samples",

@@ -303,6 +303,17 @@ class Settings:
         given = {name: getattr(self, name) for name, origin in self._origins.items() if origin == "given"}
         return type(self)(**(given | changes))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Every setting by name, as scikit-learn asks for them; ``deep`` means nothing here."""
+        return {name: getattr(self, name) for name in self.SETTINGS}
+
+    def set_params(self, **changes: Any) -> Self:
+        """Change settings in place, as scikit-learn does it; what was learned is forgotten. See ``replace``."""
+        given = {name: getattr(self, name) for name, origin in self._origins.items() if origin == "given"}
+        vars(self).clear()
+        self._begin(given | changes, dict.fromkeys(given | changes, "given"))
+        return self
+
     @classmethod
     def restored(cls, described: Mapping[str, tuple[Any, str]]) -> Self:
         """A learner with settings that were read from a file, see ``described``; a wrong one is a ``SettingError``, and

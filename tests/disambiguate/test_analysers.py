@@ -4,9 +4,12 @@ import sys
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from corpuscle.disambiguate import Ranker, load_tables, vocabulary
+from corpuscle.disambiguate import Ranker, load_tables, read_candidates, vocabulary
 from corpuscle.disambiguate.buckwalter import ELEMENTS, from_latin, to_latin
+from corpuscle.disambiguate.labels import written
 from corpuscle.disambiguate.matching import agreement, bare_lemma, matched
 from corpuscle.disambiguate.multiword import joined
 from corpuscle.errors import InputError, MissingExtra, SettingError
@@ -14,6 +17,7 @@ from corpuscle.text import read_conllu
 from corpuscle.text.treebank import Treebank
 from tests.disambiguate.test_ranker import ranks
 
+NAME = st.text(st.sampled_from("abÄكت-"), min_size=1, max_size=4)
 TABLES = {
     "dictPrefixes": "; made up\n\t\tPref-0\t\nw\twa\tPref-W\tand <pos>wa/CONJ+</pos>\nwAl\twaAl\tPref-Al\tand the "
     "<pos>wa/CONJ+Al/DET+</pos>\ny\tya\tIVPref\the <pos>ya/IV3MS+</pos>\nwy\twaya\tIVPref\tand he "
@@ -121,6 +125,32 @@ def test_a_model_of_the_tables_ranks_their_analyses(folder):
     assert new["known"] and new["analyses"][0]["elements"]["pre1"] == "CONJ"
     with pytest.raises(SettingError, match="tables have no element"):
         Ranker(analyser="buckwalter", tables=folder, elements=("lemma", "Case")).fit(bank)
+
+
+@given(st.text(st.sampled_from("كتبويهمنا\u064e\u0651\u0640x1،"), max_size=9))
+def test_every_analysis_of_any_word_is_made_of_its_letters(folder, word):
+    for each in load_tables(folder).analyse(word, expand=True):
+        bare = written(each.vowelled)
+        assert bare == written(word).replace("\u0640", "") and set(each.values) <= set(ELEMENTS)
+
+
+@given(st.lists(st.tuples(NAME, NAME, st.dictionaries(NAME, NAME, max_size=3)), min_size=1, max_size=5))
+def test_a_table_is_read_back_as_it_was_written(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("table") / "t.tsv"
+    features = ["|".join(f"{name}={value}" for name, value in values.items()) or "_" for *_, values in rows]
+    pairs = zip(rows, features, strict=True)
+    path.write_text("".join(f"{lemma}\t{form}\t{each}\n" for (lemma, form, _), each in pairs), "utf-8")
+    assert read_candidates(path) == [(form, {"lemma": lemma} | values) for lemma, form, values in rows]
+
+
+@given(st.text(max_size=40))
+def test_a_damaged_table_is_read_or_refused_in_words(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("table") / "t.tsv"
+    path.write_text("a\tb\tX=1\n" + text, "utf-8", newline="")
+    try:
+        assert read_candidates(path)
+    except InputError as error:
+        assert "t.tsv" in str(error)
 
 
 def test_tables_that_are_none_are_refused(folder, tmp_path):

@@ -46,7 +46,7 @@ def test_words_and_sentences_run_the_way_of_their_letters_in_logical_order(way, 
     assert chips.count("<bdi") == len(sentence.split())
     for block in (page.sentence(chips), page.sentence(sentence), p(chips, " …", dir="auto")):
         assert f'dir="{way}"' in first_tag(block)
-    assert f'<td dir="{way}">' in page.table(("one",), [(sentence + ".",)])
+    assert f'<td dir="{way}" ' in page.table(("one",), [(sentence + ".",)])
     assert f'<dd dir="{way}">' in page.facts([("name", sentence)])
     assert f'dir="{way}"' in first_tag(page.links(enumerate(word[0] for word in sentence.split())))
 
@@ -99,3 +99,10 @@ def test_direction_is_that_of_most_letters_and_markup_has_no_say():
     marked = fragment(*(bdi(word, class_="word", title="surprising") for word in ("في", "<&>")))
     assert p(marked, dir="auto").startswith('<p dir="rtl">')
     assert p("12", dir="auto") == "<p>12</p>"
+
+
+def test_every_step_has_a_verdict():
+    from corpuscle.packs.chapters.verdicts import _VERDICTS
+    from corpuscle.packs.run import STEPS
+
+    assert {step.name for step in STEPS} == set(_VERDICTS)

@@ -46,7 +46,7 @@ def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: b
     """The application in memory, asked as a browser on this machine would."""
     app = make_app(
         Holdings(path, kit), hosts=frozenset({HOST}), token=token, read_only=read_only,
-        limits=Limits(**{"workers": 1, **limits}),
+        limits=Limits(**{"workers": 1, "seconds": 300.0, **limits}),
     )  # fmt: skip
     with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as opened:
         yield opened

@@ -351,3 +351,13 @@ def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tm
             assert web.post("/api/models/lm/surprisal", json={"text": "w1 w2"}).status_code == 200
     finally:
         server.end()
+
+
+def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
+    before = (small / "state.json").stat().st_mtime_ns
+    with client(small) as web:
+        (small / "state.json").write_bytes((small / "state.json").read_bytes().replace(b'"all"', b'"new"'))
+        answer(web.post("/api/annotations", json={"layer": "segment", "value": {"words": ["a"]}, "annotator": "Ana"}))
+        headers = {"content-type": "application/octet-stream"}
+        answer(web.post("/api/kit/files/a.txt", content=b"a\n", headers=headers))
+    assert b'"new"' in (small / "state.json").read_bytes() and (small / "state.json").stat().st_mtime_ns != before

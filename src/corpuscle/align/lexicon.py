@@ -13,9 +13,14 @@ from corpuscle.align.tables import rows_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import write_table
-from corpuscle.text.vocab import FIRST
+from corpuscle.text.vocab import FIRST, Vocab
 
 __all__ = ["Entry", "lexicon", "write_lexicon"]
+
+
+_LEVEL, _SLOPE = 2.22, 0.25
+"""Fitted to gold links of one half of the sentences of es-en, of fr-en and of the sample, each with the same weight;
+bench/align_dictionary.py measures on the other half and elsewhere."""
 
 
 class Entry(NamedTuple):
@@ -35,18 +40,54 @@ class Entry(NamedTuple):
     example: int = -1
 
     @property
-    def confidence(self) -> float:
-        """How sure the entry is, in 0..1: its score, had both words been linked once more, to something else.
+    def strength(self) -> float:
+        """Its score, had both words been linked once more, to something else.
 
         A pair of words that was linked once, and always, has 0.5; one linked a hundred times 0.99.
         """
         shares = [self.links / (self.links / max(share, 1e-9) + 1) for share in (self.forward, self.backward)]
         return math.sqrt(shares[0] * shares[1])
 
+    @property
+    def confidence(self) -> float:
+        """How many of the links of such entries people find right, in 0..1: a logistic function of the strength, fitted
+        to links that people have made."""
+        strength = min(max(self.strength, 1e-4), 1 - 1e-4)
+        return 1 / (1 + math.exp(-_LEVEL - _SLOPE * math.log(strength / (1 - strength))))
+
     def shown_in(self, bitext: Bitext) -> list[str]:
         """Both sides of its example; empty where it has none."""
         sides = (bitext.source, bitext.target)
         return [" ".join(side.words(self.example)) if self.example >= 0 else "" for side in sides]
+
+
+def _folded(vocab: Vocab) -> np.ndarray:
+    """For each word the id of the same word in lower case, if the vocabulary has that; int64 (len(vocab),)."""
+    ids = {word: number for number, word in enumerate(vocab.strings) if number >= FIRST}
+    return np.array([ids.get(word.lower(), i) if i >= FIRST else i for i, word in enumerate(vocab.strings)], np.int64)
+
+
+class _Couples(NamedTuple):
+    """Couples of words with their expected links in both directions, float64 (2, n); ``couple``: one of the model's
+    couples that each comes from, the most frequent one."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    counts: np.ndarray
+    couple: np.ndarray
+
+
+def _couples(model: Aligner, fold_case: bool) -> _Couples:
+    rows, columns = rows_of(model.couples_).astype(np.int64), model.couples_.columns.astype(np.int64)
+    counts = model.counts_.astype(np.float64)
+    if not fold_case:
+        return _Couples(rows, columns, counts, np.arange(len(rows)))
+    width = len(model.target_vocab_)
+    keys = _folded(model.source_vocab_)[rows] * width + _folded(model.target_vocab_)[columns]
+    order = np.lexsort((-counts.sum(axis=0), keys))
+    distinct, first, inverse = np.unique(keys[order], return_index=True, return_inverse=True)
+    together = np.stack([np.bincount(inverse, row[order], len(distinct)) for row in counts])
+    return _Couples(distinct // width, distinct % width, together, order[first])
 
 
 def lexicon(
@@ -56,17 +97,16 @@ def lexicon(
     min_score: float = 0.1,
     examples: Bitext | None = None,
     threshold: float = 0.5,
+    fold_case: bool = False,
 ) -> list[Entry]:
     """The translations with enough links and a sufficient score, by falling frequency of the source word, then score.
 
     With ``examples``, a bitext, each entry gets the pair in which its link is most probable (shorter pairs first among
-    equals), if that probability reaches ``threshold``.
+    equals), if that probability reaches ``threshold``. ``fold_case``: a word with capitals counts as the word in lower
+    case, where the text has that, too.
     """
-    couples = model.couples_
-    rows = rows_of(couples)
-    columns = couples.columns
-    counts = model.counts_.astype(np.float64)
-    by_source = np.bincount(rows, counts[0], len(couples.row_starts) - 1)
+    rows, columns, counts, couple = _couples(model, fold_case)
+    by_source = np.bincount(rows, counts[0], len(model.source_vocab_))
     by_target = np.bincount(columns, counts[1], len(model.target_vocab_))
     forward = counts[0] / np.maximum(by_source[rows], 1e-12)
     backward = counts[1] / np.maximum(by_target[columns], 1e-12)
@@ -74,7 +114,7 @@ def lexicon(
     kept = np.flatnonzero((mean >= min_links) & (score >= min_score) & (rows >= FIRST) & (columns >= FIRST))
     frequency = model.source_vocab_.counts[rows]
     kept = kept[np.lexsort((columns[kept], -score[kept], rows[kept], -frequency[kept]))]
-    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, kept, threshold)
+    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, couple[kept], threshold)
     words = zip(model.source_vocab_.decode(rows[kept]), model.target_vocab_.decode(columns[kept]), strict=True)
     figures = np.column_stack([mean, forward, backward, score])[kept].tolist()
     rest = zip(words, figures, found.tolist(), strict=True)

@@ -62,7 +62,7 @@ class AutoModel(AutoSettings, Learner):
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> AutoModel:
         """Learn all candidates from a text, and choose on a development text."""
-        Corpus.checked(corpus)
+        corpus = Corpus.checked(corpus, **self.reading)
         if dev is None:
             raise SettingError("method auto needs a development text to choose on")
         if self.boundary == "none":

@@ -241,9 +241,11 @@ class LanguageModel(Model, ABC):
         """Every text of a stream with its events; only a few of them are in memory at a time."""
         if self.boundary == "none":
             self.stays_here(_ONE_STREAM)
-            yield from ((corpus, self._events(Corpus.checked(corpus).recode(self.vocab_))) for corpus in corpora)
+            texts = (Corpus.checked(corpus, **self.reading) for corpus in corpora)
+            yield from ((corpus, self._events(corpus.recode(self.vocab_))) for corpus in texts)
             return
-        groups = ((corpus, _cut(Corpus.checked(corpus).recode(self.vocab_), self.by_document)) for corpus in corpora)
+        texts = (Corpus.checked(corpus, **self.reading) for corpus in corpora)
+        groups = ((corpus, _cut(corpus.recode(self.vocab_), self.by_document)) for corpus in texts)
         for corpus, parts in self.spread_groups(_events_of, groups):
             yield corpus, _joined(parts)
 

@@ -74,7 +74,8 @@ class ClassModel(LanguageModel):
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
         """Learn from a text; a development text chooses order and discounts of the class sequence."""
-        if Corpus.checked(corpus).n_tokens == 0:
+        corpus = Corpus.checked(corpus, **self.reading)
+        if corpus.n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
         strings = corpus.vocab.strings

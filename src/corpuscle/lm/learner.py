@@ -37,7 +37,8 @@ class Learner(WordSettings, LanguageModel):
 
     def _take(self, corpus: Corpus) -> Corpus:
         """Check a training text, remember what it was, choose the words (``vocab_``): the text in these words."""
-        if Corpus.checked(corpus).n_tokens == 0:
+        corpus = Corpus.checked(corpus, **self.reading)
+        if corpus.n_tokens == 0:
             raise InputError(None, None, "the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:
             raise InputError(None, None, f"sentence {found[0] + 1} has a literal {found[1]}; allow_markup accepts it")
@@ -53,7 +54,8 @@ class Learner(WordSettings, LanguageModel):
 
     def _take_dev(self, dev: Corpus) -> Corpus:
         """Check a development text, and remember that settings were chosen on it: the text in the model's words."""
-        if Corpus.checked(dev).n_tokens == 0:
+        dev = Corpus.checked(dev, **self.reading)
+        if dev.n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
         self.tuning_items_ = item_hashes(dev)
         return dev.recode(self.vocab_)

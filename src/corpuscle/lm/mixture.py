@@ -98,7 +98,8 @@ class Mixture(LanguageModel):
 
     def fit(self, dev: Corpus) -> Mixture:
         """Find the weights under which a development text is most likely."""
-        if Corpus.checked(dev).n_tokens == 0:
+        dev = Corpus.checked(dev, **self.reading)
+        if dev.n_tokens == 0:
             raise InputError(None, None, "the development text is empty")
         probabilities = np.exp(self.component_logs(dev))
         probabilities = probabilities[:, probabilities.sum(0) > 0]

@@ -112,7 +112,7 @@ def _languages(kit: Kit, work: Preparation, rows: list[FileRow]) -> dict[str, st
     differ = scripts[0] != scripts[1]
     for side, key, given in (0, "source", described.source), (1, "target", described.target):
         code = sides[side] if sides[side] not in ("src", "tgt") else ""
-        name = language_name(given or code) or (scripts[side] if differ else "")
+        name = language_name(given or code) or (f"the language in {scripts[side]} script" if differ else "")
         if name:
             names[key] = name
     text = described.language or (described.source if not described.target else "")

@@ -14,6 +14,7 @@ from corpuscle.text import read_conllu, read_text
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import read_blocks, read_lines
 from corpuscle.text.stats import characters_of_types
+from corpuscle.text.tables import read_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 
@@ -91,6 +92,12 @@ class Job:
         """How many of the characters of the text stand between two words."""
         spaces = self.raw.n_tokens - len(self.raw)
         return spaces / max(1, spaces + self.letters)
+
+    @cached_property
+    def glosses(self) -> dict[str, str]:
+        """Words and what they mean, as the kit says."""
+        path = self.pack / "glosses.tsv"
+        return {row[0]: row[1] for _, row in read_table(path)} if path.is_file() else {}
 
     @property
     def unspaced(self) -> bool:

@@ -49,9 +49,10 @@ def grid(cards: Iterable[Html]) -> Html:
     return div(*cards, class_="grid")
 
 
-def links(targets: Iterable[tuple[str, object]]) -> Html:
+def links(targets: Iterable[tuple[str, object]], **attributes: object) -> Html:
     """The way to other places of a page: (anchor, text)."""
-    return element("nav", *(element("a", text, href=f"#{anchor}") for anchor, text in targets), dir="auto")
+    places = (element("a", text, href=f"#{anchor}") for anchor, text in targets)
+    return element("nav", *places, dir="auto", **attributes)
 
 
 def figure(svg: str, caption: str = "", natural: bool = False) -> Html:

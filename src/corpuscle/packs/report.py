@@ -12,6 +12,7 @@ from typing import Any
 
 from corpuscle import __version__
 from corpuscle.packs import page
+from corpuscle.packs.chapters.verdicts import verdict_of
 from corpuscle.packs.inspection import show_rows
 from corpuscle.packs.intake import Intake
 from corpuscle.packs.kit import ROLES, Kit
@@ -46,7 +47,8 @@ def render(
     contents += [(step.name, step.title) for step in steps] + (ends if steps else ends[1:])
     return page.document(
         title,
-        element("header", element("h1", title), *_summary(steps, chapters, is_sample), page.links(contents)),
+        page.links(contents, class_="contents"),
+        element("header", element("h1", title), *_summary(steps, chapters, records, is_sample)),
         *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
         *(_section(step.name, step.title, *_chapter(chapters[step.name], records[step.name])) for step in steps),
         *([_section("use", "How to use it", *_use(pack, chapters, steps))] if steps else []),
@@ -67,7 +69,10 @@ def _is_sample(kit: Kit, pack: Pack) -> bool:
     return "sample" in pack.state and kit.folder == pack.folder / "kit"
 
 
-def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: bool) -> list[Html]:
+def _summary(
+    steps: Sequence[Step], chapters: Mapping[str, Chapter], records: Mapping[str, Mapping[str, Any]], is_sample: bool
+) -> list[Html]:
+    """What was learned, what the figures mean in one sentence each, and the figures."""
     cards = [card for step in steps for card in chapters[step.name].cards]
     learned = enumerated([step.learned or step.title.lower() for step in steps]) or "nothing"
     sample = (
@@ -78,7 +83,13 @@ def _summary(steps: Sequence[Step], chapters: Mapping[str, Chapter], is_sample: 
     )
     lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
     boxes = [div(element("b", number), span(what), class_="card") for number, what in cards]
-    return [p(lead, class_="lead"), div(*boxes, class_="cards")]
+    short = [
+        div(element("dt", element("a", step.title, href=f"#{step.name}")), element("dd", verdict))
+        for step in steps
+        if (verdict := verdict_of(step, records[step.name]["findings"]))
+    ]
+    said = [h3("In short"), element("dl", *short, class_="short")] if short else []
+    return [p(lead, class_="lead"), *said, div(*boxes, class_="cards")]
 
 
 def _missing(pack: Pack, failed: Sequence[tuple[Step, list[str]]]) -> list[Html]:

@@ -104,7 +104,8 @@ class MstParser(MstSettings, DependencyParser):
     ) -> MstParser:
         """Learn from trees, and from what raw text says of words; development trees choose after how many passes to
         stop, and calibrate confidence."""
-        if Treebank.checked(bank).corpus.n_tokens == 0:
+        bank = Treebank.checked(bank)
+        if bank.corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         bank.check_trees(single_root=self.single_root)
         if dev is not None:

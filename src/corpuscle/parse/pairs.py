@@ -138,7 +138,8 @@ class PairParser(PairSettings, DependencyParser):
 
     def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
         """Learn from trees; development trees choose the ratio, unless it was given."""
-        if Treebank.checked(bank).corpus.n_tokens == 0:
+        bank = Treebank.checked(bank)
+        if bank.corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
         bank.check_trees()
         check_length(bank)

@@ -46,6 +46,7 @@ text/*.txt          {documents} documents, {sentences} sentences; the topic is i
 parallel/train.src  {pairs} sentences of the main language
 parallel/train.tgt  their translations into the sister language
 names.tsv           {names} names: Latin spelling, then the accepted spellings in the other script, the usual one first
+glosses.tsv         every form of every base word, and what it means in English
 lexicon.tsv         lemma, form, features (UPOS first) of every form of every base word
 tagged.conllu       {tagged} sentences with lemmas, tags, features and dependencies (CoNLL-U)
 trees.mrg           the constituent trees of the same sentences
@@ -115,6 +116,7 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
         yield f"text/{document.label}.txt", _text([document])
     yield from _parallel("parallel/train", language.pairs)
     yield "names.tsv", _names(language.names)
+    yield "glosses.tsv", _table({word.form: (word.form, word.gloss) for word in reversed(language.lexicon)}.values())
     yield "lexicon.tsv", _table(dict.fromkeys(map(_entry, language.lexicon)))
     yield "tagged.conllu", partial(write_conllu, language.treebank(tagged))
     yield "trees.mrg", partial(write_brackets, language.trees(tagged))

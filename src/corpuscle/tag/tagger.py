@@ -105,7 +105,8 @@ class Tagger(TaggerSettings, container.Model):
     ) -> Tagger:
         """Learn from tagged sentences; development sentences choose after how many passes to stop; ``sources``,
         what raw text says about words, are further features."""
-        n_words = Treebank.checked(bank).corpus.n_tokens
+        bank = Treebank.checked(bank)
+        n_words = bank.corpus.n_tokens
         self.layers_ = tuple(
             name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words
         )
@@ -181,6 +182,7 @@ class Tagger(TaggerSettings, container.Model):
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with our tags, and lemmas if there were any to learn from; ``confidence``: with how likely each
         label is in MISC (``TagConfidence=``)."""
+        bank = Treebank.checked(bank)
         found = self.tag(bank, confidence=confidence)
         if confidence:
             bank = bank.with_misc("TagConfidence", [f"{value:.3f}" for value in found.confidence])

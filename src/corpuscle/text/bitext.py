@@ -50,7 +50,9 @@ class Bitext:
 
     @classmethod
     def checked(cls, value: Any) -> Bitext:
-        """The value, if it is a Bitext, or an error that says how to make one."""
+        """A Bitext as it is; or what two sides, each as ``Corpus.checked`` takes it, stand for."""
+        if isinstance(value, tuple) and len(value) == 2:
+            return cls(Corpus.checked(value[0]), Corpus.checked(value[1]))
         return expect(value, cls, "read_bitext(source, target) or Bitext(corpus, corpus) makes one")
 
     def __repr__(self) -> str:

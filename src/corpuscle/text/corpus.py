@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,25 @@ class Corpus:
         return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
 
     @classmethod
-    def checked(cls, value: Any) -> Corpus:
-        """The value, if it is a Corpus, or an error that says how to make one."""
-        how = "read_text(path), read_strings([...]) or Corpus.from_sentences([[...], ...]) makes one"
+    def checked(cls, value: Any, **reading: Any) -> Corpus:
+        """A Corpus as it is; or what a path, a list of sentences as strings, or a list of lists of words stands for.
+
+        ``reading``: how text is read, see ``read_text``; words that are given one by one stay as they are.
+
+        >>> Corpus.checked(["a b", "b"]).n_tokens, Corpus.checked([["a", "b"], []]).n_tokens
+        (3, 2)
+        """
+        from corpuscle.text.plain import read_strings, read_text
+
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str | PathLike):
+            return read_text(value, **reading)
+        if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+            return read_strings(value, **reading)
+        if isinstance(value, list | tuple) and all(isinstance(item, list | tuple) for item in value):
+            return cls.from_sentences(value)
+        how = "give one, a path, a list of sentences as strings, or a list of lists of words"
         return expect(value, cls, how)
 
     def __repr__(self) -> str:

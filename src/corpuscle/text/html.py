@@ -27,6 +27,8 @@ __all__ = [
 
 
 _TAG = re.compile("<[^>]*>")
+_VOID = {"br", "hr", "input"}
+"""Elements that have no content and no end."""
 
 
 class Html(str):
@@ -69,7 +71,7 @@ def element(name: str, *content: object, **attributes: object) -> Html:
         attributes["dir"] = direction(html.unescape(_TAG.sub("", inside)))
     given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
     written = "".join(f' {key}="{escape(value)}"' for key, value in given.items())
-    return Html(f"<{name}{written}>{inside}</{name}>")
+    return Html(f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{inside}</{name}>")
 
 
 div, p, h3, section, span, small, code = (
@@ -83,10 +85,20 @@ def bdi(word: str, **attributes: object) -> Html:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> Html:
-    """A table whose cells run as their text does; the columns listed in ``numbers`` are aligned to the right."""
+    """A table whose cells run as their text does; the columns listed in ``numbers`` are aligned to the right.
+
+    A cell knows the heading of its column (``data-label``), so that a narrow page can show rows as cards.
+    """
+    labels = [None if isinstance(name, Html) else str(name) or None for name in head]
 
     def line(row: Sequence[object], tag: str) -> Html:
-        cells = (element(tag, cell, class_="n" if i in numbers else None, dir="auto") for i, cell in enumerate(row))
+        cells = (
+            element(
+                tag, cell, class_="n" if i in numbers else None, dir="auto",
+                **({"data-label": labels[i]} if tag == "td" and i < len(labels) else {}),
+            )
+            for i, cell in enumerate(row)
+        )  # fmt: skip
         return element("tr", *cells)
 
     body = (line(row, "td") for row in rows)

@@ -20,7 +20,7 @@ from itertools import zip_longest
 
 from corpuscle.text.characters import clusters
 from corpuscle.text.files import AnyPath, write_atomically
-from corpuscle.text.html import Html, bdi, div, document, element, escape, p, span
+from corpuscle.text.html import Html, bdi, div, document, element, fragment, p, span
 
 __all__ = [
     "TIER_ROLES", "Interlinear", "Morph", "Phrase", "TierFound", "Word", "completed", "gloss_table", "morph_table",
@@ -216,28 +216,36 @@ def _three_lines(texts: Sequence[Interlinear]) -> str:
     return "\n".join(lines[:-1]) + "\n" if lines else ""
 
 
-def _item(kind: str, language: str, text: str) -> str:
-    return f'<item type="{kind}" lang="{escape(language)}">{escape(text)}</item>' if text else ""
+def _item(kind: str, language: str, text: str) -> list[Html]:
+    return [element("item", text, type=kind, lang=language)] if text else []
+
+
+def _flex_word(word: Word, own: str, other: str) -> Html:
+    morphs = [
+        element("morph", *_item("txt", own, morph.form), *_item("gls", other, morph.gloss)) for morph in word.morphs
+    ]
+    inside = [element("morphemes", *morphs)] if morphs else []
+    return element("word", *_item("txt", own, word.form), *inside, *_item("gls", other, word.gloss))
 
 
 def _flextext(texts: Sequence[Interlinear]) -> str:
-    lines = ['<?xml version="1.0" encoding="utf-8"?>', '<document version="2">']
+    made = []
     for text in texts:
         own, other = text.languages.get("text", "und"), text.languages.get("translation", "en")
-        lines += ["<interlinear-text>", _item("title", other, text.name), "<paragraphs>"]
-        for number, phrase in enumerate(text.phrases, 1):
-            lines += ["<paragraph><phrases><phrase>", _item("segnum", other, phrase.reference or str(number))]
-            lines += [_item("txt", own, phrase.text), "<words>"]
-            for word in phrase.words:
-                morphs = "".join(
-                    f"<morph>{_item('txt', own, morph.form)}{_item('gls', other, morph.gloss)}</morph>"
-                    for morph in word.morphs
-                )
-                inside = f"<morphemes>{morphs}</morphemes>" if morphs else ""
-                lines.append(f"<word>{_item('txt', own, word.form)}{inside}{_item('gls', other, word.gloss)}</word>")
-            lines += ["</words>", _item("gls", other, phrase.translation), "</phrase></phrases></paragraph>"]
-        lines += ["</paragraphs>", "</interlinear-text>"]
-    return "\n".join([*(line for line in lines if line), "</document>"]) + "\n"
+        paragraphs = [
+            element(
+                "phrase",
+                *_item("segnum", other, phrase.reference or str(number)),
+                *_item("txt", own, phrase.text),
+                element("words", *(_flex_word(word, own, other) for word in phrase.words)),
+                *_item("gls", other, phrase.translation),
+            )
+            for number, phrase in enumerate(text.phrases, 1)
+        ]
+        wrapped = [element("paragraph", element("phrases", phrase)) for phrase in paragraphs]
+        title = _item("title", other, text.name)
+        made.append(element("interlinear-text", *title, element("paragraphs", fragment(*wrapped, between="\n"))))
+    return element("document", "\n", fragment(*made, between="\n"), "\n", version=2) + "\n"
 
 
 def write_interlinear(texts: Sequence[Interlinear], path: AnyPath) -> None:

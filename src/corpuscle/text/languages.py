@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-__all__ = ["LANGUAGES", "language_name", "script_of", "script_of_letter"]
+__all__ = ["LANGUAGES", "code_of", "language_name", "script_of", "script_of_letter"]
 
 _NAMES = (
     "aa:Afar ab:Abkhazian af:Afrikaans ak:Akan am:Amharic an:Aragonese ar:Arabic as:Assamese av:Avaric ay:Aymara "
@@ -44,6 +44,16 @@ def language_name(code: str) -> str:
     """
     name = LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
     return code if name is None else name.replace("_", " ")
+
+
+def code_of(name: str) -> str:
+    """The two-letter code of a language by its name or code; empty if there is none.
+
+    >>> code_of("Hindi"), code_of("hi"), code_of("Evenki")
+    ('hi', 'hi', '')
+    """
+    wanted = name.lower().replace(" ", "_")
+    return next((code for code, known in LANGUAGES.items() if wanted in (code, known.lower())), "")
 
 
 @lru_cache(maxsize=1 << 14)

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,15 @@ class Treebank:
 
     @classmethod
     def checked(cls, value: Any) -> Treebank:
-        """The value, if it is a Treebank, or an error that says how to make one."""
+        """A Treebank as it is; or what a path (CoNLL-U) or a list of lists of words stands for."""
+        if isinstance(value, str | PathLike):
+            from corpuscle.text.conllu import read_conllu
+
+            return read_conllu(value)
+        if isinstance(value, list | tuple) and value and all(isinstance(item, list | tuple) for item in value):
+            return cls.from_sentences(value)
+        if isinstance(value, Corpus):
+            return cls.from_sentences(value)
         return expect(value, cls, "read_conllu(path) or Treebank.from_sentences([[...], ...], heads=...) makes one")
 
     def __len__(self) -> int:

@@ -217,7 +217,7 @@ class PhraseTranslator(PhraseSettings, Model):
         written by a ``transliterator``."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
-        sentences, decoder = list(text), self.decoder
+        sentences, decoder = list(Corpus.checked(text)), self.decoder
         written = self._written(decoder.unknown(sentences), transliterator)
         outputs = decoder.outputs(written)
         with workers(self.workers, self.cluster) as pool:

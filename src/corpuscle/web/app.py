@@ -44,7 +44,7 @@ def make_app(
     hosts: frozenset[str],
     token: str = "",
     read_only: bool = False,
-    work: tuple[int | None, str | None] = (None, None),
+    workers: int | None = None,
     limits: Limits | None = None,
 ) -> Guard:
     """The ASGI application: what is behind the guard, and the guard."""
@@ -66,7 +66,7 @@ def make_app(
     app.state.asking = asking
     _add_pages(app, holdings)
     _add_verbs(app, asking, read_only)
-    learning = add_loop(app, asking, read_only, work)
+    learning = add_loop(app, asking, read_only, workers)
     return Guard(app, hosts, page_policy(), token, bounds)
 
 

@@ -64,6 +64,11 @@ class Holdings:
         if self.is_pack:
             self.pack = Pack(self.path)
 
+    def create(self) -> None:
+        """Make the folder of a pack that is not there yet; the state of one that is there is for ``learn`` to write."""
+        if self.is_pack and not (self.path / "state.json").exists():
+            Pack(self.path).create()
+
     @property
     def kit(self) -> Path | None:
         """The folder that may be written to and learned from."""

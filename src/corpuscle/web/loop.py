@@ -12,7 +12,6 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response, StreamingResponse
 
 from corpuscle.errors import CorpuscleError, InputError
-from corpuscle.packs.pack import Pack
 from corpuscle.settings import Seeded, Settings, setting
 from corpuscle.text.files import read_lines
 from corpuscle.web import intake
@@ -87,7 +86,7 @@ def _material(holdings: Holdings, kind: str, most: int) -> dict[str, str]:
     return {"text": "\n".join(_spread(lines))}
 
 
-def add_loop(app: FastAPI, asking: Asking, read_only: bool, work: tuple[int | None, str | None]) -> Learning | None:
+def add_loop(app: FastAPI, asking: Asking, read_only: bool, workers: int | None) -> Learning | None:
     """The endpoints of the loop, where there is a pack; those that write only where writing is allowed."""
     holdings = asking.holdings
     if not holdings.is_pack:
@@ -97,7 +96,7 @@ def add_loop(app: FastAPI, asking: Asking, read_only: bool, work: tuple[int | No
     if read_only:
         return None
     _add_annotating(app, asking, annotations)
-    learning = Learning(holdings.path, *work)
+    learning = Learning(holdings.path, workers)
     _add_kit(app, asking)
     _add_learning(app, asking, learning)
     return learning
@@ -146,7 +145,7 @@ def _add_annotating(app: FastAPI, asking: Asking, annotations: Annotations) -> N
 
     async def annotate(given: Any) -> dict[str, Any]:
         """Keep a correction: it is on the disk when this is answered."""
-        Pack(holdings.path).create()
+        holdings.create()
         return await asyncio.to_thread(annotations.add, given.layer, given.value, given.annotator)
 
     async def undo(given: Any) -> dict[str, Any]:
@@ -176,7 +175,7 @@ def _add_kit(app: FastAPI, asking: Asking) -> None:
         if holdings.kit is None:
             raise Refusal(409, "the pack has no kit of its own: serve it with --kit KIT to write there")
         try:
-            Pack(holdings.path).create()
+            holdings.create()
             return {"file": await intake.store(holdings.kit, name, request.stream())}
         except (CorpuscleError, OSError) as error:
             raise Refusal(422, f"cannot write: {error}") from None
@@ -189,6 +188,7 @@ def _add_learning(app: FastAPI, asking: Asking, learning: Learning) -> None:
         """Learn, or go on with what was stopped."""
         if holdings.kit is None:
             raise Refusal(409, "the pack has no kit of its own to learn from: serve it with --kit KIT")
+        holdings.create()  # a kit inside a folder that is no pack yet would be in its way
         await learning.start(holdings.kit, given.seed)
         return learning.told()
 
@@ -200,7 +200,7 @@ def _add_learning(app: FastAPI, asking: Asking, learning: Learning) -> None:
     @app.get("/api/learning", responses=errors(403))
     async def state() -> dict[str, Any]:
         """How the run stands."""
-        return {**learning.told(), "cluster": learning.cluster}
+        return learning.told()
 
     @app.get("/api/learning/events", include_in_schema=False)
     async def events() -> StreamingResponse:

@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from corpuscle.packs.pack import Pack
 from corpuscle.web.guard import Refusal
 
 __all__ = ["Learning"]
@@ -27,8 +26,8 @@ _ENDS = {0: "done", 2: "failed", 130: "stopped"}
 class Learning:
     """At most one run at a time. ``state``: idle, running, done, stopped (it can go on) or failed."""
 
-    def __init__(self, pack: Path, workers: int | None = None, cluster: str | None = None):
-        self.pack, self.workers, self.cluster = pack, workers, cluster
+    def __init__(self, pack: Path, workers: int | None = None):
+        self.pack, self.workers = pack, workers
         self.state = "idle"
         self.lines: list[str] = []
         self.begun = 0
@@ -47,10 +46,8 @@ class Learning:
             raise Refusal(409, "a run is under way; cancel it first")
         if not kit.is_dir():
             raise Refusal(409, "there is no kit yet: add files first")
-        Pack(self.pack).create()  # a kit inside a folder that is no pack yet would be in its way
         command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(self.pack), "--seed", str(seed)]
-        for option, value in (("--workers", self.workers), ("--cluster", self.cluster)):
-            command += [] if value is None else [option, str(value)]
+        command += [] if self.workers is None else ["--workers", str(self.workers)]
         self._process = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT, start_new_session=True,

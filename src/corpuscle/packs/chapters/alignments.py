@@ -8,13 +8,13 @@ from corpuscle.figures import alignment_grid, bar_plot
 from corpuscle.packs import page
 from corpuscle.packs.chapters import dictionary
 from corpuscle.packs.step import Chapter, Findings, Step, pick
-from corpuscle.text.html import Html, element, h3, p
+from corpuscle.text.html import Html, element, fragment, h3, p
 from corpuscle.text.wording import count, counted, percent
 
 __all__ = ["BY_CHANCE", "report"]
 
 _HELPS = 0.8
-BY_CHANCE = 0.9
+BY_CHANCE = 0.92
 """A pair is called suspicious if a model is no surer of it than of this share of sentences matched by chance."""
 
 
@@ -81,12 +81,17 @@ def _in_words(findings: Findings) -> list[Html]:
         ),
         p(
             "Each half of the pairs was also looked at by a model (a hidden Markov model) that learned from the other "
-            f"half. Guessing a word of the first language by its frequency is choosing among {before:,.1f} words; with "
-            f"the translation at hand it is choosing among {after:,.1f}. For the second language the numbers are "
-            f"{other_before:,.1f} and {other_after:,.1f}. This is about words that those models know. Each guess is "
-            f"mixed from the translation and the frequency, by a weight that was found on other pairs.{doubt}"
+            f"half. Guessing a word of {findings['languages'][0]} by its frequency is choosing among {before:,.1f} "
+            f"words; with the translation at hand it is choosing among {after:,.1f}. For {findings['languages'][1]} "
+            f"the numbers are {other_before:,.1f} and {other_after:,.1f}. This is about words that those models know. "
+            "Each guess is mixed from the translation and the frequency, by a weight that was found on other "
+            f"pairs.{doubt}"
         ),
     ]
+
+
+def _title(name: str) -> str:
+    return name[:1].upper() + name[1:]
 
 
 def _pictures(findings: Findings) -> list[Html]:
@@ -112,19 +117,23 @@ def _pictures(findings: Findings) -> list[Html]:
 
 
 def _dictionary(findings: Findings, step: Step) -> list[Html]:
-    _, _, tsv, html, _ = step.writes
+    _, _, tsv, comma, lift, html, _ = step.writes
     said = (
         f"{counted(findings['entries'], 'entry', 'entries')} of {counted(findings['headwords'], 'word')}, "
         "with examples and how sure each is, are in "
     )
+    on_page = "" if findings["on_page"] == findings["entries"] else f", {count(findings['on_page'])} of them"
     doubt = (
         f"{count(findings['sure'])} of them are sure; {count(findings['seen_once'])} rest on a single link, which may "
         "be an accident."
     )
-    to_read, to_work_with = (element("a", name, href=name) for name in (html, tsv))
+    to_read, *to_work_with = (element("a", name, href=name) for name in (html, tsv, comma, lift))
     return [
         h3("Dictionary"),
-        p(said, to_read, " (to read) and ", to_work_with, " (to work with). ", doubt, " The most frequent ones:"),
+        p(
+            said, fragment(*to_work_with, between=", "), " (to work with; LIFT is for FLEx) and in ", to_read,
+            f" (to read and search{on_page}). ", doubt, " The most frequent content words:",
+        ),
         page.grid(map(dictionary.card, findings["shown"])),
         dictionary.key(),
     ]
@@ -142,11 +151,13 @@ def _suspicious(findings: Findings, step: Step) -> list[Html]:
         h3("Suspicious pairs"),
         p(
             "The confidence of a pair is the mean probability that its words are linked to anything, by the model that "
-            "learned from the other half of the pairs. Of sentences that were matched by chance "
-            f"{percent(BY_CHANCE, 0)} have a confidence below {findings['by_chance']:.2f}. {listed} no surer than that "
-            f"(all of them are in {step.writes[-1]}): look for lines that have shifted, free translations and other "
-            "languages. Pairs of rare words can be right and still be among them. The least sure ones:"
+            "learned from the other half of the pairs. Some sentences make a model sure of any translation, so what "
+            "counts is how much surer it is of a pair than of the same two sentences with others of their length. Of "
+            f"sentences that were matched by chance {percent(BY_CHANCE, 0)} gain less than "
+            f"{findings['by_chance']:.3f}. {listed} no better than that (all of them are in {step.writes[-1]}): look "
+            "for lines that have shifted, free translations and other languages. Pairs of rare words can be right and "
+            "still be among them. The most doubtful ones:"
         ),
-        page.table(("line", "confidence", "one language", "the other"), rows, (1,)),
+        page.table(("line", "confidence", *map(_title, findings["languages"])), rows, (1,)),
         page.plots([page.figure(plot)]),
     ]

@@ -40,21 +40,19 @@ FILE, LINKS, TSV, HTML, SUSPICIOUS = (
     "dictionary.html",
     "suspicious.tsv",
 )
-COLUMNS = (
-    "source", "target", "confidence", "links", "p(target|source)", "p(source|target)", "example", "translation",
-    "sure",
-)  # fmt: skip
+TABLES = (TSV, "dictionary.csv", "dictionary.lift")
 SETTINGS = {
     "method": DEFAULT_METHOD,
     "symmetrise": DEFAULT_SYMMETRISATION,
     "dictionary_from_links": 1.0,
     "dictionary_from_score": 0.1,
     "doubts_by": "hmm",
-    "suspicious": "no surer than 90 % of the pairs matched by chance",
+    "suspicious": "beside other sentences no surer than 92 % of the pairs matched by chance",
 }
 FEWEST_PAIRS = 50
 """With fewer, nothing can be learned about most words."""
 
+UNNAMED = ("the first language", "the second language")
 _DRAWN, _SHORTEST, _LONGEST = 3, 4, 14
 _SHOWN, _WORST, _WORDS = 24, 8, 30
 
@@ -137,15 +135,14 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     final = learned(bitext, settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
-    entries = lexicon(final, min_links=low, min_score=score, examples=bitext)
+    entries = lexicon(final, min_links=low, min_score=score, examples=bitext, fold_case=True)
     how_sure = [dictionary.how_sure(e.links, e.confidence) for e in entries]
-    rows = (
-        (e.source, e.target, e.confidence, f"{e.links:.2f}", e.forward, e.backward, *e.shown_in(bitext), sure)
-        for e, sure in zip(entries, how_sure, strict=True)
-    )
-    write_table(job.pack / TSV, COLUMNS, rows)
+    languages = [job.kit.languages.get(side, name) for side, name in zip(("source", "target"), UNNAMED, strict=True)]
+    dictionary.write_tables(entries, bitext, job.pack, TABLES, languages)
+    page, on_page = dictionary.whole_page(entries, bitext, languages, job.glosses)
     with write_atomically(job.pack / HTML, "w") as file:
-        file.write(dictionary.whole_page(entries, bitext))
+        file.write(page)
+    best = dictionary.content_first(entries, dictionary.frequent_words(bitext.source))
     return {
         "pairs": len(filled),
         "files": [list(file) for file in parallel.files],
@@ -159,7 +156,9 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "seen_once": how_sure.count("seen once"),
         "sure": how_sure.count("sure"),
         "headwords": len({entry.source for entry in entries}),
-        "shown": dictionary.headwords(entries)[:_SHOWN],
+        "on_page": on_page,
+        "languages": languages,
+        "shown": dictionary.headwords(best, job.glosses)[:_SHOWN],
         "confidence": np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(),
         **_suspicious(parallel, filled, halves, job.pack / SUSPICIOUS),
     }
@@ -188,8 +187,8 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
     ``filled`` are the pairs that ``halves`` is about.
     """
     confidence = halves.confidence
-    order = np.argsort(confidence, kind="stable")
-    bad = order[confidence[order] <= halves.by_chance]
+    order = np.argsort(halves.surplus, kind="stable")
+    bad = order[halves.surplus[order] <= halves.by_chance]
 
     def row(number: int) -> tuple[str, int, float, list[str], list[str]]:
         pair = int(filled[number])
@@ -206,7 +205,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 
 
 ALIGNMENTS = Step(
-    name="align", title="Word alignment and dictionary", version=3, needs=("parallel",),
-    writes=(FILE, LINKS, TSV, HTML, SUSPICIOUS), run=run, report=chapter.report, check=check,
+    name="align", title="Word alignment and dictionary", version=4, needs=("parallel",),
+    writes=(FILE, LINKS, *TABLES, HTML, SUSPICIOUS), run=run, report=chapter.report, check=check,
     settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align",
 )  # fmt: skip

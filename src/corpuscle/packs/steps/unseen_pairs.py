@@ -2,8 +2,8 @@
 
 How much better does it guess a word when it may look at the translation of the sentence? How often does it find the
 right translation of a sentence among others? Both are questions with a known answer, and no annotation is needed. And
-which pairs hardly translate each other? Those of which a model that has not seen them is no surer than of sentences
-that were matched by chance.
+which pairs hardly translate each other? Those of which a model that has not seen them is no surer, beside what it makes
+of the same sentences with others, than of sentences that were matched by chance.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["Halves", "measure_unseen", "score_by_halves"]
 
 _CHOICES, _ASKED = 10, 200
 _TUNED_ON = 500
+_OTHERS, _MOST_COMPARED = 12, 100_000
 _WEIGHTS = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99], np.float32)
 
 
@@ -112,16 +113,38 @@ def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
     return {"found": int(found.sum()), "asked": asked, "choices": choices}
 
 
+def _with_others(model: Aligner, bitext: Bitext) -> tuple[np.ndarray, np.ndarray]:
+    """How sure a model is of each source sentence with other targets, and of each target with other sources, on
+    average: with those that are nearly as long as its own; both float64 (n_pairs,)."""
+    n = len(bitext)
+    others = min(n - 1, max(1, min(_OTHERS, _MOST_COMPARED // max(1, n))))
+    means = []
+    for side in (1, 0):
+        lengths = (bitext.source, bitext.target)[side].lengths
+        by_length = np.argsort(lengths, kind="stable")
+        place = np.empty(n, np.int64)
+        place[by_length] = np.arange(n)
+        total = np.zeros(n)
+        for k in range(1, others + 1):
+            near = by_length[(place + (k + 1) // 2 * (1 if k % 2 else -1)) % n]
+            pairs = (bitext.source, bitext.target.select(near)) if side else (bitext.source.select(near), bitext.target)
+            total += model.confidence(Bitext(*pairs))
+        means.append(total / max(1, others))
+    return means[0], means[1]
+
+
 class Halves(NamedTuple):
     """What models say that learned from the other half of the pairs.
 
     - ``confidence``: how sure of each pair, float64 (n_pairs,);
-    - ``by_chance``: how sure of sentences matched by chance: a given share of those is no surer than this;
+    - ``surplus``: how much surer than of its two sentences with others of their length, float64 (n_pairs,);
+    - ``by_chance``: the surplus of sentences matched by chance: that of a given share of those is not above this;
     - ``bits_with``, ``bits_without``: bits a word of source and target that the model knows, given the sentence on the
       other side, mixed with its frequency, or by frequency alone.
     """
 
     confidence: np.ndarray
+    surplus: np.ndarray
     by_chance: float
     bits_with: list[float]
     bits_without: list[float]
@@ -136,7 +159,7 @@ def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], s
     as the other model sees it.
     """
     order = np.array(Random(seed, "packs/halves").shuffled(range(len(bitext))))
-    confidence, by_chance = np.zeros(len(bitext)), []
+    confidence, surplus, by_chance = np.zeros(len(bitext)), np.zeros(len(bitext)), []
     given, alone, sizes = np.zeros(2), np.zeros(2), np.zeros(2)
     sides: list[tuple[Aligner, Bitext]] = []
     for half in (0, 1):
@@ -145,8 +168,12 @@ def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], s
         mixed, inside = order[half::2], np.sort(order[half::2])
         unseen = bitext.select(inside)
         confidence[inside] = model.confidence(unseen)
-        matched = Bitext(bitext.source.select(mixed), bitext.target.select(np.roll(mixed, 1)))
-        by_chance.append(model.confidence(matched))
+        of_source, of_target = _with_others(model, unseen)
+        surplus[inside] = confidence[inside] - (of_source + of_target) / 2
+        order_inside = np.searchsorted(inside, mixed)
+        turned = np.roll(order_inside, 1)
+        matched = Bitext(unseen.source.select(order_inside), unseen.target.select(turned))
+        by_chance.append(model.confidence(matched) - (of_source[order_inside] + of_target[turned]) / 2)
         known = Bitext(_known(unseen.source, model.source_vocab_), _known(unseen.target, model.target_vocab_))
         known = known.select((known.source.lengths > 0) & (known.target.lengths > 0))
         sides.append((model, known))
@@ -156,4 +183,4 @@ def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], s
         given += _log_likelihood(*side, _best_weights(*other_side))[0, ::-1]  # the source's first
     bits = np.maximum(1, sizes) * math.log(2)
     threshold = float(np.quantile(np.concatenate(by_chance), share))
-    return Halves(confidence, threshold, (-given / bits).tolist(), (-alone / bits).tolist())
+    return Halves(confidence, surplus, threshold, (-given / bits).tolist(), (-alone / bits).tolist())

@@ -78,7 +78,6 @@ export async function kit({ pack, tell, reload }) {
     const run = await get("/api/learning");
     say(run.state);
     if (run.state === "running") follow();
-    if (run.cluster) state.after(el("p", { class: "note" }, `Learning on the cluster ${run.cluster}.`));
   } catch (error) { tell(error.message, "error"); }
   return [el("h2", {}, "Files"), drop, listing, el("h2", {}, "Learn"), el("div", { class: "row" }, start, cancel), state, log];
 }
