@@ -197,9 +197,9 @@ class BracketInducer(Model):
         self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int
     ) -> Sentences:
         """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
-        self.tag_map_ = tag_map or TagMap.observed(bank)
+        self.tag_map_ = tag_map or TagMap.observed(Treebank.checked(bank))
         self.known_ = sources or WordSources.none()
-        everything = Sentences.from_bank(Treebank.checked(bank), self.tag_map_, strict=self.settings["strict"])
+        everything = Sentences.from_bank(bank, self.tag_map_, strict=self.settings["strict"])
         good = (everything.lengths >= 2) & (everything.lengths <= most)
         if not good.any():
             raise InputError(None, None, f"no sentence has from 2 to {most} words (without punctuation)")

@@ -39,7 +39,7 @@ def agreement(items: Sequence[Sequence[Sequence[Hashable]]], *, draws: int = 100
 
     >>> result = agreement([[["a", "a"], ["b", "b"]], [["a", "b"], ["b", "b", "b"]]])
     >>> f"{result['alpha']:.3f} {result['agreement']:.3f}"
-    '0.533 0.833'
+    '0.556 0.833'
     """
     labels = sorted({repr(label) for item in items for unit in item for label in unit})
     columns = {label: number for number, label in enumerate(labels, 2)}

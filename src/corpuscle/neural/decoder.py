@@ -338,6 +338,10 @@ class Decoder:
         self.every_symbol = Ensemble(outputs, arithmetic)
         self.report_ = Report()
 
+    def __repr__(self) -> str:
+        """How many models in which precision."""
+        return f"<Decoder of {len(self.weights)} models, {self.precision}>"
+
     def needs_softmax(self, settings: DecodingSettings) -> bool:
         """Whether probabilities are needed: not where one hypothesis of one model is followed and nobody asks."""
         return settings.scores or settings.beam > 1 or len(self.networks) > 1

@@ -25,6 +25,10 @@ class Shortlist:
         self.always = np.unique(np.append(always, [END, UNKNOWN])).astype(np.int32)
         self.likely = np.ascontiguousarray(likely, np.int32)
 
+    def __repr__(self) -> str:
+        """How many targets."""
+        return f"<Shortlist of {len(self.always):,} targets and {self.likely.shape[1]:,} for each source symbol>"
+
     @classmethod
     def of_table(cls, table: np.ndarray, counts: np.ndarray, frequent: int = 100, best: int = 100) -> Shortlist:
         """From a lexical table (source_size, target_size) of probabilities and counts (target_size,) of targets: the

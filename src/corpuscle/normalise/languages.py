@@ -50,6 +50,10 @@ class Languages:
                 raise InputError(None, None, f"the text of language {name} is empty")
             row /= row.sum()
 
+    def __repr__(self) -> str:
+        """What it can tell apart."""
+        return f"<Languages {', '.join(self.names)}>"
+
     def divergences(self, message: str) -> np.ndarray:
         """The skew divergence of a message from each prototype: float64 (n_languages,)."""
         grams, counts = np.unique(_grams(message), return_counts=True)

@@ -51,6 +51,10 @@ class Noise:
             raise InputError(None, None, f"only {changed} changed words; at least {_FEWEST} are needed to learn noise")
         self.rate = changed / words
 
+    def __repr__(self) -> str:
+        """How much was seen."""
+        return f"<Noise of {len(self.typed_as):,} words, {len(self.changes):,} kinds of changes>"
+
     def typed(self, word: str, random: Random) -> str:
         """A word (lower case) as it may be typed."""
         seen = self.typed_as.get(word)

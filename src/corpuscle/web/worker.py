@@ -80,11 +80,11 @@ def _loaded(path: str) -> Any:
 
 def _dictionary(path: str) -> list[dict[str, Any]]:
     """The rows of the dictionary of a pack by the names of its columns."""
-    from corpuscle.text.files import read_lines
+    from corpuscle.text.tables import read_table
 
-    lines = (line.split("\t") for _, line in read_lines(path))
-    heading = next(lines)
-    return [dict(zip(heading, row, strict=True)) for row in lines]
+    rows = (row for _, row in read_table(path))
+    heading = next(rows)
+    return [dict(zip(heading, row, strict=True)) for row in rows]
 
 
 def _limit(most: int) -> None:
