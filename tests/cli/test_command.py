@@ -42,6 +42,7 @@ def decorated(path):
         for call in (call for call in calls if ast.unparse(call.func) in ("command", "trainer")):
             label = node.name.rstrip("_").replace("_", "-")
             label = ast.literal_eval(call.args[1]) if len(call.args) > 1 else label
+            label = next((ast.literal_eval(word.value) for word in call.keywords if word.arg == "name"), label)
             found[label] = node, any(ast.unparse(word) == "figures=False" for word in call.keywords)
     return found
 
@@ -152,7 +153,9 @@ def test_values_become_json_and_text():
 
 @pytest.mark.parametrize("name", [*TASKS, *COMMANDS])
 def test_every_command_can_be_quiet_and_every_one_with_figures_speaks_json(name):
-    silent = {label: each for label, (_, each) in decorated(module_of(name)).items()}
+    home = module_of(name)
+    parts = [path for path in MODULES if f"from corpuscle.cli.{home.stem} import group" in path.read_text()]
+    silent = {label: each for path in (*parts, home) for label, (_, each) in decorated(path).items()}
     for words, each in commands(name).items():
         flags = {flag for param in each.params for flag in param.opts}
         assert {"--quiet", "-q"} <= flags, words
@@ -204,7 +207,8 @@ def test_help_usage_errors_and_completion_import_nothing_heavy(name):
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_an_option_of_a_training_is_the_setting_of_the_same_name(name):
-    options = {param.name: param for param in commands(name)[name, "train"].params}
+    trainers = [each for (_, action), each in commands(name).items() if action in ("train", "induce")]
+    options = {param.name: param for each in trainers for param in each.params}
     for method in TASKS[name].methods.values():
         for setting in find(method.settings).SETTINGS.values():
             if setting.name != "method":
