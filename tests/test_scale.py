@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import corpuscle
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, SettingError
-from corpuscle.scale import beside, chunks_of, default_workers, each, workers
+from corpuscle.scale import beside, chunks_of, default_workers, each, processes, workers
 from corpuscle.settings import Parallel
 
 
@@ -149,6 +149,20 @@ def test_workers_start_no_workers_of_their_own(cluster):
     assert len(names) > 1
 
 
+def test_processes_keep_the_order_pass_errors_on_and_are_other_processes():
+    with processes(2) as pool:
+        assert list(pool.map(divmod, [7, 8, 9], 4)) == [(1, 3), (2, 0), (2, 1)]
+        assert os.getpid() not in pool.map(_process, range(4))
+        with pytest.raises(ZeroDivisionError):
+            list(pool.map(divmod, [1, 2], 0))
+    with processes(1) as pool:
+        assert list(pool.map(_process, range(2))) == [os.getpid()] * 2
+
+
+def _process(_):
+    return os.getpid()
+
+
 def test_one_thread_beside_this_one():
     with beside() as other:
         assert other.submit(lambda: threading.current_thread().name).result() != threading.current_thread().name
@@ -208,8 +222,9 @@ def test_a_cluster_without_workers_is_waited_for_and_one_that_dies_is_a_clear_er
 
 
 ALLOWED = {
-    "scale.py": {"threading", "concurrent.futures"},
+    "scale.py": {"threading", "concurrent.futures", "multiprocessing"},
     "progress.py": {"threading"},  # is this the main thread, which hears Ctrl-C?
+    "web/annotations.py": {"threading"},  # a lock: two requests may write the same file
     "packs/precompile.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
 }
 

@@ -17,6 +17,8 @@ EVALUATE = {f"{rate}{edge}": FRACTION for rate in RATES for edge in ("", "_low",
     "unseen_words": int, "ambiguous_words": int, "low": FRACTION, "high": FRACTION, "deviation": float,
     "signature": str, "overlap_training": FRACTION, "overlap_tuning": FRACTION,
     "by_element": [{"element": str, "e1": FRACTION, "e2": FRACTION}],
+    "by_probability": [{"above": FRACTION, "words": int, "probability": FRACTION, "right": FRACTION}],
+    "keystrokes": float, "keystrokes_low": float, "keystrokes_high": float,
 }  # fmt: skip
 TRAIN = {
     "method": str, "sentences": int, "words": int, "labels": int, "elements": [str], "counts?": int, "weights?": int,

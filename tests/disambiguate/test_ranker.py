@@ -13,7 +13,7 @@ from corpuscle.disambiguate.labels import elements_of, label_hashes, labels_of, 
 from corpuscle.disambiguate.lists import text_of
 from corpuscle.disambiguate.weighing import Pool, Weights
 from corpuscle.errors import InputError, SettingError
-from corpuscle.measure import analyses, ranks_of
+from corpuscle.measure import analyses, analyses_by_probability, ranks_of
 from corpuscle.model import Model
 from corpuscle.samples import generate
 from corpuscle.text.hashes import hashes_of
@@ -131,6 +131,17 @@ def test_figures_are_ordered_and_two_candidates_reach_the_ceiling(bank, ranker):
     short = np.where(ranks(ranker, held) <= 2, ranks(ranker, held), 0)
     cut = analyses(starts, short, ranker.knows(held), held.corpus.sentence_starts, draws=20).figures
     assert cut["a2"] == cut["ceiling"]
+
+
+def test_keystrokes_and_shares_by_probability_of_a_hand_example():
+    starts, ranks_found = np.array([0, 2, 5, 6, 9]), np.array([2, 1, 0, 3])
+    found = analyses(starts, ranks_found, np.ones(4, bool), np.array([0, 4]), draws=5)
+    assert found["keystrokes"] == (2 + 1 + 2 + 3) / 4
+    rows = analyses_by_probability(np.array([0.5, 1.0, 0.55, 0.95]), np.array([True, True, False, True]))
+    assert rows == [
+        {"above": 0.5, "words": 2, "probability": pytest.approx(0.525), "right": 0.5},
+        {"above": 0.9, "words": 2, "probability": pytest.approx(0.975), "right": 1.0},
+    ]
 
 
 def decided_by_the_word_before(n, seed=1):

@@ -14,7 +14,7 @@ GOLD = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))\n(S (NP (NNS cats)) (V
 KINDS = [f"{kind}_{figure}" for kind in ("labelled", "unlabelled", "spans") for figure in ("precision", "recall", "f1")]
 RATES = [*KINDS, *(f"{name}_proper" for name in KINDS), "exact", "no_crossing", "tags", "spans_sentences"]
 SCORES = {name + end: FRACTION for name in RATES for end in ("", "_low", "_high")} | {
-    "crossing": float, "crossing_low": float, "crossing_high": float, "words": int, "failed": int, "trees": int,
+    "crossing": float, "crossing_low": float, "crossing_high": float, "words": int, "unparsed": int, "trees": int,
     "right": int, "found": int, "gold": int, "low": FRACTION, "high": FRACTION, "deviation": float, "signature": str,
 }  # fmt: skip
 ROWS = {"name": str, "right": int, "found": int, "gold": int, "precision": float, "recall": float, "f1": float}
@@ -40,7 +40,7 @@ def test_a_blank_line_is_a_sentence_without_a_tree(tmp_path, capsys):
     gold.write_text(GOLD)
     found.write_text(GOLD.splitlines()[0] + "\n\n")
     figures = last_line_conforms(run(capsys, "grammar", "evaluate", gold, found, "--json").out, SCORES)
-    assert figures["failed"] == 1 and figures["labelled_recall"] == 3 / 6
+    assert figures["unparsed"] == 1 and figures["labelled_recall"] == 3 / 6
 
 
 def test_compare_prints_differences(tmp_path, capsys):
@@ -206,7 +206,7 @@ def test_brackets_are_induced_and_parse_finds_their_kind(tmp_path, capsys):
             run(capsys, "grammar", "evaluate", bank, "--model", model, "--json", "--quiet").out,
             SCORES | {"overlap_training": FRACTION, "overlap_tuning": FRACTION},
         )
-        assert figures["failed"] == 0
+        assert figures["unparsed"] == 0
         spans = json.loads(run(capsys, "grammar", "marginals", model, bank, "--json").out)["sentences"][0]["spans"]
         assert spans[0] == {"label": "X", "first": 0, "end": 6, "share": 1.0}
     tagged = tmp_path / "t.txt"

@@ -20,7 +20,7 @@ def test_gold_against_itself_is_perfect():
     result = scores(GOLD, GOLD)
     for name in ("labelled_f1", "unlabelled_f1", "spans_f1", "labelled_f1_proper", "exact", "no_crossing", "tags"):
         assert result[name] == 1.0
-    assert (result["gold"], result["crossing"], result["failed"], result["trees"], result["words"]) == (7, 0, 0, 2, 7)
+    assert (result["gold"], result["crossing"], result["unparsed"], result["trees"], result["words"]) == (7, 0, 0, 2, 7)
 
 
 def test_a_wrong_label_a_wrong_span_and_a_wrong_tag():
@@ -66,7 +66,7 @@ def test_punctuation_is_what_gold_says_even_where_the_parser_tags_it_otherwise()
 
 def test_a_sentence_without_a_tree_counts_with_no_brackets():
     result = scores(GOLD, [GOLD[0], ""])
-    assert result["failed"] == 1 and result["labelled_recall"] == pytest.approx(4 / 7)
+    assert result["unparsed"] == 1 and result["labelled_recall"] == pytest.approx(4 / 7)
     assert result["labelled_precision"] == 1.0 and result["exact"] == 0.5 and result["tags"] == pytest.approx(5 / 7)
 
 

@@ -165,21 +165,6 @@ def test_guided_attention_looks_where_the_links_are():
     assert np.mean(ends) > 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("turned", [False, True])
-def test_copying_and_reversing_twenty_symbols_are_learned(turned):
-    made = names(2500, symbols=20, shortest=3, longest=8)
-    pairs = [(name, name[::-1] if turned else name) for name in made]
-    plan = PLAN._replace(rate=0.002, warm_up=100, batch=64, interval=36, dropout=0.0, symbol_dropout=0.0)
-    each = task(pairs[:2300], pairs[2300:], PRESETS["tiny"], plan, symbols=20)
-    progress = begun(each, 1)
-    for _ in range(25):
-        progress = advance(progress, each, 36)
-        if progress.history[:, 1].max() > 0.98:
-            break
-    assert progress.history[:, 1].max() > 0.98
-
-
 def test_examples_keep_pairs_apart():
     pairs = [(np.array([3, 4]), np.array([5])), (np.array([6]), np.array([7, 8, 9]))]
     examples = Examples.of(pairs, [np.ones((1, 2)), np.full((3, 1), 2.0)])

@@ -29,8 +29,9 @@ SCHEMA = {
     "report": str,
     "seconds": float,
     "version": str,
-    "left_out": {"names": str, "segment": str, "vectors": str},
+    "left_out": {"names": str, "segment": str, "vectors": str, "brackets?": str},
     "failed": {},
+    "refused": [str],
     "steps": {
         "lm": {
             "status": str,

@@ -266,8 +266,8 @@ def test_a_folder_is_all_its_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("(A a)\n(B b\n\n", 2, "begins here is not closed"),
-        ("(A a))\n", 1, "closing bracket too many"),
+        ("(A a)\n (B b\n\n", 2, "begins here is not closed (column 2)"),
+        ("(A a))\n", 1, "closing bracket too many (column 6)"),
         ("(A a)\n)", 2, "closing bracket too many"),
         ("(A a)\nb", 2, "outside of brackets: 'b'"),
         ("(A\n (B))", 2, "without words: (B)"),

@@ -142,8 +142,8 @@ def _by_element(loaded: Disambiguator, bank: Any, ranking: Any) -> list[dict[str
 @option("model", "Rank the analyses of the words of the gold file with this model.", metavar="FILE", required=True)
 def evaluate(gold: str, model: str, seed: int) -> Figures:
     """How often the right analysis is first (a1) or among the first two (a2), or not (e1, e2), with 95 % intervals;
-    how often it is a candidate at all; by element; of unseen and of ambiguous words."""
-    from corpuscle.measure import analyses, ranks_of
+    how often it is a candidate at all; of unseen and ambiguous words; by element; by how likely it was said to be."""
+    from corpuscle.measure import analyses, analyses_by_probability, ranks_of
     from corpuscle.text import read_conllu
 
     loaded, bank = load(model, "disambiguate"), read_conllu(gold)
@@ -156,6 +156,10 @@ def evaluate(gold: str, model: str, seed: int) -> Figures:
     ranks = ranks_of(ranking.starts, ranking.labels, loaded.gold(bank, ranking))
     result = analyses(ranking.starts, ranks, loaded.knows(bank), bank.corpus.sentence_starts, seed=seed)
     rows = _by_element(loaded, bank, ranking)
-    figures = result.to_json() | shares | {"by_element": rows}
-    table = table_text(("element", "E1", "E2"), [list(row.values()) for row in rows])
-    return Figures(figures, f"{result.text()}\n{table}")
+    likely = analyses_by_probability(ranking.probabilities[ranking.starts[:-1]], ranks == 1)
+    figures = result.to_json() | shares | {"by_element": rows, "by_probability": likely}
+    tables = [
+        table_text(heading, [list(row.values()) for row in some])
+        for heading, some in ((("element", "E1", "E2"), rows), (("above", "words", "probability", "right"), likely))
+    ]
+    return Figures(figures, "\n".join([result.text(), *tables]))

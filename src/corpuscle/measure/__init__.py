@@ -5,7 +5,7 @@ items for its 95 % interval, and returns a ``Result``. Two systems are compared 
 """
 
 from corpuscle.measure.agreement import agreement
-from corpuscle.measure.analyses import analyses, analyses_by_element, ranks_of
+from corpuscle.measure.analyses import analyses, analyses_by_element, analyses_by_probability, ranks_of
 from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
 from corpuscle.measure.brackets import (
     bracket_counts,
@@ -43,6 +43,7 @@ __all__ = [
     "alignment_error",
     "analyses",
     "analyses_by_element",
+    "analyses_by_probability",
     "approximate_randomisation",
     "attachment",
     "attachment_by",

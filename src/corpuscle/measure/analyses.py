@@ -3,8 +3,9 @@
 ``a1``, ``a2``: the shares of words whose right analysis is first, or among the first two; ``e1``, ``e2``: of all
 others; ``ceiling``: is a candidate at all; ``mrr``: mean reciprocal rank, 0 where it is none; ``random``: what a random
 order would have as ``a1``; ``unseen_a1``: of words that the analyser does not know; ``ambiguous_a1``, ``ambiguous_e1``,
-``ambiguous_e2``: of words with several candidates, one of them right; ``candidates``: how many a word has. Sentences
-are resampled.
+``ambiguous_e2``: of words with several candidates, one of them right; ``candidates``: how many a word has;
+``keystrokes``: the mean rank, or one more than there are candidates where none is right: what an annotator looks at.
+Sentences are resampled.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from corpuscle.measure.bootstrap import bootstrap_all
 from corpuscle.measure.counts import share
 from corpuscle.measure.result import Result, Shown, resampled, signature
 
-__all__ = ["analyses", "analyses_by_element", "ranks_of"]
+__all__ = ["analyses", "analyses_by_element", "analyses_by_probability", "ranks_of"]
 
 _SHOWN = (
     Shown("a1", "first"), Shown("a2", "first or second"), Shown("ceiling", "a candidate"),
     Shown("mrr", "reciprocal rank", ".3f"),
     Shown("random", "at random"), Shown("ambiguous_a1", "ambiguous words"), Shown("unseen_a1", "unseen words"),
-    Shown("candidates", "candidates a word", ".2f"), Shown("words", "words", ","), Shown("unseen_words", "unseen", ","),
+    Shown("candidates", "candidates a word", ".2f"), Shown("keystrokes", "to look at", ".2f"),
+    Shown("words", "words", ","), Shown("unseen_words", "unseen", ","),
     Shown("ambiguous_words", "ambiguous", ","),
 )  # fmt: skip
 
@@ -62,7 +64,7 @@ def analyses(
     columns = {
         "words": np.ones(len(ranks)), "first": ranks == 1, "two": inside & (ranks <= 2), "inside": inside,
         "inverse": np.where(inside, 1 / np.maximum(ranks, 1), 0), "chance": inside / np.maximum(sizes, 1),
-        "sizes": sizes,
+        "sizes": sizes, "looks": np.where(inside, ranks, sizes + 1),
         "new": ~known, "new_first": ~known & (ranks == 1), "many": many, "many_first": many & (ranks == 1),
         "many_two": many & (ranks <= 2),
     }  # fmt: skip
@@ -80,6 +82,7 @@ def analyses(
     rates = {
         "a2": rate("two"), "e1": rate("first", inverse=True), "e2": rate("two", inverse=True),
         "ceiling": rate("inside"), "mrr": rate("inverse"), "random": rate("chance"), "candidates": rate("sizes"),
+        "keystrokes": rate("looks"),
     }  # fmt: skip
     if many.any():
         rates |= {
@@ -111,3 +114,22 @@ def analyses_by_element(
         {"element": name, "e1": float(1 - first[:, i].mean()), "e2": float(1 - either[:, i].mean())}
         for i, name in enumerate(elements)
     ]
+
+
+def analyses_by_probability(probabilities: np.ndarray, right: np.ndarray, parts: int = 10) -> list[dict[str, Any]]:
+    """How often first analyses are right by how likely they were said to be: rows of ``above`` (the probabilities are
+    from there on, up to the next row), ``words``, ``probability`` (their mean) and ``right`` (their share). Equal parts
+    of the unit interval; those without words are left out. ``probabilities`` float64 (n_words,), ``right`` bool.
+
+    >>> analyses_by_probability(np.array([0.95, 0.92, 0.31]), np.array([True, True, False]))[0]["above"]
+    0.3
+    """
+    part = np.minimum((probabilities * parts).astype(np.int64), parts - 1)
+    rows = []
+    for number in np.unique(part).tolist():
+        here = part == number
+        rows.append({
+            "above": number / parts, "words": int(here.sum()), "probability": float(probabilities[here].mean()),
+            "right": float(right[here].mean()),
+        })  # fmt: skip
+    return rows

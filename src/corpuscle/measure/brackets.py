@@ -12,7 +12,7 @@ each tree's own tags, and leaves out a sentence whose trees then differ in lengt
 - ``..._proper``: each of these without brackets around the whole sentence; ``spans_sentences``: the mean of the
   sentences' F1 of spans;
 - ``exact``: trees whose labelled brackets are all right; ``crossing``: found brackets in a sentence that cross a gold
-  one; ``no_crossing``: trees without such; ``tags``: words with the right tag; ``failed``: sentences without a tree.
+  one; ``no_crossing``: trees without such; ``tags``: words with the right tag; ``unparsed``: sentences without a tree.
 
 Sentences are resampled; lengths count punctuation. Sentences without words, or with punctuation alone, do not count.
 
@@ -44,14 +44,14 @@ _PENN = frozenset((",", ":", "``", "''", "."))
 _SAME = {"PRT": "ADVP"}
 _KINDS = ("labelled", "unlabelled", "spans", "labelled_proper", "unlabelled_proper", "spans_proper")
 _COLUMNS = [f"{kind}_{part}" for kind in _KINDS for part in ("right", "found", "gold")] + [
-    "exact", "crossing", "no_crossing", "tags", "words", "failed", "spans_sentence", "trees",
+    "exact", "crossing", "no_crossing", "tags", "words", "unparsed", "spans_sentence", "trees",
 ]  # fmt: skip
 BRACKETS = (
     Shown("labelled_f1", "labelled F1"), Shown("labelled_precision", "precision"), Shown("labelled_recall", "recall"),
     Shown("unlabelled_f1", "unlabelled F1"), Shown("labelled_f1_proper", "labelled F1 without whole sentences"),
     Shown("spans_f1", "F1 of spans"), Shown("spans_f1_proper", "F1 of spans without whole sentences"),
     Shown("exact", "exact trees"), Shown("crossing", "crossing brackets a tree", ".2f"),
-    Shown("no_crossing", "trees without crossing"), Shown("tags", "tags"), Shown("failed", "trees not found", ","),
+    Shown("no_crossing", "trees without crossing"), Shown("tags", "tags"), Shown("unparsed", "trees not found", ","),
     Shown("trees", "trees", ","),
 )  # fmt: skip
 
@@ -235,7 +235,7 @@ def bracket_scores(
         raise ValueError("there are no sentences to compare")
     figures, interval = bootstrap_all(statistics, _figures(), draws=draws, seed=seed)
     sums = statistics.sum(axis=0)
-    figures |= {name: int(sums[_at(name)]) for name in ("words", "failed", "trees")}
+    figures |= {name: int(sums[_at(name)]) for name in ("words", "unparsed", "trees")}
     figures |= {name: int(sums[_at(f"labelled_{name}")]) for name in ("right", "found", "gold")}
     how = signature(
         "labelled f1", brackets="evalb, collins", punctuation=punctuation, lengths=max_length or "all",

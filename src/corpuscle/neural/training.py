@@ -147,14 +147,15 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
     torch.set_num_threads(1)  # steps are small: two threads would mostly wait for each other
     theta = torch.tensor(progress.weights, requires_grad=True)
     first, second, mean = (torch.tensor(x) for x in (progress.first, progress.second, progress.mean))
-    rate = rate_of(progress, plan, a.recurrent)
     per_epoch = -(-len(task.training) // plan.batch)
     end = min(progress.updates + updates, (progress.updates // plan.interval + 1) * plan.interval)
     slow, fast = BETAS[a.recurrent]
+    epoch, order = -1, list[np.ndarray]()
     for t in range(progress.updates, end):
-        epoch, number = divmod(t, per_epoch)
-        which = _batches(task, progress.seed, epoch)[number]
-        loss = _loss(task, named(theta, task), which, _dropping(plan, progress.seed, t))
+        if t // per_epoch != epoch:
+            epoch = t // per_epoch
+            order = batches(task.training, plan.batch, progress.seed, epoch)
+        loss = _loss(task, named(theta, task), order[t % per_epoch], _dropping(plan, progress.seed, t))
         (gradient,) = torch.autograd.grad(loss, theta)
         norm = gradient.norm()
         if not math.isfinite(loss.item()) or not math.isfinite(norm.item()):
@@ -162,10 +163,10 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
         gradient *= min(1.0, CLIP / (norm.item() + TINY))
         first.lerp_(gradient, 1 - slow)
         second.mul_(fast).addcmul_(gradient, gradient, value=1 - fast)
+        rate = rate_of(progress._replace(updates=t), plan, a.recurrent)
         deviation = second.sqrt().div_(math.sqrt(1 - fast ** (t + 1))).add_(TINY)
         with torch.no_grad():
             theta.addcdiv_(first, deviation, value=-rate / (1 - slow ** (t + 1)))
-        rate = rate_of(progress._replace(updates=t + 1), plan, a.recurrent)
         mean.lerp_(theta.detach(), 1 - smoothing(t)) if plan.smoothing else mean.copy_(theta.detach())
     later = progress._replace(
         updates=end, weights=theta.detach().numpy(), first=first.numpy(), second=second.numpy(), mean=mean.numpy()
@@ -186,17 +187,6 @@ def _validated(progress: Progress, task: Task) -> Progress:
     return progress._replace(
         best=progress.mean if best else progress.best, history=np.vstack([progress.history, row])
     )
-
-
-_ORDERS: dict[int, tuple[Any, list[np.ndarray]]] = {}
-
-
-def _batches(task: Task, seed: int, epoch: int) -> list[np.ndarray]:
-    """The batches of an epoch; those of the last one asked for are remembered."""
-    key = (id(task.training.sources), seed, epoch)
-    if _ORDERS.get(0, (None,))[0] != key:
-        _ORDERS[0] = key, batches(task.training, task.plan.batch, seed, epoch)
-    return _ORDERS[0][1]
 
 
 def _dropping(plan: Plan, seed: int, update: int) -> Dropping:

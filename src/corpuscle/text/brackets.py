@@ -24,6 +24,18 @@ _TOKEN = re.compile(r"[()\n]|[^() \t\n\r\v\f]+")
 _FORBIDDEN = re.compile(r"[() \t\n\r\v\f]")
 
 
+def _unbalanced(text: str) -> int:
+    """The column, from 1 on, of the first closing bracket too many, or where the tree begins that is not closed."""
+    depth = place = 0
+    for found in re.finditer(r"[()]", text):
+        if depth == 0:
+            place = found.start()
+        depth += 1 if found[0] == "(" else -1
+        if depth < 0:
+            break
+    return place - text.rfind("\n", 0, place)
+
+
 class _Builder:
     """Collects the arrays of the trees while their brackets are read."""
 
@@ -64,7 +76,7 @@ class _Builder:
                 fresh = 1
             elif token == ")":
                 if not stack:
-                    raise InputError(path, line, "unbalanced: a closing bracket too many")
+                    raise InputError(path, line, f"unbalanced: a closing bracket too many (column {_unbalanced(text)})")
                 node = base + stack.pop()
                 if self.begins[node] == length:
                     raise InputError(path, line, f"a node without words: ({labels[node][:40]})")
@@ -92,7 +104,8 @@ class _Builder:
                 length += 1
                 fresh = 0
         if stack:
-            raise InputError(path, opened, "unbalanced: the tree that begins here is not closed")
+            where = f"column {_unbalanced(text)}"
+            raise InputError(path, opened, f"unbalanced: the tree that begins here is not closed ({where})")
         self.words.add(words)
 
     def _finish(self, base: int, length: int) -> None:

@@ -151,6 +151,10 @@ def _interlinear(found: Findings) -> str:
     return f"{percent(share, 0)} of the words have a gloss by people; {proposed} proposed."
 
 
+def _brackets(found: Findings) -> str:
+    return f"A hypothesis from {counted(found['sentences'], 'sentence')} without trees: nothing to measure it by."
+
+
 _VERDICTS: dict[str, Callable[[Findings], str]] = {
     "interlinear": _interlinear,
     "segment": _segmenter,
@@ -167,6 +171,7 @@ _VERDICTS: dict[str, Callable[[Findings], str]] = {
     "projected": _projected,
     "normaliser": _normalise,
     "entities": lambda found: _ENTITIES(found["held_out"]["strict_f1"], found["baseline"]),
+    "brackets": _brackets,
     "grammar": lambda found: _BRACKETS(found["measures"]["labelled_f1"], found["baseline"]),
 }
 

@@ -24,7 +24,7 @@ from corpuscle.text.trees import Trees
 __all__ = ["GRAMMAR"]
 
 FILE = "models/grammar.model"
-SETTINGS = {"method": "spectral", "estimate": "cluster", "states": 8}
+SETTINGS = {"method": "spectral", "estimate": "moments", "states": 8}
 FEWEST_TREES = 50
 """With fewer, a tenth held out says nothing."""
 _LABELS, _EXAMPLES, _LONGEST = 12, 3, 14
