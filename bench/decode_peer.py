@@ -32,7 +32,7 @@ class TorchModel:
     """A GRU model: tensors by name."""
 
     def __init__(self, weights: Weights):
-        self.p = {name: torch.from_numpy(np.asarray(array)) for name, array in weights.arrays.items()}
+        self.p = {name: torch.from_numpy(np.array(array)) for name, array in weights.arrays.items()}
         self.a = weights.architecture
 
     def normal(self, x: torch.Tensor, gain: str) -> torch.Tensor:

@@ -17,7 +17,7 @@ from typing import Any
 from bench.harness import Call, Cell, Claim, typical
 
 LANGUAGES = ("da", "de", "el", "en", "es", "fi", "fr", "it", "nl", "pt", "sv")
-LINES, ITERATIONS, SPEED = 1500, 20, 100_000
+LINES, ITERATIONS, SPEED = 500, 15, 100_000
 ESTIMATES = ("common", "separate")
 UD = {"en": "ud-english-ewt", "fr": "ud-french-sequoia", "de": "ud-german-gsd", "fi": "ud-finnish-tdt"}
 BRACKETS = {"es": "cess-esp", "pt": "floresta-pt", "nl": "alpino-nl"}

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from corpuscle.errors import Interrupted
-from corpuscle.grammar import ConstituentContext
+from corpuscle.grammar import ConstituentContext, TreeMetric
 from corpuscle.learning import Checkpoint
 from corpuscle.model import read
 from corpuscle.text import Treebank
 from corpuscle.words import BrownClasses, class_sources
 from tests.engine.dp.test_evolution import bracketings, spans
 from tests.grammar.test_treemetric import bank
+from tests.hostile import survives_hostile_edits
 
 
 def probabilities(counts, prior):
@@ -127,3 +128,14 @@ def test_random_starts_are_drawn_by_the_seed():
     assert (one.counts_[0] == same.counts_[0]).all()
     assert (one.counts_[0] != two.counts_[0]).any()
     assert all(a < b for a, b in pairwise(one.keys_[0].tolist()))
+
+
+@pytest.mark.parametrize("learner", [ConstituentContext(iterations=2), TreeMetric(dimensions=6, rank=2)])
+def test_hostile_files_are_refused(learner, tmp_path):
+    text = bank(20)
+    learner.fit(text).save(tmp_path / "m")
+
+    def use(path):
+        type(learner).from_container(read(path)).brackets(text, confidence=True)
+
+    assert survives_hostile_edits(tmp_path / "m", use, edits=80) > 10

@@ -224,7 +224,7 @@ def test_a_shortlist_of_everything_changes_nothing_and_a_short_one_is_kept_to():
     table = np.zeros((size, size))
     table[np.arange(size), np.arange(size)] = 1.0
     short = Shortlist.of_table(table, np.arange(size), frequent=1, best=2)
-    found = decoder.decode(SOURCES, beam=3, nbest=3, batch=1, shortlist=short)
+    found = decoder.decode(SOURCES, beam=3, nbest=3, batch=1, refill=False, shortlist=short)
     for source, hypotheses in zip(SOURCES, found, strict=True):
         assert {c for h in hypotheses for c in h.symbols.tolist()} <= {*source.tolist(), size - 1}
     assert short.coverage(SOURCES, SOURCES) == 1.0

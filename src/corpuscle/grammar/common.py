@@ -150,7 +150,7 @@ class _Learner:
         """Move the common grammar towards the rows of all languages."""
         moved = []
         for name, rows, (shape, rate) in zip(Common._fields, self.common, priors, strict=True):
-            logs = sum(np.log(getattr(grammar.weights(), name)) for grammar in self.grammars)
+            logs = sum(getattr(grammar.logs(), name) for grammar in self.grammars)
             for _ in range(self.model.common_steps):
                 rows = dirichlet_step(rows, logs, len(self.grammars), shape, rate)
             moved.append(rows)

@@ -53,9 +53,13 @@ class Grammar(NamedTuple):
         """Each row divided by its sum."""
         return Grammar(*(each / each.sum(axis=1, keepdims=True) for each in self))
 
+    def logs(self) -> Grammar:
+        """The expected logarithms of each row."""
+        return Grammar(*(digamma(each) - digamma(each.sum(axis=1, keepdims=True)) for each in self))
+
     def weights(self) -> Grammar:
-        """exp of the expected logarithms of each row."""
-        return Grammar(*(np.exp(digamma(each) - digamma(each.sum(axis=1, keepdims=True))) for each in self))
+        """exp of the expected logarithms; some are so small that they are 0."""
+        return Grammar(*map(np.exp, self.logs()))
 
 
 class Common(NamedTuple):

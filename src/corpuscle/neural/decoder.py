@@ -2,8 +2,8 @@
 
 Hoang, Dwojak, Krislauks, Torregrosa and Heafield, "Fast neural machine translation implementation", 2018, section
 3.3. Sentences are sorted by length and read in batches; the decoder's rows are the live hypotheses of all sentences
-of a batch. Hypotheses that end leave their rows, sentences that end leave the batch, and when it has half of its
-sentences left, the next ones join it (``refill``) or what is kept of those that ended is dropped.
+of a batch. Hypotheses that end leave their rows, sentences that end leave the batch, and when half of its rows are
+free, the next ones join it (``refill``); what is kept of sentences that have ended is dropped now and then.
 ``batching="naive"`` does none of this: it computes as many rows as at the beginning until the last hypothesis has
 ended, to compare with; the result is the same.
 """
@@ -38,7 +38,7 @@ __all__ = ["Decoder", "Hypothesis", "Report", "warm_decoder"]
 
 WINDOW = 4096
 """So many sentences are sorted by length together."""
-CHUNK = 512
+CHUNK = 1024
 """So many of them, or a batch if that is more, are the work of one thread at a time."""
 
 
@@ -170,7 +170,9 @@ class _Block:
     def open(self) -> np.ndarray:
         """The sentences that have live hypotheses."""
         sentences = self.live.sentences
-        return sentences[np.flatnonzero(np.diff(sentences, prepend=-1))] if len(sentences) else sentences
+        first = np.ones(len(sentences), bool)
+        np.not_equal(sentences[1:], sentences[:-1], out=first[1:])
+        return sentences[first]
 
     def drop(self) -> None:
         """Keep nothing of sentences that have ended."""
@@ -242,13 +244,13 @@ class _Block:
         """Write all sentences."""
         settings, n = self.settings, len(self.work.sources)
         cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
-        naive = settings.batching == "naive"
+        joins = settings.refill and settings.batching != "naive"
         for first, last in pairwise(cuts):
-            while len(self.live.sentences) and not (
-                settings.refill and not naive and 2 * len(self.open()) <= last - first
-            ):
+            room = (last - first) * settings.beam // 2 if joins else 0
+            while len(self.live.sentences) > room:
                 self._on()
             self.begin(first, last)
+            self._on()
         while len(self.live.sentences):
             self._on()
         self.report.sentences += n

@@ -150,12 +150,12 @@ class DecodingSettings(Settings):
     batch: int | None = setting(
         "Sentences read together.", default=None, low=1, high=1_000_000, shown="by their symbols"
     )
-    batch_symbols: int = setting("Symbols read together.", default=1000, low=1, high=10_000_000)
+    batch_symbols: int = setting("Symbols read together.", default=4000, low=1, high=10_000_000)
     batching: str = setting(
         "Drop what has ended, or compute it to the end.", default="efficient", choices=("efficient", "naive")
     )
     sort: bool = setting("Read sentences in the order of their length.", default=True)
-    refill: bool = setting("When half of a batch has ended, let others join it.", default=True)
+    refill: bool = setting("When half of a batch's rows are free, let others join it.", default=True)
     prune: bool = setting("Drop hypotheses that cannot be among the wanted ones any more.", default=False)
     scores: bool = setting("Compute probabilities, also where a beam of 1 does not need them.", default=True)
     normalisation: float = setting("Divide by length to this power.", default=1.0, low=0, high=10)
