@@ -185,9 +185,9 @@ async function dictionary({ ask, word }) {
     copies: { TSV: tsv(["source", "target", "confidence", "sure", "example", "translation"], rows) } };
 }
 
-async function names({ ask, names }) {
+async function names({ ask, names, knows }) {
   const found = await ask("transliterate", "transliterate", { names, k: 10 });
-  const drawn = await ask("transliterate", "lattice", { names, k: 6 });
+  const drawn = knows("transliterate", "lattice") ? await ask("transliterate", "lattice", { names, k: 6 }) : { svg: "" };
   const rows = found.names.flatMap((each) => each.candidates.map((c, i) => [each.source, i + 1, c.target, c.score.toFixed(3)]));
   return { nodes: [drawn.svg ? picture(drawn.svg) : null, table(["name", "rank", "written", "score"], rows, { numbers: [1, 3] })],
     copies: { TSV: tsv(["name", "rank", "target", "score"], rows), SVG: drawn.svg } };

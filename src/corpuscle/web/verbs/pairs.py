@@ -82,7 +82,7 @@ def lookup(table: Any, given: Any) -> dict[str, Any]:
 def transliterate(model: Any, given: Any) -> dict[str, Any]:
     """The best ways to write names in the other script."""
     names = split_lines(given.names)
-    found = model.transliterate(names, given.k)
+    found = model.transliterate(names, given.k) if names else []
     return {
         "names": [
             {"source": source, "candidates": [candidate._asdict() for candidate in candidates]}
@@ -91,7 +91,7 @@ def transliterate(model: Any, given: Any) -> dict[str, Any]:
     }
 
 
-@verb("transliterate", Names, names="ab", k=3)
+@verb("transliterate", Names, kinds=("transliterate.phrase",), names="ab", k=3)
 def lattice(model: Any, given: Any) -> dict[str, Any]:
     """A picture of the best ways to write the first word of some names, piece by piece."""
     from corpuscle.figures import phrase_lattice
