@@ -29,20 +29,21 @@ def commands(name):
     return {(name, action): each for action, each in group.commands.items()}
 
 
-def module_of(name):
-    """The source of the commands of a task, or of a command."""
-    return Path(find(f"{(TASKS | COMMANDS)[name].commands}:__file__"))
+def modules_of(name):
+    """The sources of the commands of a task, or of a command."""
+    group = find(f"{(TASKS | COMMANDS)[name].commands}:group")
+    loaded = [each for module, each in list(sys.modules.items()) if module.startswith("corpuscle.cli.")]
+    return [Path(each.__file__) for each in loaded if getattr(each, "group", None) is group]
 
 
-def decorated(path):
-    """The functions of a module that are commands: label -> (function, whether it has no figures)."""
+def decorated(paths):
+    """The functions of modules that are commands: label -> (function, whether it has no figures)."""
     found = {}
-    for node in ast.parse(path.read_text()).body:
+    for node in (node for path in paths for node in ast.parse(path.read_text()).body):
         calls = [each for each in getattr(node, "decorator_list", []) if isinstance(each, ast.Call)]
         for call in (call for call in calls if ast.unparse(call.func) in ("command", "trainer")):
             label = node.name.rstrip("_").replace("_", "-")
             label = ast.literal_eval(call.args[1]) if len(call.args) > 1 else label
-            label = next((ast.literal_eval(word.value) for word in call.keywords if word.arg == "name"), label)
             found[label] = node, any(ast.unparse(word) == "figures=False" for word in call.keywords)
     return found
 
@@ -153,9 +154,7 @@ def test_values_become_json_and_text():
 
 @pytest.mark.parametrize("name", [*TASKS, *COMMANDS])
 def test_every_command_can_be_quiet_and_every_one_with_figures_speaks_json(name):
-    home = module_of(name)
-    parts = [path for path in MODULES if f"from corpuscle.cli.{home.stem} import group" in path.read_text()]
-    silent = {label: each for path in (*parts, home) for label, (_, each) in decorated(path).items()}
+    silent = {label: each for label, (_, each) in decorated(modules_of(name)).items()}
     for words, each in commands(name).items():
         flags = {flag for param in each.params for flag in param.opts}
         assert {"--quiet", "-q"} <= flags, words
@@ -168,7 +167,7 @@ def test_every_command_can_be_quiet_and_every_one_with_figures_speaks_json(name)
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_commands_are_short_and_those_without_figures_return_nothing(path):
-    for label, (node, silent) in decorated(path).items():
+    for label, (node, silent) in decorated([path]).items():
         lines = node.end_lineno - node.lineno + 1
         parameters = len(node.args.args) + len(node.args.kwonlyargs)
         assert lines <= 60 and parameters <= 12, f"{label}: {lines} lines, {parameters} parameters"
@@ -207,12 +206,11 @@ def test_help_usage_errors_and_completion_import_nothing_heavy(name):
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_an_option_of_a_training_is_the_setting_of_the_same_name(name):
-    trainers = [each for (_, action), each in commands(name).items() if action in ("train", "induce")]
-    options = {param.name: param for each in trainers for param in each.params}
+    trainings = [{param.name: param.opts[0] for param in each.params} for each in commands(name).values()]
     for method in TASKS[name].methods.values():
-        for setting in find(method.settings).SETTINGS.values():
-            if setting.name != "method":
-                assert options[setting.name].opts[0] == "--" + setting.name.replace("_", "-")
+        settings = set(find(method.settings).SETTINGS) - {"method"}
+        expected = {setting: "--" + setting.replace("_", "-") for setting in settings}
+        assert any(expected.items() <= options.items() for options in trainings), method.learner
 
 
 def test_settings_that_no_command_line_can_say_are_refused_before_anything_is_imported():

@@ -39,6 +39,10 @@ class Job:
         self.kit, self.pack, self.seed, self.workers = kit, pack, seed, workers
         self._hashes: dict[str, dict[str, str]] = {}
 
+    def __repr__(self) -> str:
+        """Which kit becomes which pack."""
+        return f"<Job: a pack {self.pack} of {self.kit!r}>"
+
     def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
         """A hash of the content of every file of some roles; each file is read once a run."""
         for role in roles:
