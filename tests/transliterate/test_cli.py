@@ -114,7 +114,7 @@ def test_weights_that_are_not_finite_numbers_are_refused(kit, capsys, value):
     "arguments, reason",
     [
         (["train", "{kit}/names.txt", "-o", "{kit}/x"], "names.txt:1: expected a source and at least one target"),
-        (["train", "{kit}/train.tsv", "-o", "{kit}/x", "--method", "neural"], "'neural' is not 'phrase'"),
+        (["train", "{kit}/train.tsv", "-o", "{kit}/x", "--method", "rules"], "'rules' is not one of"),
         (
             ["train", "{kit}/train.tsv", "-o", "{kit}/x", "--dev", "{kit}/dev.tsv"],
             "dev.tsv: no development pair can be used: different numbers of words",

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from corpuscle.engine.dp import chains, charts, grids, lattices, nbest, spanning, trees
-from tests.engine.dp import test_chains, test_charts, test_grids, test_nbest, test_trees
+from corpuscle.engine.dp import chains, charts, cky, evolution, grids, lattices, nbest, spanning, trees
+from corpuscle.random import stream
+from tests.engine.dp import test_chains, test_charts, test_cky, test_grids, test_nbest, test_trees
 
 KERNELS = {
     f"{module.__name__}.{name}"
-    for module in (chains, charts, grids, lattices, nbest, spanning, trees)
+    for module in (chains, charts, cky, evolution, grids, lattices, nbest, spanning, trees)
     for name in module.__all__
     if hasattr(getattr(module, name), "py_func")
 }
@@ -52,3 +53,31 @@ def warm() -> None:
     charts.expectations(n, arcs, siblings, True, chart, charts.chart_for(n), np.zeros((n + 1, n + 1)))
     spanning.best_tree(n, arcs, True, heads[0])
     spanning.k_best_trees(n, arcs, True, 2, heads, np.zeros(2))
+    numbers = np.arange(4)
+    charts.keep_least(2, 3, np.zeros(4), numbers.copy(), numbers.copy(), numbers.copy(), numbers.copy())
+    _warm_rules()
+    _warm_evolution()
+
+
+def _warm_rules() -> None:
+    rules, root, leaves, spans, allowed = test_cky.setting(1, 3, True, False)
+    chart, tree = cky.chart_for(3, test_cky.SYMBOLS), np.zeros((5, 3), np.int32)
+    cky.cell_of(3, 0, 1)
+    cky.sum_chart(3, rules, root, leaves, spans, allowed, chart)
+    cky.sample_tree(3, rules, root, chart, stream(1, 7, 0, 0), tree)
+    cky.expectations(3, rules, root, spans, chart, np.zeros_like(chart.inside), np.zeros(len(rules.weights)))
+    cky.best_chart(3, rules, root, leaves, spans, allowed, chart)
+    cky.best_tree(3, rules, root, chart, tree)
+    cky.k_best(3, rules, root, 2, chart, np.zeros((2, 5, 3), np.int32), np.zeros(2))
+
+
+def _warm_evolution() -> None:
+    n = 3
+    sums, table = np.zeros((n + 1, n + 1)), evolution.evolution_for(n)
+    lean = evolution.Leanings(np.zeros(n + 1), np.zeros(n + 1), np.zeros((n + 1, n + 1)))
+    evolution.prefix_sums(np.ones((n, n)), n, sums)
+    total = evolution.sum_evolution(sums, n, evolution.MEAN, lean, table)
+    evolution.marginals(sums, n, evolution.MEAN, lean, table, total, np.zeros((n + 1, n + 1)), np.zeros(n + 1))
+    evolution.best_evolution(sums, n, evolution.MEAN, lean, table)
+    brackets = np.zeros((n - 1, 2), np.int32)
+    evolution.best_tree(sums, n, evolution.MEAN, lean, table, brackets, np.zeros(n - 1), np.zeros(n))
