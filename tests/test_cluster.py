@@ -251,3 +251,14 @@ def test_the_figures_as_json_are_the_same_on_a_cluster(capsys, cluster, tmp_path
         for where in (("--workers", 1), ("--cluster", cluster))
     ]
     assert found[0] == found[1]
+
+
+def test_a_kit_is_learned_on_a_cluster(capsys, cluster, tmp_path):
+    (tmp_path / "kit" / "text").mkdir(parents=True)
+    write_lines(tmp_path / "kit" / "text" / "a.txt", TEXT)
+    packs = []
+    for name, where in (("one", ("--workers", 1)), ("many", ("--cluster", cluster))):
+        code, _, err = run(capsys, "learn", tmp_path / "kit", "-o", tmp_path / name, "--quiet", *where)
+        assert code == 0, err
+        packs.append({path.name: path.read_bytes() for path in (tmp_path / name / "models").iterdir()})
+    assert packs[0] and packs[0] == packs[1]

@@ -33,10 +33,15 @@ SEGMENTED = "segmented.txt"
 
 
 class Job:
-    """Kit, folder of the pack, seed and workers of a run, and what its steps share."""
+    """Kit, folder of the pack, seed and workers of a run, and what its steps share.
 
-    def __init__(self, kit: Kit, pack: Path, seed: int, workers: int | None):
-        self.kit, self.pack, self.seed, self.workers = kit, pack, seed, workers
+    ``crew``: the settings of learners that say who works, ``workers`` and ``cluster``; ``work``: with the seed.
+    """
+
+    def __init__(self, kit: Kit, pack: Path, seed: int, workers: int | None, cluster: str | None = None):
+        self.kit, self.pack, self.seed = kit, pack, seed
+        self.crew: dict[str, Any] = {"workers": workers, "cluster": cluster}
+        self.work: dict[str, Any] = {"seed": seed, **self.crew}
         self._hashes: dict[str, dict[str, str]] = {}
 
     def __repr__(self) -> str:

@@ -89,6 +89,7 @@ def learn(
     *,
     seed: int = 1,
     workers: int | None = None,
+    cluster: str | None = None,
     encoding: str | None = None,
     strict: bool = False,
     steps: Sequence[Step] = STEPS,
@@ -117,7 +118,7 @@ def learn(
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
         target.forget(name, target.state["steps"][name]["files"])
 
-    job = Job(found, target.folder, seed, workers)
+    job = Job(found, target.folder, seed, workers, cluster)
     failed = _check(possible, job, target)
     sound = [step for step in possible if step.name not in failed]
     kept, left_out, bugs = _do_all(sound, job, target, failed)

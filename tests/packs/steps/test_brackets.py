@@ -20,7 +20,8 @@ def job_of(text: Corpus, folder):
     """A job whose classes have been learned."""
     (folder / CLASSES).parent.mkdir(parents=True)
     ExchangeClasses(classes=6).fit(text.counted()).save(folder / CLASSES)
-    return SimpleNamespace(text=text, seed=1, workers=1, pack=folder, kit=SimpleNamespace(paths=lambda role: ["t.txt"]))
+    kit = SimpleNamespace(paths=lambda role: ["t.txt"])
+    return SimpleNamespace(text=text, work={"seed": 1, "workers": 1}, pack=folder, kit=kit)
 
 
 def test_brackets_are_found_and_shown_as_a_hypothesis(tmp_path):

@@ -23,7 +23,7 @@ def test_the_number_of_classes_follows_the_rule():
 def learned(corpus):
     """What the step finds in a text."""
     fit = lambda model, text, name, save: model.fit(text)  # noqa: E731
-    return run(SimpleNamespace(text=corpus.counted(), seed=1, workers=1, fit=fit), {})
+    return run(SimpleNamespace(text=corpus.counted(), work={"seed": 1, "workers": 1}, fit=fit), {})
 
 
 @pytest.mark.parametrize("leaves", [4, 40])

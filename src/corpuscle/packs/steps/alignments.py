@@ -114,7 +114,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     check_enough(folder, short, FEWEST_PAIRS, f"sentence pair{which}", f"sentence pairs{which}")
 
     def learned(pairs: Bitext, method: str, name: str, save: bool = False) -> Aligner:
-        model = learner(method, workers=job.workers)
+        model = learner(method, **job.crew)
         if "seed" in model.settings:
             model = model.replace(seed=job.seed)
         with naming(folder):

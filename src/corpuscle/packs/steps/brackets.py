@@ -43,7 +43,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     classes = corpuscle.load(job.pack / CLASSES)
     sources = class_sources(classes.coarsened(min(settings["classes"], classes.n_classes_)))
     model = TreeMetric(
-        symbols="classes", top_bracket="learned", seed=job.seed, workers=job.workers,
+        symbols="classes", top_bracket="learned", **job.work,
         **{name: settings[name] for name in ("boundaries", "lean", "max_length", "rank", "dimensions")},
     )  # fmt: skip
     with naming(path):

@@ -47,7 +47,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     with naming(path):
         table, elements = _table(job)
         given: dict[str, Any] = {"analyser": "table" if table else "lexicon", "elements": elements}
-        common = given | {"seed": job.seed, "workers": job.workers}
+        common = given | job.work
         model = Ranker(**common).fit(train, table)
         frequency = BaselineDisambiguator(**given).fit(train, table)
         final = Ranker(**common).fit(job.trees, table)

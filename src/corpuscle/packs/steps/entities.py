@@ -63,7 +63,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     sources = class_sources(corpuscle.load(classes)) if classes.exists() else None
 
     def learned(some: Documents) -> CrfTagger:
-        return CrfTagger(encoding=settings["encoding"], seed=job.seed, workers=job.workers).fit(some, sources=sources)
+        return CrfTagger(encoding=settings["encoding"], **job.work).fit(some, sources=sources)
 
     with naming(folder):
         measured = learned(train)

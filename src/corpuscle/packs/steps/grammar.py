@@ -40,14 +40,12 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     path = job.kit.paths("trees")[0]
     trees = read_brackets(path).without_traces()
     check_enough(path, len(trees), FEWEST_TREES, "tree")
-    learner = SpectralGrammar(
-        estimate=settings["estimate"], states=settings["states"], seed=job.seed, workers=job.workers
-    )
+    learner = SpectralGrammar(estimate=settings["estimate"], states=settings["states"], **job.work)
     held, _ = held_sentences(trees.words, job.seed)
     train, test = trees.select(~held), trees.select(held)
     with naming(path):
-        measured = learner.replace(workers=job.workers).fit(train)
-        plain = Pcfg(workers=job.workers).fit(train)
+        measured = learner.replace(**job.crew).fit(train)
+        plain = Pcfg(**job.crew).fit(train)
         final = learner.fit(trees)
     final.save(job.pack / FILE)
     found = measured.parse(test.words)

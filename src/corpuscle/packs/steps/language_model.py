@@ -58,7 +58,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         )
 
     def learned(method: str, order: int, corpus: Corpus) -> Any:
-        same = {"order": order, "min_count": settings["min_count"], "workers": job.workers, "seed": job.seed}
+        same = {"order": order, "min_count": settings["min_count"], **job.work}
         model = PlreModel(**same) if method == "plre" else NgramModel(method=method, **same)
         return model.fit(corpus)
 

@@ -63,7 +63,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     meanings = None if slang is None else read_slang(slang)
 
     def learned(some: Normalised | None, combine: str = "loglinear") -> Normaliser:
-        model = Normaliser(combine=combine, decode=settings["decode"], seed=job.seed, workers=job.workers)
+        model = Normaliser(combine=combine, decode=settings["decode"], **job.work)
         return model.fit(messages, some, clean=clean, words=words, slang=meanings)
 
     with naming(path):

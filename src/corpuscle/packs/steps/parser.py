@@ -48,7 +48,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
 def _learned(job: Job, bank: Treebank, settings: Mapping[str, Any]) -> Findings:
     single = bool((np.add.reduceat(bank.heads == 0, bank.corpus.sentence_starts[:-1]) == 1).all())
-    learner = MstParser(order=settings["order"], single_root=single, seed=job.seed, workers=job.workers)
+    learner = MstParser(order=settings["order"], single_root=single, **job.work)
     train, held = job.split_trees
     points = list(learning_curve(learner, train, held, settings["points"]))
     found = points[-1].parser.annotate(held, confidence=True)

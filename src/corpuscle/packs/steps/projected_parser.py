@@ -70,12 +70,12 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         side, target = _bank(own), _bank(other)
         words = [each.corpus.words(i) for each in (train, side) for i in range(len(each))]
         text = Corpus.from_sentences(words)
-        classes = ExchangeClasses(classes=_classes(text, settings), seed=job.seed, workers=job.workers).fit(text)
-        parser = PairParser(tag_layer="classes", seed=job.seed, workers=job.workers)
+        classes = ExchangeClasses(classes=_classes(text, settings), **job.work).fit(text)
+        parser = PairParser(tag_layer="classes", **job.work)
         parser.classes_ = classes
         parser.fit(train)
     chosen = {"classes": _classes(target.corpus, settings), **pick(settings, "threshold", "kappa")}
-    model = ProjectedParser(tag_layer="classes", seed=job.seed, workers=job.workers, **chosen)
+    model = ProjectedParser(tag_layer="classes", **job.work, **chosen)
     data = Projection(parser.annotate(side), target, matrix)
     with naming(job.kit.folder / "parallel"):
         job.fit(model, data, name=FILE, save=True)

@@ -52,7 +52,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     sweeps = by_rule(settings["sweeps"], number_of_sweeps(job.letters))
 
     def learned(text: Corpus, cut: Corpus | None, name: str, save: bool = False) -> NestedSegmenter:
-        model = NestedSegmenter(order=settings["order"], sweeps=sweeps, seed=job.seed, workers=job.workers)
+        model = NestedSegmenter(order=settings["order"], sweeps=sweeps, **job.work)
         return job.fit(model, text, cut, name=name, save=save)
 
     train, held_out, groups = split(raw, job.seed)

@@ -41,12 +41,12 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     check_enough(path, filled, FEWEST_SENTENCES, "annotated sentence")
     train, held = job.split_trees
     with naming(path):
-        model = job.fit(Tagger(seed=job.seed, workers=job.workers), train, name=FILE)
+        model = job.fit(Tagger(**job.work), train, name=FILE)
         found = model.annotate(held.without(*TAG_LAYERS.values()))
         known = model.known(held)
         measured = tagging(held, found, known, seed=job.seed)
         rows = tagging_by_tag(held, found)
-        job.fit(Tagger(seed=job.seed, workers=job.workers), job.trees, name=FILE, save=True)
+        job.fit(Tagger(**job.work), job.trees, name=FILE, save=True)
     return {
         "sentences": len(job.trees),
         "held_out": len(held),

@@ -82,8 +82,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
             sweeps=rounds if topical else max(rounds, settings["sweeps_without_topics"]),
             **of_topics,
             min_count=settings["min_count"],
-            seed=job.seed,
-            workers=job.workers,
+            **job.work,
         )
         return job.fit(model, corpus, name=name, save=save)
 

@@ -43,7 +43,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     test = bitext.select(held[: settings["measured_on"]])
     part = bitext.select(np.setdiff1d(usable, held))
     with naming(folder):
-        model = PhraseTranslator(aligner=settings["aligner"], seed=job.seed, workers=job.workers)
+        model = PhraseTranslator(aligner=settings["aligner"], **job.work)
         job.fit(model, Bitext(part.source.counted(), part.target.counted()), None, None, name=FILE)
         final = model.replace(tune=False)
         final.fit(bitext, links=read_pharaoh(job.pack / LINKS))

@@ -62,7 +62,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
 
 
 def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findings:
-    model = PhraseTransliterator(seed=job.seed, workers=job.workers)
+    model = PhraseTransliterator(**job.work)
     normal = model.spelling.normal
     sources = list(dict.fromkeys(normal(pair.source) for pair in pairs))
     if len(sources) == 1:
@@ -116,10 +116,10 @@ def _sources(pairs: list[Pair]) -> list[str]:
 
 def _networks(job: Job, train: list[Pair], size: Mapping[str, Any]) -> dict[str, Transliterator]:
     """A network, and it together with phrases; both are tuned on names that neither has learned from."""
-    network = NeuralTransliterator(seed=job.seed, workers=job.workers, **size)
+    network = NeuralTransliterator(**job.work, **size)
     rest, tuning = network.divided(train, job.seed, _TUNING)
     job.fit(network, rest, tuning, name=NETWORK)
-    phrase = PhraseTransliterator(seed=job.seed, workers=job.workers).fit(rest)
+    phrase = PhraseTransliterator(**job.work).fit(rest)
     return {"neural": network, "combined": CombinedTransliterator().fit(phrase, network, tuning)}
 
 
@@ -127,10 +127,10 @@ def _final(
     job: Job, pairs: list[Pair], model: PhraseTransliterator, chosen: Transliterator, size: Mapping[str, Any]
 ) -> Transliterator:
     """The chosen kind of model, learned from all names, with the weights that were found."""
-    network = NeuralTransliterator(seed=job.seed, workers=job.workers, **size)
+    network = NeuralTransliterator(**job.work, **size)
     if isinstance(chosen, NeuralTransliterator):
         return job.fit(network, pairs, None, name=NETWORK)
-    phrase = PhraseTransliterator(seed=job.seed, workers=job.workers, tune=False).fit(pairs)
+    phrase = PhraseTransliterator(**job.work, tune=False).fit(pairs)
     if not isinstance(chosen, CombinedTransliterator):
         phrase.set_weights(model.weights_.tolist())
         return phrase

@@ -46,7 +46,7 @@ def number_of_classes(counts: np.ndarray) -> int:
 def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     """Learn the classes of all words of the text."""
     text = job.text
-    model = ExchangeClasses(classes=number_of_classes(text.vocab.counts[FIRST:]), seed=job.seed, workers=job.workers)
+    model = ExchangeClasses(classes=number_of_classes(text.vocab.counts[FIRST:]), **job.work)
     job.fit(model, text, name=FILE, save=True)
     sizes = np.bincount(model.classes_[FIRST:], minlength=model.n_classes_)
     counts = model.class_counts_

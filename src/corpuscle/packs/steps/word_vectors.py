@@ -84,7 +84,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     check_enough(folder, words, FEWEST, f"word that occurs {least} times", f"words that occur {least} times")
     chosen = {"min_count": least, "dimensions": by_rule(settings["dimensions"], number_of_dimensions(words))}
     try:
-        vectors = job.fit(PpmiVectors(**chosen, seed=job.seed, workers=job.workers), text, name=FILE, save=True)
+        vectors = job.fit(PpmiVectors(**chosen, **job.work), text, name=FILE, save=True)
     except SettingError as error:  # words that hardly ever stand together span few directions
         raise LeftOut(folder, None, str(error)) from None
     shown = _middle(text, least, vectors)
@@ -130,8 +130,7 @@ def _senses(job: Job, source: Corpus | Forest, settings: Mapping[str, Any]) -> H
         classes=min(MOST_CLASSES, number_of_classes(counts[counts > 0])),
         structure="tree" if isinstance(source, Forest) else "chain",
         passes=by_rule(settings["passes"], number_of_passes(corpus.n_tokens)),
-        seed=job.seed,
-        workers=job.workers,
+        **job.work,
     )
     return job.fit(model, source, name=SENSES, save=True)
 
