@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import corpuscle
 from corpuscle.cli.main import main
 
 MODEL = str(Path(__file__).parents[1] / "data" / "models" / "transliterate.neural.model")
@@ -14,6 +15,11 @@ def names(tmp_path):
     path = tmp_path / "names.txt"
     path.write_text("tolana\n\nmika\n", encoding="utf-8")
     return str(path)
+
+
+def test_no_names_have_no_transliterations():
+    model = corpuscle.load(MODEL)
+    assert model.transliterate([]) == [] and model.transliterate([""]) == [[]]
 
 
 def test_apply_finds_the_method_in_the_file_and_keeps_empty_lines(names, capsys):

@@ -389,6 +389,8 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     def _ranked(
         self, names: Sequence[tuple[str, ...]], n_best: int, beam: int, precision: str
     ) -> list[list[Candidate]]:
+        if not names:
+            return []
         sources = [self.vocab_.encode(name) for name in names]
         strange = sorted({letter for name in names for letter in name if letter not in self.vocab_})
         if strange:

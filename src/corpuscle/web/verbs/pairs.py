@@ -82,7 +82,7 @@ def lookup(table: Any, given: Any) -> dict[str, Any]:
 def transliterate(model: Any, given: Any) -> dict[str, Any]:
     """The best ways to write names in the other script."""
     names = split_lines(given.names)
-    found = model.transliterate(names, given.k) if names else []
+    found = model.transliterate(names, given.k)
     return {
         "names": [
             {"source": source, "candidates": [candidate._asdict() for candidate in candidates]}
