@@ -12,8 +12,8 @@ from tests.neural.made import SMALL, made
 
 SHALLOW = Architecture(embedding=8, state=6, attention=10, encoder_depth=1, base_depth=2)
 LETTERS = "abcdefghijklmnopq"
-CLOSE = 1e-4
-"""Sums of single precision in another order; normalising layers of a few numbers makes more of it."""
+CLOSE = {"mlstm": 1e-4}
+"""Sums of single precision in another order: 1e-5, but products of states that are normalised make more of it."""
 
 
 def greatest_difference(weights, lengths=(4, 0, 7, 2, 7), steps=4) -> float:
@@ -44,23 +44,23 @@ def greatest_difference(weights, lengths=(4, 0, 7, 2, 7), steps=4) -> float:
 
 @pytest.mark.parametrize("architecture", [*SMALL.values(), SHALLOW], ids=[*SMALL, "gru, shallow"])
 def test_logits_are_those_of_the_plain_pass(architecture):
-    assert greatest_difference(made(architecture)) < CLOSE
+    assert greatest_difference(made(architecture)) < CLOSE.get(architecture.cell, 1e-5)
 
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "paper"])
 def test_presets_too(preset):
-    assert greatest_difference(made(PRESETS[preset], LETTERS, LETTERS, scale=0.2), lengths=(6, 3), steps=2) < CLOSE
+    assert greatest_difference(made(PRESETS[preset], LETTERS, LETTERS, scale=0.2), lengths=(6, 3), steps=2) < 1e-4
 
 
 @pytest.mark.parametrize("name", ["gru", "mlstm"])
 def test_products_that_are_not_kept_ready_are_made_on_the_way(name, monkeypatch):
     monkeypatch.setattr(recurrent, "TABLE_BYTES", 0)
-    assert greatest_difference(made(SMALL[name])) < CLOSE
+    assert greatest_difference(made(SMALL[name])) < CLOSE.get(name, 1e-5)
 
 
 def test_a_transformer_finds_its_symbols_again_after_the_store_has_been_cleared(monkeypatch):
     monkeypatch.setattr(Store, "FIRST", 12)
-    assert greatest_difference(made(SMALL["transformer"]), steps=9) < CLOSE
+    assert greatest_difference(made(SMALL["transformer"]), steps=9) < 1e-5
 
 
 def test_sentences_are_kept_dropped_and_joined_as_if_read_together():

@@ -125,6 +125,7 @@ def apply(model: str, messages: str, output: str, raw: bool, explain: bool) -> N
     """Write messages, one a line, in standard spelling."""
     import json
 
+    from corpuscle.normalise import explained
     from corpuscle.text.files import write_atomically
 
     loaded = load(model, "normalise")
@@ -132,28 +133,11 @@ def apply(model: str, messages: str, output: str, raw: bool, explain: bool) -> N
         for lines in _arriving(messages, raw):
             if explain:
                 found = zip(lines, loaded.choices(lines, ranked=_RANKED), strict=True)
-                results = [json.dumps(_explained(*pair), ensure_ascii=False) for pair in found]
+                results = [json.dumps(explained(*pair), ensure_ascii=False) for pair in found]
             else:
                 results = [" ".join(filter(None, message)) for message in loaded.normalise(lines)]
             file.writelines(f"{line}\n" for line in results)
             file.flush()
-
-
-def _explained(message: list[str], choices: list[Any]) -> dict[str, Any]:
-    """A message with what was changed in it and why."""
-    forms = list(message)
-    for choice in choices:
-        forms[choice.place] = choice.form
-    changes = [
-        {
-            "token": choice.place, "typed": choice.typed, "form": choice.form, "confidence": choice.confidence,
-            "candidates": [
-                {"form": form, "score": score, "parts": parts} for form, score, parts in choice.ranked
-            ],
-        }
-        for choice in choices if choice.form != choice.typed
-    ]  # fmt: skip
-    return {"typed": " ".join(message), "text": " ".join(filter(None, forms)), "changes": changes}
 
 
 @command(group, work=True, seed=True)

@@ -1,6 +1,7 @@
 """Normalisation: messages as they were typed in a hurry, back to standard spelling.
 
 - ``Normaliser``: learned from text and a word list, or from annotated messages; ``Choice``: what became of a token;
+  ``explained``: a message with what was changed in it, and why;
 - ``Replacements``, ``read_slang``: a dictionary of slang; ``read_words``: a word list;
   ``read_sounds``: a table of phonetic codes;
 - ``survey_of``: how much of a text is unknown, ``error_categories``; ``Noise``: typing as in annotated messages;
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.normalise.choosing import Choice
+    from corpuscle.normalise.choosing import Choice, explained
     from corpuscle.normalise.languages import Languages
     from corpuscle.normalise.noise import Noise
     from corpuscle.normalise.normaliser import Normaliser

@@ -13,6 +13,7 @@ Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +57,23 @@ class Choice(NamedTuple):
     form: str
     confidence: float
     ranked: list[tuple[str, float, dict[str, float]]]
+
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
+        candidates = [{"form": form, "score": score, "parts": parts} for form, score, parts in self.ranked]
+        return {
+            "token": self.place, "typed": self.typed, "form": self.form, "confidence": self.confidence,
+            "candidates": candidates,
+        }  # fmt: skip
+
+
+def explained(message: Sequence[str], choices: Sequence[Choice]) -> dict[str, Any]:
+    """A message with what was changed in it and why, as JSON has it."""
+    forms = list(message)
+    for choice in choices:
+        forms[choice.place] = choice.form
+    changes = [choice.described() for choice in choices if choice.form != choice.typed]
+    return {"typed": " ".join(message), "text": " ".join(filter(None, forms)), "changes": changes}
 
 
 class _Scored(NamedTuple):

@@ -81,4 +81,4 @@ def test_a_broken_line_of_names_is_an_error_with_its_place(tmp_path, capsys):
     (tmp_path / "kit").mkdir()
     (tmp_path / "kit" / "names.tsv").write_text("a\tb\nc\n")
     assert main(["learn", str(tmp_path / "kit"), "-o", str(tmp_path / "pack"), "-q", "--strict"]) == 2
-    assert "names.tsv:2: " in capsys.readouterr().err
+    assert "names.tsv:2: expected a source" in capsys.readouterr().err

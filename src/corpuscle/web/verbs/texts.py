@@ -193,28 +193,15 @@ def show(model: Any, given: Any) -> dict[str, Any]:
 @verb("normalise", Lines, text="u there")
 def normalise(model: Any, given: Any) -> dict[str, Any]:
     """Messages in standard spelling: what was changed, from what, among which candidates."""
+    from corpuscle.normalise import explained
+
     messages = [line.split() for line in lines_of(given)]
     return {
         "messages": [
-            _explained(message, choices)
+            explained(message, choices) | {"asked": [choice.described() for choice in choices]}
             for message, choices in zip(messages, model.choices(messages, ranked=9), strict=True)
         ]
     }
-
-
-def _explained(message: list[str], choices: list[Any]) -> dict[str, Any]:
-    forms = list(message)
-    for choice in choices:
-        forms[choice.place] = choice.form
-    words = [
-        {
-            "token": choice.place, "typed": choice.typed, "form": choice.form, "confidence": choice.confidence,
-            "candidates": [{"form": form, "score": score, "parts": parts} for form, score, parts in choice.ranked],
-        }
-        for choice in choices
-    ]  # fmt: skip
-    changes = [word for word in words if word["form"] != word["typed"]]
-    return {"typed": " ".join(message), "text": " ".join(filter(None, forms)), "changes": changes, "asked": words}
 
 
 class Texts(K):
