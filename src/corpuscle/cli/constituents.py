@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from corpuscle.grammar import Parsed
     from corpuscle.text import Corpus, Trees
 
-__all__ = ["is_brackets", "read_found", "read_sentences", "read_trees", "shown", "written_tree"]
+__all__ = ["is_brackets", "read_found", "read_sentences", "read_trees", "shown", "written_lists", "written_tree"]
 
 
 def read_trees(*paths: str) -> Trees:
-    """Bracketed trees."""
-    from corpuscle.text import read_brackets
+    """Bracketed trees; of a CoNLL-U file, its tags as trees that branch to the right."""
+    from corpuscle.grammar import sequence_trees
+    from corpuscle.text import read_brackets, read_conllu
+    from corpuscle.text.conllu import is_treebank
 
-    trees = read_brackets(*paths)
+    tagged = is_treebank(paths[0]) and len(paths) == 1
+    trees = sequence_trees(read_conllu(paths[0])) if tagged else read_brackets(*paths)
     if len(trees) == 0:
         raise InputError(paths[0], None, "there are no trees in this file")
     return trees
@@ -103,6 +106,14 @@ def written_tree(parsed: Parsed, confidence: bool) -> str:
         labels = [f"{name}~{sure:.2f}" for name, sure in zip(trees.labels.strings(), parsed.confidence, strict=True)]
         trees = replace(trees, labels=Layer.from_strings(labels, missing=""))
     return "".join(line + "\n" for line in format_brackets(trees.with_root()))
+
+
+def written_lists(lists: list[Parsed]) -> str:
+    """Several trees of each sentence, a line each, and a blank line between sentences."""
+    from corpuscle.text import format_brackets
+
+    blocks = ["".join(line + "\n" for line in format_brackets(each.trees.with_root())) for each in lists]
+    return "\n".join(block if block.strip() else "\n" for block in blocks)
 
 
 def shown(trees: Trees, path: str, number: int) -> tuple[list[str], list[NodeShown]]:
