@@ -194,6 +194,23 @@ def speed(timer: Any, train: str, dev: str) -> dict[str, float]:
     }  # fmt: skip
 
 
+def _pyevalb(gold: Any, found: Any) -> dict[str, float]:
+    """In how many trees our counts of brackets (right, found, gold, crossing, tags) are those of PYEVALB."""
+    from PYEVALB import parser, scorer
+
+    from corpuscle.grammar.preparation import clean
+    from corpuscle.measure import bracket_counts
+    from corpuscle.text import format_brackets
+
+    gold, same, judge = clean(gold), 0, scorer.Scorer()
+    rows = bracket_counts(gold, found, punctuation="none")
+    for one, guess, row in zip(format_brackets(gold), format_brackets(found), rows, strict=True):
+        result = judge.score_trees(*(parser.create_from_bracket_string(text) for text in (one, guess)))
+        theirs = (result.matched_brackets, result.test_brackets, result.gold_brackets, result.cross_brackets)
+        same += (*theirs, result.correct_tags) == tuple(row[[0, 1, 2, 19, 21]])
+    return {"trees with the counts of PYEVALB": float(same)}
+
+
 def peer(timer: Any, train: str, dev: str) -> dict[str, float]:
     """disco-dop's PCFG and ours, both with h = 1 and the most probable tree, on sentences of up to 40 words."""
     import resource
@@ -216,6 +233,7 @@ def peer(timer: Any, train: str, dev: str) -> dict[str, float]:
         own = {ALL: _scores(gold, found.trees)[ALL], TRAINING: learned - begin}
         own[PARSING] = 1000 * (time.process_time() - learned) / len(gold)
         figures |= {f"ours, {decode}: {figure}": value for figure, value in own.items()}
+    figures |= _pyevalb(gold, found.trees)
     if not PEER:
         return figures
     seconds = []

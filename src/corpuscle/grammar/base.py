@@ -303,7 +303,7 @@ def _restored_nodes(binary: Trees) -> np.ndarray:
 def _draw(jobs: list[tuple[int, np.ndarray, Any]], model: TreebankGrammar, draws: int, seed: int) -> list[list[_Found]]:
     """Trees by chance of each sentence of a chunk, which are numbered."""
     purpose = purpose_id("grammar.sample")
-    return [model._drawn(*job, draws, stream(seed, purpose, number, 0)) for number, *job in jobs]
+    return [model._drawn(entries, bases, draws, stream(seed, purpose, number, 0)) for number, entries, bases in jobs]
 
 
 def _parse(jobs: list[tuple[np.ndarray, Any]], model: TreebankGrammar, what: Any) -> list[Any]:
