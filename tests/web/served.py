@@ -42,10 +42,10 @@ def write_pack(folder: Path, *kinds: str) -> Path:
 
 
 @contextmanager
-def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: bool = False, **limits):
+def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: bool = False, crew=None, **limits):
     """The application in memory, asked as a browser on this machine would."""
     app = make_app(
-        Holdings(path, kit), hosts=frozenset({HOST}), token=token, read_only=read_only,
+        Holdings(path, kit), hosts=frozenset({HOST}), token=token, read_only=read_only, crew=crew,
         limits=Limits(**{"workers": 1, "seconds": 300.0, **limits}),
     )  # fmt: skip
     with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as opened:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,11 @@ def make_app(
     hosts: frozenset[str],
     token: str = "",
     read_only: bool = False,
-    workers: int | None = None,
+    crew: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> Guard:
-    """The ASGI application: what is behind the guard, and the guard."""
+    """The ASGI application: what is behind the guard, and the guard. ``crew``: who learns, ``workers`` or a
+    ``cluster``."""
     bounds = limits or Limits()
     asking = Asking(holdings, bounds)
 
@@ -66,7 +67,7 @@ def make_app(
     app.state.asking = asking
     _add_pages(app, holdings)
     _add_verbs(app, asking, read_only)
-    learning = add_loop(app, asking, read_only, workers)
+    learning = add_loop(app, asking, read_only, crew or {})
     return Guard(app, hosts, page_policy(), token, bounds)
 
 

@@ -55,15 +55,15 @@ def serve(
     open_page: bool = False,
     read_only: bool = False,
     kit: AnyPath | None = None,
-    workers: int | None = None,
     limits: Limits | None = None,
+    **crew: Any,
 ) -> None:
     """Serve a pack (or an empty folder that becomes one) or a model file until Ctrl-C.
 
     Only this machine is answered, unless ``host`` is another address: then a token is made and printed once, and nobody
     is answered without it. ``read_only``: nothing is written. ``kit``: the folder that annotations and files go to,
-    where the pack does not have its own inside. ``workers``: how many share the work of learning
-    from the page.
+    where the pack does not have its own inside. ``crew``: who works when it is learned from the
+    page: ``workers`` of this machine, or the address of a ``cluster``.
     """
     require("fastapi", extra="web")
     uvicorn: Any = require("uvicorn", extra="web")
@@ -77,7 +77,7 @@ def serve(
     port = opened.getsockname()[1]
     token = "" if _is_loopback(host) else secrets.token_urlsafe(24)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/" + (f"?token={token}" if token else "")
-    app = make_app(holdings, hosts=_names(host, port), token=token, read_only=read_only, limits=limits, workers=workers)
+    app = make_app(holdings, hosts=_names(host, port), token=token, read_only=read_only, limits=limits, crew=crew)
     say(f"{path}: {address}  (Ctrl-C ends it)")
     if open_page:
         webbrowser.open(address)
