@@ -123,7 +123,7 @@ def _bank(values: Sequence[Value]) -> Any:
 
 
 def _tagged(value: Value) -> list[Any]:
-    return [(word.get("upos"), word.get("head"), word.get("deprel")) for word in value["words"]]
+    return [tuple(word.get(name, "_") for name in ("head", *_COLUMNS)) for word in value["words"]]
 
 
 def _write_trees(kit: Path, values: Sequence[Value]) -> list[str]:

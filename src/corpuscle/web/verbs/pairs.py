@@ -111,7 +111,7 @@ def attention(model: Any, given: Any) -> dict[str, Any]:
 
 def _part(model: Any, method: str) -> Any:
     """The model of a method inside of a combined one, or the model itself."""
-    return getattr(model, f"{method}_", model)
+    return getattr(model, f"{method}_") if model.KIND.name == "transliterate.combined" else model
 
 
 @verb("translate", Drafting, text="a b")
