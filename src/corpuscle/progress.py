@@ -68,7 +68,7 @@ def is_interrupt(error: BaseException) -> bool:
 class Bar:
     """Counts items; shows a bar when there is a terminal to show it on."""
 
-    def __init__(self, description: str, total: int | None, display: Any = None):
+    def __init__(self, description: str = "", total: int | None = None, display: Any = None):
         self._description, self._total, self._done = description, total, 0.0
         self.display = display
         self._task = None if display is None else display.add_task(description, total=total, note="")
