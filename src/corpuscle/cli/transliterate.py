@@ -22,6 +22,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
@@ -62,11 +63,10 @@ def train(
     reverse: bool, resume: bool,
 ) -> Figures:  # fmt: skip
     """Learn from names and their transliterations: source, tab, accepted targets; or NEWS XML (.xml)."""
-    import time
 
     from corpuscle.transliterate import PhraseTransliterator
 
-    begin = time.perf_counter()
+    begin = clock()
     more = _synthetic(model, synthetic, side, helper)
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
@@ -78,7 +78,7 @@ def train(
         model.save(output)
     figures, text = (_of_phrases if isinstance(model, PhraseTransliterator) else _of_networks)(model)
     known = {"pairs": len(names), "tuning_pairs": model.provenance_["tuning_pairs"]}
-    end = {"seconds": time.perf_counter() - begin, "model": output}
+    end = {"seconds": clock() - begin, "model": output}
     return Figures(known | figures | end, f"{output}: {len(names):,} pairs, {text}")
 
 
