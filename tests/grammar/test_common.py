@@ -40,7 +40,8 @@ def text(sentences=SENTENCES) -> Corpus:
 
 
 def small(**settings) -> CommonGrammar:
-    return CommonGrammar(**{"nonterminals": 3, "restarts": 1, "iterations": 12, "tolerance": 0.0, **settings})
+    settings = {"nonterminals": 3, "restarts": 1, "annealing": 0, "iterations": 12, "tolerance": 0.0, **settings}
+    return CommonGrammar(**settings)
 
 
 @pytest.mark.parametrize("settings", [
