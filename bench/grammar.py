@@ -19,7 +19,7 @@ from bench.harness import Call, Cell, Claim, typical
 
 SETS = ("ptb-sample", "gum-const", "craft-const", "cess-esp", "floresta-pt", "sinica-zh", "icepahc-is", "alpino-nl")
 STATES = (8, 2, 4, 16)
-SENTENCES = 60
+SENTENCES = 50
 PEER = os.environ.get("DISCODOP", "")
 PARTS = [
     "base",
