@@ -204,7 +204,7 @@ def seginer(timer: Any, data: str) -> dict[str, float]:
     from corpuscle.grammar import Sentences, gold_spans, span_f1
 
     figures: dict[str, float] = {}
-    for name in SETS:
+    for name in SETS[:1]:
         with tempfile.TemporaryDirectory() as folder:
             place, parts = Path(folder), {}
             for part in ("train", "dev"):
@@ -348,10 +348,8 @@ def tables(results: dict[str, Any]) -> list[str]:
             values = " | ".join(f"{_of(results, name, way, figure):.1f}" for name in SETS)
             lines.append(f"| {way} | {values} |")
         if "seginer" in results and not more:
-            values = " | ".join(
-                f"{typical(results['seginer'], 'F1', f'{name}: {SEGINER}, {figure}'):.1f}" for name in SETS
-            )
-            lines.append(f"| {SEGINER} | {values} |")
+            value = typical(results["seginer"], "F1", f"{SETS[0]}: {SEGINER}, {figure}")
+            lines.append(f"| {SEGINER} | {value:.1f} |" + " |" * (len(SETS) - 1))
     return ["\n".join(lines), *others]
 
 
