@@ -351,8 +351,9 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             if ours is not None and theirs is not None:
                 near, compared = near + (ours > theirs - 1), compared + 1
     shown = f"{near} of {compared} measured, of {len(SETS) * len(STATES)} treebanks and numbers of states"
-    found.append(claim("Grammars: moments within 1 point of EM at the same states", "on most",
-                       near if compared else None, 2 * near > compared if compared >= len(SETS) else None, shown))  # fmt: skip
+    holds = 2 * near > compared if compared >= len(SETS) else None
+    text = "Grammars: moments within 1 point of EM at the same states"
+    found.append(claim(text, "on most", near if compared else None, holds, shown))
     times = [_of(results, name, states, MOMENTS, TRAINING) for name in SETS for states in STATES]
     known = [each for each in times if each is not None]
     text = "Grammars: CPU seconds of learning from moments, the slowest treebank and number of states"
