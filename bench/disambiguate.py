@@ -34,7 +34,7 @@ PARTS = {f"{share:.0%}": {"method": "full", "d2": share, **_SPLIT} for share in 
 DOCUMENTS = {
     f"{what}, {'with' if on else 'without'} documents": {"method": "full", "documents": on, **more, **_SPLIT}
     for what, more in (("lemma", {"elements": ["lemma"]}), ("all elements", {})) for on in (True, False)
-} | {"lemma, with documents, by word": {"method": "full", "by_word": True, "elements": ["lemma"], **_SPLIT}}  # fmt: skip
+} | {"lemma, with documents by word": {"method": "full", "by_word": True, "elements": ["lemma"], **_SPLIT}}  # fmt: skip
 TABLES = {
     name: {"method": name, "analyser": "buckwalter"} for name in ("first", "frequency", "full", "cheat", "viterbi")
 } | {"full, all endings": {"method": "full", "analyser": "buckwalter", "expand_endings": True}}
@@ -62,8 +62,8 @@ def cells(data: Path) -> Iterator[Cell]:
     yield _cell(data, "tables", "arabic-padt: analyses of Buckwalter's tables", SETS[0], TABLES)
     train, dev = _files(data, SETS[0])
     for number, (kind, elements) in enumerate(LABELS.items(), 1):
-        arguments = {"train": train, "dev": dev, "elements": elements}
-        side, title = Call("all", "bench.disambiguate:chains", arguments), f"arabic-padt, {CHAINED} sentences: chains over {kind}"
+        side = Call("all", "bench.disambiguate:chains", {"train": train, "dev": dev, "elements": elements})
+        title = f"arabic-padt, {CHAINED} sentences: chains over {kind}"
         yield Cell(f"chains-{number}", title, (side,), None, (Path(train), Path(dev)), None, 1, False, SOURCES)
     for n in SIZES:
         side = Call("all", "bench.disambiguate:growth", {"words": n})

@@ -42,7 +42,7 @@ def test_numbers_of_documents_equal_dense_arithmetic(tables):
 
 @pytest.mark.parametrize("logs", [False, True])
 def test_products_are_those_of_counts_and_times_word_by_word(tables, logs):
-    topics, common, counts, texts, n = tables
+    topics, common, counts, texts, _ = tables
     columns = topics.words.astype(np.int64)
     found = common.products(160, columns, 40, logs)
     expected = (np.log1p(counts) if logs else counts) * texts
