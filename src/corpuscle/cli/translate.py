@@ -9,6 +9,7 @@ import click
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, naming, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
@@ -38,12 +39,11 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn from sentence pairs: SOURCE and TARGET, or both in one file with ||| between them."""
-    import time
 
     from corpuscle.text.alignments import read_links
     from corpuscle.text.bitext import read_bitext
 
-    begin = time.perf_counter()
+    begin = clock()
     bitext = read_bitext(source, target, **model.reading)
     tuning = None if dev is None else read_bitext(*dev, **model.reading)
     known = None if links is None else read_links(links, len(bitext)).sorted()
@@ -58,7 +58,7 @@ def train(
         "rounds": len(model.history_),
         "tuning_bleu": value,
         "weights": _named(model),
-        "seconds": time.perf_counter() - begin,
+        "seconds": clock() - begin,
         "model": output,
     }
     tuned = "" if value is None else f", BLEU {value:.4f} on the pairs it was tuned on"
