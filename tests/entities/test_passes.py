@@ -34,8 +34,8 @@ def test_what_is_told_elsewhere_is_what_brute_force_counts(documents):
         if documents is None:
             close = [k for k in others if abs(sentence[k] - here) <= 30]
         else:
-            text = np.searchsorted(documents, [sentence[k] for k in others], "right")
-            close = [k for k, mine in zip(others, text, strict=True) if mine == np.searchsorted(documents, here, "right")]
+            text = np.searchsorted(documents, sentence, "right")
+            close = [k for k in others if text[k] == text[at]]
         for name, some in (("near", close), ("whole", others)):
             votes = Counter(tags[k] for k in some)
             expected = ""
