@@ -179,7 +179,7 @@ def apply(
             for source, candidates in zip(sources, found, strict=True)
             for rank, (target, score) in (enumerate(candidates, 1) if candidates else [(0, ("", ""))])
         )
-        write_table(output, (), rows, ".6f")
+        write_table(output, (), rows)
 
 
 @command(group, work=True, seed=True)
@@ -313,17 +313,15 @@ def _weights(path: str) -> list[float]:
 @command(group, figures=False)
 @argument("model")
 @argument("word")
-@output("-")
+@output("-", form="figure")
 @option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
 def draw(model: str, word: str, output: str, nbest: int) -> None:
-    """Draw the best ways to write a word as a lattice of phrases (SVG)."""
-    from corpuscle.figures import phrase_lattice
-    from corpuscle.text.files import write_atomically
+    """Draw the best ways to write a word as a lattice of phrases (SVG or PNG)."""
+    from corpuscle.figures import phrase_lattice, save_figure
 
     found = load(model, "transliterate", _PHRASE).derivations(word, nbest)
     picture = phrase_lattice([(target, phrases) for (target, _), phrases in found], title=f"Ways to write {word}")
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    save_figure(picture, output)
 
 
 @command(group, work=True)
@@ -353,16 +351,14 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
 @command(group, figures=False)
 @argument("model")
 @argument("name")
-@output("-")
+@output("-", form="figure")
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, name: str, output: str, target: str | None) -> None:
-    """Draw which letters of a name a neural model looks at while it writes each letter (SVG)."""
-    from corpuscle.figures import alignment_grid
+    """Draw which letters of a name a neural model looks at while it writes each letter (SVG or PNG)."""
+    from corpuscle.figures import alignment_grid, save_figure
     from corpuscle.text.characters import SPACE
-    from corpuscle.text.files import write_atomically
 
     source, written, shares = load(model, "transliterate", _NEURAL).attention(name, target)
     left, right = ([letter.replace(SPACE, "␣") for letter in side] + ["∎"] for side in (source, written))
     picture = alignment_grid(left, right, weights=shares.T, title=f"Where the model looks in {name}")
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    save_figure(picture, output)
