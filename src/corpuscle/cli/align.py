@@ -37,7 +37,7 @@ __all__ = ["group"]
 group = task_group("align")
 
 _MODELS = tuple(f"align.{method}" for method in TASKS["align"].methods)
-_BOTH = {"nargs": 2, "type": str, "metavar": "SRC TGT"}
+_BOTH: dict[str, Any] = {"nargs": 2, "type": str, "metavar": "SRC TGT"}
 
 
 def _checked(_: click.Context, __: click.Parameter, how: str) -> str:

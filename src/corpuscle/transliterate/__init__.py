@@ -5,7 +5,7 @@
 - ``CombinedTransliterator``: the candidates of both, ranked by weighing both;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
-- ``reversed_pairs``: the way back;
+- ``reversed_pairs``: the way back; ``with_case``, ``capitalised_like``: written with the capitals of the names;
 - ``Tuner``, ``Round``, ``Found``, ``HISTORY``: tuning weights on n best lists, which translation does, too.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
@@ -17,6 +17,7 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
+    from corpuscle.transliterate.case import capitalised_like, with_case
     from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
     from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
     from corpuscle.transliterate.files import (

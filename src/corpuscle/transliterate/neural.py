@@ -345,6 +345,11 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         """The models that write from the end, together."""
         return Decoder([self.weights(model) for model in range(self.ensemble, len(self.models_))])
 
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        return self.vocab_
+
     def transliterate(
         self,
         names: Iterable[str],
