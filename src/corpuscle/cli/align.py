@@ -213,7 +213,7 @@ def _write_n_best(model: Aligner, bitext: Bitext, k: int, symmetrise: str, outpu
         for line, ranked in enumerate(n_best(model, bitext, k, int(symmetrise == "backward")), 1)
         for rank, each in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, names=("line", "rank", "probability", "links"))
+    write_table(output, (), rows, ".6g", names=("line", "rank", "probability", "links"))
 
 
 @command(group, work=True)
@@ -329,7 +329,7 @@ def weights(model: str, output: str, top: int | None, family: bool) -> None:
         for direction, name in enumerate(("forward", "backward"))
         for learned in (loaded.strongest(direction, top or 10) if family else loaded.learned_features(direction)[:top])
     )
-    write_table(output, (), rows, names=("direction", "feature", "weight"))
+    write_table(output, (), rows, ".6g", names=("direction", "feature", "weight"))
 
 
 @command(group, work=True, figures=False)

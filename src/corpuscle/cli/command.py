@@ -34,7 +34,7 @@ from corpuscle.cli.outputs import Output, check_outputs, say_written, written_by
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
-from corpuscle.text.tables import NUMBER, capturing
+from corpuscle.text.tables import capturing
 from corpuscle.text.values import plain
 
 __all__ = [
@@ -64,7 +64,7 @@ def _show(figures: Figures, as_json: bool) -> None:
         print(figures.text)
     elif figures.text is None:
         for name, value in figures.values.items():
-            print(f"{name.replace('_', ' ')}: {f'{value:{NUMBER}}' if isinstance(value, float) else value}")
+            print(f"{name.replace('_', ' ')}: {f'{value:.6g}' if isinstance(value, float) else value}")
 
 
 # ---- parameters

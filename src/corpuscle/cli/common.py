@@ -67,12 +67,12 @@ def load(path: str, task: str, kinds: Sequence[str] | None = None) -> Any:
     return model
 
 
-def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table as a command shows it, without the last line feed; ``heading`` as in ``write_table``."""
+def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]], number: str = ".4f") -> str:
+    """A table as a command shows it, without the last line feed; ``heading`` and ``number`` as in ``write_table``."""
     from corpuscle.text.tables import format_row
 
     lines = [format_row(heading)] if heading else []
-    return "".join([*lines, *(format_row(row) for row in rows)]).removesuffix("\n")
+    return "".join([*lines, *(format_row(row, number) for row in rows)]).removesuffix("\n")
 
 
 def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:

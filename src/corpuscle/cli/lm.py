@@ -235,7 +235,8 @@ def score(model: str, text: str, by_word: bool, documents: str | None, raw: bool
         corpora = iter([_read_any([text], loaded, raw, documents)])
     else:
         corpora = iter_text(text, **loaded.reading)
-    write_table("-", ("sentence", *columns), _score_rows(loaded, corpora, _word_rows if by_word else _sentence_rows))
+    rows = _score_rows(loaded, corpora, _word_rows if by_word else _sentence_rows)
+    write_table("-", ("sentence", *columns), rows, (".4f", ".4f", ".4f", ".4f" if by_word else ".6f", ".4f"))
 
 
 def _score_rows(model: LanguageModel, corpora: Iterator[Corpus], rows_of: Any) -> Iterator[tuple[Any, ...]]:
@@ -285,7 +286,7 @@ def next_words(model: str, context: str, k: int) -> Figures:
     found = loaded.next_words(begin + words, k)
     return Figures(
         {"context": words, "next": [{"word": word, "probability": probability} for word, probability in found]},
-        table_text((), ((probability, word) for word, probability in found)),
+        table_text((), ((probability, word) for word, probability in found), ".6f"),
     )
 
 
@@ -351,7 +352,7 @@ def weights(model: str, word: tuple[str, ...], output: str, top: int | None) -> 
 
     loaded = load(model, "lm", ("lm.loglinear",))
     rows = ((" ".join(context), *rest) for context, *rest in islice(loaded.weights(word), top))
-    write_table(output, (), rows, names=("context", "word", "weight"))
+    write_table(output, (), rows, ".6g", names=("context", "word", "weight"))
 
 
 @command(group, settings=[NgramSettings.SETTINGS[name] for name in ("prune", "entropy")])

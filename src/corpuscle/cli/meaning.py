@@ -231,7 +231,7 @@ def phrases(
         (way, *(each.to_json()[name] for each in (found.ratings[way], found.means[way]) for name in kept))
         for way in found.ratings
     ]
-    lines = [table_text(("way", "ratings", "low", "high", "means", "low", "high"), rows)]
+    lines = [table_text(("way", "ratings", "low", "high", "means", "low", "high"), rows, ".3f")]
     lines += [f"{a} beside {b}: {each.text()}" for (a, b), each in found.differences.items()]
     lines.append(f"{found.covered} of {found.items} phrase pairs have known words, {found.rare} of them a rare one")
     return Figures(values, "\n".join(lines))
@@ -269,7 +269,7 @@ def relations(model: str, triples: str, partial: bool, plot: str | None, **setti
         for name, each in found.items()
     ]
     heading = ("", "relation", "median", "mean", "lower", "upper", "beside", "p")
-    text = table_text(heading, rows)
+    text = table_text(heading, rows, ".3g")
     text += f"\n{len(plain.concepts)} of {plain.were} concepts, {plain.known:,} of {plain.triples:,} triples are known"
     figures = {"measure": meaning.measure, "concepts": plain.were, "covered": len(plain.concepts)}
     figures |= {"triples": plain.triples, "known": plain.known, "plain": both["without map"]}

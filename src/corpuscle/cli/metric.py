@@ -116,7 +116,7 @@ def neighbours(model: str, items: str, output: str, k: int, among: str | None) -
         for query in range(len(found))
         for rank, (item, distance) in enumerate(zip(found[query], distances[query], strict=True), 1)
     )
-    write_table(output, ("query", "rank", "item", "distance", "correct"), rows)
+    write_table(output, ("query", "rank", "item", "distance", "correct"), rows, ".6f")
 
 
 @command(group, figures=False)

@@ -13,7 +13,6 @@ from corpuscle.atomic import Written, is_special
 from corpuscle.errors import InputError, SettingError, require
 from corpuscle.progress import one_line, say
 from corpuscle.text.files import STDIO, expand
-from corpuscle.text.wording import counted, size
 
 __all__ = ["Output", "check_outputs", "check_place", "say_written", "written_by"]
 
@@ -124,6 +123,8 @@ def written_by(params: Sequence[click.Parameter], values: dict[str, Any], notes:
 
 def say_written(written: Sequence[Written], shown: str) -> None:
     """Name the files that were written, with counts, unless what the command has shown names them."""
+    from corpuscle.text.wording import counted, size
+
     files = [each for each in written if each.file != STDIO and not is_special(each.file) and each.file not in shown]
     if len(files) > _MOST_NAMED:
         lines = sum(each.lines or 0 for each in files)

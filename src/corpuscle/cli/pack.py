@@ -45,7 +45,7 @@ def diff(first: str, second: str) -> Figures:
 
     found = differences(first, second)
     rows = [(each.what, each.name, *(clip(_shown(value), 60) for value in each[2:])) for each in found]
-    text = table_text(("what", "name", "first", "second"), rows) if rows else "no difference"
+    text = table_text(("what", "name", "first", "second"), rows, ".6g") if rows else "no difference"
     return Figures({"same": not found, "differences": [each._asdict() for each in found]}, text)
 
 

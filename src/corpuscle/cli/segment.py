@@ -202,7 +202,8 @@ def score(model: str, text: str, best: bool, spaces: str) -> None:
     with naming(text):
         corpora = iter_text(text, unk_token="literal", lines_per_chunk=5000)
         rows = _score_rows(loaded.score_lines(corpora, best=best, spaces=spaces))
-        write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows)
+        formats = (".4f", ".4f", ".4f", ".6f", ".4f")
+        write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows, formats)
 
 
 def _score_rows(pieces: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
@@ -239,7 +240,7 @@ def next_words(model: str, context: str, k: int, spaces: str | None) -> Figures:
             "next": [{"word": word, "probability": probability} for word, probability in found.words],
             "new": found.new,
         },
-        table_text((), [*((p, word) for word, p in found.words), (found.new, "(a new word)")]),
+        table_text((), [*((p, word) for word, p in found.words), (found.new, "(a new word)")], ".6f"),
     )
 
 
@@ -265,7 +266,7 @@ def lexicon(model: str, output: str) -> None:
     from corpuscle.text import write_table
 
     heading = ("word", "occurrences", "tables", "type", "surprisal")
-    write_table(output, heading, load(model, "segment", _LEARNED).lexicon())
+    write_table(output, heading, load(model, "segment", _LEARNED).lexicon(), ".6g")
 
 
 @command(group, work=True, seed=True, figures=False)
@@ -297,7 +298,7 @@ def posterior(model: str, text: str, output: str, draws: int, spaces: str | None
         (line[i] + 1, i - letters.starts[line[i]], strings[tokens[i - 1]], strings[tokens[i]], float(probabilities[i]))
         for i in inner.tolist()
     )
-    write_table(output, ("line", "position", "before", "after", "probability"), rows)
+    write_table(output, ("line", "position", "before", "after", "probability"), rows, ".6g")
 
 
 @command(group, figures=False)
@@ -314,4 +315,4 @@ def history(model: str, output: str) -> None:
         for chain, sweeps in enumerate(loaded.history_.tolist())
         for sweep, row in enumerate(sweeps)
     )
-    write_table(output, ("chain", "sweep", *loaded.history_columns()), rows)
+    write_table(output, ("chain", "sweep", *loaded.history_columns()), rows, ".6g")

@@ -181,7 +181,8 @@ def score(
         perplexity = np.exp(-sums / corpus.lengths).tolist()
     log10 = sums / np.log(10)
     rows = zip(range(1, len(corpus) + 1), corpus.lengths, oov.astype(int), log10, perplexity, names, strict=True)
-    write_table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
+    heading = ("sentence", "tokens", "oov", "log10", "perplexity", "document")
+    write_table(output, heading, rows, ["", "", "", ".6f", ".4f", ""])
 
 
 def _save(path: str, text: str) -> None:
@@ -300,7 +301,7 @@ def show(
     lines = _topic_lines(everything if has_topics(loaded) else [])
     if contexts:
         topical = ((row.topical, row.customers, row.text or "(no context)") for row in shown)
-        lines.append(table_text(("topical", "customers", "context"), topical))
+        lines.append(table_text(("topical", "customers", "context"), topical, ".3f"))
     return Figures(values, "" if tsv == "-" else "\n".join(lines))
 
 

@@ -100,7 +100,7 @@ def apply(model: str, source: str, output: str, nbest: int | None, names: str | 
         for line, ranked in enumerate(found, 1)
         for rank, (target, score) in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, names=("line", "rank", "score", "target"))
+    write_table(output, (), rows, ".6f", names=("line", "rank", "score", "target"))
 
 
 @command(group, work=True, seed=True)

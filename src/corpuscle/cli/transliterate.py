@@ -185,7 +185,7 @@ def apply(
             for source, candidates in zip(sources, found, strict=True)
             for rank, (target, score) in (enumerate(candidates, 1) if candidates else [(0, ("", ""))])
         )
-        write_table(output, (), rows, names=("source", "rank", "target", "score"))
+        write_table(output, (), rows, ".6f", names=("source", "rank", "target", "score"))
 
 
 def _say_unknown(model: Any, sources: list[str], found: list[list[Any]]) -> None:
