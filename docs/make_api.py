@@ -49,8 +49,8 @@ def public_names(package: str) -> dict[str, str]:
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(module + "."):
             names |= {alias.asname or alias.name: node.module for alias in node.names}
-    if not names:
-        names = {node.name: module for node in _tree(module).body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    if not any(home.startswith(module + ".") for home in names.values()) or package == "samples":
+        names |= {node.name: module for node in _tree(module).body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     return {name: home for name, home in names.items() if not name.startswith("_")}
 
 
@@ -61,8 +61,8 @@ def entries(package: str) -> list[Entry]:
         body = _tree(module).body
         for i, node in enumerate(body):
             targets = getattr(node, "targets", [getattr(node, "target", None)])
-            named = getattr(node, "name", None) or next((t.id for t in targets if isinstance(t, ast.Name)), None)
-            if named != name:
+            named = [getattr(each, "id", None) for target in targets for each in getattr(target, "elts", [target])]
+            if name not in (getattr(node, "name", None), *named):
                 continue
             after = body[i + 1] if i + 1 < len(body) else None
             said = getattr(getattr(after, "value", None), "value", "") if isinstance(after, ast.Expr) else ""

@@ -34,7 +34,6 @@ from corpuscle.cli.outputs import Output, check_outputs, say_written, written_by
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
-from corpuscle.text.tables import capturing
 from corpuscle.text.values import plain
 
 __all__ = [
@@ -235,7 +234,11 @@ def _run(function: Function, /, *, lists: bool = False, **parameters: Any) -> No
     progress.quiet(parameters.pop("quiet"))
     accept(parameters.pop("max_bytes"))
     as_json = parameters.pop("as_json", False)
-    captured: AbstractContextManager[list[Any]] = capturing() if lists and as_json else nullcontext([])
+    captured: AbstractContextManager[list[Any]] = nullcontext([])
+    if lists and as_json:
+        from corpuscle.text.tables import capturing
+
+        captured = capturing()
     with noting() as notes, captured as tables:
         result: Figures = function(**parameters) or Figures({}, "")
     written = written_by(context.command.params, context.params, notes)
