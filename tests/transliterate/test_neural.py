@@ -156,7 +156,7 @@ def test_candidates_are_ranked_distinct_and_scored_by_the_models(model):
     for each in found[0], found[2]:
         assert len({candidate.target for candidate in each}) == 5
         assert all(a.score >= b.score for a, b in itertools.pairwise(each))
-    written = model._decoder("fp32").decode([model.vocab_.encode("abc")], beam=20, nbest=20)[0]
+    written = model.decoder().decode([model.vocab_.encode("abc")], beam=20, nbest=20)[0]
     logs = {"".join(model.vocab_.decode(h.symbols)): h.log for h in written}
     back = model.scores(["abc"], [[candidate.target for candidate in found[0]]])[0][:, 1]
     for (target, score), last in zip(found[0], back, strict=True):
@@ -175,7 +175,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(model):
 def test_ranking_without_models_from_the_end_keeps_the_order(model):
     alone = NeuralTransliterator(**QUICK | {"ensemble": 2})
     alone.vocab_, alone.models_ = model.vocab_, model.models_[:2]
-    (written,) = alone._decoder("fp32").decode([alone.vocab_.encode("abcd")], beam=20, nbest=20)
+    (written,) = alone.decoder().decode([alone.vocab_.encode("abcd")], beam=20, nbest=20)
     limit = 3 * 4 + 10  # what is as long as this has no end
     means = [h.log / (len(h.symbols) + (len(h.symbols) < limit)) for h in written]
     assert means == sorted(means, reverse=True)
