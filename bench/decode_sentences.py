@@ -16,10 +16,13 @@ from typing import Any
 from bench.decode import SOURCES, _busy, _figures, _grid, _shortest
 from bench.harness import Call, Cell, Claim, trained
 
-COMMON = {"batch": 64, "max_epochs": 3, "validate_every": 450, "dropout": 0.1, "symbol_dropout": 0.0, "aligner": "hmm"}
+COMMON = {
+    "batch": 32, "max_epochs": 1, "validate_every": 900, "rate": 0.003, "warm_up": 100, "dropout": 0.0,
+    "symbol_dropout": 0.0, "aligner": "diagonal",
+}  # fmt: skip
 MODELS: dict[str, dict[str, Any]] = {
-    "1k": {"merges": 1000},
     "5k": {"merges": 5000},
+    "1k": {"merges": 1000},
     "10k": {"merges": 10_000},
     "5k, state 48": {"merges": 5000, "state": 48},
     "5k, mlstm": {"merges": 5000, "preset": "mlstm", "state": 128},

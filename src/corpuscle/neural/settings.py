@@ -88,7 +88,7 @@ PRESETS = {
     ),
 }  # fmt: skip
 """Sizes by name: tiny to paper are those of Grundkiewicz and Heafield 2018, smaller and smaller; mlstm is the sentence
-model of Hoang, Dwojak, Krishna, Torregrosa and Heafield 2018, smaller."""
+model of Hoang, Dwojak, Krislauks, Torregrosa and Heafield 2018, smaller."""
 
 
 class ArchitectureSettings(Settings):

@@ -57,7 +57,7 @@ class Shortlist:
         kept = ranks < best
         likely = np.full((size, min(best, 1 + int(ranks.max(initial=-1)))), -1, np.int32)
         likely[rows[kept], ranks[kept]] = columns[kept]
-        return cls(np.argsort(-counts, kind="stable")[:frequent], likely)
+        return cls(np.argsort(-counts, kind="stable")[: min(frequent, np.count_nonzero(counts))], likely)
 
     def allowed(self, symbols: np.ndarray) -> np.ndarray:
         """The targets that sources with these symbols may have, sorted, int32."""
