@@ -307,12 +307,11 @@ def precision(timer, data: str) -> dict[str, float]:
     return figures
 
 
-def vocabulary(timer, data: str) -> dict[str, float]:
-    """Sentences a CPU second with 30,000 classes: softmax and search apart or fused, 8 bits, a shortlist."""
+def split_softmax(decoder: Any) -> None:
+    """Let a decoder compute scores, bias, softmax and search one after the other."""
     import numpy as np
 
     from corpuscle.engine.neural.softmax import Ranked
-    from corpuscle.neural import Decoder, Shortlist
     from corpuscle.neural.output import Output
 
     class Apart(Output):
@@ -332,11 +331,20 @@ def vocabulary(timer, data: str) -> dict[str, float]:
                 np.log(np.take_along_axis(found, order, axis=1)),
             )
 
+    decoder.output.outputs = [Apart(*vars(each).values()) for each in decoder.output.outputs]
+
+
+def vocabulary(timer, data: str) -> dict[str, float]:
+    """Sentences a CPU second with 30,000 classes: softmax and search apart or fused, 8 bits, a shortlist."""
+    import numpy as np
+
+    from corpuscle.neural import Decoder, Shortlist
+
     weights = _random_weights("mlstm", CLASSES[2])
     rng, figures = np.random.default_rng(1), {}
     sources = [rng.integers(3, CLASSES[2], length).astype("i4") for length in rng.integers(8, 20, SENTENCES)]
     fused, apart, small = Decoder(weights), Decoder(weights), Decoder(weights, precision="int8")
-    apart.output.outputs = [Apart(*vars(each).values()) for each in apart.output.outputs]
+    split_softmax(apart)
     # Translations of a symbol are mostly frequent symbols: drawn by Zipf's law.
     likely = np.minimum(rng.zipf(1.2, (CLASSES[2], 100)) + 2, CLASSES[2] - 1)
     short = Shortlist(np.arange(100), likely)
