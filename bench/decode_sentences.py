@@ -177,7 +177,7 @@ def tables(results: dict[str, Any]) -> list[str]:
                 shares[f"beam {beam}, {name}"] = [*(f"{each:.0%}" for each in stages), f"{both:.0%}"]
         note = (
             f"Sentences a CPU second, {FEW} sentences in one batch. The shortlist allows {figures['allowed']:,.0f}"
-            f" pieces for the batch, and {figures['covered']:.1%} of those of the references. {_busy(results['stages'])}"
+            f" pieces for the batch, {figures['covered']:.1%} of those of the references. {_busy(results['stages'])}"
         )
         title = f"The whole decoder, {LARGEST} merges, softmax and search apart or fused"
         parts.append(_grid(title, "", columns, rows, note))

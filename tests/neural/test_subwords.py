@@ -1,6 +1,7 @@
 """Byte pair encoding: merges and pieces are those of a plain program that counts everything anew."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def plain(counts, merges):
     while len(made) < merges:
         pairs = Counter()
         for word, pieces in words.items():
-            for pair in zip(pieces, pieces[1:], strict=False):
+            for pair in pairwise(pieces):
                 pairs[pair] += counts[word]
         best = min(pairs, key=lambda pair: (-pairs[pair], order[pair[0]], order[pair[1]]), default=None)
         if best is None or pairs[best] < 2:
@@ -56,7 +57,7 @@ def test_merges_and_pieces_are_those_of_the_plain_program(counts, merges):
 def test_a_new_word_is_cut_by_the_same_merges_in_the_same_order():
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     made, _ = plain(counts, 8)
-    learned, new = Subwords.learn(counts, 8), "lowest newer wider".split()
+    learned, new = Subwords.learn(counts, 8), ["lowest", "newer", "wider"]
     for word, pieces in zip(new, learned.encode(new), strict=True):
         expected = [*word[:-1], f"{word[-1]} "]
         for pair in made:

@@ -25,7 +25,7 @@ from tests.transliterate.test_neural import _stopping
 pytest.importorskip("torch", reason="training needs the extra neural")
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 QUICK = {"embedding": 8, "state": 8, "max_epochs": 2, "batch": 32, "merges": 20, "aligner": "ibm1", "shortlist": 5}
-FLAGS = "--embedding 8 --state 8 --max-epochs 2 --batch 32 --aligner ibm1".split()
+FLAGS = ["--embedding", "8", "--state", "8", "--max-epochs", "2", "--batch", "32", "--aligner", "ibm1"]
 TRAINED = {
     "method": str,
     **dict.fromkeys(("sentence_pairs", "learned_from", "tuning_pairs", "pieces", "models", "parameters"), int),
