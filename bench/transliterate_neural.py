@@ -130,7 +130,7 @@ def _task(train: str) -> Any:
     training, held = model.divided(read_names(train), 1, 500)
     rows = model._rows(training)
     model.vocab_ = Vocab.from_words(sorted({letter for each in rows for side in each for letter in side}))
-    return model._tasks(rows, held, len(rows))[0]
+    return model._tasks(model._lessons(rows, held, len(rows)))[0]
 
 
 def ours(timer, train: str) -> dict[str, float]:
