@@ -19,7 +19,8 @@ from bench.transliterate import SETS, _figures, _interval
 
 TABLE = ("en-hi", "en-vi", "en-fa", "en-ja", "ar-en", "wikidata-he", "wikidata-ru")
 SINGLE = ("en-hi", "en-vi")
-SIZES = (500, 1000, 2000, 4000, 8000)
+CURVE = {500: 40, 1000: 25, 2000: 15, 5000: 8}
+"""Pairs of the learning curve, and how often networks go through them: 600 to 1,300 updates of 32 pairs."""
 SYSTEMS = ("phrase", "one network", "four networks", "and two from the end", "combined")
 SOURCES = ("corpuscle/neural/*.py", "corpuscle/engine/neural/*.py", "corpuscle/transliterate/*.py")
 JOB = "bench.transliterate_neural:systems"
@@ -48,7 +49,10 @@ def cells(data: Path) -> Iterator[Cell]:
     for name in TABLE:
         yield _cell(data, name, f"{name}, all systems", [("all", {"ensemble": 4, "right_to_left": 2})])
     train, dev = (str(data / path) for path in SETS["en-hi"])
-    sides = [Call(f"{size:,} pairs", JOB, {"train": train, "dev": dev, "size": size}) for size in SIZES]
+    sides = [
+        Call(f"{size:,} pairs", JOB, {"train": train, "dev": dev, "size": size, "max_epochs": epochs, "batch": 32})
+        for size, epochs in CURVE.items()
+    ]
     inputs = (data / SETS["en-hi"][0],)
     yield Cell("curve", "en-hi by number of pairs", tuple(sides), None, inputs, None, 1, False, SOURCES)
 
