@@ -30,7 +30,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import DTypeLike
 
-from corpuscle.progress import say
+from corpuscle.progress import COMPILATION, say
 
 __all__ = [
     "cache_directory", "cache_root", "fingerprint", "frozen", "is_temporary", "kernel", "kernel_bare", "kernel_inline",
@@ -43,6 +43,7 @@ KEEP_SECONDS = 60 * 24 * 3600
 
 
 _PACKAGE = Path(__file__).parent
+_SILENT = _PACKAGE / "progress.py"  # no kernel depends on what is said about it
 _IMPORT = re.compile(r"^\s*from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
 
 
@@ -72,7 +73,7 @@ def fingerprint(module: str) -> str:
     while todo:
         path = todo.pop()
         name = path.relative_to(_PACKAGE).as_posix() if path.is_relative_to(_PACKAGE) else path.name
-        if name not in sources:
+        if name not in sources and path != _SILENT:
             sources[name], more = _imports(path)
             todo += more
     digest = hashlib.blake2b(digest_size=8)
@@ -159,21 +160,17 @@ from numba.core import caching, cgutils, event, types  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 
-class _Announcer(event.Listener):
-    """Says once, to a person at a terminal, that the first use compiles."""
-
-    told = False
+class _Counter(event.Listener):
+    """Tells ``progress`` when a kernel is compiled; Numba compiles one at a time."""
 
     def on_start(self, event: Any) -> None:
-        if not self.told and sys.stderr is not None and sys.stderr.isatty():
-            say("compiling kernels for this machine (first use only) ...")
-        _Announcer.told = True
+        COMPILATION.begin()
 
     def on_end(self, event: Any) -> None:
-        pass
+        COMPILATION.end()
 
 
-event.register("numba:compile", _Announcer())
+event.register("numba:compile", _Counter())
 
 
 def frozen(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:

@@ -1,8 +1,9 @@
 """What a user sees while work goes on, and how a user stops it.
 
-Progress goes to stderr: a bar on a terminal, nothing elsewhere. Ctrl-C inside ``with stopping() as stop`` does not
-raise; it sets ``stop.requested``, so that a learner can finish its item and write what it has. A second Ctrl-C raises
-at once.
+Progress goes to stderr: a bar on a terminal, nothing elsewhere. Work of minutes says ``with working("topics")``, too:
+wherever stderr goes, a line follows whenever nothing was shown for some seconds. Compiling is announced wherever stderr
+goes, and is no work: ``clock()`` stands still meanwhile. Ctrl-C inside ``with stopping() as stop`` does not raise; it
+sets ``stop.requested``, so that a learner can finish its item and write what it has. A second Ctrl-C raises at once.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Bar", "Stop", "bar", "complain", "complaint", "is_interrupt", "one_line", "quiet", "say", "stopping"]
+__all__ = [
+    "COMPILATION", "Bar", "Stop", "bar", "clock", "complain", "complaint", "is_interrupt", "one_line", "quiet", "say",
+    "stopping", "working",
+]  # fmt: skip
+
+SILENCE = 4.0
+"""After so many seconds without a sign of life, ``working`` and compiling give one."""
 
 _quiet = False
+_shown = time.monotonic()  # when something was last shown
 
 
 def quiet(on: bool = True) -> None:
@@ -28,8 +37,10 @@ def quiet(on: bool = True) -> None:
 
 def say(message: str) -> None:
     """One line on stderr for the person who runs the command."""
+    global _shown
     if not _quiet:
         print(message, file=sys.stderr, flush=True)
+        _shown = time.monotonic()
 
 
 def one_line(message: object) -> str:
@@ -57,30 +68,143 @@ def is_interrupt(error: BaseException) -> bool:
 class Bar:
     """Counts items; shows a bar when there is a terminal to show it on."""
 
-    def __init__(self, display: Any = None, task: Any = None):
-        self._display, self._task = display, task
+    def __init__(self, description: str = "", total: int | None = None, display: Any = None):
+        self._description, self._total, self._done = description, total, 0.0
+        self.display = display
+        self._task = None if display is None else display.add_task(description, total=total, note="")
 
     def advance(self, items: float = 1, note: str = "") -> None:
         """Some more items are done; ``note`` stands beside the bar (a likelihood, say)."""
-        if self._display is not None:
-            self._display.update(self._task, advance=items, note=note)
+        self._done += items
+        if self.display is not None:
+            self.display.update(self._task, advance=items, note=note)
+
+    def __str__(self) -> str:
+        of = "" if self._total is None else f" of {self._total:,}"
+        return f"{self._description} {self._done:,.0f}{of}"
+
+
+_bars: list[Bar] = []
+_one_speaks = threading.Lock()
 
 
 @contextmanager
 def bar(description: str, total: int | None = None) -> Iterator[Bar]:
     """A progress bar over ``total`` items."""
+    with _display(total) as display:
+        shown = Bar(description, total, display)
+        _bars.append(shown)
+        try:
+            yield shown
+        finally:
+            _bars.remove(shown)
+
+
+@contextmanager
+def _display(total: int | None) -> Iterator[Any]:
+    """What shows a bar, if there is a terminal to show it on; the time since its beginning moves even if it does
+    not."""
     if _quiet or not sys.stderr.isatty():
-        yield Bar()
+        yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,}")]
     if total is None:
         columns = columns[:2]
-    columns += [TimeRemainingColumn(), TextColumn("{task.fields[note]}")]
+    columns += [TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}")]
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        yield Bar(display, display.add_task(description, total=total, note=""))
+        yield display
+
+
+@contextmanager
+def _pulse(text: Callable[[], str]) -> Iterator[None]:
+    """Say how things stand whenever nothing was shown for a while; a bar on a terminal shows it by itself."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(max(_shown + SILENCE - time.monotonic(), 0.05)):
+            with _one_speaks:
+                if time.monotonic() - _shown >= SILENCE and not any(each.display for each in _bars):
+                    say(text())
+
+    if _quiet:
+        yield
+        return
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
+def working(description: str) -> Iterator[None]:
+    """Give a sign of life every few seconds until this is done, wherever stderr goes."""
+    began = clock()
+
+    def stands() -> str:
+        if COMPILATION.running:
+            return str(COMPILATION)
+        at = f": {_bars[-1]}" if _bars else ""
+        return f"{description}{at}, {clock() - began:.0f} s so far"
+
+    with _pulse(stands):
+        yield
+
+
+class Compilation:
+    """How many kernels this process has compiled, and the seconds that it took; said at the first one, and every few
+    seconds."""
+
+    def __init__(self) -> None:
+        self.kernels, self._seconds, self._depth, self._began = 0, 0.0, 0, 0.0
+        self._pulse: Any = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a kernel is being compiled now."""
+        return self._depth > 0
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return self._seconds + (time.perf_counter() - self._began if self.running else 0.0)
+
+    def begin(self) -> None:
+        """A kernel is being compiled, perhaps for another one that is."""
+        self._depth += 1
+        if self._depth == 1:
+            self._began = time.perf_counter()
+            if self.kernels == 0:
+                say("compiling kernels for this machine (first use only) ...")
+            self._pulse = _pulse(lambda: str(self))
+            self._pulse.__enter__()
+
+    def end(self) -> None:
+        """It is compiled."""
+        self.kernels += 1
+        if self._depth == 1:
+            if self._pulse is not None:
+                self._pulse.__exit__(None, None, None)
+                self._pulse = None
+            self._seconds = self.seconds
+        self._depth -= 1
+
+    def __str__(self) -> str:
+        return f"compiling kernels: {self.kernels} ready, {self.seconds:.0f} s"
+
+
+COMPILATION = Compilation()
+"""That of this process."""
+
+
+def clock() -> float:
+    """Seconds of work: those of ``time.perf_counter`` without those of compiling."""
+    return time.perf_counter() - COMPILATION.seconds
 
 
 class Stop:

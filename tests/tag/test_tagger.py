@@ -325,6 +325,12 @@ def test_classes_and_meaning_take_text_that_is_tagged_and_parsed_first(bank, tmp
     capsys.readouterr()
     assert main(["meaning", "substitutes", hidden, f"{word}/{tag}", str(text), *both, "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["tokens"]
+    vectors = []
+    for words in ([str(out)], [str(text), *both]):
+        assert main(["meaning", "represent", hidden, *words]) == 0
+        vectors.append(capsys.readouterr().out)
+    assert vectors[0] == vectors[1]
+    assert main(["meaning", "represent", hidden, str(text), "--raw"]) == 2
     assert main(["meaning", "substitutes", hidden, f"{word}/{tag}", str(text), "--raw"]) == 2
     assert main(["classes", "apply", hidden, str(text), "--parser", parser]) == 2
     assert "no tagger inside" in capsys.readouterr().err

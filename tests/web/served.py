@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from corpuscle.packs.pack import Pack
 from corpuscle.web.app import make_app
+from corpuscle.web.asking import Asking
 from corpuscle.web.guard import Limits
 from corpuscle.web.holdings import Holdings
 
@@ -42,12 +43,10 @@ def write_pack(folder: Path, *kinds: str) -> Path:
 
 
 @contextmanager
-def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: bool = False, **limits):
+def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: bool = False, crew=None, **limits):
     """The application in memory, asked as a browser on this machine would."""
-    app = make_app(
-        Holdings(path, kit), hosts=frozenset({HOST}), token=token, read_only=read_only,
-        limits=Limits(**{"workers": 1, "seconds": 300.0, **limits}),
-    )  # fmt: skip
+    asking = Asking(Holdings(path, kit), Limits(**{"workers": 1, "seconds": 300.0, **limits}))
+    app = make_app(asking, hosts=frozenset({HOST}), token=token, read_only=read_only, crew=crew)
     with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as opened:
         yield opened
 

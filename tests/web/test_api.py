@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import corpuscle
-from corpuscle.catalogue import TASKS
+from corpuscle.catalogue import TASKS, find
 from corpuscle.text import read_strings
 from corpuscle.web.verbs import VERBS, verbs_of
 from tests.web.served import MODELS, answer, client, write_pack
@@ -36,6 +36,72 @@ def test_every_kind_of_model_can_be_asked():
     kinds = {kind for task in TASKS.values() for kind in task.kinds}
     assert {kind for kind in kinds if not verbs_of(kind)} == SILENT
     assert all(verb.help.endswith(".") and verb.example for verb in VERBS.values())
+
+
+LEARN = {
+    "train",
+    "update",
+    "combine",
+    "boost",
+    "project",
+    "rerank",
+    "induce",
+    "common",
+    "coarsen",
+    "mix",
+    "prune",
+    "curve",
+    "jackknife",
+    "export",
+    "import",
+}
+"""Commands that make models or other files of models."""
+FILES = [
+    "evaluate",
+    "similarity",
+    "analogies",
+    "phrases",
+    "relations",
+    "survey",
+    "strip",
+    "dependencies",
+    "languages",
+    "corrupt",
+    "matrix",
+    "represent",
+    "filter",
+]
+"""Commands that need files: what people say is right, or much text."""
+INSIDE = ["weights", "categories", "distances", "rules", "history"]
+"""Commands that list the numbers of a model, for those who look inside."""
+MORE = {
+    "lm": {"compare"}, "parse": {"compare", "probability"}, "grammar": {"compare"}, "align": {"lexicon"},
+    "topics": {"score", "perplexity"}, "vectors": {"apply"}, "entities": {"features"},
+}  # fmt: skip
+"""Of single tasks: commands that compare files, or are about all of a model or a text."""
+OTHER_NAMES = {
+    "segment": {"posterior": "apply", "perplexity": "score"},
+    "lm": {"score": "surprisal", "perplexity": "surprisal"},
+    "classes": {"apply": "classes", "draw": "tree"},
+    "meaning": {"nearest": "similar", "map": "meanings"},
+    "metric": {"apply": "neighbours", "show": "features"},
+    "topics": {"apply": "topics"},
+    "align": {"apply": "align", "draw": "align"},
+    "transliterate": {"apply": "transliterate", "draw": "lattice"},
+    "translate": {"apply": "translate"}, "tag": {"apply": "tag"}, "disambiguate": {"apply": "analyse"},
+    "parse": {"apply": "parse", "draw": "parse"}, "normalise": {"apply": "normalise"},
+    "entities": {"apply": "entities", "draw": "entities", "uncertain": "doubts"},
+    "grammar": {"draw": "parse", "perplexity": "probability"},
+}  # fmt: skip
+"""Commands that are asked under another name, where one verb says what several commands do."""
+
+
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kinds])
+def test_every_command_that_asks_a_model_is_a_verb(task):
+    commands = set(find(f"{TASKS[task].commands}:group").commands)
+    asked = commands.difference(LEARN, FILES, INSIDE, MORE.get(task, ()))
+    verbs = {name for of, name in VERBS if of == task}
+    assert {OTHER_NAMES.get(task, {}).get(name, name) for name in asked} <= verbs
 
 
 def test_the_page_is_told_what_can_be_asked_and_openapi_has_an_endpoint_with_an_example_for_each(web):
@@ -72,6 +138,27 @@ def test_a_parser_gets_the_tags_of_the_tagger_beside_it(web):
     words = found["sentences"][0]["words"]
     assert {"form", "upos", "head", "confidence"} <= set(words[0]) and found["sentences"][0]["svg"].startswith("<svg")
     assert found["conllu"].count("\n") == 4
+
+
+def test_a_network_shows_where_it_looks_and_a_combined_model_both_pictures(web):
+    for model, verbs in (("neural", ["attention"]), ("phrase", ["lattice"]), ("combined", ["lattice", "attention"])):
+        for verb in verbs:
+            found = answer(web.post(f"/api/models/transliterate_{model}/{verb}", json={"names": "ab\ncd", "k": 3}))
+            assert found["source"] == "ab" and found["svg"].startswith("<svg")
+            assert answer(web.post(f"/api/models/transliterate_{model}/{verb}", json={"names": " "}))["svg"] == ""
+    assert web.post("/api/models/transliterate_phrase/attention", json={"names": "ab"}).status_code == 404
+
+
+def test_what_a_reader_knows_makes_a_text_easier(web):
+    def ask(verb, **more):
+        return answer(web.post(f"/api/models/disambiguate_ranker/{verb}", json={"text": "a b c b", **more}))
+
+    new = ask("vocabulary")
+    assert new["difficulty"] == 1.0 and new["words"] == 4 and {"lemma", "gloss", "times"} <= set(new["cards"][0])
+    known = ask("vocabulary", familiar="b")
+    assert known["difficulty"] < 1.0 and known["unknown_words"] <= 0.5 and len(known["cards"]) < len(new["cards"])
+    words = ask("analyse", familiar="b", nbest=2)["sentences"][0]["words"]
+    assert [word["familiar"] for word in words] == [False, True, False, True]
 
 
 def test_the_dictionary_is_searched_by_the_beginnings_of_words_of_both_languages(web):
@@ -205,20 +292,3 @@ def test_no_input_is_a_bug(web):
 @pytest.mark.slow
 def test_no_input_of_ten_thousand_is_a_bug(web):
     check_any_input(web, [kind for kind in KINDS if kind not in SILENT], 10_000)
-
-
-@pytest.mark.slow
-def test_schemathesis_finds_no_bug(pack):
-    schemathesis = pytest.importorskip("schemathesis")
-    with client(pack) as opened:
-        schema = schemathesis.openapi.from_dict(answer(opened.get("/openapi.json")))
-        for operation in schema.get_all_operations():
-            case_strategy = operation.ok().as_strategy()
-
-            @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-            @given(case=case_strategy)
-            def ask(case):
-                response = case.call(base_url="http://localhost:8765", session=opened)
-                assert response.status_code < 500 or response.status_code == 503, response.text
-
-            ask()

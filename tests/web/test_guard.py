@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -145,6 +147,15 @@ def test_the_page_is_small_and_asks_nobody_else():
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert "://" not in text.replace("http://www.w3.org/2000/svg", ""), path
+
+
+def test_the_wheel_contains_the_page(tmp_path):
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed")
+    root = Path(__file__).parents[2]
+    built = next(wheel.WheelBuilder(str(root)).build(directory=str(tmp_path), versions=["standard"]))
+    with zipfile.ZipFile(built) as archive:
+        for path in PAGE.iterdir():
+            assert archive.read(f"corpuscle/web/page/{path.name}") == path.read_bytes()
 
 
 def test_a_port_that_is_taken_and_a_path_that_is_nothing_are_one_line_each(tmp_path, capsys):

@@ -18,6 +18,7 @@ from corpuscle.text.normalised import read_normalised
 from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of
 from corpuscle.web.layers import LAYERS
+from corpuscle.web.verbs.doubts import saved
 from tests.web.served import Server, answer, client, write_pack
 
 TREE = {
@@ -236,6 +237,29 @@ def test_the_guess_of_every_model_is_a_value_of_its_layer(pack, model):
             assert 0 <= item["confidence"] <= 1 and 0 <= item["saved"] <= 1
 
 
+def test_two_annotators_are_compared_in_every_layer(tmp_path):
+    kept = Annotations(tmp_path)
+    for name, value in VALUES.items():
+        for who in ("Ana", "Ben"):
+            kept.add(name, value, who)
+    told = kept.told()["layers"]
+    assert set(told) == set(LAYERS) and {each["agreement"]["alpha"] for each in told.values()} == {1.0}
+    kept.add("brackets", {"tree": "(S (NP a) (NP b))"}, "Ben")
+    kept.add("trees", {"words": [TREE["words"][0], {**TREE["words"][1], "lemma": "x"}]}, "Ben")
+    told = kept.told()["layers"]
+    assert {told[name]["agreement"]["agreement"] for name in ("brackets", "trees")} == {0.5}
+
+
+def test_a_guess_that_is_sure_saves_keystrokes_in_every_layer(pack):
+    """One key accepts a sentence instead of one a word; nothing is saved where there is nothing to guess."""
+    assert saved([1.0] * 4) == 0.75 and saved([0.5] * 4) == 0.25 and saved([0.0]) == 0.0
+    with client(pack) as web:
+        for model in ("tag_crf", "parse_mst", "entities_dictionary", "segment_npylm", "grammar_pcfg"):
+            found = answer(web.post("/api/doubts", json={"model": model, "text": "a b c a b c", "annotator": "Ana"}))
+            for item in found["items"]:
+                assert item["saved"] == pytest.approx(saved(item["by_part"])) and len(item["by_part"]) > 1
+
+
 def test_pairs_are_given_with_bars_between_them(pack):
     with client(pack) as web:
         found = answer(
@@ -361,3 +385,31 @@ def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
         headers = {"content-type": "application/octet-stream"}
         answer(web.post("/api/kit/files/a.txt", content=b"a\n", headers=headers))
     assert b'"new"' in (small / "state.json").read_bytes() and (small / "state.json").stat().st_mtime_ns != before
+
+
+def test_learning_goes_on_a_cluster_whose_dashboard_is_linked(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        client(tmp_path / "pack", crew={"cluster": cluster.scheduler_address}) as web,
+    ):
+        headers = {"content-type": "application/octet-stream"}
+        text = "".join(f"w{i % 7} w{i % 5} w{i % 3} .\n" for i in range(60)).encode()
+        answer(web.post("/api/kit/files/a.txt", content=text, headers=headers))
+        assert answer(web.get("/api/learning"))["cluster"] == cluster.scheduler_address
+        linked = answer(web.get("/api/learning/dashboard"))
+        assert linked == {"dashboard": cluster.dashboard_link, "problem": None}
+        answer(web.post("/api/learning/start", json={"cluster": True}))
+        with web.stream("GET", "/api/learning/events") as events:
+            lines = [line for line in events.iter_lines() if line.startswith("data")]
+        assert json.loads(lines[-1][6:])["state"] == "done", lines
+        assert cluster.scheduler.transition_counter > 0  # it had work to do
+
+
+def test_a_cluster_that_does_not_answer_or_is_not_there_is_said(small):
+    with client(small, crew={"cluster": "tcp://127.0.0.1:1"}) as web:
+        said = answer(web.get("/api/learning/dashboard"))
+        assert said["dashboard"] is None and "no Dask cluster answers" in said["problem"]
+    with client(small) as web:
+        assert answer(web.get("/api/learning/dashboard")) == {"dashboard": None, "problem": None}
+        assert web.post("/api/learning/start", json={"cluster": True}).status_code == 409

@@ -24,6 +24,7 @@ from corpuscle.cli.command import (
     written,
 )
 from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.align import Aligner
@@ -116,15 +117,14 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn from sentence pairs, in both directions: SOURCE and TARGET, or both in one file with ||| between them."""
-    import time
 
-    begin = time.perf_counter()
+    begin = clock()
     bitext = _read_to_learn(source, target, model)
     with model.checkpoint(bitext, output, resume) as checkpoint:
         model.fit(bitext, checkpoint=checkpoint).save(output)
     if links is not None:
         _write(model.align(bitext, symmetrise), links)
-    return _learned(model, time.perf_counter() - begin, output)
+    return _learned(model, clock() - begin, output)
 
 
 @command(group, work=True)
@@ -134,15 +134,14 @@ def train(
 @output()
 def update(model: str, source: str, target: str | None, output: str) -> Figures:
     """Go on learning from new sentence pairs; what the model has counted before stays."""
-    import time
 
-    begin = time.perf_counter()
+    begin = clock()
     base = _load(model)
     bitext = _read_to_learn(source, target, base)
     learner = type(base).restored(base.described())
     learner.workers, learner.cluster = base.workers, base.cluster
     learner.fit(bitext, base=base).save(output)
-    return _learned(learner, time.perf_counter() - begin, output)
+    return _learned(learner, clock() - begin, output)
 
 
 @command(group, work=True, figures=False)

@@ -22,6 +22,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.cli.common import annotated, load, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 from corpuscle.words.settings import WAYS
 
 if TYPE_CHECKING:
@@ -40,9 +41,8 @@ def train(
     model: ExchangeClasses | BrownClasses | HmmClasses, text: tuple[str, ...], output: str, resume: bool
 ) -> Figures:
     """Learn word classes from text, a sentence a line, or from treebanks (CoNLL-U)."""
-    import time
 
-    begin = time.perf_counter()
+    begin = clock()
     corpus = model.read(*text)
     if corpus.n_tokens == 0:
         raise InputError(" ".join(text), None, "an empty text: there are no words to learn from")
@@ -57,7 +57,7 @@ def train(
             "mutual_information": model.mutual_information_,
             "log_likelihood": model.likelihood_,
             "log_likelihood_per_word": model.likelihood_ / model.n_tokens_,
-            "seconds": time.perf_counter() - begin,
+            "seconds": clock() - begin,
             "model": output,
         }
     )

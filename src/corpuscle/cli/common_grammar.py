@@ -9,6 +9,7 @@ from corpuscle.cli.common import load, naming, table_text
 from corpuscle.cli.grammar import group
 from corpuscle.errors import InputError, SettingError
 from corpuscle.grammar.settings import CommonSettings
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.grammar import CommonGrammar
@@ -74,11 +75,10 @@ def common(
     resume: bool, **settings: Any,
 ) -> Figures:  # fmt: skip
     """Learn a grammar for each of several languages, and what they share, from raw sentences (no translations)."""
-    import time
 
     from corpuscle.grammar import CommonGrammar, deviations, language_tree
 
-    begin, codes = time.perf_counter(), _codes(texts, languages)
+    begin, codes = clock(), _codes(texts, languages)
     model = CommonGrammar(**given_of(settings), **work_of())
     corpora = [_read(model, path) for path in texts]
     starts = _starts(model, texts, corpora, class_model)
@@ -86,7 +86,7 @@ def common(
         model.fit(corpora, codes, starts=starts, checkpoint=checkpoint).save(output)
     if plot is not None:
         _plot(model, plot)
-    figures = {**model.provenance_, "seconds": time.perf_counter() - begin}
+    figures = {**model.provenance_, "seconds": clock() - begin}
     figures |= {"deviations": deviations(model), "tree": language_tree(model)}
     text = (
         f"{output}: {figures['sentences']:,} sentences of {len(codes)} languages ({figures['left_out']:,} left out), "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, task_group, trainer
 from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.disambiguate import Disambiguator
@@ -23,18 +24,17 @@ group = task_group("disambiguate")
 @option("candidates", "A table of lemma, form and features: what --analyser table proposes.", metavar="TSV")
 def train(model: Any, treebank: str, output: str, candidates: str | None) -> Figures:
     """Learn from a treebank (CoNLL-U) which analysis of a word is right where it stands."""
-    import time
 
     from corpuscle.disambiguate import read_candidates
     from corpuscle.text import read_conllu
 
     if (candidates is not None) != (model.analyser == "table"):
         raise SettingError("--analyser table and --candidates go together: give both or neither")
-    begin, bank = time.perf_counter(), read_conllu(treebank)
+    begin, bank = clock(), read_conllu(treebank)
     table = None if candidates is None else read_candidates(candidates)
     with naming(treebank):
         model.fit(bank, table).save(output)
-    figures = {**model.provenance_, "tuned": sorted(model.chosen_), "seconds": time.perf_counter() - begin}
+    figures = {**model.provenance_, "tuned": sorted(model.chosen_), "seconds": clock() - begin}
     return Figures(
         figures,
         f"{output}: {figures['labels']:,} analyses of {', '.join(figures['elements'])}, {figures['words']:,} words, "

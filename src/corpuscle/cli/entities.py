@@ -10,6 +10,7 @@ import click
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group, trainer, written
 from corpuscle.cli.common import load, naming, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.entities import Documents, EntityTagger
@@ -49,11 +50,10 @@ def train(
     tagger: str | None,
 ) -> Figures:
     """Learn from documents with mentions: brat folders, PubTator, JSON lines, or columns of BIO tags."""
-    import time
 
     from corpuscle.entities import CrfTagger, read_dictionary
 
-    begin = time.perf_counter()
+    begin = clock()
     texts = _tagged(model.read(*documents), tagger)
     given = {"--class-model": class_model, "--vectors": vectors, "--gazetteer": gazetteer}
     with naming(documents[0]):
@@ -67,7 +67,7 @@ def train(
             model.fit(texts)
     model.save(output)
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
-    figures["seconds"] = time.perf_counter() - begin
+    figures["seconds"] = clock() - begin
     text = f"{output}: {figures['documents']:,} documents, {figures['words']:,} words"
     if "mentions" in figures:
         text += f", {figures['mentions']:,} mentions"

@@ -21,6 +21,7 @@ from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
 from corpuscle.cli.constituents import read_found, read_sentences, read_trees, shown, written_tree
 from corpuscle.cli.trees import comparing
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.grammar import TreebankGrammar
@@ -39,9 +40,8 @@ PUNCTUATION = ("auto", "penn", "form", "none")
 @resume
 def train(model: TreebankGrammar, trees: tuple[str, ...], output: str, dev: str | None, resume: bool) -> Figures:
     """Learn a grammar from bracketed trees: files, or folders of them."""
-    import time
 
-    begin, bank = time.perf_counter(), read_trees(*trees)
+    begin, bank = clock(), read_trees(*trees)
     development = None if dev is None else read_trees(dev)
     if dev is not None and "mix" not in model.SETTINGS:
         raise SettingError("a PCFG has nothing that --dev could choose")
@@ -54,7 +54,7 @@ def train(model: TreebankGrammar, trees: tuple[str, ...], output: str, dev: str 
         else:
             model.fit(bank, development).save(output)
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
-    figures["seconds"] = time.perf_counter() - begin
+    figures["seconds"] = clock() - begin
     return Figures(
         figures,
         f"{output}: {figures['trees']:,} trees, {figures['phrases']:,} phrases, {figures['tags']:,} tags, "

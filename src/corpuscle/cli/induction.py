@@ -8,6 +8,7 @@ from corpuscle.cli.command import Figures, argument, command, option, output, re
 from corpuscle.cli.common import load, naming, table_text
 from corpuscle.cli.grammar import group
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.grammar import BracketInducer
@@ -90,15 +91,14 @@ def induce(model: BracketInducer, text: str, output: str, resume: bool, **given:
     """Learn brackets from words with tags (CoNLL-U, word/TAG) or classes (plain text), without trees to learn from.
 
     Where TEXT is trees, only their words and tags are learned from, and the brackets are compared with theirs."""
-    import time
 
     from corpuscle.grammar import span_table
 
-    begin = time.perf_counter()
+    begin = clock()
     bank, trees = read_tagged(text)
     with naming(text):
         _fit(model, bank, output, given, resume)
-    figures: dict[str, Any] = {**model.provenance_, "seconds": time.perf_counter() - begin}
+    figures: dict[str, Any] = {**model.provenance_, "seconds": clock() - begin}
     shown = f"{output}: {figures['sentences']:,} sentences, {figures['words']:,} words, {figures['symbols']:,} symbols"
     if trees is not None:
         name = model.KIND.name.rpartition(".")[2]

@@ -21,7 +21,7 @@ from corpuscle.cli.command import (
 from corpuscle.cli.common import load, naming, read_input, refuse_markup, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.settings import NgramSettings
-from corpuscle.progress import one_line, say
+from corpuscle.progress import clock, one_line, say
 
 if TYPE_CHECKING:
     from corpuscle.lm import ClassModel, Events, LanguageModel, LogLinearModel, NgramModel
@@ -162,10 +162,9 @@ def _learn(
 ) -> Figures:
     """Learn a model, write it, and say what came of it; ``arguments``: what ``fit`` takes beside the text."""
     import os
-    import time
     from contextlib import nullcontext
 
-    corpus, begin = _training(model, text), time.perf_counter()
+    corpus, begin = _training(model, text), clock()
     if getattr(model, "memory", None) is not None:
         arguments["folder"] = os.path.dirname(os.path.realpath(output))
     with model.checkpoint(corpus, output, resume) if model.RESUMES else nullcontext() as checkpoint:
@@ -180,7 +179,7 @@ def _learn(
         _export(model, output, arpa)
     sizes = {name: model.provenance_[name] for name in ("sentences", "words")} | {"types": len(model.vocab_) - 3}
     chosen = dict(sorted(getattr(model, "ngram", model).chosen_.items()))
-    figures = {**sizes, **model.summary(), "tuned": list(chosen), "seconds": time.perf_counter() - begin}
+    figures = {**sizes, **model.summary(), "tuned": list(chosen), "seconds": clock() - begin}
     if chosen:
         shown = (f"{name} {value}" if isinstance(value, int | float | str) else name for name, value in chosen.items())
         say(f"chosen on {dev}: {', '.join(shown)}")

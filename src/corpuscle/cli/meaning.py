@@ -45,6 +45,23 @@ def _meaning(model: str, settings: dict[str, Any]) -> Meaning:
     return Meaning(load(model, "classes", ("words.hmm",)), **settings)
 
 
+def _forest(loaded: Any, paths: tuple[str, ...], raw: bool, tagger: str | None, parser: str | None) -> Any:
+    """Texts as the model reads them, tagged or parsed first if that is asked for."""
+    from corpuscle.words.forests import Forest, forest_of
+
+    if tagger is None and parser is None:
+        _no_raw(raw)
+        return loaded.read(*paths)
+    found = [annotated(path, raw, tagger, parser) for path in paths]
+    described = (loaded.structure, loaded.layer, loaded.preprocessing)
+    return Forest.joined([forest_of(bank, *described, path) for bank, path in zip(found, paths, strict=True)])
+
+
+def _no_raw(raw: bool) -> None:
+    if raw:
+        raise SettingError("--raw is for text that is tagged or parsed first: with --tagger or --parser")
+
+
 def _near(found: list[tuple[str, float, int]]) -> list[dict[str, Any]]:
     return [{"word": word, "similarity": similarity, "count": count} for word, similarity, count in found]
 
@@ -55,10 +72,22 @@ def _near(found: list[tuple[str, float, int]]) -> list[dict[str, Any]]:
 @output("-", form="file")
 @written("save", "Also write the model, with these meanings of words.", form="model", metavar="MODEL")
 @written("tokens", "Also write the tokens in context: sentence, token, word, and its likeliest classes.", metavar="TSV")
+@raw
+@annotation
 @option("k", "At most so many classes of each token.", "-k", metavar="N", type=COUNT, default=16)
-def represent(model: str, text: tuple[str, ...], output: str, save: str | None, tokens: str | None, k: int) -> Figures:
+def represent(
+    model: str,
+    text: tuple[str, ...],
+    output: str,
+    save: str | None,
+    tokens: str | None,
+    raw: bool,
+    tagger: str | None,
+    parser: str | None,
+    k: int,
+) -> Figures:
     """Write what the words of a text mean, the mean of their tokens in context, as word2vec text: the share of every
-    class. Trees (CoNLL-U) are needed where the model has learned from trees."""
+    class. Where the model has learned from trees, the text is CoNLL-U or is parsed first."""
     import numpy as np
 
     from corpuscle.text.vectors import write_vectors
@@ -68,7 +97,7 @@ def represent(model: str, text: tuple[str, ...], output: str, save: str | None, 
     from corpuscle.words.meaning import write_tokens
 
     loaded = load(model, "classes", ("words.hmm",))
-    read = loaded.read(*text)
+    read = _forest(loaded, text, raw, tagger, parser)
     if read.n_tokens == 0:
         raise InputError(" ".join(text), None, "an empty text: there are no words in it")
     found = represented_by(loaded, read)
@@ -274,8 +303,7 @@ def _sentences(meaning: Meaning, path: str, raw: bool, tagger: str | None, parse
     from corpuscle.words.senses import read_sentences, sentences_of
 
     if tagger is None and parser is None:
-        if raw:
-            raise SettingError("--raw is for text that is tagged or parsed first: with --tagger or --parser")
+        _no_raw(raw)
         return read_sentences(meaning.model, path)
     return sentences_of(meaning.model, annotated(path, raw, tagger, parser), path)
 

@@ -9,6 +9,7 @@ import click
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group, trainer
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.metric import Items, MetricModel
@@ -43,9 +44,8 @@ def _read(path: str, groups: str, documents: str | None) -> Items:
 @documents
 def train(model: MetricModel, items: str, output: str, groups: str, documents: str | None) -> Figures:
     """Learn from a table: a label, then a text or numbers; items of one label belong together."""
-    import time
 
-    begin = time.perf_counter()
+    begin = clock()
     read = _read(items, groups, documents)
     with naming(items):
         model.fit(read).save(output)
@@ -55,7 +55,7 @@ def train(model: MetricModel, items: str, output: str, groups: str, documents: s
             "dimensions": model.solution_.map.shape[-1],
             "directions": len(model.solution_.map),
             "distance": model.distance_,
-            "seconds": time.perf_counter() - begin,
+            "seconds": clock() - begin,
             "model": output,
         }
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from corpuscle.errors import SettingError
 if TYPE_CHECKING:
     from corpuscle.neural.base import Networks
 
-__all__ = ["beam", "draw_attention", "export_networks", "faster", "figures_of", "write_report"]
+__all__ = ["beam", "draw", "export_networks", "faster", "figures_of", "write_report"]
 
 beam = option(
     "beam", "Hypotheses kept at each step, instead of the model's.", metavar="N", type=click.IntRange(1, 10_000)
@@ -57,13 +56,12 @@ def figures_of(model: Networks, quality: str) -> dict[str, Any]:
     }
 
 
-def draw_attention(looked: tuple[Sequence[str], Sequence[str], Any], title: str, output: str) -> None:
-    """Draw where a network looks: source, target and shares (target and end, source and end)."""
-    from corpuscle.figures import alignment_grid
+def draw(model: Networks, text: str, target: str | None, output: str) -> None:
+    """Draw where a network looks while it writes what it makes of a text, or a given target."""
+    from corpuscle.neural import draw_attention
     from corpuscle.text.files import write_atomically
 
-    source, target, shares = looked
-    picture = alignment_grid([*source, "∎"], [*target, "∎"], weights=shares.T, title=title)
+    picture = draw_attention(model, text, target)
     with write_atomically(output, "w") as out:
         out.write(picture + "\n")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, task_group, trainer
 from corpuscle.cli.common import load, naming, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.normalise import Normaliser
@@ -87,13 +88,12 @@ def train(
     raw: bool,
 ) -> Figures:
     """Learn from messages, one a line, or from annotated ones (.norm, .tsv, .jsonl), or from both."""
-    import time
 
     from corpuscle.normalise import read_slang, read_sounds, read_words
     from corpuscle.text import read_conllu
     from corpuscle.text.normalised import read_normalised
 
-    begin = time.perf_counter()
+    begin = clock()
     gold = _joined([read_normalised(path) for path in messages if path.endswith(_GOLD)])
     texts = [message for path in messages if not path.endswith(_GOLD) for message in _lines(path, raw)]
     with naming(messages[0]):
@@ -107,7 +107,7 @@ def train(
             dev=None if dev is None else read_normalised(dev),
         ).save(output)  # fmt: skip
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
-    figures["seconds"] = time.perf_counter() - begin
+    figures["seconds"] = clock() - begin
     return Figures(
         figures,
         f"{output}: {figures['messages']:,} messages ({figures['annotated']:,} annotated), {figures['words']:,} words, "

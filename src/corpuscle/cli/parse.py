@@ -33,6 +33,7 @@ from corpuscle.cli.trees import (
 )
 from corpuscle.errors import InputError, SettingError
 from corpuscle.parse.settings import BoostSettings, ProjectionSettings, RerankSettings
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     pass
@@ -63,9 +64,8 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn a parser from a treebank (CoNLL-U) with heads, relations and tags."""
-    import time
 
-    begin, bank = time.perf_counter(), read_trees(treebank)
+    begin, bank = clock(), read_trees(treebank)
     development = None if dev is None else read_trees(dev)
     if dev is not None and not hasattr(model, "fit"):
         raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
@@ -81,7 +81,7 @@ def train(
             model.save(output)
     figures = {
         "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": 0, **model.provenance_, **model.summary(),
-        "tuned": sorted(model.chosen_), "seconds": time.perf_counter() - begin,
+        "tuned": sorted(model.chosen_), "seconds": clock() - begin,
     }  # fmt: skip
     return Figures(
         figures,
@@ -126,11 +126,10 @@ def project(
     """Learn a parser for a language from parsed sentences (CoNLL-U) of another and their translations.
 
     TARGET is CoNLL-U with tags, or plain text, a sentence a line, whose words get classes for tags."""
-    import time
 
     from corpuscle.parse import ProjectedParser, Projection
 
-    begin = time.perf_counter()
+    begin = clock()
     if (links is None) == (matrix is None):
         raise SettingError("give --links or --matrix")
     model = ProjectedParser(**given_of(settings), **work_of())
@@ -148,7 +147,7 @@ def project(
     chosen = {name: model.chosen_.get(name, getattr(model, name)) for name in ("threshold", "coverage")}
     figures = {
         **model.provenance_, **model.summary(), **chosen, "tuned": sorted(model.chosen_),
-        "relations": model.relation_weights_.shape[1], "seconds": time.perf_counter() - begin,
+        "relations": model.relation_weights_.shape[1], "seconds": clock() - begin,
     }  # fmt: skip
     return Figures(
         figures,
@@ -411,11 +410,10 @@ def rerank(
     treebank: str, output: str, parser: str, vectors: str | None, dev: str | None, resume: bool, **settings: Any
 ) -> Figures:
     """Learn to choose among the best trees of a parser, from the treebank that it was learned from."""
-    import time
 
     from corpuscle.parse import Reranker
 
-    begin, context = time.perf_counter(), click.get_current_context()
+    begin, context = clock(), click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE
     given = {name: value for name, value in settings.items() if context.get_parameter_source(name) is source}
     model, base = Reranker(**given, **work_of()), load(parser, "parse", ("parse.mst",))
@@ -433,7 +431,7 @@ def rerank(
         "passes": model.chosen_.get("passes", model.passes),
         "base_weight": float(model.number_weights_[0]),
         "number_weights": model.number_weights_[1:],
-        "seconds": time.perf_counter() - begin,
+        "seconds": clock() - begin,
     }
     if dev is not None:
         figures["uas_dev"] = float(model.history_[:, 1].max())

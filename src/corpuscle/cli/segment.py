@@ -9,6 +9,7 @@ import click
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, naming, place_of, read_input, table_text
 from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +56,8 @@ def train(model: Any, text: tuple[str, ...], output: str, gold: str | None, resu
 
 def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: str, resume: bool) -> Figures:
     """Learn a model, and say what came of it."""
-    import time
 
-    begin = time.perf_counter()
+    begin = clock()
     if not text and not gold:
         raise SettingError("nothing to learn from: give a TEXT, or segmented lines with --gold")
     unsegmented, segmented = _training_text(model, text), _training_text(model, gold)
@@ -85,7 +85,7 @@ def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: s
         "words": int(last[2]),
         "lexicon": int(last[3]),
         "word_length": last[4],
-        "seconds": time.perf_counter() - begin,
+        "seconds": clock() - begin,
         "model": output,
     }
     summary = (

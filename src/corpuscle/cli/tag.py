@@ -9,6 +9,7 @@ import click
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.tag import Tagger
@@ -45,9 +46,8 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn a tagger from the UPOS, XPOS, FEATS and lemmas of a treebank (CoNLL-U), whichever it has."""
-    import time
 
-    begin, bank = time.perf_counter(), _read(treebank)
+    begin, bank = clock(), _read(treebank)
     development, sources = None if dev is None else _read(dev), sources_of(class_model, vectors, model.seed)
     with naming(treebank), model.checkpoint(bank, output, resume) as checkpoint:
         model.fit(bank, development, sources=sources, checkpoint=checkpoint).save(output)
@@ -57,7 +57,7 @@ def train(
         "tuned": sorted(model.chosen_),
         "passes": model.chosen_.get("passes", model.passes),
         "wrong": float(model.history_[-1, 0]),
-        "seconds": time.perf_counter() - begin,
+        "seconds": clock() - begin,
     }
     if dev is not None:
         figures["right_dev"] = float(model.history_[:, 1].max())

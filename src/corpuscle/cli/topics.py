@@ -9,7 +9,7 @@ import click
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, written
 from corpuscle.cli.common import load, naming, table_text
 from corpuscle.errors import SettingError, warn
-from corpuscle.progress import one_line
+from corpuscle.progress import clock, one_line
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
@@ -68,16 +68,15 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn topics and their n-grams from documents: texts with blank lines between them, folders, or .jsonl."""
-    import time
 
     from corpuscle.text import write_table
 
-    begin = time.perf_counter()
+    begin = clock()
     corpus = model.read(*docs, documents=documents, split=split)
     seconds: dict[int, float] = {}
     with naming(docs[0]), model.checkpoint(corpus, output, resume) as checkpoint:
         model.fit(
-            corpus, checkpoint=checkpoint, log=lambda sweep, _: seconds.update({sweep: time.perf_counter() - begin})
+            corpus, checkpoint=checkpoint, log=lambda sweep, _: seconds.update({sweep: clock() - begin})
         ).save(output)
     if log is not None:
         # Sweeps before a resumption have no time: nobody knows how long they took.
@@ -96,7 +95,7 @@ def train(
         "sweeps": model.sweeps_,
         "log_likelihood": float(model.history_[-1]),
         "nodes": model.nodes,
-        "seconds": time.perf_counter() - begin,
+        "seconds": clock() - begin,
         "model": output,
     }
     text = (
@@ -115,16 +114,15 @@ def perplexity(
     model: str, docs: tuple[str, ...], documents: str | None, split: int | None, seed: int, **reading: Any
 ) -> Figures:
     """How well a model predicts new documents, each read from left to right."""
-    import time
 
     from corpuscle.text.overlap import overlap
     from corpuscle.topics.products import document_names, perplexities
 
     loaded = load(model, "topics")
     corpus = loaded.read(*docs, documents=documents, split=split)
-    begin = time.perf_counter()
+    begin = clock()
     result, by_sample = perplexities(loaded, corpus, seed=seed, **reading)
-    seconds = time.perf_counter() - begin
+    seconds = clock() - begin
     if result["oov"] == corpus.n_tokens:
         warn(_NOTHING_KNOWN)
     share = overlap(loaded.items_, corpus)

@@ -10,6 +10,7 @@ from corpuscle.cli import networks
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, naming, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
@@ -39,13 +40,12 @@ def train(
     resume: bool,
 ) -> Figures:
     """Learn from sentence pairs: SOURCE and TARGET, or both in one file with ||| between them."""
-    import time
 
     from corpuscle.text.alignments import read_links
     from corpuscle.text.bitext import read_bitext
     from corpuscle.translate import PhraseTranslator
 
-    begin = time.perf_counter()
+    begin = clock()
     bitext = read_bitext(source, target, **model.reading)
     tuning = None if dev is None else read_bitext(*dev, **model.reading)
     known = None if links is None else read_links(links, len(bitext)).sorted()
@@ -55,7 +55,7 @@ def train(
         model.fit(bitext, tuning, known, checkpoint).save(output)
     figures, text = (_of_phrases if isinstance(model, PhraseTranslator) else _of_networks)(model)
     counted = {name: model.provenance_[name] for name in ("sentence_pairs", "learned_from", "tuning_pairs")}
-    end = {"seconds": time.perf_counter() - begin, "model": output}
+    end = {"seconds": clock() - begin, "model": output}
     return Figures(counted | figures | end, f"{output}: {len(bitext):,} sentence pairs, {text}")
 
 
@@ -220,5 +220,4 @@ def weights(model: str) -> Figures:
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, sentence: str, output: str, target: str | None) -> None:
     """Draw which pieces of a sentence a neural model looks at while it writes each piece (SVG)."""
-    loaded = load(model, "translate", ("translate.neural",))
-    networks.draw_attention(loaded.attention(sentence, target), "Where the model looks", output)
+    networks.draw(load(model, "translate", ("translate.neural",)), sentence, target, output)

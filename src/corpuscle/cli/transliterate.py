@@ -23,6 +23,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
@@ -60,11 +61,10 @@ def train(
     reverse: bool, resume: bool,
 ) -> Figures:  # fmt: skip
     """Learn from names and their transliterations: source, tab, accepted targets; or NEWS XML (.xml)."""
-    import time
 
     from corpuscle.transliterate import PhraseTransliterator
 
-    begin = time.perf_counter()
+    begin = clock()
     more = _synthetic(model, synthetic, side, helper)
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
@@ -76,7 +76,7 @@ def train(
         model.save(output)
     figures, text = (_of_phrases if isinstance(model, PhraseTransliterator) else _of_networks)(model)
     known = {"pairs": len(names), "tuning_pairs": model.provenance_["tuning_pairs"]}
-    end = {"seconds": time.perf_counter() - begin, "model": output}
+    end = {"seconds": clock() - begin, "model": output}
     return Figures(known | figures | end, f"{output}: {len(names):,} pairs, {text}")
 
 
@@ -290,11 +290,10 @@ def _weights(path: str) -> list[float]:
 @option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
 def draw(model: str, word: str, output: str, nbest: int) -> None:
     """Draw the best ways to write a word as a lattice of phrases (SVG)."""
-    from corpuscle.figures import phrase_lattice
     from corpuscle.text.files import write_atomically
+    from corpuscle.transliterate import draw_lattice
 
-    found = load(model, "transliterate", _PHRASE).derivations(word, nbest)
-    picture = phrase_lattice([(target, phrases) for (target, _), phrases in found], title=f"Ways to write {word}")
+    picture = draw_lattice(load(model, "transliterate", _PHRASE), word, nbest)
     with write_atomically(output, "w") as out:
         out.write(picture + "\n")
 
@@ -330,8 +329,4 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, name: str, output: str, target: str | None) -> None:
     """Draw which letters of a name a neural model looks at while it writes each letter (SVG)."""
-    from corpuscle.text.characters import SPACE
-
-    source, written, shares = load(model, "transliterate", _NEURAL).attention(name, target)
-    left, right = ([letter.replace(SPACE, "␣") for letter in side] for side in (source, written))
-    networks.draw_attention((left, right, shares), f"Where the model looks in {name}", output)
+    networks.draw(load(model, "transliterate", _NEURAL), name, target, output)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
 from corpuscle.cli.common import load, read_input, table_text
 from corpuscle.errors import InputError, SettingError
+from corpuscle.progress import clock
 
 if TYPE_CHECKING:
     from corpuscle.words import WordVectors
@@ -24,9 +25,8 @@ _k = option("k", "How many.", "-k", metavar="N", type=COUNT, default=10)
 @resume
 def train(model: WordVectors, text: tuple[str, ...], output: str, resume: bool) -> Figures:
     """Learn word vectors from text, a sentence a line."""
-    import time
 
-    begin = time.perf_counter()
+    begin = clock()
     corpus = model.read(*text)
     if corpus.n_tokens == 0:
         raise InputError(" ".join(text), None, "an empty text: there are no words to learn from")
@@ -39,7 +39,7 @@ def train(model: WordVectors, text: tuple[str, ...], output: str, resume: bool) 
             "types": model.provenance_["types"],
             "first_singular_value": float(model.singular_values_[0]),
             "last_singular_value": float(model.singular_values_[-1]),
-            "seconds": time.perf_counter() - begin,
+            "seconds": clock() - begin,
             "model": output,
         }
     )

@@ -244,14 +244,14 @@ class CrfTagger(CrfSettings, EntityTagger):
         ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
         sure = np.concatenate([np.zeros(0), *(part[1] for part in parts)])
         names, starts = self.labels_.decode(ids + FIRST), documents.corpus.sentence_starts.tolist()
-        mentions, confidence, surest = [], [], np.ones(len(documents.corpus))
+        mentions, confidence, by_token = [], [], []
         for i, (first, last) in enumerate(pairwise(starts)):
             tags = names[first:last]
             found = self._join(documents.corpus.words(i), tags) if any(tag != "O" for tag in tags) else []
             mentions.append(found)
             confidence.append([float(np.prod(sure[first + np.array(each.tokens)])) for each in found])
-            surest[i] = sure[first:last].min(initial=1.0)
-        return Tagged(mentions, confidence, surest)
+            by_token.append(sure[first:last])
+        return Tagged(mentions, confidence, by_token)
 
     def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
         """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings

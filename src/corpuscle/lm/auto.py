@@ -8,7 +8,6 @@ loses less than a thousandth of its perplexity.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -25,6 +24,7 @@ from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.lm.plre import PlreModel
 from corpuscle.lm.settings import AutoSettings, WordSettings
+from corpuscle.progress import clock
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import PreprocessingSettings
@@ -72,11 +72,11 @@ class AutoModel(AutoSettings, Learner):
         models: dict[str, LanguageModel] = {}
         self.parts_ = {}
         for name, learn in self._candidates(corpus, dev).items():
-            begin = time.perf_counter()
+            begin = clock()
             models[name] = learn()
-            learned_at = time.perf_counter()
+            learned_at = clock()
             events = models[name].events(dev)
-            speed = len(events.log_probability) / (time.perf_counter() - learned_at)
+            speed = len(events.log_probability) / max(clock() - learned_at, 1e-9)
             self.parts_[name] = {"seconds": learned_at - begin, "words_per_second": speed}
         self._choose(models, dev)
         return self

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import render
 from corpuscle.packs.step import Chapter, LeftOut, Step
-from corpuscle.progress import complain, is_interrupt, say
+from corpuscle.progress import clock, complain, is_interrupt, say, working
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 
@@ -100,7 +99,7 @@ def learn(
     errors; otherwise a few of them are left out and counted. Wrong files and steps that fail are in the outcome and in
     the report. It is an error if there is too little to learn anything, though nothing is wrong.
     """
-    began = time.perf_counter()
+    began = clock()
     _today()  # a date that makes no sense is an error before all work
     target = Pack(pack)
     folder = _sample(target, seed) if kit is None else kit
@@ -132,7 +131,7 @@ def learn(
     if not learned and not failed:
         raise next(iter(left_out.values()))
     reasons = {step.name: reason for step, reason in omitted}
-    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, refused, time.perf_counter() - began)
+    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, refused, clock() - began)
 
 
 def _do_all(
@@ -149,10 +148,12 @@ def _do_all(
             if before := [name for name in step.after if name in failed]:
                 failed[step.name] = failed[before[0]]
                 continue
-            precompiler.turn(step.kernels)
+            with working(f"compiling kernels for {step.title.lower()}"):
+                precompiler.turn(step.kernels)
             try:
-                if _do(step, job, target):
-                    kept.append(step.name)
+                with working(step.title.lower()):
+                    if _do(step, job, target):
+                        kept.append(step.name)
             except LeftOut as reason:
                 left_out[step.name] = reason
                 target.forget(step.name, (target.done(step.name) or {"files": ()})["files"])
@@ -285,11 +286,11 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
         say(f"{step.title.lower()}: already done")
         return True
     say(f"{step.title.lower()} ...")
-    began = time.perf_counter()
+    began = clock()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CorpuscleWarning)
         findings = {**step.run(job, step.settings), "bytes": (job.pack / step.writes[0]).stat().st_size}
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
         step.name, step.writes, fingerprint=fingerprint, version=step.version, settings=dict(step.settings),

@@ -5,7 +5,7 @@
 - ``CombinedTransliterator``: the candidates of both, ranked by weighing both;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
-- ``reversed_pairs``: the way back;
+- ``reversed_pairs``: the way back; ``draw_lattice``, ``draw_attention``: pictures of how a name is written;
 - ``Tuner``, ``Round``, ``Found``, ``HISTORY``: tuning weights on n best lists, which translation does, too.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
+    from corpuscle.transliterate.pictures import draw_lattice
     from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

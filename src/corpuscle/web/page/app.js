@@ -148,7 +148,7 @@ async function run() {
   const waiting = setTimeout(() => tell("Working …", "busy"), 120);
   $("output").setAttribute("aria-busy", "true");
   try {
-    const context = { ...state, knows, tell, ask: (task, verb, body) => ask(chosen(task, verb), verb, body, own.signal) };
+    const context = { ...state, knows, tell, again: run, ask: (task, verb, body) => ask(chosen(task, verb), verb, body, own.signal) };
     tell("");
     const { nodes, copies } = await view.run(context);
     if (own.signal.aborted) return;
