@@ -217,7 +217,17 @@ class PhraseTranslator(PhraseSettings, Translator):
 
 
 def warm() -> None:
-    """Compile the kernels of this task by learning from a few made-up pairs, and translating."""
+    """Compile every kernel of this task."""
+    from corpuscle.neural.decoder import warm_decoder
+    from corpuscle.neural.subwords import Subwords
+
+    warm_decoder()
+    Subwords.learn({"ab": 2}, 1).encode(["abb"])
+    warm_defaults()
+
+
+def warm_defaults() -> None:
+    """Compile what the default settings need by learning from a few made-up pairs, and translating."""
     random = Random(1, "warm")
     source = [[random.choice("abcd") for _ in range(2 + i % 4)] for i in range(60)]
     bitext = Bitext(
@@ -227,6 +237,3 @@ def warm() -> None:
         warnings.simplefilter("ignore", CorpuscleWarning)
         model = PhraseTranslator(restarts=0, rounds=1, tuning_nbest=3, workers=1).fit(bitext)
     model.translate(bitext.source[:3])
-
-
-warm_defaults = warm
