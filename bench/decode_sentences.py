@@ -43,7 +43,7 @@ def cells(data: Path) -> Iterator[Cell]:
         return Cell(name, title, sides, inputs=inputs, repeats=1, warm_up=False, sources=SOURCES)
 
     for name in MODELS:
-        yield cell(f"quality {name}", f"BLEU and speed, {name}", "quality", name=name)
+        yield cell(f"quality {name}", f"BLEU and speed, {name}", "quality", which=name)
     yield cell("stages", "Where the time goes", "stages")
     yield cell("batches", "Sentences by batch size", "batches")
 
@@ -63,13 +63,13 @@ def _model(name: str, data: str) -> tuple[Any, float]:
     return trained(stem, lambda: NeuralTranslator(**settings, workers=1), texts, None, None)
 
 
-def quality(timer, data: str, name: str) -> dict[str, float]:
+def quality(timer, data: str, which: str) -> dict[str, float]:
     """BLEU (sacrebleu) of the validation sentences and sentences a CPU second by beam; beam 1 needs no softmax."""
     import sacrebleu
 
     from corpuscle.text.bitext import read_bitext
 
-    model, seconds = _model(name, data)
+    model, seconds = _model(which, data)
     test = read_bitext(*_files(data, "val"))
     wanted = [" ".join(words) for words in test.target]
     sources, decoder = model.subwords_.pieces(test.source).split(), model.decoder()
