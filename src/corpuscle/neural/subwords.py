@@ -36,6 +36,10 @@ class Pieces(NamedTuple):
     words: np.ndarray
     starts: np.ndarray
 
+    def words_of(self, sentence: int) -> np.ndarray:
+        """Which word each piece of a sentence belongs to."""
+        return self.words[self.starts[sentence] : self.starts[sentence + 1]]
+
     def split(self) -> list[np.ndarray]:
         """The pieces of each sentence."""
         return [self.symbols[a:b] for a, b in pairwise(self.starts.tolist())]
