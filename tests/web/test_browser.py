@@ -14,7 +14,8 @@ from urllib.parse import quote
 import pytest
 
 from corpuscle.text import read_conllu
-from tests.web.served import Server, write_pack
+from tests.web.processes import Server
+from tests.web.served import write_pack
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 
 import httpx
 import pytest
@@ -19,7 +18,8 @@ from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of
 from corpuscle.web.layers import LAYERS
 from corpuscle.web.verbs.doubts import saved
-from tests.web.served import Server, answer, client, write_pack
+from tests.web.processes import Server, kill_at_random
+from tests.web.served import answer, client, write_pack
 
 TREE = {
     "words": [
@@ -329,29 +329,10 @@ def small(tmp_path):
     return write_pack(tmp_path / "pack", "lm.ngram")
 
 
-def _killed(small, rounds):
-    """Kill the server at random moments while it is told annotations; all that it acknowledged must be there."""
-    chance, acknowledged = random.Random(1), []
-    for number in range(rounds):
-        server = Server(small)
-        with httpx.Client(base_url=server.address) as web:
-            end = time.monotonic() + chance.random() * 0.2
-            while time.monotonic() < end:
-                words = [f"w{number}", str(len(acknowledged))]
-                body = {"layer": "segment", "value": {"words": words}, "annotator": "Ana"}
-                if web.post("/api/annotations", json=body).status_code == 200:
-                    acknowledged.append("".join(words))
-            server.kill()
-    assert acknowledged and set(acknowledged) <= set(Annotations(small).standing("segment"))
-
-
-def test_a_killed_server_loses_no_acknowledged_annotation(small):
-    _killed(small, 3)
-
-
-@pytest.mark.slow
-def test_a_hundred_kills_lose_no_acknowledged_annotation(small):
-    _killed(small, 100)
+@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_server_loses_no_acknowledged_annotation(small, kills):
+    acknowledged, kept = kill_at_random(small, kills)
+    assert len(acknowledged) >= kills and set(acknowledged) <= set(kept.standing("segment"))
 
 
 def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tmp_path):
