@@ -195,7 +195,7 @@ def test_names(page, address, pack):
 def test_words(page, address, pack, lines):
     word = lines[0].split()[1]
     show(page, address, "words", word=word, text="\n".join(lines))
-    found = model(pack, "vectors").nearest(word, 15)
+    found = model(pack, "vectors").nearest(word, 12)
     assert [row[0] for row in cells(page)] == [each for each, _ in found]
     said = page.inner_text("#output")
     assert all(part in said for part in ("Its classes", "Alike in meaning", "Senses in the text", "Tree of classes"))
