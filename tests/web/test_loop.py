@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 
 import httpx
 import pytest
@@ -281,6 +282,19 @@ def test_read_only_writes_nothing(pack):
         )
         assert web.get("/api/kit").status_code == 200
     assert sorted(path.name for path in pack.rglob("*")) == before
+
+
+def test_a_pack_that_was_moved_keeps_its_kit_and_one_from_elsewhere_needs_leave(tmp_path, small):
+    state = json.loads((small / "state.json").read_text())
+    for said, inside, kit in (("pack/kit", True, "kit"), ("/elsewhere/kit", False, None), (None, False, "kit")):
+        moved = tmp_path / f"moved-{inside}-{kit}"
+        shutil.copytree(small, moved, ignore=None if inside else shutil.ignore_patterns("kit"))
+        (moved / "state.json").write_text(json.dumps(state | ({} if said is None else {"kit": said})))
+        with client(moved) as web:
+            assert answer(web.get("/api/pack"))["kit"] == kit
+            headers = {"content-type": "application/octet-stream"}
+            added = web.post("/api/kit/files/b.txt", content=b"a\n", headers=headers)
+            assert added.status_code == (409 if kit is None else 200)
 
 
 # ---- a kit from the browser
