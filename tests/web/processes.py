@@ -19,7 +19,7 @@ class Server:
 
     def __init__(self, path: Path, *options: str):
         command = [sys.executable, "-m", "corpuscle", "serve", str(path), "--port", "0", *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
         line = self.process.stderr.readline()
         found = re.search(r"http://\S+", line)
         assert found, line + self.process.stderr.read()

@@ -87,7 +87,7 @@ def show(page, server, view, query=""):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_shows_what_it_is_about(page, server, view):
+def test_every_view_shows_what_it_is_about_and_a_phone_needs_no_scrolling_sideways(page, server, view):
     query, said = VIEWS[view]
     show(page, server, view, query)
     assert "error" not in (page.get_attribute("#status", "class") or ""), page.inner_text("#status")
@@ -98,6 +98,8 @@ def test_every_view_shows_what_it_is_about(page, server, view):
         assert page.locator("[role=img].gap").count() or page.locator(".sentence").count()
     else:
         assert said in page.inner_text("#output")
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_the_keyboard_is_enough(page, server):
@@ -126,13 +128,6 @@ def test_an_address_reproduces_the_view_and_back_goes_back(page, server):
     page.go_back()
     page.wait_for_selector(".key")
     assert page.input_value("#field-text") == "a b"
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_phone_needs_no_scrolling_sideways(page, server, view):
-    page.set_viewport_size({"width": 360, "height": 740})
-    show(page, server, view, VIEWS[view][0])
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_dark_is_dark(page, server):
@@ -247,6 +242,21 @@ def test_files_are_dropped_and_what_is_wrong_with_them_is_said(chromium, tmp_pat
         server.end()
 
 
+def test_a_cluster_is_offered_with_its_dashboard(chromium, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
+        server = Server(tmp_path / "new", "--cluster", cluster.scheduler_address)
+        page = chromium.new_page()
+        try:
+            show(page, server, "kit")
+            page.get_by_role("link", name="its dashboard").wait_for(timeout=60_000)
+            assert page.get_by_role("link", name="its dashboard").get_attribute("href") == cluster.dashboard_link
+            assert page.is_checked("#on-cluster") and cluster.scheduler_address in page.inner_text("#where")
+        finally:
+            page.close()
+            server.end()
+
+
 _ENDED = "run => fetch('/api/learning').then(r => r.json()).then(now => now.run === run && now.state !== 'running')"
 
 
@@ -290,16 +300,12 @@ def test_corrections_are_learned_from(chromium, tmp_path):
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed (npm install --no-save axe-core)")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing_against_wcag_aa(chromium, server, view, scheme):
-    context = chromium.new_context(bypass_csp=True, color_scheme=scheme)
-    page = context.new_page()
-    try:
-        show(page, server, view, VIEWS[view][0])
-        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+def test_axe_finds_nothing_against_wcag_aa_by_day_and_by_night(page, server, view):
+    show(page, server, view, VIEWS[view][0])
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
         found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
         wrong = [(each["id"], [node["html"][:160] for node in each["nodes"][:3]]) for each in found["violations"]]
-        assert wrong == []
-    finally:
-        context.close()
+        assert wrong == [], scheme

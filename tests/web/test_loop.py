@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
 
 import httpx
 import pytest
@@ -370,6 +372,15 @@ def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tm
             assert web.post("/api/models/lm/surprisal", json={"text": "w1 w2"}).status_code == 200
     finally:
         server.end()
+
+
+def test_ctrl_c_ends_a_server_and_its_workers_with_one_word(small):
+    server = Server(small)
+    with httpx.Client(base_url=server.address, timeout=120) as web:
+        assert web.post("/api/models/lm_ngram/surprisal", json={"text": "a"}).status_code == 200
+    os.killpg(server.process.pid, signal.SIGINT)
+    assert server.process.wait(30) == 130 and server.process.stderr.read() == "interrupted\n"
+    server.process.stderr.close()
 
 
 def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
