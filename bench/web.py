@@ -202,10 +202,10 @@ def notes(results: dict[str, Any]) -> str:
     return (
         "Wall-clock times, over loopback, of the pack of the built-in sample; on a busy machine they are upper bounds. "
         "`CPU ms` is what a request takes of the cores, server and worker together; `known ms` is a request that was "
-        "answered before. The first view is the page with all its files, what it is told of the pack, and the surprisal "
-        "of a sentence; the CPU time is that of the server and of its worker, which load side by side. Of a thousand "
+        "answered before. The first view is the page with its files, what it is told of the pack, and the surprisal of "
+        "a sentence; the CPU time is that of the server and of its worker, which load side by side. Of a thousand "
         "requests at a time, those above the limit of 64 are refused at once with 503 and Retry-After; `MB` is the "
         "memory of the server process. A kill is `kill -9` at a random moment while annotations are sent one after the "
-        "other. Generated requests are those of schemathesis to every endpoint but the start of learning, about half of "
-        "them against the schema."
+        "other. Generated requests are those of schemathesis to every endpoint but the start of learning, about half "
+        "of them against the schema."
     )
