@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from corpuscle.cli import networks
 from corpuscle.cli.command import (
     COUNT,
     Figures,
@@ -35,9 +36,6 @@ group = task_group("transliterate")
 _PHRASE, _NEURAL = ("transliterate.phrase",), ("transliterate.neural",)
 
 reverse_way = option("reverse", "The way back: from targets to sources.", is_flag=True)
-other_beam = option(
-    "beam", "Hypotheses kept at each letter, instead of the model's.", metavar="N", type=click.IntRange(1, 10_000)
-)
 
 
 def _read(path: str, reverse: bool) -> list[Pair]:
@@ -98,14 +96,8 @@ def _of_phrases(model: PhraseTransliterator) -> tuple[dict[str, Any], str]:
 
 def _of_networks(model: NeuralTransliterator) -> tuple[dict[str, Any], str]:
     """What there is to say about a new neural model."""
-    figures = {
-        "synthetic_pairs": model.provenance_["synthetic_pairs"],
-        "models": len(model.models_),
-        "parameters": int(sum(array.size for array in model.models_[0].values())),
-        "validations": len(model.history_),
-        "validation_accuracy": float(model.history_[:, 1].max()),
-        "cross_entropy": float(model.history_[:, 0].min()),
-    }
+    made = {"synthetic_pairs": model.provenance_["synthetic_pairs"]}
+    figures = made | networks.figures_of(model, "validation_accuracy")
     models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
     return figures, f"{models}, {figures['validation_accuracy']:.1%} of held-out names right without a beam"
 
@@ -141,18 +133,11 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("nbest", "Source, rank, target and score of so many.", metavar="N", type=click.IntRange(1, 10_000))
 @option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
-@other_beam
-@option("precision", "Neural: numbers of 8 bits are quicker.", type=click.Choice(("fp32", "int8")))
-@option(
-    "tolerance",
-    "Refuse 8 bits if more than this share of the first 200 names changes.",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1),
-    default=0.005,
-)
+@networks.beam
+@networks.faster
 def apply(
     model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None,
-    precision: str | None, tolerance: float,
+    precision: str | None, tolerance: float, report: str | None,
 ) -> None:  # fmt: skip
     """Write names in the other script, one name a line."""
     from corpuscle.text.files import read_lines, write_atomically
@@ -160,10 +145,13 @@ def apply(
     from corpuscle.transliterate import NeuralTransliterator, write_results
 
     loaded = load(model, "transliterate")
-    sources = [line for _, line in read_lines(names)]
-    if precision == "int8" and isinstance(loaded, NeuralTransliterator):
+    sources, neural = [line for _, line in read_lines(names)], isinstance(loaded, NeuralTransliterator)
+    if report is not None and not neural:
+        raise SettingError("--report is about networks")
+    if precision == "int8" and neural:
         loaded.check_precision(sources, precision, tolerance)
     found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
+    networks.write_report(loaded, precision, report)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
     elif format == "json":
@@ -194,7 +182,7 @@ def apply(
     "--lowercase/--no-lowercase",
     default=True,
 )
-@other_beam
+@networks.beam
 @option("at", "Is the right answer among the first N? May be repeated.", metavar="N", type=COUNT, multiple=True)
 def evaluate(
     pairs: str,
@@ -257,24 +245,9 @@ def export(model: str, output: str) -> None:
 
     loaded = load(model, "transliterate", (*_PHRASE, *_NEURAL))
     if isinstance(loaded, NeuralTransliterator):
-        return _export_networks(loaded, output)
+        return networks.export_networks(loaded, output)
     with write_atomically(output, "w") as out:
         out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
-
-
-def _export_networks(model: NeuralTransliterator, output: str) -> None:
-    """Write every network of a model: a decoder's step and its encoder; the networks are numbered if there are some."""
-    from pathlib import Path
-
-    from corpuscle.neural import write_onnx
-    from corpuscle.progress import say
-
-    if output == "-":
-        raise SettingError("a neural model becomes several files: say where with -o")
-    path, several = Path(output), len(model.models_) > 1
-    for number in range(len(model.models_)):
-        place = path.with_name(f"{path.stem}.{number + 1}{path.suffix}") if several else path
-        say("wrote " + " and ".join(map(str, write_onnx(model.weights(number), place))))
 
 
 @command(group)
@@ -356,9 +329,4 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, name: str, output: str, target: str | None) -> None:
     """Draw which letters of a name a neural model looks at while it writes each letter (SVG)."""
-    from corpuscle.text.files import write_atomically
-    from corpuscle.transliterate import draw_attention
-
-    picture = draw_attention(load(model, "transliterate", _NEURAL), name, target)
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    networks.draw(load(model, "transliterate", _NEURAL), name, target, output)

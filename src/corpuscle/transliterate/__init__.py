@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
-    from corpuscle.transliterate.pictures import draw_attention, draw_lattice
+    from corpuscle.transliterate.pictures import draw_lattice
     from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)
