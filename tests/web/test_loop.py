@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-import time
+import shutil
+import signal
 
 import httpx
 import pytest
@@ -19,7 +21,8 @@ from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of
 from corpuscle.web.layers import LAYERS
 from corpuscle.web.verbs.doubts import saved
-from tests.web.served import Server, answer, client, write_pack
+from tests.web.processes import Server, kill_at_random
+from tests.web.served import answer, client, write_pack
 
 TREE = {
     "words": [
@@ -283,6 +286,19 @@ def test_read_only_writes_nothing(pack):
     assert sorted(path.name for path in pack.rglob("*")) == before
 
 
+def test_a_pack_that_was_moved_keeps_its_kit_and_one_from_elsewhere_needs_leave(tmp_path, small):
+    state = json.loads((small / "state.json").read_text())
+    for said, inside, kit in (("pack/kit", True, "kit"), ("/elsewhere/kit", False, None), (None, False, "kit")):
+        moved = tmp_path / f"moved-{inside}-{kit}"
+        shutil.copytree(small, moved, ignore=None if inside else shutil.ignore_patterns("kit"))
+        (moved / "state.json").write_text(json.dumps(state | ({} if said is None else {"kit": said})))
+        with client(moved) as web:
+            assert answer(web.get("/api/pack"))["kit"] == kit
+            headers = {"content-type": "application/octet-stream"}
+            added = web.post("/api/kit/files/b.txt", content=b"a\n", headers=headers)
+            assert added.status_code == (409 if kit is None else 200)
+
+
 # ---- a kit from the browser
 
 
@@ -329,29 +345,10 @@ def small(tmp_path):
     return write_pack(tmp_path / "pack", "lm.ngram")
 
 
-def _killed(small, rounds):
-    """Kill the server at random moments while it is told annotations; all that it acknowledged must be there."""
-    chance, acknowledged = random.Random(1), []
-    for number in range(rounds):
-        server = Server(small)
-        with httpx.Client(base_url=server.address) as web:
-            end = time.monotonic() + chance.random() * 0.2
-            while time.monotonic() < end:
-                words = [f"w{number}", str(len(acknowledged))]
-                body = {"layer": "segment", "value": {"words": words}, "annotator": "Ana"}
-                if web.post("/api/annotations", json=body).status_code == 200:
-                    acknowledged.append("".join(words))
-            server.kill()
-    assert acknowledged and set(acknowledged) <= set(Annotations(small).standing("segment"))
-
-
-def test_a_killed_server_loses_no_acknowledged_annotation(small):
-    _killed(small, 3)
-
-
-@pytest.mark.slow
-def test_a_hundred_kills_lose_no_acknowledged_annotation(small):
-    _killed(small, 100)
+@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_server_loses_no_acknowledged_annotation(small, kills):
+    acknowledged, kept = kill_at_random(small, kills)
+    assert len(acknowledged) >= kills and set(acknowledged) <= set(kept.standing("segment"))
 
 
 def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tmp_path):
@@ -375,6 +372,15 @@ def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tm
             assert web.post("/api/models/lm/surprisal", json={"text": "w1 w2"}).status_code == 200
     finally:
         server.end()
+
+
+def test_ctrl_c_ends_a_server_and_its_workers_with_one_word(small):
+    server = Server(small)
+    with httpx.Client(base_url=server.address, timeout=120) as web:
+        assert web.post("/api/models/lm_ngram/surprisal", json={"text": "a"}).status_code == 200
+    os.killpg(server.process.pid, signal.SIGINT)
+    assert server.process.wait(30) == 130 and server.process.stderr.read() == "interrupted\n"
+    server.process.stderr.close()
 
 
 def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
