@@ -166,10 +166,12 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         beam: int | None = None,
         precision: str | None = None,
         shortlist: bool = False,
+        scores: bool = True,
     ) -> list[list[Translation]]:
         """The best translations of each sentence, best first; an empty sentence has none. Scores are mean log
         probabilities of a piece. ``beam``: another one than the settings say; ``precision``: ``fp32`` or ``int8``,
-        which is quicker; ``shortlist``: write only what the pieces of the sentences were linked to in training."""
+        which is quicker; ``shortlist``: write only what the pieces of the sentences were linked to in training;
+        ``scores``: without them (NaN) a beam of 1 needs no softmax."""
         if shortlist and not self.shortlist_.likely.shape[1]:
             raise SettingError("the model was trained without a shortlist (--shortlist 0)")
         text = Corpus.checked(text)
@@ -179,7 +181,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
             letters = {letter for word in text.vocab.decode(np.unique(text.tokens)) for letter in word}
             warn(f"letters that were not in the pairs: {' '.join(sorted(letters - known.keys())[:10])}")
         beam = self.beam if beam is None else self.SETTINGS["beam"].checked(beam)
-        found = self._best(sources, n_best, beam, precision, self.shortlist_ if shortlist else None)
+        found = self._best(sources, n_best, beam, precision, self.shortlist_ if shortlist else None, scores)
         return [[Translation(self.subwords_.join(h.symbols), float(h.score)) for h in each] for each in found]
 
     def attention(self, sentence: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
