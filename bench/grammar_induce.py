@@ -32,18 +32,25 @@ WAYS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Ways to use the same distances: settings of each."""
 PAPERS: dict[str, dict[str, Any]] = {
+    "CCA vectors": {},
+    "Brown classes as vectors": {"vectors": "brown"},
+    "SVD vectors": {"vectors": "svd"},
     "least squares": {"settings": {"edge": "least-squares"}},
     "binary kernel": {"settings": {"kernel": "binary"}},
     "fine tags": {"settings": {"symbols": "fine"}},
     "longest edge as top": {"settings": {"top_bracket": "free"}},
-    "Brown classes as vectors": {"classes": 50},
-    "classes within tags": {"classes": 20, "settings": {"symbols": "universal-classes"}, "words": True},
+    "classes within tags": {"settings": {"symbols": "universal-classes"}},
+    "ccm, fine tags": {"method": "ccm"},
     "ccm, universal tags": {"method": "ccm", "settings": {"symbols": "universal"}},
-    "ccm, fine tags and classes": {"method": "ccm", "classes": 20, "settings": {"symbols": "fine-classes"}},
-    "ccm, universal tags and classes": {"method": "ccm", "classes": 20, "settings": {"symbols": "universal-classes"}},
+    "ccm, fine tags and classes": {"method": "ccm", "settings": {"symbols": "fine-classes"}},
+    "ccm, universal tags and classes": {"method": "ccm", "settings": {"symbols": "universal-classes"}},
     "ccm, empty spans": {"method": "ccm", "settings": {"empty_spans": True}},
-    "ccm, up to 20 words": {"method": "ccm", "settings": {"max_length": 20}},
+    "ccm, learned up to 20 words": {"method": "ccm", "settings": {"max_length": 20}},
 }
+"""Ways of the papers; classes: 20 of Brown's, as vectors 50."""
+TOPS = tuple(PAPERS)[:3]
+"""These with oracle tops, too."""
+LENGTHS = (10, 15, 20, 25, 30, 40)
 STARTS = 100
 
 
@@ -55,8 +62,7 @@ def cells(data: Path) -> Iterator[Cell]:
     gum = {part: str(data / "gum-const" / f"{part}.mrg") for part in ("train", "dev")}
     yield _cell("speed", gum, [Call("both", "bench.grammar_induce:speed", gum)])
     files = {part: str(data / SETS[0] / f"{part}.mrg") for part in ("train", "dev")}
-    sides = [Call(way, "bench.grammar_induce:paper", {**files, **more}) for way, more in PAPERS.items()]
-    yield _cell("papers", files, sides)
+    yield _cell("papers", files, [Call("F1", "bench.grammar_induce:papers", files)])
     yield _cell("starts", files, [Call("ccm", "bench.grammar_induce:starts", files)])
 
 
@@ -136,53 +142,72 @@ def _with(base: Any, settings: dict[str, Any]) -> Any:
 def _learned(bank: Any, tag_map: Any, more: dict[str, Any]) -> Any:
     """A model of one way."""
     from corpuscle.grammar import ConstituentContext, TreeMetric, class_vectors
-    from corpuscle.words import BrownClasses, class_sources
+    from corpuscle.words import BrownClasses, SvdVectors, class_sources
 
     given: dict[str, Any] = {"tag_map": tag_map}
-    ccm = more.get("method") == "ccm"
-    if more.get("classes"):
-        classes = BrownClasses(classes=more["classes"]).fit(bank.corpus)
-        given["sources"] = class_sources(classes)
-        if not ccm and not more.get("words"):
-            given["vectors"] = class_vectors(classes)
-    model = (ConstituentContext if ccm else TreeMetric)(workers=1, **more.get("settings", {}))
-    model.fit(bank, **given)
-    return model
+    settings = more.get("settings", {})
+    if "classes" in settings.get("symbols", ""):
+        given["sources"] = class_sources(BrownClasses(classes=20).fit(bank.corpus))
+    if more.get("vectors") == "brown":
+        given["vectors"] = class_vectors(BrownClasses(classes=50).fit(bank.corpus))
+    elif more.get("vectors") == "svd":
+        model = SvdVectors(dimensions=50, workers=1).fit(bank.corpus)
+        given["vectors"] = model.vocab_, model.vectors_
+    learner = ConstituentContext if more.get("method") == "ccm" else TreeMetric
+    return learner(workers=1, **settings).fit(bank, **given)
 
 
-def paper(timer: Any, train: str, dev: str, **more: Any) -> dict[str, float]:
-    """One way of the papers: learned on one part, scored on both."""
-    from corpuscle.grammar import gold_spans, warm
+def papers(timer: Any, train: str, dev: str) -> dict[str, float]:
+    """The ways of the papers: learned on one part, scored on both."""
+    from corpuscle.grammar import gold_spans, span_f1, warm
 
     warm()
-    parts, figures = {"train": _read(train), "dev": _read(dev)}, dict[str, float]()
-    with timer:
-        model = _learned(*parts["train"][1:], more)
-    for part, (trees, bank, _) in parts.items():
-        own = model.sentences(bank)
-        for name, value in _figures("F1", part, gold_spans(trees, own.kept), model.brackets(bank), own.lengths).items():
-            figures[name.removeprefix("F1, ")] = value
+    whole, figures = _read(train), dict[str, float]()
+    parts = {"train": _up_to(LENGTHS[-1], *whole), "dev": _up_to(LENGTHS[-1], *_read(dev))}
+    for way, more in PAPERS.items():
+        with timer:
+            model = _learned(*whole[1:], more)
+        tops = {way: model} | ({f"{way}, oracle top": _with(model, {"top_bracket": "oracle"})} if way in TOPS else {})
+        for part, (trees, bank) in parts.items():
+            own = model.sentences(bank)
+            words, gold = own.lengths, gold_spans(trees, own.kept)
+            for name, each in tops.items():
+                found = each.brackets(bank, gold=trees).lists(words)
+                scores = {limit: span_f1(gold, found, words, limit)["f1"] for limit in LENGTHS}
+                figures |= {f"{name}: {part} {limit}": 100 * value for limit, value in scores.items()}
     return figures
 
 
+def _up_to(limit: int, trees: Any, bank: Any, tag_map: Any) -> tuple[Any, Any]:
+    """Trees and words of sentences of at most so many words without punctuation."""
+    from corpuscle.grammar import Sentences
+
+    short = Sentences.from_bank(bank, tag_map, strict=False).lengths <= limit
+    return trees.select(short), bank.select(short)
+
+
 def starts(timer: Any, train: str, dev: str) -> dict[str, Any]:
-    """CCM from many random starts, on sentences of up to ten words."""
-    from corpuscle.grammar import ConstituentContext, gold_spans, span_f1, warm
+    """CCM from many random starts, learned and scored on sentences of up to ten words; treemetric on the same."""
+    from corpuscle.grammar import ConstituentContext, TreeMetric, gold_spans, span_f1, warm
 
     warm()
     trees, bank, tag_map = _read(train)
-    values = []
+    part, few = _up_to(LIMITS[0], trees, bank, tag_map)
+    metric = TreeMetric(workers=1).fit(bank, tag_map=tag_map)
+    own = metric.sentences(few)
+    gold, words = gold_spans(part, own.kept), own.lengths
+
+    def score(model: Any) -> float:
+        return 100 * span_f1(gold, model.brackets(few).lists(words), words, LIMITS[0])["f1"]
+
     with timer:
-        for seed in range(1, STARTS + 1):
-            model = ConstituentContext(start="random", seed=seed, workers=1).fit(bank, tag_map=tag_map)
-            own = model.sentences(bank)
-            short = own.lengths <= LIMITS[0]
-            part = bank.select(short)
-            words = model.sentences(part).lengths
-            gold = gold_spans(trees.select(short), model.sentences(part).kept)
-            values.append(100 * span_f1(gold, model.brackets(part).lists(words), words, LIMITS[0])["f1"])
-    values.sort()
-    return {"least": values[0], "median": values[len(values) // 2], "most": values[-1], "each": values}
+        seeds = range(1, STARTS + 1)
+        models = (ConstituentContext(start="random", seed=seed, workers=1).fit(few, tag_map=tag_map) for seed in seeds)
+        values = sorted(score(model) for model in models)
+    places = {"least": 0, "lower quarter": STARTS // 4, "median": STARTS // 2, "upper quarter": 3 * STARTS // 4}
+    figures = {name: values[at] for name, at in places.items()} | {"most": values[-1], "treemetric": score(metric)}
+    figures["random splits as start"] = score(ConstituentContext(workers=1).fit(few, tag_map=tag_map))
+    return figures | {"each": values}
 
 
 def speed(timer: Any, train: str, dev: str) -> dict[str, float]:
@@ -230,7 +255,9 @@ def _better(results: dict[str, Any], limit: int) -> tuple[int, list[str]]:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """F1 by way and treebank, for each length; then the other cells."""
-    others = [table(results[name]) for name in ("speed", "papers", "starts") if name in results]
+    others = [table(results[name]) for name in ("speed", "starts") if name in results]
+    if "papers" in results:
+        others.insert(0, _papers_table(results["papers"]))
     if "treebanks" not in results:
         return others
     ways = ("right", "left", "balanced", "random", BASELINE, BOUND, RANDOM, *WAYS, CCM)
@@ -243,6 +270,18 @@ def tables(results: dict[str, Any]) -> list[str]:
             values = " | ".join(f"{_of(results, name, way, figure):.1f}" for name in SETS)
             lines.append(f"| {way} | {values} |")
     return ["\n".join(lines), *others]
+
+
+def _papers_table(result: dict[str, Any]) -> str:
+    """F1 by way of the papers, part and length."""
+    ways = dict.fromkeys(figure.partition(": ")[0] for figure in result["runs"]["F1"][0]["figures"])
+    columns = [f"{part} {limit}" for part in ("train", "dev") for limit in LENGTHS]
+    lines = ["### The papers' tables on ptb-sample: F1 by part and words at most", "",
+             f"| trees | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]  # fmt: skip
+    for way in ways:
+        values = [typical(result, "F1", f"{way}: {each}") for each in columns]
+        lines.append(f"| {way} | {' | '.join(f'{value:.1f}' for value in values)} |")
+    return "\n".join(lines)
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:

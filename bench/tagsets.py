@@ -128,8 +128,9 @@ def write_tag_map(name: str, path: Path) -> None:
 
 
 def read_treebank(path: Path) -> Trees:
-    """Trees without traces, whose tags are bare: of ``FUNCTION+form`` the form, of ``category-role`` the category (case
-    in Icelandic stays, since it is part of a tag)."""
+    """Trees without traces, whose tags are bare: of ``FUNCTION+form`` the form, of ``category-role`` the category."""
     name = path.parent.name
     trees = read_brackets(path, keep_traces=False, keep_functions=name in ("floresta-pt", "icepahc-is"))
-    return trees.relabel(lambda label: label.rpartition("+")[2] or label) if name == "floresta-pt" else trees
+    if name == "floresta-pt":
+        return trees.relabel(lambda label: label.rpartition("+")[2] or label)
+    return trees.relabel(lambda label: label.partition("-")[0] or label) if name == "sinica-zh" else trees

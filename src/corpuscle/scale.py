@@ -38,7 +38,7 @@ import numpy as np
 
 from corpuscle.errors import CorpuscleError, SettingError, require, warn
 
-__all__ = ["Chunks", "Workers", "beside", "chunks_of", "default_workers", "each", "processes", "workers"]
+__all__ = ["Chunks", "Workers", "beside", "chunks_of", "dashboard", "default_workers", "each", "processes", "workers"]
 
 CONNECT_SECONDS = 5
 AHEAD = 2
@@ -269,16 +269,23 @@ async def _identity(distributed: Any, address: str) -> Any:
         return await scheduler.identity()
 
 
-def _find(distributed: Any, address: str) -> None:
-    """Make sure that there is a scheduler: a client that finds none cannot always be stopped."""
+def _find(distributed: Any, address: str) -> Any:
+    """What the scheduler says of itself, if there is one: a client that finds none cannot always be stopped."""
     try:
         distributed.comm.resolve_address(address)
         with beside() as other:
             asked = asyncio.wait_for(_identity(distributed, address), CONNECT_SECONDS)
-            other.submit(asyncio.run, asked).result()
+            return other.submit(asyncio.run, asked).result()
     except Exception as error:  # what a stranger answers may be anything
         reason = str(error) or f"nothing is heard for {CONNECT_SECONDS} seconds"
         raise SettingError(f"no Dask cluster answers at {address}: {reason}") from error
+
+
+def dashboard(address: str) -> str | None:
+    """Where the scheduler at an address shows what its cluster does, if it does."""
+    distributed = require("distributed", extra="cluster")
+    port = _find(distributed, address).get("services", {}).get("dashboard")
+    return port and distributed.utils.format_dashboard_link(distributed.comm.get_address_host(address), port)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pytest
 from corpuscle.cli.main import main
 from corpuscle.grammar import BRANCHINGS
 from corpuscle.samples import generate
-from corpuscle.text import read_brackets, write_brackets
+from corpuscle.text import read_brackets, write_brackets, write_conllu
 from tests.schemas import FRACTION, last_line_conforms
 
 GOLD = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .))\n(S (NP (NNS cats)) (VP (VBP sleep)))\n"
@@ -145,6 +145,26 @@ def test_parse_with_confidence_and_n_best(kit, tmp_path, capsys):
     assert blocks[0].count("(TOP") <= 3
     both = run(capsys, "grammar", "parse", kit / "em", tmp_path / "in", "--nbest", "3", "--confidence", code=2)
     assert "not with --nbest" in both.err
+
+
+def test_trees_by_chance(kit, tmp_path, capsys):
+    (tmp_path / "in").write_text("\n".join((kit / "text").read_text().split("\n")[:3]) + "\n")
+    sample = ["grammar", "sample", kit / "spectral", tmp_path / "in", "--draws", "4"]
+    drawn = run(capsys, *sample, "--seed", "5").out
+    assert drawn == run(capsys, *sample, "--seed", "5", "--workers", "2").out != run(capsys, *sample, "--seed", "6").out
+    blocks = drawn.split("\n\n")
+    assert [block.count("(TOP") for block in blocks] == [4, 4, 4]
+
+
+def test_tags_of_conllu_are_a_grammar_too(kit, tmp_path, capsys):
+    write_conllu(generate(seed=1, sentences=150).treebank()[:120], tmp_path / "known.conllu")
+    new = generate(seed=1, sentences=150).treebank()[120:]
+    write_conllu(new, tmp_path / "new.conllu")
+    run(capsys, "grammar", "train", tmp_path / "known.conllu", "-o", tmp_path / "m", "--method", "em", "--states", "2")
+    out = run(capsys, "grammar", "evaluate", tmp_path / "new.conllu", "--model", tmp_path / "m", "--json").out
+    assert json.loads(out.splitlines()[-1])["tags"] > 0.9
+    run(capsys, "grammar", "parse", tmp_path / "m", tmp_path / "new.conllu", "-o", tmp_path / "out.mrg")
+    assert list(read_brackets(tmp_path / "out.mrg").words) == list(new.corpus)
 
 
 def test_probability_and_marginals(kit, capsys):

@@ -23,7 +23,7 @@ def test_grammars_without_trees_are_the_same_everywhere(cluster):
     texts = [Corpus.from_sentences(words), Corpus.from_sentences([[f"x{word}" for word in row] for row in words])]
 
     def common(**where):
-        model = CommonGrammar(nonterminals=3, restarts=1, iterations=3, **where).fit(texts)
+        model = CommonGrammar(nonterminals=3, restarts=1, annealing=2, iterations=3, **where).fit(texts)
         return np.concatenate([model.grammars_[0].pairs, model.grammars_[1].pairs]), model.parse(texts[0]).trees.spans
 
     def metric(**where):

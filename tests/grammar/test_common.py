@@ -40,7 +40,8 @@ def text(sentences=SENTENCES) -> Corpus:
 
 
 def small(**settings) -> CommonGrammar:
-    return CommonGrammar(**{"nonterminals": 3, "restarts": 1, "iterations": 12, "tolerance": 0.0, **settings})
+    settings = {"nonterminals": 3, "restarts": 1, "annealing": 0, "iterations": 12, "tolerance": 0.0, **settings}
+    return CommonGrammar(**settings)
 
 
 @pytest.mark.parametrize("settings", [
@@ -204,19 +205,29 @@ def judged(model: CommonGrammar, data) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="on this language the common grammar is no better than separate ones, and EM is better")
-def test_a_common_grammar_is_recovered_better_than_separate_ones():
-    random = np.random.default_rng(1)
-    data = [generated(language, random) for language in range(3)]
-    texts = [Corpus.from_sentences([words for words, _, _ in each]) for each in data]
+def test_annealed_grammars_recover_the_generating_one():
+    """The best of five starts by the objective; without annealing it is stuck far below (0.5 of brackets)."""
     scores = {}
-    for estimate in ("common", "separate"):
-        settings = {"nonterminals": 8, "restarts": 1, "iterations": 100, "tolerance": 0.0, "estimate": estimate}
-        runs = [judged(CommonGrammar(**settings, seed=seed).fit(texts), data) for seed in range(1, 5)]
-        scores[estimate] = np.mean(runs, axis=0)
-    assert (scores["common"] > scores["separate"]).all()
-    best = CommonGrammar(nonterminals=8, restarts=5, iterations=100, tolerance=0.0).fit(texts)
-    assert judged(best, data)[0] >= 0.65
+    for draw in (1, 2):
+        random = np.random.default_rng(draw)
+        data = [generated(language, random) for language in range(3)]
+        texts = [Corpus.from_sentences([words for words, _, _ in each]) for each in data]
+        for name, more in {"common": {}, "separate": {"estimate": "separate"}, "paper": {"annealing": 0}}.items():
+            settings = {"nonterminals": 8, "restarts": 5, "iterations": 50, "tolerance": 0.0, **more}
+            model = CommonGrammar(**settings).fit(texts)
+            scores.setdefault(name, []).append((*judged(model, data), model.history_[-1]))
+    spans, categories, objective = (np.array([[row[i] for row in scores[name]] for name in scores]) for i in range(3))
+    assert (spans[0] >= 0.65).all() and (spans[0] > spans[2] + 0.1).all()
+    assert (objective[0] > objective[2] + 500).all()  # both are the same objective of the same texts
+    assert categories[0].mean() > categories[1].mean()  # what the languages share names categories alike
+
+
+def test_annealing_comes_before_the_iterations_that_count():
+    model = small(annealing=4).fit([text(), text(OTHER)])
+    assert len(model.history_) == 12 and (np.diff(model.history_) >= -1e-9 * np.abs(model.history_[:-1])).all()
+    assert model.history_[0] != small(annealing=0).fit([text(), text(OTHER)]).history_[0]
+    with pytest.raises(SettingError, match="no annealing"):
+        small(annealing=4, estimate="em").fit([text()])
 
 
 # ---- models

@@ -10,7 +10,7 @@ from corpuscle.grammar.kernels.trees import TreeData, inside_trees
 from corpuscle.grammar.kernels.vectors import Latent, pairs_for
 from corpuscle.grammar.moments import operators_of, project
 from corpuscle.grammar.parsing import Directions, Serving
-from corpuscle.grammar.tables import count
+from corpuscle.grammar.tables import count_trees
 from corpuscle.random import Random
 from corpuscle.samples import generate
 from corpuscle.text import parse_brackets
@@ -24,7 +24,7 @@ def learned(trees, weights, *, change=0):
     """Log probabilities of all trees by operators from trees with weights; ``change``: other features of the same
     span."""
     bank = parse_brackets([brackets(tree) for tree in trees])
-    tables, counted = count(bank, **PLAIN)
+    tables, counted = count_trees(bank, **PLAIN)
     of_nodes = [each for tree in trees for each in nodes(tree)]
     of_tree = np.repeat(np.arange(len(trees)), np.diff(counted.nodes.tree_starts))
     phi = vectors([brackets(inside) for inside, _ in of_nodes], 5, 1)

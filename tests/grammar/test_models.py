@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import corpuscle
-from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
-from corpuscle.grammar import EmGrammar, Pcfg, SpectralGrammar, to_dependencies
+from corpuscle.engine.dp.cky import cell_numbers
+from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
+from corpuscle.grammar import EmGrammar, Pcfg, SpectralGrammar, sequence_trees, to_dependencies
 from corpuscle.grammar.heads import PENN, head_words
 from corpuscle.grammar.lexicon import Lexicon, signatures_of
 from corpuscle.grammar.preparation import Symbols, clean, prepare, restore
@@ -204,3 +205,66 @@ def test_figures_of_a_parse_are_those_of_pyevalb(models, other):
         result = evalb.Scorer().score_trees(*(parser.create_from_bracket_string(text) for text in (one, guess)))
         assert row[:3].tolist() == [result.matched_brackets, result.test_brackets, result.gold_brackets]
         assert row[19] == result.cross_brackets and row[21] == result.correct_tags
+
+
+def test_the_best_coarse_tree_survives_pruning(models, other):
+    from corpuscle.grammar.parsing import best_of_pcfg, look_at
+
+    model = models["spectral"]
+    for entries, _ in next(iter(model._jobs(other.words[:20], None))):
+        shares = look_at(model.serving, entries, None, 0.49, True)
+        best = best_of_pcfg(model.serving, shares.leaves)
+        assert shares.fine is not None
+        assert (shares.fine.items.number[cell_numbers(len(entries), best[:, 1], best[:, 2]), best[:, 0]] >= 0).all()
+        assert (shares.fine.items.number >= 0).sum() < (shares.chart.inside > 0).sum()
+
+
+def test_drawn_trees_come_as_often_as_they_are_likely(models, other):
+    model, some = models["pcfg"], other.words[:3]
+    drawn = model.sample_trees(some, 400, seed=3)
+    assert [len(each.trees) for each in drawn] == [400] * 3
+    for i, each in enumerate(drawn):
+        total = model.sentence_probability(some[i : i + 1])[0]
+        texts = strings(each.trees)
+        for tree in set(texts):
+            share = math.exp(each.logp[texts.index(tree)] - total)
+            assert texts.count(tree) / 400 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 400) + 1e-3)
+    again = model.replace(workers=2).fit(generate(seed=1, sentences=200).trees()).sample_trees(some, 5, seed=3)
+    assert [strings(each.trees) for each in again] == [strings(each.trees[:5]) for each in drawn]
+
+
+def test_features_of_ones_own(bank, other):
+    def first_letters(nodes):
+        assert len(nodes.words) == nodes.sentences[-1, 1]
+        return {"letter": [nodes.words[first][0] for first in nodes.spans[:, 0].tolist()]}
+
+    def alike(nodes):
+        return {"same": ["x"] * len(nodes.labels)}
+
+    plain, more = SpectralGrammar(states=3).fit(bank), SpectralGrammar(states=3).fit(bank, inside=first_letters)
+    assert more.operators_.values.shape != plain.operators_.values.shape or (
+        np.abs(more.operators_.values - plain.operators_.values).max() > 1e-6
+    )
+    assert bracket_scores(other, more.parse(other.words).trees, draws=1)["labelled_f1"] > 0.8
+    with pytest.raises(SettingError, match="'short' has 1 values"):
+        SpectralGrammar(states=3).fit(bank, outside=lambda nodes: {"short": ["x"]})
+    assert SpectralGrammar(states=3).fit(bank, outside=alike).operators_.values.size
+
+
+def test_tags_keep_their_hyphens():
+    trees = parse_brackets(["(S (NP-SBJ (N-N a) (N-D b)) (VP (V c)))"] * 12)
+    assert trees.without_functions().word_tags == ["N-N", "N-D", "V"] * 12
+    assert strings(Pcfg().fit(trees).parse(trees.words[:1]).trees) == ["(S (NP (N-N a) (N-D b)) (VP (V c)))"]
+
+
+@pytest.mark.parametrize("learner", [Pcfg(), EmGrammar(states=2, iterations=20), SpectralGrammar(states=2)])
+def test_sequences_as_trees_make_a_tagger(learner):
+    sample = generate(seed=1, sentences=260).treebank()
+    known, new = sample[:200], sample[200:]
+    trees = sequence_trees(known)
+    assert trees.word_tags == known.tags.strings()
+    ends = trees.spans[~trees.preterminals, 1]  # every phrase reaches to the end of its sentence
+    assert (ends == np.repeat(known.corpus.lengths, np.maximum(known.corpus.lengths - 1, 0))).all()
+    found = learner.replace().fit(trees).parse(new.corpus).trees
+    right = np.mean([a == b for a, b in zip(new.tags.strings(), found.word_tags, strict=True)])
+    assert right > 0.9 and not found.preterminals.all()

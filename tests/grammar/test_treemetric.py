@@ -181,9 +181,7 @@ def test_classes_of_tags_fall_back_to_their_tags():
 
 def tagged(text: str) -> Sentences:
     pairs = [word.rpartition("/")[::2] for word in text.split()]
-    return Sentences.from_bank(
-        Treebank.from_sentences([[word for word, _ in pairs]], xpos=[[tag for _, tag in pairs]])
-    )
+    return Sentences.from_bank(Treebank.from_sentences([[word for word, _ in pairs]], xpos=[[tag for _, tag in pairs]]))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_totals_and_shares_of_items_are_those_of_all_trees(seed, n):
     shares = np.zeros((cky.cells_of(n), SYMBOLS))
     for tree, weight in weights.items():
         for symbol, i, j in tree:
-            shares[cky.cell_of(n, i, j), symbol] += weight / whole
+            shares[cky.cell_numbers(n, i, j), symbol] += weight / whole
     found = np.add.reduceat(fine.vectors * fine.outside, fine.items.places[:-1]).reshape(shares.shape)
     assert np.allclose(found, shares, atol=1e-10)
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import corpuscle
-from corpuscle.catalogue import TASKS
+from corpuscle.catalogue import TASKS, find
 from corpuscle.text import read_strings
 from corpuscle.web.verbs import VERBS, verbs_of
 from tests.web.served import MODELS, answer, client, write_pack
@@ -18,7 +14,6 @@ from tests.web.served import MODELS, answer, client, write_pack
 KINDS = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
 SILENT = {"align.matrix"}
 """Kinds that are results, not models."""
-FAST = ("lm.ngram", "words.exchange", "words.ppmi", "align.ibm1", "tag.crf", "entities.dictionary")
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +31,72 @@ def test_every_kind_of_model_can_be_asked():
     kinds = {kind for task in TASKS.values() for kind in task.kinds}
     assert {kind for kind in kinds if not verbs_of(kind)} == SILENT
     assert all(verb.help.endswith(".") and verb.example for verb in VERBS.values())
+
+
+LEARN = {
+    "train",
+    "update",
+    "combine",
+    "boost",
+    "project",
+    "rerank",
+    "induce",
+    "common",
+    "coarsen",
+    "mix",
+    "prune",
+    "curve",
+    "jackknife",
+    "export",
+    "import",
+}
+"""Commands that make models or other files of models."""
+FILES = [
+    "evaluate",
+    "similarity",
+    "analogies",
+    "phrases",
+    "relations",
+    "survey",
+    "strip",
+    "dependencies",
+    "languages",
+    "corrupt",
+    "matrix",
+    "represent",
+    "filter",
+]
+"""Commands that need files: what people say is right, or much text."""
+INSIDE = ["weights", "categories", "distances", "rules", "history"]
+"""Commands that list the numbers of a model, for those who look inside."""
+MORE = {
+    "lm": {"compare"}, "parse": {"compare", "probability"}, "grammar": {"compare"}, "align": {"lexicon"},
+    "topics": {"score", "perplexity"}, "vectors": {"apply"}, "entities": {"features"},
+}  # fmt: skip
+"""Of single tasks: commands that compare files, or are about all of a model or a text."""
+OTHER_NAMES = {
+    "segment": {"posterior": "apply", "perplexity": "score"},
+    "lm": {"score": "surprisal", "perplexity": "surprisal"},
+    "classes": {"apply": "classes", "draw": "tree"},
+    "meaning": {"nearest": "similar", "map": "meanings"},
+    "metric": {"apply": "neighbours", "show": "features"},
+    "topics": {"apply": "topics"},
+    "align": {"apply": "align", "draw": "align"},
+    "transliterate": {"apply": "transliterate", "draw": "lattice"},
+    "translate": {"apply": "translate"}, "tag": {"apply": "tag"}, "disambiguate": {"apply": "analyse"},
+    "parse": {"apply": "parse", "draw": "parse"}, "normalise": {"apply": "normalise"},
+    "entities": {"apply": "entities", "draw": "entities", "uncertain": "doubts"},
+    "grammar": {"draw": "parse", "perplexity": "probability"},
+}  # fmt: skip
+"""Commands that are asked under another name, where one verb says what several commands do."""
+
+
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kinds])
+def test_every_command_that_asks_a_model_is_a_verb(task):
+    commands = set(find(f"{TASKS[task].commands}:group").commands)
+    asked = commands.difference(LEARN, FILES, INSIDE, MORE.get(task, ()))
+    verbs = {name for of, name in VERBS if of == task}
+    assert {OTHER_NAMES.get(task, {}).get(name, name) for name in asked} <= verbs
 
 
 def test_the_page_is_told_what_can_be_asked_and_openapi_has_an_endpoint_with_an_example_for_each(web):
@@ -72,6 +133,27 @@ def test_a_parser_gets_the_tags_of_the_tagger_beside_it(web):
     words = found["sentences"][0]["words"]
     assert {"form", "upos", "head", "confidence"} <= set(words[0]) and found["sentences"][0]["svg"].startswith("<svg")
     assert found["conllu"].count("\n") == 4
+
+
+def test_a_network_shows_where_it_looks_and_a_combined_model_both_pictures(web):
+    for model, verbs in (("neural", ["attention"]), ("phrase", ["lattice"]), ("combined", ["lattice", "attention"])):
+        for verb in verbs:
+            found = answer(web.post(f"/api/models/transliterate_{model}/{verb}", json={"names": "ab\ncd", "k": 3}))
+            assert found["source"] == "ab" and found["svg"].startswith("<svg")
+            assert answer(web.post(f"/api/models/transliterate_{model}/{verb}", json={"names": " "}))["svg"] == ""
+    assert web.post("/api/models/transliterate_phrase/attention", json={"names": "ab"}).status_code == 404
+
+
+def test_what_a_reader_knows_makes_a_text_easier(web):
+    def ask(verb, **more):
+        return answer(web.post(f"/api/models/disambiguate_ranker/{verb}", json={"text": "a b c b", **more}))
+
+    new = ask("vocabulary")
+    assert new["difficulty"] == 1.0 and new["words"] == 4 and {"lemma", "gloss", "times"} <= set(new["cards"][0])
+    known = ask("vocabulary", familiar="b")
+    assert known["difficulty"] < 1.0 and known["unknown_words"] <= 0.5 and len(known["cards"]) < len(new["cards"])
+    words = ask("analyse", familiar="b", nbest=2)["sentences"][0]["words"]
+    assert [word["familiar"] for word in words] == [False, True, False, True]
 
 
 def test_the_dictionary_is_searched_by_the_beginnings_of_words_of_both_languages(web):
@@ -145,80 +227,3 @@ def test_a_link_out_of_the_pack_is_not_served(tmp_path):
     with client(pack) as opened:
         assert opened.get("/report").status_code == 404
         assert [m["name"] for m in answer(opened.get("/api/pack"))["models"]] == ["dictionary"]
-
-
-# ---- any input
-
-_texts = st.text(max_size=60) | st.sampled_from(
-    ["", "a", "a b\n\nc", "\x00", "a\tb", "\u2028", "\r\n", "<unk>", "<s> </s>", "_", "#"]
-)
-
-
-def _inputs(schema):
-    """Values for the properties of a schema, mostly of the right type."""
-
-    def value(declared):
-        wrong = st.none() | st.integers() | st.lists(st.integers(), max_size=2)
-        if "anyOf" in declared:
-            declared = declared["anyOf"][0]
-        right = (
-            {
-                "string": st.sampled_from(declared["enum"]) if "enum" in declared else _texts,
-                "boolean": st.booleans(),
-                "integer": st.integers(declared.get("minimum"), min(30, declared.get("maximum", 30))),
-                "number": st.floats(declared.get("minimum"), declared.get("maximum"), allow_nan=False),
-            }[declared["type"]]
-            if "type" in declared
-            else st.none()
-        )
-        return st.one_of(right, right, right, right, wrong)
-
-    properties = {name: value(declared) for name, declared in schema["properties"].items()}
-    return st.fixed_dictionaries({}, optional=properties)
-
-
-def check_any_input(web, kinds, examples):
-    """No answer is a bug of ours, whatever is asked of the models of some kinds; all of them are JSON."""
-    paths = answer(web.get("/openapi.json"))["paths"]
-    names = [kind.replace(".", "_") for kind in kinds] + ["dictionary"]
-    asked = {
-        path: each["post"]["requestBody"]["content"]["application/json"]["schema"]
-        for path, each in paths.items()
-        if path.startswith("/api/models/") and path.split("/")[3] in names
-    }
-
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def ask(data):
-        path = data.draw(st.sampled_from(sorted(asked)))
-        response = web.post(path, json=data.draw(_inputs(asked[path])))
-        assert response.status_code in (200, 422), (path, response.text)
-        assert isinstance(json.loads(response.text), dict)
-
-    ask()
-
-
-def test_no_input_is_a_bug(web):
-    check_any_input(web, FAST, 300)
-
-
-@pytest.mark.slow
-def test_no_input_of_ten_thousand_is_a_bug(web):
-    check_any_input(web, [kind for kind in KINDS if kind not in SILENT], 10_000)
-
-
-@pytest.mark.slow
-def test_schemathesis_finds_no_bug(pack):
-    schemathesis = pytest.importorskip("schemathesis")
-    with client(pack) as opened:
-        schema = schemathesis.openapi.from_dict(answer(opened.get("/openapi.json")))
-        for operation in schema.get_all_operations():
-            case_strategy = operation.ok().as_strategy()
-
-            @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-            @given(case=case_strategy)
-            def ask(case):
-                response = case.call(base_url="http://localhost:8765", session=opened)
-                assert response.status_code < 500 or response.status_code == 503, response.text
-
-            ask()

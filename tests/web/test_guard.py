@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +105,13 @@ def test_what_takes_too_long_is_refused_and_the_next_question_is_answered(pack):
         assert opened.get("/api/pack").status_code == 200
 
 
+def test_what_needs_more_memory_than_there_is_is_refused(pack):
+    with client(pack, memory=60 << 20) as opened:  # a worker may have twice that, and Numba alone needs more
+        response = opened.post(LM, json={"text": "a"})
+        assert response.status_code == 503 and "memory" in response.json()["error"]
+        assert opened.get("/api/pack").status_code == 200
+
+
 def test_a_worker_that_dies_costs_its_question_only(pack):
     with client(pack) as opened:
         answer(opened.post(LM, json={"text": "a"}))
@@ -145,6 +154,15 @@ def test_the_page_is_small_and_asks_nobody_else():
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert "://" not in text.replace("http://www.w3.org/2000/svg", ""), path
+
+
+def test_the_wheel_contains_the_page(tmp_path):
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed")
+    root = Path(__file__).parents[2]
+    built = next(wheel.WheelBuilder(str(root)).build(directory=str(tmp_path), versions=["standard"]))
+    with zipfile.ZipFile(built) as archive:
+        for path in PAGE.iterdir():
+            assert archive.read(f"corpuscle/web/page/{path.name}") == path.read_bytes()
 
 
 def test_a_port_that_is_taken_and_a_path_that_is_nothing_are_one_line_each(tmp_path, capsys):

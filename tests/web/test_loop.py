@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-import time
+import shutil
+import signal
 
 import httpx
 import pytest
@@ -18,7 +20,9 @@ from corpuscle.text.normalised import read_normalised
 from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of
 from corpuscle.web.layers import LAYERS
-from tests.web.served import Server, answer, client, write_pack
+from corpuscle.web.verbs.doubts import saved
+from tests.web.processes import Server, kill_at_random
+from tests.web.served import answer, client, write_pack
 
 TREE = {
     "words": [
@@ -236,6 +240,29 @@ def test_the_guess_of_every_model_is_a_value_of_its_layer(pack, model):
             assert 0 <= item["confidence"] <= 1 and 0 <= item["saved"] <= 1
 
 
+def test_two_annotators_are_compared_in_every_layer(tmp_path):
+    kept = Annotations(tmp_path)
+    for name, value in VALUES.items():
+        for who in ("Ana", "Ben"):
+            kept.add(name, value, who)
+    told = kept.told()["layers"]
+    assert set(told) == set(LAYERS) and {each["agreement"]["alpha"] for each in told.values()} == {1.0}
+    kept.add("brackets", {"tree": "(S (NP a) (NP b))"}, "Ben")
+    kept.add("trees", {"words": [TREE["words"][0], {**TREE["words"][1], "lemma": "x"}]}, "Ben")
+    told = kept.told()["layers"]
+    assert {told[name]["agreement"]["agreement"] for name in ("brackets", "trees")} == {0.5}
+
+
+def test_a_guess_that_is_sure_saves_keystrokes_in_every_layer(pack):
+    """One key accepts a sentence instead of one a word; nothing is saved where there is nothing to guess."""
+    assert saved([1.0] * 4) == 0.75 and saved([0.5] * 4) == 0.25 and saved([0.0]) == 0.0
+    with client(pack) as web:
+        for model in ("tag_crf", "parse_mst", "entities_dictionary", "segment_npylm", "grammar_pcfg"):
+            found = answer(web.post("/api/doubts", json={"model": model, "text": "a b c a b c", "annotator": "Ana"}))
+            for item in found["items"]:
+                assert item["saved"] == pytest.approx(saved(item["by_part"])) and len(item["by_part"]) > 1
+
+
 def test_pairs_are_given_with_bars_between_them(pack):
     with client(pack) as web:
         found = answer(
@@ -257,6 +284,19 @@ def test_read_only_writes_nothing(pack):
         )
         assert web.get("/api/kit").status_code == 200
     assert sorted(path.name for path in pack.rglob("*")) == before
+
+
+def test_a_pack_that_was_moved_keeps_its_kit_and_one_from_elsewhere_needs_leave(tmp_path, small):
+    state = json.loads((small / "state.json").read_text())
+    for said, inside, kit in (("pack/kit", True, "kit"), ("/elsewhere/kit", False, None), (None, False, "kit")):
+        moved = tmp_path / f"moved-{inside}-{kit}"
+        shutil.copytree(small, moved, ignore=None if inside else shutil.ignore_patterns("kit"))
+        (moved / "state.json").write_text(json.dumps(state | ({} if said is None else {"kit": said})))
+        with client(moved) as web:
+            assert answer(web.get("/api/pack"))["kit"] == kit
+            headers = {"content-type": "application/octet-stream"}
+            added = web.post("/api/kit/files/b.txt", content=b"a\n", headers=headers)
+            assert added.status_code == (409 if kit is None else 200)
 
 
 # ---- a kit from the browser
@@ -305,29 +345,10 @@ def small(tmp_path):
     return write_pack(tmp_path / "pack", "lm.ngram")
 
 
-def _killed(small, rounds):
-    """Kill the server at random moments while it is told annotations; all that it acknowledged must be there."""
-    chance, acknowledged = random.Random(1), []
-    for number in range(rounds):
-        server = Server(small)
-        with httpx.Client(base_url=server.address) as web:
-            end = time.monotonic() + chance.random() * 0.2
-            while time.monotonic() < end:
-                words = [f"w{number}", str(len(acknowledged))]
-                body = {"layer": "segment", "value": {"words": words}, "annotator": "Ana"}
-                if web.post("/api/annotations", json=body).status_code == 200:
-                    acknowledged.append("".join(words))
-            server.kill()
-    assert acknowledged and set(acknowledged) <= set(Annotations(small).standing("segment"))
-
-
-def test_a_killed_server_loses_no_acknowledged_annotation(small):
-    _killed(small, 3)
-
-
-@pytest.mark.slow
-def test_a_hundred_kills_lose_no_acknowledged_annotation(small):
-    _killed(small, 100)
+@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_server_loses_no_acknowledged_annotation(small, kills):
+    acknowledged, kept = kill_at_random(small, kills)
+    assert len(acknowledged) >= kills and set(acknowledged) <= set(kept.standing("segment"))
 
 
 def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tmp_path):
@@ -353,6 +374,15 @@ def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tm
         server.end()
 
 
+def test_ctrl_c_ends_a_server_and_its_workers_with_one_word(small):
+    server = Server(small)
+    with httpx.Client(base_url=server.address, timeout=120) as web:
+        assert web.post("/api/models/lm_ngram/surprisal", json={"text": "a"}).status_code == 200
+    os.killpg(server.process.pid, signal.SIGINT)
+    assert server.process.wait(30) == 130 and server.process.stderr.read() == "interrupted\n"
+    server.process.stderr.close()
+
+
 def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
     before = (small / "state.json").stat().st_mtime_ns
     with client(small) as web:
@@ -361,3 +391,31 @@ def test_annotating_leaves_the_state_of_a_pack_to_learn(small):
         headers = {"content-type": "application/octet-stream"}
         answer(web.post("/api/kit/files/a.txt", content=b"a\n", headers=headers))
     assert b'"new"' in (small / "state.json").read_bytes() and (small / "state.json").stat().st_mtime_ns != before
+
+
+def test_learning_goes_on_a_cluster_whose_dashboard_is_linked(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        client(tmp_path / "pack", crew={"cluster": cluster.scheduler_address}) as web,
+    ):
+        headers = {"content-type": "application/octet-stream"}
+        text = "".join(f"w{i % 7} w{i % 5} w{i % 3} .\n" for i in range(60)).encode()
+        answer(web.post("/api/kit/files/a.txt", content=text, headers=headers))
+        assert answer(web.get("/api/learning"))["cluster"] == cluster.scheduler_address
+        linked = answer(web.get("/api/learning/dashboard"))
+        assert linked == {"dashboard": cluster.dashboard_link, "problem": None}
+        answer(web.post("/api/learning/start", json={"cluster": True}))
+        with web.stream("GET", "/api/learning/events") as events:
+            lines = [line for line in events.iter_lines() if line.startswith("data")]
+        assert json.loads(lines[-1][6:])["state"] == "done", lines
+        assert cluster.scheduler.transition_counter > 0  # it had work to do
+
+
+def test_a_cluster_that_does_not_answer_or_is_not_there_is_said(small):
+    with client(small, crew={"cluster": "tcp://127.0.0.1:1"}) as web:
+        said = answer(web.get("/api/learning/dashboard"))
+        assert said["dashboard"] is None and "no Dask cluster answers" in said["problem"]
+    with client(small) as web:
+        assert answer(web.get("/api/learning/dashboard")) == {"dashboard": None, "problem": None}
+        assert web.post("/api/learning/start", json={"cluster": True}).status_code == 409

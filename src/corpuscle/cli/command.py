@@ -73,7 +73,7 @@ _FILES = {
     "TSV",
 }  # fmt: skip
 """The values of options that name files."""
-_WORDS = {"a", "b", "c", "context", "name", "word", "words"}
+_WORDS = {"a", "b", "c", "context", "name", "sentence", "word", "words"}
 """Arguments that name no file."""
 _FOLDERS = {"folder", "kit", "pack"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from corpuscle.cli.common import load
@@ -12,14 +13,22 @@ if TYPE_CHECKING:
     from corpuscle.grammar import Parsed
     from corpuscle.text import Corpus, Trees
 
-__all__ = ["is_brackets", "read_found", "read_sentences", "read_trees", "shown", "written_tree"]
+__all__ = ["is_brackets", "read_found", "read_sentences", "read_trees", "shown", "written_lists", "written_tree"]
 
 
 def read_trees(*paths: str) -> Trees:
-    """Bracketed trees."""
-    from corpuscle.text import read_brackets
+    """Bracketed trees; of a CoNLL-U file, its tags as trees that branch to the right."""
+    from dataclasses import replace
 
-    trees = read_brackets(*paths)
+    from corpuscle.grammar import sequence_trees
+    from corpuscle.text import read_brackets, read_conllu
+    from corpuscle.text.conllu import is_treebank
+
+    if is_treebank(paths[0]) and len(paths) == 1:
+        bank = read_conllu(paths[0])
+        trees = sequence_trees(replace(bank, corpus=_escaped(bank.corpus)))
+    else:
+        trees = read_brackets(*paths)
     if len(trees) == 0:
         raise InputError(paths[0], None, "there are no trees in this file")
     return trees
@@ -45,20 +54,24 @@ def is_brackets(path: str) -> bool:
     return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
 
 
-def _with_brackets(word: str) -> str:
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+def _escaped(sentences: Iterable[Iterable[str]]) -> Corpus:
+    """Words as they stand in trees, where brackets are others."""
+    from corpuscle.text import Corpus
+
+    rows = ([word.replace("(", "-LRB-").replace(")", "-RRB-") for word in each] for each in sentences)
+    return Corpus.from_sentences(list(rows))
 
 
 def read_sentences(path: str, gold: bool, tagger: str | None) -> tuple[Corpus, list[list[str]] | None]:
     """The sentences of a text, of trees or of a CoNLL-U file, and the tags of their words, if they are wanted."""
-    from corpuscle.text import Corpus, read_conllu, read_text
+    from corpuscle.text import read_conllu, read_text
     from corpuscle.text.conllu import is_treebank
     from corpuscle.text.treebank import Treebank
 
     tags: list[list[str]] | None = None
     if path != "-" and is_treebank(path):
         bank = read_conllu(path)
-        words = Corpus.from_sentences([[_with_brackets(word) for word in each] for each in bank.corpus])
+        words = _escaped(bank.corpus)
         layer = (bank.xpos if bank.xpos.ids.any() else bank.tags).strings()
         tags = _by_sentence(layer, words) if gold else None
     elif path != "-" and is_brackets(path):
@@ -69,7 +82,7 @@ def read_sentences(path: str, gold: bool, tagger: str | None) -> tuple[Corpus, l
         if gold:
             tags = [_tags_of(path, number, line) for number, line in enumerate(lines, 1)]
             lines = [[word.rpartition("/")[0] for word in line] for line in lines]
-        words = Corpus.from_sentences([[_with_brackets(word) for word in line] for line in lines])
+        words = _escaped(lines)
     if tagger is not None:
         tagged = load(tagger, "tag").annotate(Treebank.from_sentences(list(words)))
         tags = _by_sentence((tagged.xpos if tagged.xpos.ids.any() else tagged.tags).strings(), words)
@@ -103,6 +116,14 @@ def written_tree(parsed: Parsed, confidence: bool) -> str:
         labels = [f"{name}~{sure:.2f}" for name, sure in zip(trees.labels.strings(), parsed.confidence, strict=True)]
         trees = replace(trees, labels=Layer.from_strings(labels, missing=""))
     return "".join(line + "\n" for line in format_brackets(trees.with_root()))
+
+
+def written_lists(lists: list[Parsed]) -> str:
+    """Several trees of each sentence, a line each, and a blank line between sentences."""
+    from corpuscle.text import format_brackets
+
+    blocks = ["".join(line + "\n" for line in format_brackets(each.trees.with_root())) for each in lists]
+    return "\n".join(block if block.strip() else "\n" for block in blocks)
 
 
 def shown(trees: Trees, path: str, number: int) -> tuple[list[str], list[NodeShown]]:

@@ -92,6 +92,7 @@ translate train old.src old.tgt -o draft.translate
 translate apply draft.translate new.src > new.tgt
 translate evaluate new.tgt --model draft.translate --source new.src
 translate weights draft.translate
+translate attention neural.translate "a short sentence" -o where.svg
 translate export draft.translate -o phrases.txt
 tag train train.conllu -o words.tagger
 tag apply words.tagger text.txt -o text.conllu
@@ -129,6 +130,7 @@ grammar train trees.mrg -o trees.grammar
 grammar induce text.conllu -o brackets.grammar
 grammar common one.txt other.txt -o common.grammar
 grammar parse trees.grammar text.txt -o parsed.mrg
+grammar sample trees.grammar text.txt --draws 5 -o drawn.mrg
 grammar evaluate gold.mrg --model trees.grammar
 grammar compare gold.mrg one.mrg other.mrg
 grammar perplexity common.grammar test.txt

@@ -18,7 +18,7 @@ from corpuscle.cli.command import (
     trainer,
 )
 from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
-from corpuscle.cli.constituents import read_found, read_sentences, read_trees, shown, written_tree
+from corpuscle.cli.constituents import read_found, read_sentences, read_trees, shown, written_lists, written_tree
 from corpuscle.cli.trees import comparing
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
@@ -39,7 +39,7 @@ PUNCTUATION = ("auto", "penn", "form", "none")
 @option("dev", "Choose the weight of the PCFG by these trees.", metavar="TREES")
 @resume
 def train(model: TreebankGrammar, trees: tuple[str, ...], output: str, dev: str | None, resume: bool) -> Figures:
-    """Learn a grammar from bracketed trees: files, or folders of them."""
+    """Learn a grammar from bracketed trees: files, or folders of them; or, from a CoNLL-U file, a tagger."""
 
     begin, bank = clock(), read_trees(*trees)
     development = None if dev is None else read_trees(dev)
@@ -83,7 +83,6 @@ def parse(
     model: str, input: str, output: str, tags: str, tagger: str | None, nbest: int | None, confidence: bool
 ) -> None:
     """Parse text, a sentence a line, or the words of trees or of a CoNLL-U file; writes a tree a line."""
-    from corpuscle.text import format_brackets
     from corpuscle.text.files import write_atomically
 
     if nbest is not None and confidence:
@@ -92,14 +91,28 @@ def parse(
     words, given = read_sentences(input, loaded.needs_tags or tags == "gold", tagger)
     with naming(input):
         if nbest is not None:
-            blocks = [
-                "".join(line + "\n" for line in format_brackets(each.trees.with_root()))
-                for each in loaded.best_trees(words, nbest, given)
-            ]
-            lines = [block if block.strip() else "\n" for block in blocks]
-            text = "\n".join(lines)
+            text = written_lists(loaded.best_trees(words, nbest, given))
         else:
             text = written_tree(loaded.parse(words, given), confidence)
+    with write_atomically(output, "w") as file:
+        file.write(text)
+
+
+@command(group, work=True, seed=True, figures=False)
+@argument("model")
+@argument("input", default="-")
+@output("-")
+@_tags
+@_tagger
+@option("draws", "How many trees of each sentence.", metavar="N", type=COUNT, default=1)
+def sample(model: str, input: str, output: str, tags: str, tagger: str | None, draws: int, seed: int) -> None:
+    """Draw trees of sentences, each by its probability under the grammar's PCFG; writes them as parse --nbest does."""
+    from corpuscle.text.files import write_atomically
+
+    loaded = load(model, "grammar", ("grammar.pcfg", "grammar.em", "grammar.spectral"))
+    words, given = read_sentences(input, tags == "gold", tagger)
+    with naming(input):
+        text = written_lists(loaded.sample_trees(words, draws, seed=seed, tags=given))
     with write_atomically(output, "w") as file:
         file.write(text)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from corpuscle.cli.command import argument, command, option, work_of
-from corpuscle.settings import Parallel, size_of
+from corpuscle.settings import size_of
 
 __all__ = ["group"]
 
 group = click.Group("serve")
 
 
-@command(group, figures=False, as_json=False, settings=[Parallel.SETTINGS["workers"]])
+@command(group, figures=False, as_json=False, work=True)
 @argument("pack", default="pack")
 @option("host", "Listen on this address; any but this machine's own needs a token, which is printed.",
         metavar="ADDRESS", default="127.0.0.1")  # fmt: skip

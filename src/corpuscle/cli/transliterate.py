@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from corpuscle.cli import networks
 from corpuscle.cli.command import (
     COUNT,
     Figures,
@@ -36,9 +37,6 @@ group = task_group("transliterate")
 _PHRASE, _NEURAL = ("transliterate.phrase",), ("transliterate.neural",)
 
 reverse_way = option("reverse", "The way back: from targets to sources.", is_flag=True)
-other_beam = option(
-    "beam", "Hypotheses kept at each letter, instead of the model's.", metavar="N", type=click.IntRange(1, 10_000)
-)
 
 
 def _read(path: str, reverse: bool) -> list[Pair]:
@@ -99,14 +97,8 @@ def _of_phrases(model: PhraseTransliterator) -> tuple[dict[str, Any], str]:
 
 def _of_networks(model: NeuralTransliterator) -> tuple[dict[str, Any], str]:
     """What there is to say about a new neural model."""
-    figures = {
-        "synthetic_pairs": model.provenance_["synthetic_pairs"],
-        "models": len(model.models_),
-        "parameters": int(sum(array.size for array in model.models_[0].values())),
-        "validations": len(model.history_),
-        "validation_accuracy": float(model.history_[:, 1].max()),
-        "cross_entropy": float(model.history_[:, 0].min()),
-    }
+    made = {"synthetic_pairs": model.provenance_["synthetic_pairs"]}
+    figures = made | networks.figures_of(model, "validation_accuracy")
     models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
     return figures, f"{models}, {figures['validation_accuracy']:.1%} of held-out names right without a beam"
 
@@ -143,18 +135,11 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
 @option("case", "Capitals as in the names, or none.", type=click.Choice(("keep", "lower")), default="keep")
-@other_beam
-@option("precision", "Neural: numbers of 8 bits are quicker.", type=click.Choice(("fp32", "int8")))
-@option(
-    "tolerance",
-    "Refuse 8 bits if more than this share of the first 200 names changes.",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1),
-    default=0.005,
-)
+@networks.beam
+@networks.faster
 def apply(
     model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, case: str, beam: int | None,
-    precision: str | None, tolerance: float,
+    precision: str | None, tolerance: float, report: str | None,
 ) -> None:  # fmt: skip
     """Write names in the other script, one name a line, with capitals where the script has them."""
     from corpuscle.text.files import read_lines, write_atomically
@@ -162,10 +147,13 @@ def apply(
     from corpuscle.transliterate import NeuralTransliterator, with_case, write_results
 
     loaded = load(model, "transliterate")
-    sources = [line for _, line in read_lines(names)]
-    if precision == "int8" and isinstance(loaded, NeuralTransliterator):
+    sources, neural = [line for _, line in read_lines(names)], isinstance(loaded, NeuralTransliterator)
+    if report is not None and not neural:
+        raise SettingError("--report is about networks")
+    if precision == "int8" and neural:
         loaded.check_precision(sources, precision, tolerance)
     found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
+    networks.write_report(loaded, precision, report)
     _say_unknown(loaded, sources, found)
     if case == "keep" and loaded.lowercase:
         found = with_case(sources, found)
@@ -213,7 +201,7 @@ def _say_unknown(model: Any, sources: list[str], found: list[list[Any]]) -> None
     "--lowercase/--no-lowercase",
     default=True,
 )
-@other_beam
+@networks.beam
 @option("at", "Is the right answer among the first N? May be repeated.", metavar="N", type=COUNT, multiple=True)
 def evaluate(
     pairs: str,
@@ -276,23 +264,9 @@ def export(model: str, output: str) -> None:
 
     loaded = load(model, "transliterate", (*_PHRASE, *_NEURAL))
     if isinstance(loaded, NeuralTransliterator):
-        return _export_networks(loaded, output)
+        return networks.export_networks(loaded, output)
     with write_atomically(output, "w") as out:
         out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
-
-
-def _export_networks(model: NeuralTransliterator, output: str) -> None:
-    """Write every network of a model: a decoder's step and its encoder; the networks are numbered if there are some."""
-    from pathlib import Path
-
-    from corpuscle.neural import write_onnx
-
-    if output == "-":
-        raise SettingError("a neural model becomes several files: say where with -o")
-    path, several = Path(output), len(model.models_) > 1
-    for number in range(len(model.models_)):
-        place = path.with_name(f"{path.stem}.{number + 1}{path.suffix}") if several else path
-        say("wrote " + " and ".join(map(str, write_onnx(model.weights(number), place))))
 
 
 @command(group)
@@ -335,11 +309,10 @@ def _weights(path: str) -> list[float]:
 @option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
 def draw(model: str, word: str, output: str, nbest: int) -> None:
     """Draw the best ways to write a word as a lattice of phrases (SVG or PNG)."""
-    from corpuscle.figures import phrase_lattice, save_figure
+    from corpuscle.figures import save_figure
+    from corpuscle.transliterate import draw_lattice
 
-    found = load(model, "transliterate", _PHRASE).derivations(word, nbest)
-    picture = phrase_lattice([(target, phrases) for (target, _), phrases in found], title=f"Ways to write {word}")
-    save_figure(picture, output)
+    save_figure(draw_lattice(load(model, "transliterate", _PHRASE), word, nbest), output)
 
 
 @command(group, work=True)
@@ -373,10 +346,4 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, name: str, output: str, target: str | None) -> None:
     """Draw which letters of a name a neural model looks at while it writes each letter (SVG or PNG)."""
-    from corpuscle.figures import alignment_grid, save_figure
-    from corpuscle.text.characters import SPACE
-
-    source, written, shares = load(model, "transliterate", _NEURAL).attention(name, target)
-    left, right = ([letter.replace(SPACE, "␣") for letter in side] + ["∎"] for side in (source, written))
-    picture = alignment_grid(left, right, weights=shares.T, title=f"Where the model looks in {name}")
-    save_figure(picture, output)
+    networks.draw(load(model, "transliterate", _NEURAL), name, target, output)

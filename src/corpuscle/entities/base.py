@@ -25,12 +25,17 @@ class Guess(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """What a tagger found: ``mentions`` of each sentence, how likely each is (``confidence``), and how sure the least
-    sure token of each sentence is (``surest``, float64 (n_sentences,))."""
+    """What a tagger found: ``mentions`` of each sentence, how likely each is (``confidence``), and how sure the tag of
+    each token is (``by_token``, of each sentence a float64 (n_tokens,))."""
 
     mentions: list[list[TokenMention]]
     confidence: list[list[float]]
-    surest: np.ndarray
+    by_token: list[np.ndarray]
+
+    @property
+    def surest(self) -> np.ndarray:
+        """How sure the least sure token of each sentence is, float64 (n_sentences,)."""
+        return np.array([sure.min(initial=1.0) for sure in self.by_token])
 
 
 class EntityTagger(DocumentSettings, Model):

@@ -158,7 +158,8 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
                 TokenMention(self.dictionary_.types[found[run[0]] - 1], tuple(token - starts[i] for token in run))
                 for run in here
             ])  # fmt: skip
-        return Tagged(mentions, [[1.0] * len(each) for each in mentions], np.ones(len(documents.corpus)))
+        sure = [np.ones(length) for length in documents.corpus.lengths.tolist()]
+        return Tagged(mentions, [[1.0] * len(each) for each in mentions], sure)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**self.dictionary_.arrays(), **Vocab.from_words(self.dictionary_.types).arrays()}

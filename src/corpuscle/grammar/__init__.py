@@ -6,6 +6,8 @@ From trees (``fit(trees)``, ``parse``, ``best_trees``, ``probability``, ``margin
 - ``EmGrammar``: symbols with hidden states, learned by expectation-maximisation;
 - ``SpectralGrammar``: with hidden states from moments of features, in one pass;
 - ``Parsed``: trees with their confidence; ``Constituent``: a label over a span, and its share of all trees;
+- ``Features``, ``NodesSeen``: features of one's own for ``SpectralGrammar.fit``;
+- ``sequence_trees``: words with tags as trees that branch to the right, which makes a grammar a tagger;
 - ``to_dependencies``, ``read_heads``: dependencies by a table of heads.
 
 From words with tags or classes (``fit(bank)``, ``brackets``, ``parse``, ``save``):
@@ -41,10 +43,12 @@ if TYPE_CHECKING:
         language_distances,
         language_tree,
     )
+    from corpuscle.grammar.features import Features, NodesSeen
     from corpuscle.grammar.heads import HeadTable, read_heads, to_dependencies
     from corpuscle.grammar.induction import BRANCHINGS, BracketInducer, Brackets, branching, trees_of
     from corpuscle.grammar.latent import EmGrammar
     from corpuscle.grammar.pcfg import Pcfg
+    from corpuscle.grammar.preparation import sequence_trees
     from corpuscle.grammar.scores import span_f1, span_table
     from corpuscle.grammar.sentences import Sentences, bank_of_trees, gold_spans, heuristic_tops, oracle_tops
     from corpuscle.grammar.spectral import SpectralGrammar

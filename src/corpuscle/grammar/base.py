@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.engine.dp.cky import cell_numbers
 from corpuscle.errors import SettingError
 from corpuscle.grammar.kernels.trees import TreeData, inside_trees
 from corpuscle.grammar.parsing import (
@@ -18,12 +20,14 @@ from corpuscle.grammar.parsing import (
     k_best_of_pcfg,
     leaves_of,
     look_at,
+    sample_of_pcfg,
     word_vectors,
 )
 from corpuscle.grammar.preparation import Symbols, prepare, restore, trees_from
 from corpuscle.grammar.settings import TreebankSettings
-from corpuscle.grammar.tables import Counted, Tables, count, number_nodes
+from corpuscle.grammar.tables import Counted, Tables, count_trees, number_nodes
 from corpuscle.model import Container, Model
+from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.binary import chain_of, original_label
@@ -99,7 +103,9 @@ class TreebankGrammar(TreebankSettings, Model):
         """Count a treebank, and remember what it was."""
         vars(self).pop("_served", None)
         binary = self.binary(Trees.checked(trees))
-        self.tables_, counted = count(binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight)
+        self.tables_, counted = count_trees(
+            binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight
+        )
         self.items_, self.chosen_ = item_hashes(binary.words), {}
         symbols = self.tables_.symbols
         self.provenance_ = {
@@ -129,9 +135,22 @@ class TreebankGrammar(TreebankSettings, Model):
         """The k best trees of each sentence, best first: those of the plain PCFG, in the order of this grammar's own
         probability of them, which is their ``logp``."""
         corpus = Corpus.checked(corpus)
+        return self._lists(corpus, self.spread(partial(_parse, what=k), self._jobs(corpus, tags)))
+
+    def sample_trees(
+        self, corpus: Corpus, draws: int, *, seed: int = 1, tags: Sequence[Sequence[str]] | None = None
+    ) -> list[Parsed]:
+        """Trees of each sentence, each drawn by its probability under the plain PCFG; ``logp`` is this grammar's own
+        probability of them."""
+        corpus = Corpus.checked(corpus)
+        numbers = count()
+        jobs = ([(next(numbers), *job) for job in chunk] for chunk in self._jobs(corpus, tags))
+        return self._lists(corpus, self.spread(partial(_draw, draws=draws, seed=seed), jobs))
+
+    def _lists(self, corpus: Corpus, found: Iterable[list[list[_Found]]]) -> list[Parsed]:
+        """Several trees of each sentence."""
         results = []
-        found = [each for chunk in self.spread(partial(_parse, what=k), self._jobs(corpus, tags)) for each in chunk]
-        for i, trees in enumerate(found):
+        for i, trees in enumerate(each for chunk in found for each in chunk):
             repeated = corpus.select(np.full(len(trees), i, np.int64))
             binary = trees_from([each.nodes for each in trees], repeated, self.tables_.symbols.names)
             logp = np.array([each.logp for each in trees])
@@ -169,8 +188,7 @@ class TreebankGrammar(TreebankSettings, Model):
         if len(nodes) == 0:
             nodes = flat(serving, shares.leaves)
             return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
-        widths = nodes[:, 2] - nodes[:, 1] - 1
-        cells = widths * shares.n - widths * (widths - 1) // 2 + nodes[:, 1]
+        cells = cell_numbers(shares.n, nodes[:, 1], nodes[:, 2])
         sure = np.minimum(shares.items(mix)[cells, nodes[:, 0]], 1.0)
         return _Found(nodes, sure, shares.logp, False)
 
@@ -181,9 +199,18 @@ class TreebankGrammar(TreebankSettings, Model):
             return [one]
         shares = look_at(self.serving, entries, bases, self.prune_below, False)
         trees, _ = k_best_of_pcfg(self.serving, shares, k)
-        logs = [self._tree_logp(tree, entries) for tree in trees]
-        order = np.argsort(-np.array(logs), kind="stable")
-        return [_Found(trees[i], np.ones(len(trees[i])), logs[i], False) for i in order.tolist()]
+        found = [_Found(tree, np.ones(len(tree)), self._tree_logp(tree, entries), False) for tree in trees]
+        return sorted(found, key=lambda each: -each.logp)
+
+    def _drawn(self, entries: np.ndarray, bases: np.ndarray | None, draws: int, random: np.ndarray) -> list[_Found]:
+        """Trees of a sentence by chance."""
+        if not 0 < len(entries) <= self.max_length:
+            return [self._one(entries, bases)]
+        shares = look_at(self.serving, entries, bases, self.prune_below, False)
+        if not shares.logp > -math.inf:
+            return [self._one(entries, bases)]
+        trees = sample_of_pcfg(self.serving, shares, draws, random)
+        return [_Found(tree, np.ones(len(tree)), self._tree_logp(tree, entries), False) for tree in trees]
 
     # ---- probabilities
 
@@ -271,6 +298,12 @@ def _restored_nodes(binary: Trees) -> np.ndarray:
     kept = np.flatnonzero(~drop)
     lengths = np.array([len(chain_of(original_label(label))) for label in binary.labels.values], np.int64)
     return np.repeat(kept, lengths[binary.labels.ids[kept]])
+
+
+def _draw(jobs: list[tuple[int, np.ndarray, Any]], model: TreebankGrammar, draws: int, seed: int) -> list[list[_Found]]:
+    """Trees by chance of each sentence of a chunk, which are numbered."""
+    purpose = purpose_id("grammar.sample")
+    return [model._drawn(entries, bases, draws, stream(seed, purpose, number, 0)) for number, entries, bases in jobs]
 
 
 def _parse(jobs: list[tuple[np.ndarray, Any]], model: TreebankGrammar, what: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.engine.dp.cky import cells_of
+from corpuscle.engine.dp.cky import cell_numbers, cells_of
 from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
 from corpuscle.grammar.kernels.contexts import keys_of_spans
 from corpuscle.grammar.kernels.spans import (
@@ -317,8 +317,7 @@ def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> 
     if weigh:
         numbers = np.repeat(np.arange(len(lengths)), np.maximum(lengths - 1, 0))
         first = _first_cells(lengths)[numbers]
-        n, shorter = lengths[numbers], brackets[:, 1] - brackets[:, 0] - 1
-        shares = shares[first + shorter * n - shorter * (shorter - 1) // 2 + brackets[:, 0]]
+        shares = shares[first + cell_numbers(lengths[numbers], brackets[:, 0], brackets[:, 1])]
     return brackets, shares
 
 

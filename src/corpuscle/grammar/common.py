@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.engine.dp.cky import rules_for
+from corpuscle.engine.dp.cky import cell_numbers, rules_for
 from corpuscle.engine.dp.dense import inside_outside
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.grammar.base import Constituent, Parsed
@@ -90,6 +90,7 @@ class _Learner:
             self.grammars.append(start.means() if model.estimate == "em" else start)
         self.held: Chunks | None = None
         self.chunks: list[Any] = []
+        self.annealing = 0 if model.estimate == "em" else model.annealing
         self.values = np.full(2, np.nan)  # the objective of the last two iterations
 
     def steps(self, sweep: int) -> int:
@@ -98,10 +99,10 @@ class _Learner:
     def step(self, sweep: int, number: int) -> None:
         return None
 
-    def _counts(self) -> tuple[list[Grammar], float]:
-        """Expected counts of each language, and the sum of log Z."""
+    def _counts(self, power: float = 1.0) -> tuple[list[Grammar], float]:
+        """Expected counts of each language, and the sum of log Z, with weights to a power."""
         em = self.model.estimate == "em"
-        rows = self.grammars if em else [grammar.weights() for grammar in self.grammars]
+        rows = self.grammars if em else [grammar.weights(power) for grammar in self.grammars]
         weights = [Weights.of(each, self.allowed) for each in rows]
         k = self.model.nonterminals
         counts = [Grammar(np.zeros((k, 2)), np.zeros((k, len(self.allowed))), np.zeros((k, n))) for n in self.sizes]
@@ -119,8 +120,9 @@ class _Learner:
         return counts, total
 
     def finish(self, sweep: int) -> float:
-        """The objective with the present parameters, and the parameters that follow."""
-        counts, value = self._counts()
+        """The objective with the present parameters, and the parameters that follow; while it anneals, the value is
+        none of the objective."""
+        counts, value = self._counts(0.5 + 0.5 * sweep / self.annealing if sweep < self.annealing else 1.0)
         model = self.model
         if model.estimate == "em":
             self.grammars = [
@@ -143,7 +145,7 @@ class _Learner:
         ]
         if model.estimate == "common":
             self._move(priors)
-        self.values = np.array([self.values[1], value])
+        self.values = np.array([self.values[1], value if sweep >= self.annealing else np.nan])
         return value
 
     def _move(self, priors: Sequence[tuple[float, float]]) -> None:
@@ -260,6 +262,8 @@ class CommonGrammar(CommonSettings, Model):
     ) -> Self:
         """Learn from texts, one a language; ``languages``: their codes; ``starts``: for each language how much each
         category is to each of its words at first, float64 (K, len(vocab)), see ``starts_from_groups``."""
+        if self.estimate == "em" and self.annealing and self.origins["annealing"] == "given":
+            raise SettingError("there is no annealing with --estimate em")
         self.languages_ = list(languages or (f"language{i + 1}" for i in range(len(texts))))
         if len(set(self.languages_)) < len(self.languages_) or len(self.languages_) != len(texts):
             raise SettingError("every text is of another language, with a code of its own")
@@ -286,9 +290,9 @@ class CommonGrammar(CommonSettings, Model):
                 learner = _Learner(self, sizes, restart, words)
                 learner.held, learner.chunks = held, chunks
                 history = (checkpoint or Checkpoint()).run(
-                    learner, self.iterations, converged=learner.converged, lasting=True, facts=facts,
-                    title=f"start {restart + 1} of {self.restarts}", note="objective {:.8g}",
-                ).history[:, 0]  # fmt: skip
+                    learner, learner.annealing + self.iterations, converged=learner.converged, lasting=True,
+                    facts=facts, title=f"start {restart + 1} of {self.restarts}", note="objective {:.8g}",
+                ).history[learner.annealing :, 0]  # fmt: skip
                 if best is None or history[-1] > self.history_[-1]:
                     best, self.history_ = learner, history
         assert best is not None
@@ -428,8 +432,7 @@ def _parse(
         words = np.stack([slots[starts[i] : starts[i + 1]] for i in which.tolist()])
         spans = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which)), spans=True).spans
         for column, i in enumerate(which.tolist()):
-            shorter = trees[i][:, 2] - trees[i][:, 1] - 1
-            sure[cut[i] : cut[i + 1]] = spans[shorter * n - shorter * (shorter - 1) // 2 + trees[i][:, 1], column]
+            sure[cut[i] : cut[i + 1]] = spans[cell_numbers(n, trees[i][:, 1], trees[i][:, 2]), column]
     return trees, scores, np.minimum(sure, 1.0)
 
 

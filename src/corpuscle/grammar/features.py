@@ -13,12 +13,16 @@ section 4.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
 import numpy as np
 from scipy.sparse import csr_array
 
+from corpuscle.errors import SettingError
 from corpuscle.grammar.tables import Counted
 
-__all__ = ["feature_matrix", "inside_values", "outside_values"]
+__all__ = ["Features", "NodesSeen", "feature_matrix", "head_begin", "inside_values", "outside_values", "user_values"]
 
 _BUCKETS = np.array([0, 1, 2, 3, 4, 5, 7, 11, 21])
 
@@ -96,6 +100,35 @@ def head_begin(counted: Counted, lengths: np.ndarray) -> np.ndarray:
     filled = np.diff(starts) > 0
     of_tree[filled] = lengths[starts[:-1][filled]]
     return np.repeat(np.cumsum(of_tree) - of_tree, np.diff(starts))
+
+
+class NodesSeen(NamedTuple):
+    """All nodes of the binary trees in preorder, for features of one's own: their ``labels``; ``parents``, ``lefts``
+    and ``rights`` int64 (n_nodes,), nodes or -1; ``spans`` int64 (n_nodes, 2), their words among all ``words``;
+    ``sentences`` int64 (n_nodes, 2), those of their sentence."""
+
+    labels: list[str]
+    parents: np.ndarray
+    lefts: np.ndarray
+    rights: np.ndarray
+    spans: np.ndarray
+    sentences: np.ndarray
+    words: list[str]
+
+
+Features = Callable[[NodesSeen], Mapping[str, Sequence[str]]]
+"""Name -> a value for each node, empty for none."""
+
+
+def user_values(function: Features | None, nodes: NodesSeen) -> dict[str, np.ndarray]:
+    """What a function of the user says, as numbers: int64 (n_nodes,), -1 for none."""
+    found = {}
+    for name, values in (function(nodes) if function else {}).items():
+        if len(values) != len(nodes.labels):
+            raise SettingError(f"the feature {name!r} has {len(values):,} values for {len(nodes.labels):,} nodes")
+        _, numbers = np.unique(["", *values], return_inverse=True)
+        found[f"user {name}"] = numbers.ravel()[1:].astype(np.int64) - 1
+    return found
 
 
 def feature_matrix(

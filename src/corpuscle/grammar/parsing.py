@@ -1,8 +1,8 @@
 """One sentence: the plain PCFG's chart, what of it is kept, the chart of vectors over that, and the tree that is
 chosen.
 
-The plain pass is exact; an item whose share of all trees it gives is below ``prune`` is left out of the second one. If
-nothing complete is left, the threshold is lowered.
+The plain pass is exact; an item whose share of all trees it gives is below ``prune`` is left out of the second one,
+unless it is part of the most probable tree. If nothing complete is left, the threshold is lowered.
 
 Goodman, "Parsing algorithms and metrics", 1996 (most expected brackets); Charniak et al., "Multilevel coarse-to-fine
 PCFG parsing", 2006.
@@ -116,6 +116,9 @@ def look_at(serving: Serving, entries: np.ndarray, bases: np.ndarray | None, pru
     if not latent:
         return Shares(n, leaves, chart, outside, None, logp)
     shares = chart.inside * outside
+    if prune > 0.0:
+        best = best_of_pcfg(serving, leaves)
+        shares[cky.cell_numbers(n, best[:, 1], best[:, 2]), best[:, 0]] = 1.0
     for threshold in (prune, prune * 1e-3, 0.0):
         fine, total, exponent = _fine(serving, n, leaves, entries, shares > threshold)
         if total > 0.0:
@@ -156,7 +159,7 @@ def word_vectors(serving: Serving, entries: np.ndarray) -> np.ndarray:
 def decode(serving: Serving, shares: Shares, how: str, mix: float) -> np.ndarray:
     """The chosen tree, int32 (n_nodes, 3): symbols and spans in preorder; empty if there is none."""
     if how == "best":
-        return best_of_pcfg(serving, shares)
+        return best_of_pcfg(serving, shares.leaves)
     if how == "rules" and shares.fine is not None:
         return _most_rules(serving, shares, mix)
     return _most_brackets(serving, shares, mix)
@@ -168,13 +171,14 @@ def _logs(serving: Serving, leaves: np.ndarray) -> tuple[cky.Rules, np.ndarray, 
         return tables.rules._replace(weights=np.log(tables.rules.weights)), np.log(tables.root), np.log(leaves)
 
 
-def best_of_pcfg(serving: Serving, shares: Shares) -> np.ndarray:
-    """The most probable tree of the plain PCFG."""
-    rules, root, leaves = _logs(serving, shares.leaves)
-    chart, tree = cky.chart_for(shares.n, len(root)), np.zeros((2 * shares.n - 1, 3), np.int32)
-    if not cky.best_chart(shares.n, rules, root, leaves, cky.NO_SPANS, cky.ALL, chart) > -math.inf:
+def best_of_pcfg(serving: Serving, leaves: np.ndarray) -> np.ndarray:
+    """The most probable tree of the plain PCFG; ``leaves``: see ``leaves_of``."""
+    rules, root, leaves = _logs(serving, leaves)
+    n, symbols = leaves.shape
+    chart, tree = cky.chart_for(n, symbols), np.zeros((2 * n - 1, 3), np.int32)
+    if not cky.best_chart(n, rules, root, leaves, cky.NO_SPANS, cky.ALL, chart) > -math.inf:
         return tree[:0]
-    cky.best_tree(shares.n, rules, root, chart, tree)
+    cky.best_tree(n, rules, root, chart, tree)
     return tree
 
 
@@ -188,6 +192,14 @@ def k_best_of_pcfg(serving: Serving, shares: Shares, k: int) -> tuple[np.ndarray
     return trees[:count], scores[:count]
 
 
+def sample_of_pcfg(serving: Serving, shares: Shares, draws: int, random: np.ndarray) -> np.ndarray:
+    """Trees drawn by their probability under the plain PCFG, int32 (draws, n_nodes, 3)."""
+    trees = np.zeros((draws, 2 * shares.n - 1, 3), np.int32)
+    for tree in trees:
+        cky.sample_tree(shares.n, serving.tables.rules, serving.tables.root, shares.chart, random, tree)
+    return trees
+
+
 def _most_brackets(serving: Serving, shares: Shares, mix: float) -> np.ndarray:
     """The tree whose brackets have most shares in all; the whole sentence is a symbol of the treebank."""
     n, items = shares.n, shares.items(mix)
@@ -199,8 +211,7 @@ def _most_brackets(serving: Serving, shares: Shares, mix: float) -> np.ndarray:
     if not cky.best_chart(n, _ONE, np.zeros(1), np.zeros((n, 1)), scores, cky.ALL, chart) > -math.inf:
         return tree[:0]
     cky.best_tree(n, _ONE, np.zeros(1), chart, tree)
-    widths = tree[:, 2] - tree[:, 1] - 1
-    tree[:, 0] = symbols[widths * n - widths * (widths - 1) // 2 + tree[:, 1]]
+    tree[:, 0] = symbols[cky.cell_numbers(n, tree[:, 1], tree[:, 2])]
     return tree
 
 

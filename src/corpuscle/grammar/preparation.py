@@ -8,6 +8,7 @@ tag; wider ones are factored (``text.binary``). A label that is a phrase and a t
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +17,10 @@ from corpuscle.errors import InputError, warn
 from corpuscle.text.binary import binarise, chain_of, collapse_unaries, expand_unaries, original_label, unbinarise
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer
+from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = ["Symbols", "TreeNodes", "clean", "nodes_of", "prepare", "restore", "trees_from"]
+__all__ = ["Symbols", "TreeNodes", "clean", "nodes_of", "prepare", "restore", "sequence_trees", "trees_from"]
 
 _TAG = "^t"
 
@@ -51,6 +53,23 @@ def prepare(trees: Trees, side: str, horizontal: int, vertical: int) -> Trees:
     wrong = tags & np.isin(ids, both)
     labels = [values[id] + _TAG if bad else values[id] for id, bad in zip(ids.tolist(), wrong.tolist(), strict=True)]
     return dataclasses.replace(trees, labels=Layer.from_strings(labels, missing=""))
+
+
+def sequence_trees(bank: Treebank) -> Trees:
+    """Words with their tags (XPOS where there are any, else UPOS) as trees that branch to the right: above the words
+    from the i-th on stands ``=t``, t the i-th tag. A rule ``=t`` -> t ``=u`` is a step from one tag to the next, so a
+    grammar with hidden states is a tagger with hidden states behind its tags."""
+    tags = (bank.xpos if bank.xpos.ids.any() else bank.tags).strings()
+    names = sorted({*tags, *(f"={tag}" for tag in tags)})
+    number = {name: at for at, name in enumerate(names)}
+    found = []
+    for first, last in pairwise(bank.corpus.sentence_starts.tolist()):
+        nodes, n = [], last - first
+        for i, tag in enumerate(tags[first:last]):
+            nodes += [(number[f"={tag}"], i, n)] if i + 1 < n else []
+            nodes.append((number[tag], i, i + 1))
+        found.append(np.array(nodes, np.int32).reshape(-1, 3))
+    return trees_from(found, bank.corpus, names)
 
 
 def restore(trees: Trees) -> Trees:

@@ -162,4 +162,3 @@ def oracle_tops(spans: list[np.ndarray], lengths: np.ndarray, otherwise: np.ndar
         elif len(at_begin):
             tops[which] = left
     return tops
-

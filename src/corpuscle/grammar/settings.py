@@ -163,6 +163,12 @@ class CommonSettings(TextSettings, Seeded, Parallel):
         default="random",
         choices=("random", "classes", "tags"),
     )
+    annealing: int = setting(
+        "Iterations before the first in which weights are raised to powers from 1/2 to 1; 0 as in the paper.",
+        default=50,
+        low=0,
+        high=10_000,
+    )
     root_once: bool = setting("The root category stands at the top alone.", default=False)
     iterations: int = setting("Iterations at most.", default=200, low=1, high=10_000)
     tolerance: float = setting("Stop when the objective gains less, as a share.", default=1e-6, low=0.0)

@@ -16,7 +16,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle.errors import warn
-from corpuscle.grammar.features import feature_matrix, inside_values, outside_values
+from corpuscle.grammar.features import (
+    Features,
+    NodesSeen,
+    feature_matrix,
+    head_begin,
+    inside_values,
+    outside_values,
+    user_values,
+)
 from corpuscle.grammar.heads import binary_heads, head_table
 from corpuscle.grammar.kernels.trees import States
 from corpuscle.grammar.kernels.vectors import Latent, pairs_for
@@ -74,10 +82,14 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
     operators_: Operators = learned()
     counts_: States = learned()
 
-    def fit(self, trees: Trees, dev: Trees | None = None) -> SpectralGrammar:
-        """Learn from a treebank; development trees choose the weight of the PCFG."""
+    def fit(
+        self, trees: Trees, dev: Trees | None = None, *, inside: Features | None = None, outside: Features | None = None
+    ) -> SpectralGrammar:
+        """Learn from a treebank; development trees choose the weight of the PCFG. ``inside`` and ``outside``: functions
+        that give features of one's own beside those of the settings; an outside one must see nothing of a node's own
+        tree."""
         counted = self._count(trees)
-        moments = self._moments(trees, counted)
+        moments = self._moments(trees, counted, inside, outside)
         if self.estimate == "cluster":
             self._cluster(counted, moments)
         else:
@@ -88,7 +100,9 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
                 warn(f"operators of up to {top:.3g}: a larger --rank-tolerance or --nodes-a-state would be safer")
         return self._tune(dev)
 
-    def _moments(self, trees: Trees, counted: Counted) -> Moments:
+    def _moments(
+        self, trees: Trees, counted: Counted, inside: Features | None = None, outside: Features | None = None
+    ) -> Moments:
         """The projected features of all nodes."""
         nodes, tables = counted.nodes, self.tables_
         heads = binary_heads(nodes, tables.symbols, head_table(trees))
@@ -105,8 +119,14 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
         lengths = np.repeat(binary.lengths, np.diff(nodes.tree_starts))
         own = inside_values(counted, tag_of[heads], entries[at], suffixes.ravel()[at])
         around = outside_values(counted, tag_of[heads], heads, lengths, entries)
-        phi = feature_matrix(nodes.symbols, own, self.inside, self.min_count)
-        psi = feature_matrix(nodes.symbols, around, self.outside, self.min_count)
+        names, begin = tables.symbols.names, head_begin(counted, lengths)
+        seen = NodesSeen(
+            [names[symbol] for symbol in nodes.symbols.tolist()], nodes.parents, nodes.lefts, nodes.rights,
+            nodes.spans + begin[:, None], np.stack([begin, begin + lengths], axis=1), words,
+        )  # fmt: skip
+        more, others = user_values(inside, seen), user_values(outside, seen)
+        phi = feature_matrix(nodes.symbols, own | more, (*self.inside, *more), self.min_count)
+        psi = feature_matrix(nodes.symbols, around | others, (*self.outside, *others), self.min_count)
         return project(
             nodes.symbols.astype(np.int64), phi, psi, self._ranks(), kappa=self.kappa, tolerance=self.rank_tolerance,
             seed=self.seed,

@@ -16,7 +16,7 @@ from corpuscle.model import Array, Container, vocab_arrays
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["TABLES", "Counted", "Tables", "check_tables", "count", "number_nodes"]
+__all__ = ["TABLES", "Counted", "Tables", "check_tables", "count_trees", "number_nodes"]
 
 TABLES: dict[str, Array] = {
     **vocab_arrays("symbols/", "symbols"), **vocab_arrays("words/", "words"), **vocab_arrays("looks/", "looks"),
@@ -142,7 +142,7 @@ def _pairs(nodes: TreeNodes, entries: np.ndarray, tables: Tables) -> np.ndarray:
     return pairs
 
 
-def count(binary: Trees, *, rare: int, chains: float, classes: float) -> tuple[Tables, Counted]:
+def count_trees(binary: Trees, *, rare: int, chains: float, classes: float) -> tuple[Tables, Counted]:
     """Count prepared trees."""
     if binary.n_nodes == 0:
         raise InputError(None, None, "there are no trees with words")

@@ -240,9 +240,7 @@ def _find(job: Job, model: TreeMetric) -> Found:
     rows = [model._roots(gaps[a:b], top) for a, b, top in zip(starts[:-1], starts[1:], tops.tolist(), strict=True)]
     roots, root_starts = np.concatenate([np.zeros(0), *rows]), starts_of(lengths + 1)
     n = int(np.maximum(lengths - 1, 0).sum())
-    found = Found(
-        np.zeros((n, 2), np.int32), np.zeros(n), np.zeros(len(symbols)), np.zeros(n), np.zeros(len(lengths))
-    )
+    found = Found(np.zeros((n, 2), np.int32), np.zeros(n), np.zeros(len(symbols)), np.zeros(n), np.zeros(len(lengths)))
     words = (symbols, gaps)
     shortest_trees(words, starts, roots, root_starts, model._metric(), BRACKETS, confidence, found)
     if model.top_bracket == "free":

@@ -14,10 +14,12 @@ is evaluated with the parameters that made the weights, and never falls. The com
     alpha_t <- (a - 1 + alpha_t L (Psi(sum alpha) - Psi(alpha_t))) / (b + sum_l (Psi(sum q_l) - Psi(q_lt)))
 
 and half as far, in the logarithm, should that lower F. With probabilities in the place of weights, and counts alone, it
-is EM.
+is EM. Weights to a power below 1 keep more trees alive than the posterior would (annealing): begun so, it finds far
+better optima of F.
 
 Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus", 2010, eq. 1-10; Kurihara and Sato,
-"Variational Bayesian grammar induction for natural language", 2006, for one language.
+"Variational Bayesian grammar induction for natural language", 2006, for one language; Katahira, Watanabe and Okada,
+"Deterministic annealing variant of variational Bayes method", 2008.
 """
 
 from __future__ import annotations
@@ -57,9 +59,9 @@ class Grammar(NamedTuple):
         """The expected logarithms of each row."""
         return Grammar(*(digamma(each) - digamma(each.sum(axis=1, keepdims=True)) for each in self))
 
-    def weights(self) -> Grammar:
-        """exp of the expected logarithms; some are so small that they are 0."""
-        return Grammar(*map(np.exp, self.logs()))
+    def weights(self, power: float = 1.0) -> Grammar:
+        """exp of the expected logarithms, to a power; some are so small that they are 0."""
+        return Grammar(*(np.exp(power * each) for each in self.logs()))
 
 
 class Common(NamedTuple):

@@ -6,6 +6,7 @@ Files are recognised by where they stand and what they are called, never by gues
     *.eaf, *.flextext, *.sfm      texts with annotation from ELAN, FLEx and Toolbox
     parallel/x.hi, x.en           the same sentences in two languages, line by line, by any two suffixes (.src, .tgt)
     parallel/*.tsv, *.tmx         the same, both languages in one file
+    links/x.src, .tgt, .links     sentence pairs with links between their words (Pharaoh), drawn by hand
     names.tsv, names.csv          names in two scripts
     glosses.tsv                   words and what they mean
     lexicon.tsv                   words with their analyses
@@ -43,6 +44,7 @@ __all__ = ["ROLES", "Described", "Kit", "Recognised", "content_hash", "find_kit"
 ROLES = {
     "text": "running text",
     "parallel": "translations",
+    "links": "linked words of translations",
     "interlinear": "glossed texts",
     "glosses": "glosses",
     "names": "names in two scripts",
@@ -230,6 +232,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
         return Recognised(name, None, reason=f"in {top}/, which is kept aside")
     if folder == "entities":
         return Recognised(name, "entities")
+    if folder == "links" and suffix in (".src", ".tgt", ".links"):
+        return Recognised(name, "links")
     if suffix in _INTERLINEAR:
         return Recognised(name, "interlinear", _INTERLINEAR[suffix])
     if top == "parallel":

@@ -177,14 +177,17 @@ class Trees:
         return self.without_words(self.labels.ids[self._word_nodes] == id)
 
     def without_functions(self, marks: str = "-=") -> Trees:
-        """Cut labels at the first of the marks: ``NP-SBJ-1`` becomes ``NP``; labels that begin with one are kept."""
+        """Cut the labels of phrases at the first of the marks: ``NP-SBJ-1`` becomes ``NP``; labels that begin with one
+        are kept, and so are tags, whose parts say what a word is (``N-D``, a noun in the dative)."""
 
         def cut(label: str) -> str:
             if label[0] in marks:
                 return label
             return label[: min((label.find(mark) for mark in marks if mark in label), default=len(label))]
 
-        return self.relabel(cut)
+        tags, short = self.preterminals.tolist(), self.relabel(cut).labels.strings()
+        labels = [old if tag else new for old, new, tag in zip(self.labels.strings(), short, tags, strict=True)]
+        return dataclasses.replace(self, labels=Layer.from_strings(labels, missing=""))
 
     def without_root(self, labels: Sequence[str] = ROOTS) -> Trees:
         """Take out outermost nodes with one of the labels, where a single node is below."""

@@ -1,4 +1,4 @@
-"""Numbers and words as people see them."""
+"""Numbers and words as people see them, and what words look like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from corpuscle.text.characters import clusters
 
-__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent", "size"]
+__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent", "shape_of", "size"]
 
 LONGEST_WORD = 60
 
@@ -58,3 +58,19 @@ def clip(word: str, length: int = LONGEST_WORD) -> str:
 def beginning(words: Sequence[str], most: int) -> str:
     """A sentence, or its first words and an ellipsis."""
     return " ".join([clip(word) for word in words[:most]] + (["…"] if len(words) > most else []))
+
+
+def shape_of(word: str, run: int = 4, mark: str = "") -> str:
+    """Capitals, small letters, digits and marks of a word; runs are cut to ``run``, marks stand for themselves unless
+    all are to be ``mark``.
+
+    >>> shape_of("Apo-E4"), shape_of("1987", 1), shape_of("A/7", 1, ".")
+    ('Xxx-Xd', 'd', 'X.d')
+    """
+    kinds: list[str] = []
+    for letter in word[:40]:
+        other = "x" if letter.isalpha() else mark or letter
+        kind = "X" if letter.isupper() else "d" if letter.isdigit() else other
+        if kinds[-run:] != [kind] * run:
+            kinds.append(kind)
+    return "".join(kinds)

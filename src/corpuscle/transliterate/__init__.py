@@ -5,7 +5,8 @@
 - ``CombinedTransliterator``: the candidates of both, ranked by weighing both;
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
-- ``reversed_pairs``: the way back; ``with_case``, ``capitalised_like``: written with the capitals of the names;
+- ``reversed_pairs``: the way back; ``draw_lattice``, ``draw_attention``: pictures of how a name is written;
+- ``with_case``, ``capitalised_like``: what was written with the capitals of the names;
 - ``Tuner``, ``Round``, ``Found``, ``HISTORY``: tuning weights on n best lists, which translation does, too.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
+    from corpuscle.transliterate.pictures import draw_lattice
     from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -6,6 +6,11 @@
 - ``page``: the page, plain HTML, CSS and modules of JavaScript, served as they are.
 """
 
-from corpuscle.web.server import serve
+from typing import TYPE_CHECKING
 
-__all__ = ["serve"]
+from corpuscle.lazy import contents
+
+if TYPE_CHECKING:
+    from corpuscle.web.server import serve
+
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

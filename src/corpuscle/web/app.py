@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from corpuscle import __version__
 from corpuscle.figures.svg import STYLE
 from corpuscle.web.answers import described, errors, json_response
 from corpuscle.web.asking import Asking, parsed
-from corpuscle.web.guard import Guard, Limits, Refusal
+from corpuscle.web.guard import Guard, Refusal
 from corpuscle.web.holdings import Holdings
 from corpuscle.web.loop import add_loop
 
@@ -39,18 +39,15 @@ def page_policy() -> str:
 
 
 def make_app(
-    holdings: Holdings,
+    asking: Asking,
     *,
     hosts: frozenset[str],
     token: str = "",
     read_only: bool = False,
-    workers: int | None = None,
-    limits: Limits | None = None,
+    crew: Mapping[str, Any] | None = None,
 ) -> Guard:
-    """The ASGI application: what is behind the guard, and the guard."""
-    bounds = limits or Limits()
-    asking = Asking(holdings, bounds)
-
+    """The ASGI application: what is behind the guard, and the guard. ``crew``: who learns, ``workers`` or a
+    ``cluster``."""
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asking.pool.open()
@@ -64,10 +61,10 @@ def make_app(
     )
     app.add_exception_handler(Refusal, _refused)
     app.state.asking = asking
-    _add_pages(app, holdings)
+    _add_pages(app, asking.holdings)
     _add_verbs(app, asking, read_only)
-    learning = add_loop(app, asking, read_only, workers)
-    return Guard(app, hosts, page_policy(), token, bounds)
+    learning = add_loop(app, asking, read_only, crew or {})
+    return Guard(app, hosts, page_policy(), token, asking.limits)
 
 
 async def _refused(_: Request, refusal: Any) -> Response:

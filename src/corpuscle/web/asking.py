@@ -19,7 +19,10 @@ __all__ = ["Asking", "checked", "input_schema", "parsed"]
 _SHORT = 2_000
 """Characters of an input that is not a text: a word, a name, a search."""
 
-_LONG = ("text", "source", "target", "names")
+FIRST_TASK = "lm"
+"""The task of the page's first view."""
+
+_LONG = ("text", "source", "target", "names", "familiar")
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -68,12 +71,17 @@ class Asking:
 
     def __init__(self, holdings: Holdings, limits: Limits):
         self.holdings, self.limits = holdings, limits
-        self.pool = Pool(limits.workers, limits.memory, limits.seconds)
+        self.pool = Pool(limits.workers, limits.memory, limits.seconds, self._first())
         self.answers = Answers()
+
+    def _first(self) -> dict[str, Any] | None:
+        """A question about the model whose view comes first, so that a worker is ready when somebody asks."""
+        holding = self.beside(FIRST_TASK) or next(iter(self.holdings.models().values()), None)
+        return holding and self._question(holding, holding.verbs[0], holding.verbs[0].example)
 
     def find(self, model: str, name: str) -> tuple[Holding, Verb]:
         """A model that is served, and a verb that it knows."""
-        holding = self.holdings.models().get(model)
+        holding = self.holdings.model(model)
         if holding is None:
             raise Refusal(404, f"there is no model {model[:60]!r}")
         verb = next((each for each in holding.verbs if each.name == name), None)
@@ -87,13 +95,16 @@ class Asking:
         kinds = TASKS[task].kinds
         return next((each for each in self.holdings.models().values() if each.kind in kinds), None)
 
+    def _question(self, holding: Holding, verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a worker is asked."""
+        models = [holding, *([self.beside(verb.beside)] if verb.beside else [])]
+        asked = [each and {"path": str(each.path), "changed": each.changed, "kind": each.kind} for each in models]
+        return {"task": verb.task, "verb": verb.name, "given": dict(given), "models": asked}
+
     async def ask(self, model: str, name: str, given: Mapping[str, Any]) -> tuple[int, bytes]:
         """Status and JSON of an answer, from memory if it was given before."""
         holding, verb = self.find(model, name)
-        settings = checked(given, verb.inputs, self.limits).settings
-        models = [holding, *([self.beside(verb.beside)] if verb.beside else [])]
-        asked = [each and {"path": str(each.path), "changed": each.changed, "kind": each.kind} for each in models]
-        question = {"task": verb.task, "verb": verb.name, "given": settings, "models": asked}
+        question = self._question(holding, verb, checked(given, verb.inputs, self.limits).settings)
         key = json.dumps(question, sort_keys=True)
         known = self.answers.get(key)
         if known is not None:

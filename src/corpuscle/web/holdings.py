@@ -47,12 +47,12 @@ class Holdings:
     def __init__(self, path: AnyPath, kit: AnyPath | None = None):
         self.path = Path(path)
         self.is_pack = not self.path.is_file()
-        self.pack = Pack(path) if self.is_pack else None
         if not self.is_pack and _kind(self.path, 0, 0) is None:
             read_header(self.path)  # says what is wrong with it
         self._kit = None if kit is None else Path(kit)
         if kit is not None and not self.is_pack:
             raise InputError(path, None, "a model file has no kit: --kit goes with a pack")
+        self.refresh()
 
     @property
     def title(self) -> str:
@@ -61,8 +61,16 @@ class Holdings:
 
     def refresh(self) -> None:
         """Look again at a pack that may have been learned anew."""
-        if self.is_pack:
-            self.pack = Pack(self.path)
+        self.pack = Pack(self.path) if self.is_pack else None
+        if self.pack is None:
+            self._paths: dict[str, Path] = {self.title: self.path}
+            return
+        names = [name for record in self.pack.state["steps"].values() for name in record["files"]]
+        files = {Path(name).stem: name for name in names if name.endswith(".model")}
+        if (table := f"{DICTIONARY}.tsv") in names:
+            files[DICTIONARY] = table
+        inside = {name: self.inside(file) for name, file in files.items()}
+        self._paths = {name: path for name, path in inside.items() if path is not None}
 
     def create(self) -> None:
         """Make the folder of a pack that is not there yet; the state of one that is there is for ``learn`` to write."""
@@ -74,25 +82,28 @@ class Holdings:
         """The folder that may be written to and learned from."""
         if self._kit is not None or self.pack is None:
             return self._kit
-        own, said = self.path / "kit", self.pack.state.get("kit")
-        return own if said is None or Path(said).resolve() == own.resolve() else None
+        own = self.path / "kit"
+        return own if own.is_dir() or self.pack.state.get("kit") is None else None
 
     def inside(self, name: str) -> Path | None:
         """A file of the pack by its name, if it is one and lies in the pack, whatever links are on the way."""
         path = (self.path / name).resolve()
         return path if self.is_pack and path.is_file() and path.is_relative_to(self.path.resolve()) else None
 
+    def model(self, name: str) -> Holding | None:
+        """What can be asked under a name."""
+        try:
+            status = self._paths[name].stat()
+        except (KeyError, OSError):
+            return None
+        path, stamp = self._paths[name], (status.st_mtime_ns, status.st_size)
+        kind = DICTIONARY if path.suffix == ".tsv" else _kind(path, *stamp)
+        return Holding(name, kind, path, status.st_size, status.st_mtime_ns) if kind else None
+
     def models(self) -> dict[str, Holding]:
         """Everything that can be asked, by name."""
-        if self.pack is None:
-            return {self.title: _holding(self.title, self.path)}
-        names = [name for record in self.pack.state["steps"].values() for name in record["files"]]
-        paths = {Path(name).stem: self.inside(name) for name in names if name.endswith(".model")}
-        found = {name: _holding(name, path) for name, path in paths.items() if path is not None}
-        if (table := self.inside("dictionary.tsv")) is not None and "dictionary.tsv" in names:
-            status = table.stat()
-            found[DICTIONARY] = Holding(DICTIONARY, DICTIONARY, table, status.st_size, status.st_mtime_ns)
-        return {name: holding for name, holding in found.items() if holding.kind}
+        found = {name: self.model(name) for name in self._paths}
+        return {name: holding for name, holding in found.items() if holding is not None}
 
     def told(self) -> dict[str, Any]:
         """What the page is told."""
@@ -108,9 +119,3 @@ class Holdings:
             "title": self.title, "pack": self.is_pack, "models": models,
             "report": self.inside("report.html") is not None, "kit": None if kit is None else kit.name,
         }  # fmt: skip
-
-
-def _holding(name: str, path: Path) -> Holding:
-    status = path.stat()
-    kind = _kind(path, status.st_mtime_ns, status.st_size)
-    return Holding(name, kind or "", path, status.st_size, status.st_mtime_ns)

@@ -123,7 +123,7 @@ def _bank(values: Sequence[Value]) -> Any:
 
 
 def _tagged(value: Value) -> list[Any]:
-    return [(word.get("upos"), word.get("head"), word.get("deprel")) for word in value["words"]]
+    return [tuple(word.get(name, "_") for name in ("head", *_COLUMNS)) for word in value["words"]]
 
 
 def _write_trees(kit: Path, values: Sequence[Value]) -> list[str]:
@@ -274,8 +274,15 @@ def _check_brackets(value: Value) -> str:
     return " ".join(trees.words.words(0))
 
 
-def _spans(value: Value) -> list[Any]:
-    return [value["tree"]]
+def _constituents(value: Value) -> list[Any]:
+    """For each word the constituents that begin with it: their ends and labels."""
+    from corpuscle.text.brackets import parse_brackets
+
+    tree = parse_brackets([value["tree"]])
+    begun: list[list[Any]] = [[] for _ in tree.words.words(0)]
+    for (first, end), label in zip(tree.spans.tolist(), tree.labels.strings(), strict=True):
+        begun[first].append((end, label))
+    return [tuple(each) for each in begun]
 
 
 def _write_brackets(kit: Path, values: Sequence[Value]) -> list[str]:
@@ -291,6 +298,6 @@ LAYERS = {
     "entities": Layer(_check_entities, _mentioned, _write_entities),
     "links": Layer(_check_links, _cells, _write_links),
     "normalise": Layer(_check_normalise, lambda value: list(value["standard"]), _write_normalise),
-    "brackets": Layer(_check_brackets, _spans, _write_brackets),
+    "brackets": Layer(_check_brackets, _constituents, _write_brackets),
 }
 """Name -> layer."""

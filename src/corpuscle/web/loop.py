@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -51,6 +51,12 @@ class Wanted(Annotator):
     n: int = setting("How many items.", default=20, low=1, high=200)
 
 
+class Run(Seeded):
+    """How to learn."""
+
+    cluster: bool = setting("On the cluster that is served with, not on this machine.", default=False)
+
+
 class Nothing(Settings):
     """No input."""
 
@@ -86,7 +92,7 @@ def _material(holdings: Holdings, kind: str, most: int) -> dict[str, str]:
     return {"text": "\n".join(_spread(lines))}
 
 
-def add_loop(app: FastAPI, asking: Asking, read_only: bool, workers: int | None) -> Learning | None:
+def add_loop(app: FastAPI, asking: Asking, read_only: bool, crew: Mapping[str, Any]) -> Learning | None:
     """The endpoints of the loop, where there is a pack; those that write only where writing is allowed."""
     holdings = asking.holdings
     if not holdings.is_pack:
@@ -96,7 +102,7 @@ def add_loop(app: FastAPI, asking: Asking, read_only: bool, workers: int | None)
     if read_only:
         return None
     _add_annotating(app, asking, annotations)
-    learning = Learning(holdings.path, workers)
+    learning = Learning(holdings.path, **crew)
     _add_kit(app, asking)
     _add_learning(app, asking, learning)
     return learning
@@ -189,7 +195,7 @@ def _add_learning(app: FastAPI, asking: Asking, learning: Learning) -> None:
         if holdings.kit is None:
             raise Refusal(409, "the pack has no kit of its own to learn from: serve it with --kit KIT")
         holdings.create()  # a kit inside a folder that is no pack yet would be in its way
-        await learning.start(holdings.kit, given.seed)
+        await learning.start(holdings.kit, given.seed, given.cluster)
         return learning.told()
 
     async def cancel(given: Any) -> dict[str, Any]:
@@ -202,9 +208,14 @@ def _add_learning(app: FastAPI, asking: Asking, learning: Learning) -> None:
         """How the run stands."""
         return learning.told()
 
+    @app.get("/api/learning/dashboard", responses=errors(403))
+    async def dashboard() -> dict[str, Any]:
+        """The page on which the cluster shows what it does."""
+        return await asyncio.to_thread(learning.dashboard)
+
     @app.get("/api/learning/events", include_in_schema=False)
     async def events() -> StreamingResponse:
         return StreamingResponse(learning.events(), media_type="text/event-stream")
 
-    endpoint(app, asking.limits, "/api/learning/start", Seeded, start, {"seed": 1})
+    endpoint(app, asking.limits, "/api/learning/start", Run, start, {"seed": 1})
     endpoint(app, asking.limits, "/api/learning/cancel", Nothing, cancel, {})

@@ -20,16 +20,17 @@ _LIMIT = 1 << 16
 
 
 class _Worker:
-    """A process, started when it is first asked, and again after its end."""
+    """A process, started when it is first asked, and again after its end; ``first``: a question that it answers to
+    nobody, to be ready for others."""
 
-    def __init__(self, budget: int):
-        self.budget = budget
+    def __init__(self, budget: int, first: Mapping[str, Any] | None = None):
+        self.arguments = [str(budget), *([json.dumps(first)] if first else [])]
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> asyncio.subprocess.Process:
         if self.process is None or self.process.returncode is not None:
             self.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "corpuscle.web.worker", str(self.budget), limit=_LIMIT,
+                sys.executable, "-m", "corpuscle.web.worker", *self.arguments, limit=_LIMIT,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )  # fmt: skip
@@ -52,11 +53,11 @@ class _Worker:
 
 class Pool:
     """``workers`` processes with ``budget`` bytes each; a question that has no answer after ``seconds``, waiting
-    included, is refused (503), and its process is ended."""
+    included, is refused (503), and its process is ended. ``first``: see ``_Worker``."""
 
-    def __init__(self, workers: int, budget: int, seconds: float):
+    def __init__(self, workers: int, budget: int, seconds: float, first: Mapping[str, Any] | None = None):
         self.seconds = seconds
-        self._workers = [_Worker(budget) for _ in range(workers)]
+        self._workers = [_Worker(budget, None if i else first) for i in range(workers)]
         self._free: asyncio.LifoQueue[_Worker] = asyncio.LifoQueue()
         for worker in reversed(self._workers):
             self._free.put_nowait(worker)

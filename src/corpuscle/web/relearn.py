@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from corpuscle.errors import CorpuscleError
 from corpuscle.web.guard import Refusal
 
 __all__ = ["Learning"]
@@ -24,10 +25,11 @@ _ENDS = {0: "done", 2: "failed", 130: "stopped"}
 
 
 class Learning:
-    """At most one run at a time. ``state``: idle, running, done, stopped (it can go on) or failed."""
+    """At most one run at a time. ``state``: idle, running, done, stopped (it can go on) or failed; ``cluster``: the
+    address of one to work on, instead of ``workers`` of this machine."""
 
-    def __init__(self, pack: Path, workers: int | None = None):
-        self.pack, self.workers = pack, workers
+    def __init__(self, pack: Path, workers: int | None = None, cluster: str | None = None):
+        self.pack, self.workers, self.cluster = pack, workers, cluster
         self.state = "idle"
         self.lines: list[str] = []
         self.begun = 0
@@ -38,16 +40,31 @@ class Learning:
 
     def told(self) -> dict[str, Any]:
         """How it stands."""
-        return {"state": self.state, "run": self.begun, "lines": len(self.lines), "last": (self.lines or [""])[-1]}
+        last = (self.lines or [""])[-1]
+        return {"state": self.state, "run": self.begun, "lines": len(self.lines), "last": last, "cluster": self.cluster}
 
-    async def start(self, kit: Path, seed: int) -> None:
-        """Begin, or go on with what was stopped."""
+    def dashboard(self) -> dict[str, str | None]:
+        """Where the cluster shows what it does, or why it does not answer."""
+        from corpuscle.scale import dashboard
+
+        try:
+            return {"dashboard": dashboard(self.cluster) if self.cluster else None, "problem": None}
+        except CorpuscleError as error:
+            return {"dashboard": None, "problem": str(error)}
+
+    async def start(self, kit: Path, seed: int, on_cluster: bool = False) -> None:
+        """Begin, or go on with what was stopped; on the cluster, or on this machine."""
         if self.state == "running":
             raise Refusal(409, "a run is under way; cancel it first")
         if not kit.is_dir():
             raise Refusal(409, "there is no kit yet: add files first")
         command = [sys.executable, "-m", "corpuscle", "learn", str(kit), "-o", str(self.pack), "--seed", str(seed)]
-        command += [] if self.workers is None else ["--workers", str(self.workers)]
+        if on_cluster:
+            if self.cluster is None:
+                raise Refusal(409, "there is no cluster: serve with --cluster ADDRESS")
+            command += ["--cluster", self.cluster]
+        elif self.workers is not None:
+            command += ["--workers", str(self.workers)]
         self._process = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT, start_new_session=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import secrets
 import socket
@@ -11,7 +12,9 @@ from typing import Any
 from corpuscle.errors import InputError, SettingError, require
 from corpuscle.progress import say
 from corpuscle.text.files import AnyPath
+from corpuscle.web.asking import Asking
 from corpuscle.web.guard import Limits
+from corpuscle.web.holdings import Holdings
 
 __all__ = ["serve"]
 
@@ -37,7 +40,8 @@ def _listen(host: str, port: int) -> socket.socket:
     """A socket on an address; port 0 is any free one."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        opened = socket.socket(family, socket.SOCK_STREAM)
+        # Said that it is TCP, asyncio turns off Nagle's wait for a full packet, which costs 40 ms an answer.
+        opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
         opened.listen(_BACKLOG)  # who comes before the server is ready waits
@@ -55,21 +59,17 @@ def serve(
     open_page: bool = False,
     read_only: bool = False,
     kit: AnyPath | None = None,
-    workers: int | None = None,
     limits: Limits | None = None,
+    **crew: Any,
 ) -> None:
     """Serve a pack (or an empty folder that becomes one) or a model file until Ctrl-C.
 
     Only this machine is answered, unless ``host`` is another address: then a token is made and printed once, and nobody
     is answered without it. ``read_only``: nothing is written. ``kit``: the folder that annotations and files go to,
-    where the pack does not have its own inside. ``workers``: how many share the work of learning
-    from the page.
+    where the pack does not have its own inside. ``crew``: who works when it is learned from the
+    page: ``workers`` of this machine, or the address of a ``cluster``.
     """
-    require("fastapi", extra="web")
-    uvicorn: Any = require("uvicorn", extra="web")
-    from corpuscle.web.app import make_app
-    from corpuscle.web.holdings import Holdings
-
+    require("uvicorn", extra="web")
     holdings = Holdings(path, kit)
     if holdings.is_pack and not holdings.path.exists() and read_only:
         raise InputError(path, None, "no such pack or model")
@@ -77,12 +77,23 @@ def serve(
     port = opened.getsockname()[1]
     token = "" if _is_loopback(host) else secrets.token_urlsafe(24)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/" + (f"?token={token}" if token else "")
-    app = make_app(holdings, hosts=_names(host, port), token=token, read_only=read_only, limits=limits, workers=workers)
     say(f"{path}: {address}  (Ctrl-C ends it)")
     if open_page:
         webbrowser.open(address)
+    door = {"hosts": _names(host, port), "token": token, "read_only": read_only, "crew": crew}
+    asyncio.run(_answer(Asking(holdings, limits or Limits()), opened, door))
+
+
+async def _answer(asking: Asking, opened: socket.socket, door: dict[str, Any]) -> None:
+    """Answer on a socket until Ctrl-C. A worker loads models while this process loads the web."""
+    await asking.pool.open()
+    import uvicorn
+
+    from corpuscle.web.app import make_app
+
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=False, backlog=_BACKLOG,
-        timeout_keep_alive=15, h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=3, lifespan="on",
+        make_app(asking, **door), log_level="warning", access_log=False, server_header=False, date_header=False,
+        backlog=_BACKLOG, timeout_keep_alive=15, h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=3,
+        lifespan="on",
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[opened])
+    await uvicorn.Server(config).serve(sockets=[opened])

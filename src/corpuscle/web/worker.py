@@ -2,14 +2,17 @@
 
 It reads one JSON object a line from stdin, a question, and writes for each a line with status and length, and so many
 bytes of JSON. The server ends it when a question takes too long, and starts another one: nothing that a kernel does can
-stop the page. Run as ``python -m corpuscle.web.worker BYTES``.
+stop the page. Run as ``python -m corpuscle.web.worker BYTES [QUESTION]``; that question is answered to nobody, so that
+models and kernels are loaded when the first one comes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -101,6 +104,8 @@ def main(arguments: list[str], questions: BinaryIO, answers: BinaryIO) -> None:
     budget = int(arguments[0])
     _limit(2 * budget)
     answerer = Answerer(budget)
+    if arguments[1:]:
+        answerer.answer(json.loads(arguments[1]))
     for line in questions:
         status, body = answerer.answer(json.loads(line))
         answers.write(b"%d %d\n" % (status, len(body)))
@@ -112,4 +117,8 @@ if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    main(sys.argv[1:], sys.stdin.buffer, out)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    # The main thread of a process leaves its work to another one, so that it can hear Ctrl-C; this one needs not.
+    answering = threading.Thread(target=main, args=(sys.argv[1:], sys.stdin.buffer, out))
+    answering.start()
+    answering.join()

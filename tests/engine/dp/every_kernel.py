@@ -10,9 +10,9 @@ KERNELS = {
     f"{module.__name__}.{name}"
     for module in (chains, charts, cky, evolution, grids, lattices, nbest, spanning, trees)
     for name in module.__all__
-    if hasattr(getattr(module, name), "py_func")
+    if hasattr(getattr(module, name), "py_func") and not getattr(module, name).targetoptions.get("no_cpython_wrapper")
 }
-"""Their full names."""
+"""Their full names; not of those that are parts of others, and cannot be called from here."""
 
 
 def warm() -> None:
@@ -62,7 +62,6 @@ def warm() -> None:
 def _warm_rules() -> None:
     rules, root, leaves, spans, allowed = test_cky.setting(1, 3, True, False)
     chart, tree = cky.chart_for(3, test_cky.SYMBOLS), np.zeros((5, 3), np.int32)
-    cky.cell_of(3, 0, 1)
     cky.sum_chart(3, rules, root, leaves, spans, allowed, chart)
     cky.sample_tree(3, rules, root, chart, stream(1, 7, 0, 0), tree)
     cky.expectations(3, rules, root, spans, chart, np.zeros_like(chart.inside), np.zeros(len(rules.weights)))

@@ -34,7 +34,7 @@ def weighted(shape, weights, leaves, spans, allowed):
     """Every way to give the nodes of a bracketing symbols: root symbol, weight, and all nodes in preorder."""
     i, j = shape[:2]
     n = len(leaves)
-    cell = cky.cell_of(n, i, j)
+    cell = cky.cell_numbers(n, i, j)
     here = spans[cell] if len(spans) else 1.0
     for symbol in range(SYMBOLS):
         if len(allowed) and not allowed[cell, symbol]:
@@ -95,7 +95,7 @@ def test_sums_and_expectations_are_those_of_all_trees(case):
     items, used = defaultdict(float), defaultdict(float)
     for nodes, weight in trees.items():
         for symbol, i, j in nodes:
-            items[cky.cell_of(n, i, j), symbol] += weight / whole
+            items[cky.cell_numbers(n, i, j), symbol] += weight / whole
         for rule in rules_of(nodes):
             used[rule] += weight / whole
     found = outside * chart.inside

@@ -335,3 +335,45 @@ def test_glosses_of_the_kit_stand_in_the_dictionary(tmp_path, sample):
     assert sum(word["gloss"] == glosses.get(word["word"]) for word in shown) > len(shown) / 2
     named = [f"the language in {script} script" for script in ("Latin", "Cyrillic")]
     assert findings(tmp_path / "pack", "align")["languages"] == named
+
+
+def test_links_that_people_have_drawn_decide_what_the_text_cannot(tmp_path):
+    """Two words that are always together with two others: only links tell which belongs to which."""
+    draw = Random(3, "links")
+    lines = [[f"w{int(8 * draw.uniform())}" for _ in range(3)] for _ in range(80)]
+    source = [" ".join(["ka", "mi", *words]) for words in lines]
+    target = [" ".join([*(word.replace("w", "v") for word in words), "to", "su"]) for words in lines]
+    found = []
+    for name, links in (("plain", None), ("linked", "0-4 1-3\n"), ("other", "0-3 1-4\n")):
+        kit = write_pairs(tmp_path / name, source, target)
+        if links:
+            (kit / "links").mkdir()
+            for side, text in (("src", "ka mi w1\n"), ("tgt", "v1 v2 v3 to su\n"), ("links", links)):
+                (kit / "links" / f"annotated.{side}").write_text(text * 8)
+        learn(kit, kit / "pack", steps=[ALIGNMENTS])
+        entries = lexicon(corpuscle.load(kit / "pack" / "models" / "align.model"), min_links=0.0, min_score=0.0)
+        scores = {(entry.source, entry.target): entry.confidence for entry in entries}
+        found.append(scores.get(("ka", "su"), 0.0) - scores.get(("ka", "to"), 0.0))
+        assert findings(kit / "pack", "align")["also_from"] == (["links"] if links else [])
+    assert found[1] > max(0.3, found[0]) and found[2] < min(-0.3, found[0])
+    report = (tmp_path / "linked" / "pack" / "report.html").read_text()
+    assert "16 groups of words that people have linked" in report
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.links": "0-0\n"}, "there is no a.src"),
+        ({"a.links": "0-0\n", "a.src": "x\n", "a.tgt": "x\ny\n"}, "line"),
+        ({"a.links": "0-0\n0-0\n", "a.src": "x\n", "a.tgt": "y\n"}, "2 lines of links, but 1"),
+        ({"a.links": "0-9\n", "a.src": "x\n", "a.tgt": "y\n"}, "0-9"),
+        ({"a.links": "zero\n", "a.src": "x\n", "a.tgt": "y\n"}, "zero"),
+    ],
+)
+def test_wrong_links_are_said_with_their_file(tmp_path, files, said):
+    write_pairs(tmp_path / "kit", ["a b"] * 60, ["c d"] * 60)
+    (tmp_path / "kit" / "links").mkdir()
+    for name, text in files.items():
+        (tmp_path / "kit" / "links" / name).write_text(text)
+    outcome = learn(tmp_path / "kit", tmp_path / "pack", steps=[ALIGNMENTS])
+    assert said in outcome.failed["align"][0] and "links" in outcome.failed["align"][0]

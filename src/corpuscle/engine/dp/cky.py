@@ -37,8 +37,8 @@ from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.random import uniform
 
 __all__ = [
-    "ALL", "DEAD", "NO_SPANS", "Chart", "Rules", "best_chart", "best_tree", "cell_of", "cells_of", "chart_for",
-    "expectations", "k_best", "rules_for", "sample_tree", "sum_chart",
+    "ALL", "DEAD", "NO_SPANS", "Chart", "Rules", "best_chart", "best_tree", "cell_numbers", "cell_of", "cells_of",
+    "chart_for", "expectations", "k_best", "rules_for", "sample_tree", "sum_chart",
 ]  # fmt: skip
 
 NO_SPANS = np.empty(0)
@@ -115,17 +115,14 @@ def chart_for(n: int, n_symbols: int) -> Chart:
     )  # fmt: skip
 
 
-@kernel
-def cell_of(n, i, j):
-    """The number of the cell of words i..j (j exclusive) of a sentence of n words."""
+def cell_numbers(n: Any, i: Any, j: Any) -> Any:
+    """The number of the cell of words i..j (j exclusive) of a sentence of n words; or of many, as arrays."""
     shorter = j - i - 1
     return shorter * n - shorter * (shorter - 1) // 2 + i
 
 
-@kernel_inline
-def _cell(n, i, j):
-    shorter = j - i - 1
-    return shorter * n - shorter * (shorter - 1) // 2 + i
+cell_of = kernel_inline(cell_numbers)
+"""As ``cell_numbers``, within kernels."""
 
 
 def cky(semiring: int) -> Any:
@@ -145,7 +142,7 @@ def cky(semiring: int) -> Any:
         pairs = np.empty(len(rules.pair_rights))
         for width in range(1, n + 1):
             for i in range(n + 1 - width):
-                cell = _cell(n, i, i + width)
+                cell = cell_of(n, i, i + width)
                 row = inside[cell]
                 row[:symbols] = none
                 scale = DEAD
@@ -153,13 +150,13 @@ def cky(semiring: int) -> Any:
                     row[:symbols] = leaves[i]
                     scale = 0
                 for k in range(i + 1, i + width):
-                    a, b = _cell(n, i, k), _cell(n, k, i + width)
+                    a, b = cell_of(n, i, k), cell_of(n, k, i + width)
                     if counts[a] > 0 and counts[b] > 0:
                         scale = max(scale, exponents[a] + exponents[b])
                 if width > 1 and scale > DEAD:
                     pairs[:] = none
                     for k in range(i + 1, i + width):
-                        a, b = _cell(n, i, k), _cell(n, k, i + width)
+                        a, b = cell_of(n, i, k), cell_of(n, k, i + width)
                         if counts[a] == 0 or counts[b] == 0:
                             continue
                         factor = math.ldexp(1.0, max(exponents[a] + exponents[b] - scale, -1000))
@@ -204,7 +201,7 @@ def cky(semiring: int) -> Any:
                 counts[cell] = found
                 if found == 0:
                     exponents[cell] = DEAD
-        total, top = none, _cell(n, 0, n)
+        total, top = none, cell_of(n, 0, n)
         for symbol in range(symbols):
             if semiring == SUM:
                 total += root[symbol] * inside[top, symbol]
@@ -227,7 +224,7 @@ def expectations(n, rules, root, spans, chart, outside, expected):
     total at the scale of the top cell; if it is 0 there is nothing to expect."""
     inside, exponents, live, counts = chart
     outside[: n * (n + 1) // 2] = 0.0
-    top = _cell(n, 0, n)
+    top = cell_of(n, 0, n)
     total = 0.0
     for symbol in range(len(root)):
         total += root[symbol] * inside[top, symbol]
@@ -238,7 +235,7 @@ def expectations(n, rules, root, spans, chart, outside, expected):
     flows, pairs = np.zeros(len(rules.pair_rights)), np.zeros(len(rules.pair_rights))
     for width in range(n, 1, -1):
         for i in range(n + 1 - width):
-            cell = _cell(n, i, i + width)
+            cell = cell_of(n, i, i + width)
             if counts[cell] == 0:
                 continue
             weight = 1.0 if len(spans) == 0 else spans[cell]
@@ -250,7 +247,7 @@ def expectations(n, rules, root, spans, chart, outside, expected):
                 flows[p] = flow * weight
             pairs[:] = 0.0
             for k in range(i + 1, i + width):
-                a, b = _cell(n, i, k), _cell(n, k, i + width)
+                a, b = cell_of(n, i, k), cell_of(n, k, i + width)
                 if counts[a] == 0 or counts[b] == 0:
                     continue
                 power = exponents[a] + exponents[b] - exponents[cell]
@@ -295,7 +292,7 @@ def _push_parts(i, j, rule, split, rules, todo, top):
 @kernel_inline
 def _value(n, i, j, r, k, rules, inside):
     """The logarithm of an item that is made by rule r and split k, without the weight of its span."""
-    return rules.weights[r] + inside[_cell(n, i, k), rules.lefts[r]] + inside[_cell(n, k, j), rules.rights[r]]
+    return rules.weights[r] + inside[cell_of(n, i, k), rules.lefts[r]] + inside[cell_of(n, k, j), rules.rights[r]]
 
 
 @kernel_inline
@@ -315,7 +312,7 @@ def _best_way(n, i, j, symbol, rules, inside):
 def best_tree(n, rules, root, chart, tree):
     """``tree`` := the best tree of a chart that ``best_chart`` has filled with at least one."""
     inside = chart.inside
-    top, best = _cell(n, 0, n), 0
+    top, best = cell_of(n, 0, n), 0
     for symbol in range(1, len(root)):
         if root[symbol] + inside[top, symbol] > root[best] + inside[top, best]:
             best = symbol
@@ -337,7 +334,7 @@ def sample_tree(n, rules, root, chart, stream, tree):
     """``tree`` := a tree drawn from a chart that ``sum_chart`` has filled with at least one."""
     inside, exponents = chart.inside, chart.exponents
     todo = np.empty((n + 1, 3), np.int64)
-    top, at = _cell(n, 0, n), uniform(stream) * np.dot(root, inside[_cell(n, 0, n)][: len(root)])
+    top, at = cell_of(n, 0, n), uniform(stream) * np.dot(root, inside[cell_of(n, 0, n)][: len(root)])
     chosen = 0
     for symbol in range(len(root)):
         if root[symbol] * inside[top, symbol] > 0.0:
@@ -360,10 +357,11 @@ def sample_tree(n, rules, root, chart, stream, tree):
             for place in range(rules.parent_starts[symbol], rules.parent_starts[symbol + 1]):
                 r = rules.by_parent[place]
                 for k in range(i + 1, j):
-                    a, b = _cell(n, i, k), _cell(n, k, j)
+                    a, b = cell_of(n, i, k), cell_of(n, k, j)
                     value = rules.weights[r] * inside[a, rules.lefts[r]] * inside[b, rules.rights[r]]
                     if value > 0.0 and exponents[a] > DEAD and exponents[b] > DEAD:
-                        total += math.ldexp(value, max(exponents[a] + exponents[b] - exponents[_cell(n, i, j)], -1000))
+                        power = exponents[a] + exponents[b] - exponents[cell_of(n, i, j)]
+                        total += math.ldexp(value, max(power, -1000))
                         rule, split = r, k
                         if turn == 1 and total > at:
                             break
@@ -385,7 +383,7 @@ def k_best(n, rules, root, k, chart, trees, scores):
     The way of the whole tree (place 0) is its symbol.
     """
     inside = chart.inside
-    top, wide = _cell(n, 0, n), n + 1
+    top, wide = cell_of(n, 0, n), n + 1
     best = -math.inf
     for symbol in range(len(root)):
         best = max(best, root[symbol] + inside[top, symbol])

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.dp.cky import cells_of
+from corpuscle.engine.dp.cky import cell_of, cells_of
 
 __all__ = ["Expected", "inside_outside"]
 
@@ -58,9 +58,7 @@ def _pair(inside, n, width, symbols, pairs):
             row = pairs[i, sentence]
             row[:] = 0.0
             for k in range(1, width):
-                left_cell = (k - 1) * n - (k - 1) * (k - 2) // 2 + i
-                other = width - k
-                right_cell = (other - 1) * n - (other - 1) * (other - 2) // 2 + i + k
+                left_cell, right_cell = cell_of(n, i, i + k), cell_of(n, i + k, i + width)
                 left, right = inside[left_cell, sentence], inside[right_cell, sentence]
                 for b in range(symbols):
                     weight, part = left[b], row[b * symbols : (b + 1) * symbols]
@@ -76,9 +74,7 @@ def _unpair(worth, inside, n, width, symbols, outside):
         for sentence in range(sentences):
             row = worth[i, sentence]
             for k in range(1, width):
-                left_cell = (k - 1) * n - (k - 1) * (k - 2) // 2 + i
-                other = width - k
-                right_cell = (other - 1) * n - (other - 1) * (other - 2) // 2 + i + k
+                left_cell, right_cell = cell_of(n, i, i + k), cell_of(n, i + k, i + width)
                 left, right = inside[left_cell, sentence], inside[right_cell, sentence]
                 to_left, to_right = outside[left_cell, sentence], outside[right_cell, sentence]
                 for b in range(symbols):

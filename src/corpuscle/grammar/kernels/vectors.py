@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
-from corpuscle.engine.dp.cky import DEAD, Rules
+from corpuscle.compiled import kernel, kernel_inline, kernel_reordering
+from corpuscle.engine.dp.cky import DEAD, Rules, cell_of
 
 __all__ = ["Items", "Latent", "best_rules", "inside_vectors", "items_for", "outside_vectors", "pairs_for", "walk"]
 
@@ -72,19 +72,46 @@ def items_for(keep: np.ndarray, ranks: np.ndarray) -> Items:
     return Items(starts, symbols.astype(np.int32), places, number)
 
 
-@kernel_inline
-def _cell(n, i, j):
-    shorter = j - i - 1
-    return shorter * n - shorter * (shorter - 1) // 2 + i
+class _Slots(NamedTuple):
+    """Room for what is summed over the splits of a cell: ``slot`` int64 (n_pairs,), the row of ``rows`` that belongs to
+    a pair, ``_UNSEEN``, or ``_USELESS`` without a rule whose parent is an item of the cell; ``touched`` int64
+    (n_pairs,), the pairs that were seen; ``used`` int64 (2,), how many of them, and how many rows are taken; ``rows``
+    float64 (n_pairs, most most), in the order l, r."""
+
+    slot: np.ndarray
+    touched: np.ndarray
+    used: np.ndarray
+    rows: np.ndarray
+
+
+@kernel
+def _slots_for(n_pairs, most):
+    rows = np.zeros((n_pairs, most * most))
+    return _Slots(np.full(n_pairs, _UNSEEN, np.int64), np.empty(n_pairs, np.int64), np.zeros(2, np.int64), rows)
 
 
 @kernel_inline
-def _useful(pair, cell, rules, items):
-    """Whether a pair has a rule whose parent is an item of the cell."""
+def _take(pair, cell, size, rules, items, slots):
+    """A row of zeros for a pair that is seen for the first time, if it is of any use; returns its number."""
+    slots.touched[slots.used[0]] = pair
+    slots.used[0] += 1
+    slot = _USELESS
     for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
         if items.number[cell, rules.parents[r]] >= 0:
-            return True
-    return False
+            slot = slots.used[1]
+            slots.used[1] += 1
+            slots.rows[slot, :size] = 0.0
+            break
+    slots.slot[pair] = slot
+    return slot
+
+
+@kernel_inline
+def _clear(slots):
+    """Make room for another cell."""
+    for s in range(slots.used[0]):
+        slots.slot[slots.touched[s]] = _UNSEEN
+    slots.used[:] = 0
 
 
 @kernel_inline
@@ -103,22 +130,41 @@ def _scale(n, items, vectors, exponents, cell, scale):
     exponents[cell] = scale + power
 
 
+@kernel_reordering
+def _apply(tensor, row, states, vector):
+    """``vector`` (states,) += ``tensor`` (states, l, r), its last axes taken with ``row`` (l, r)."""
+    size = len(tensor) // states
+    for u in range(states):
+        block, total = tensor[u * size : (u + 1) * size], 0.0
+        for at in range(size):
+            total += block[at] * row[at]
+        vector[u] += total
+
+
+@kernel_inline
+def _total(top, items, root, vectors):
+    """The weight of all trees, at the scale of the top cell."""
+    total = 0.0
+    for item in range(items.starts[top], items.starts[top + 1]):
+        for u in range(items.places[item + 1] - items.places[item]):
+            total += root[items.symbols[item], u] * vectors[items.places[item] + u]
+    return total
+
+
 @kernel
 def inside_vectors(n, rules, latent, items, root, vectors, exponents):
     """``vectors`` float64 (room,), ``exponents`` int64 (n_cells,) := the insides of all items; those of tags are there,
     not yet scaled. ``root``: float64 (n_symbols, most). Returns the total and the exponent of the top cell."""
-    most, pairs = latent.most, len(rules.pair_rights)
-    state, touched = np.full(pairs, _UNSEEN, np.int64), np.empty(pairs, np.int64)
-    sums = np.zeros((pairs, most * most))
+    slots = _slots_for(len(rules.pair_rights), latent.most)
     for i in range(n):
-        _scale(n, items, vectors, exponents, _cell(n, i, i + 1), 0)
+        _scale(n, items, vectors, exponents, cell_of(n, i, i + 1), 0)
     for width in range(2, n + 1):
         for i in range(n + 1 - width):
             j = i + width
-            cell = _cell(n, i, j)
+            cell = cell_of(n, i, j)
             scale = DEAD
             for k in range(i + 1, j):
-                a, b = exponents[_cell(n, i, k)], exponents[_cell(n, k, j)]
+                a, b = exponents[cell_of(n, i, k)], exponents[cell_of(n, k, j)]
                 if a > DEAD and b > DEAD:
                     scale = max(scale, a + b)
             for at in range(items.places[items.starts[cell]], items.places[items.starts[cell + 1]]):
@@ -126,55 +172,44 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
             if scale == DEAD or items.starts[cell] == items.starts[cell + 1]:
                 exponents[cell] = DEAD
                 continue
-            seen = slots = 0
             for k in range(i + 1, j):
-                a, b = _cell(n, i, k), _cell(n, k, j)
+                a, b = cell_of(n, i, k), cell_of(n, k, j)
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
                 factor = math.ldexp(1.0, max(exponents[a] + exponents[b] - scale, -1000))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
                         pair = latent.pair_of[items.symbols[x], items.symbols[y]]
-                        if pair < 0 or state[pair] == _USELESS:
+                        if pair < 0 or slots.slot[pair] == _USELESS:
                             continue
                         lefts = items.places[x + 1] - items.places[x]
                         rights = items.places[y + 1] - items.places[y]
-                        if state[pair] == _UNSEEN:
-                            touched[seen] = pair
-                            seen += 1
-                            if not _useful(pair, cell, rules, items):
-                                state[pair] = _USELESS
+                        slot = slots.slot[pair]
+                        if slot == _UNSEEN:
+                            slot = _take(pair, cell, lefts * rights, rules, items, slots)
+                            if slot == _USELESS:
                                 continue
-                            state[pair] = slots
-                            sums[slots, : lefts * rights] = 0.0
-                            slots += 1
-                        row = sums[state[pair]]
+                        row = slots.rows[slot]
                         for left in range(lefts):
                             value = factor * vectors[items.places[x] + left]
                             for right in range(rights):
                                 row[left * rights + right] += value * vectors[items.places[y] + right]
-            for s in range(seen):
-                pair = touched[s]
-                if state[pair] >= 0:
-                    row = sums[state[pair]]
-                    for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
-                        item = items.number[cell, rules.parents[r]]
-                        if item < 0:
-                            continue
-                        size = latent.ranks[rules.lefts[r]] * latent.ranks[rules.rights[r]]
-                        for u in range(latent.ranks[rules.parents[r]]):
-                            base, value = latent.starts[r] + u * size, 0.0
-                            for at in range(size):
-                                value += latent.values[base + at] * row[at]
-                            vectors[items.places[item] + u] += value
-                state[pair] = _UNSEEN
+            for s in range(slots.used[0]):
+                pair = slots.touched[s]
+                if slots.slot[pair] == _USELESS:
+                    continue
+                row = slots.rows[slots.slot[pair]]
+                for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
+                    item = items.number[cell, rules.parents[r]]
+                    if item >= 0:
+                        states = latent.ranks[rules.parents[r]]
+                        size = states * latent.ranks[rules.lefts[r]] * latent.ranks[rules.rights[r]]
+                        tensor = latent.values[latent.starts[r] : latent.starts[r] + size]
+                        _apply(tensor, row, states, vectors[items.places[item] : items.places[item + 1]])
+            _clear(slots)
             _scale(n, items, vectors, exponents, cell, scale)
-    top, total = _cell(n, 0, n), 0.0
-    if exponents[top] > DEAD:
-        for item in range(items.starts[top], items.starts[top + 1]):
-            for u in range(items.places[item + 1] - items.places[item]):
-                total += root[items.symbols[item], u] * vectors[items.places[item] + u]
-    return total, exponents[top]
+    top = cell_of(n, 0, n)
+    return _total(top, items, root, vectors) if exponents[top] > DEAD else 0.0, exponents[top]
 
 
 @kernel_inline
@@ -190,26 +225,21 @@ def _flow(r, item, rules, latent, items, outside, row):
 @kernel
 def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
     """``outside`` float64 (room,) := what a unit of each entry of ``vectors`` adds to the logarithm of the total."""
-    most, pairs = latent.most, len(rules.pair_rights)
-    state, touched = np.full(pairs, _UNSEEN, np.int64), np.empty(pairs, np.int64)
-    flows = np.zeros((pairs, most * most))
+    slots = _slots_for(len(rules.pair_rights), latent.most)
     outside[:] = 0.0
-    top, total = _cell(n, 0, n), 0.0
-    for item in range(items.starts[top], items.starts[top + 1]):
-        for u in range(items.places[item + 1] - items.places[item]):
-            total += root[items.symbols[item], u] * vectors[items.places[item] + u]
+    top = cell_of(n, 0, n)
+    total = _total(top, items, root, vectors)
     for item in range(items.starts[top], items.starts[top + 1]):
         for u in range(items.places[item + 1] - items.places[item]):
             outside[items.places[item] + u] = root[items.symbols[item], u] / total
     for width in range(n, 1, -1):
         for i in range(n + 1 - width):
             j = i + width
-            cell = _cell(n, i, j)
+            cell = cell_of(n, i, j)
             if exponents[cell] == DEAD:
                 continue
-            seen = slots = 0
             for k in range(i + 1, j):
-                a, b = _cell(n, i, k), _cell(n, k, j)
+                a, b = cell_of(n, i, k), cell_of(n, k, j)
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
                 power = exponents[a] + exponents[b] - exponents[cell]
@@ -217,25 +247,20 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
                         pair = latent.pair_of[items.symbols[x], items.symbols[y]]
-                        if pair < 0 or state[pair] == _USELESS:
+                        if pair < 0 or slots.slot[pair] == _USELESS:
                             continue
                         lefts = items.places[x + 1] - items.places[x]
                         rights = items.places[y + 1] - items.places[y]
-                        if state[pair] == _UNSEEN:
-                            touched[seen] = pair
-                            seen += 1
-                            if not _useful(pair, cell, rules, items):
-                                state[pair] = _USELESS
+                        slot = slots.slot[pair]
+                        if slot == _UNSEEN:
+                            slot = _take(pair, cell, lefts * rights, rules, items, slots)
+                            if slot == _USELESS:
                                 continue
-                            state[pair] = slots
-                            row = flows[slots]
-                            row[: lefts * rights] = 0.0
-                            slots += 1
                             for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
                                 item = items.number[cell, rules.parents[r]]
                                 if item >= 0:
-                                    _flow(r, item, rules, latent, items, outside, row)
-                        row = flows[state[pair]]
+                                    _flow(r, item, rules, latent, items, outside, slots.rows[slot])
+                        row = slots.rows[slot]
                         for left in range(lefts):
                             value, passed = factor * vectors[items.places[x] + left], 0.0
                             for right in range(rights):
@@ -243,8 +268,7 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
                                 passed += flow * vectors[items.places[y] + right]
                                 outside[items.places[y] + right] += flow * value
                             outside[items.places[x] + left] += factor * passed
-            for s in range(seen):
-                state[touched[s]] = _UNSEEN
+            _clear(slots)
 
 
 @kernel
@@ -267,14 +291,14 @@ def best_rules(n, rules, latent, items, vectors, exponents, outside, plain, scor
     for width in range(2, n + 1):
         for i in range(n + 1 - width):
             j = i + width
-            cell = _cell(n, i, j)
+            cell = cell_of(n, i, j)
             for item in range(items.starts[cell], items.starts[cell + 1]):
                 scores[item] = -math.inf
             if items.starts[cell] == items.starts[cell + 1]:
                 continue
             seen = 0
             for k in range(i + 1, j):
-                a, b = _cell(n, i, k), _cell(n, k, j)
+                a, b = cell_of(n, i, k), cell_of(n, k, j)
                 factor = 0.0
                 if exponents[a] > DEAD and exponents[b] > DEAD and exponents[cell] > DEAD:
                     factor = math.ldexp(1.0, min(max(exponents[a] + exponents[b] - exponents[cell], -1000), 1000))

@@ -65,12 +65,15 @@ def _in_words(findings: Findings) -> list[Html]:
         [2 ** min(bits, 99) for bits in findings[name]] for name in ("bits_without", "bits_with")
     )
     helped = after < _HELPS * before and other_after < _HELPS * other_before
+    linked, told = findings.get("linked", 0), "Nothing told the computer which words belong together"
+    if linked:
+        told = f"Beside {counted(linked, 'group')} of words that people have linked, {told[0].lower()}{told[1:]}"
     doubt = "" if helped else " Where the translation hardly helps there are too few pairs to learn from."
     return [
         p(
             f"Learned from {counted(findings['pairs'], 'sentence pair')} with {count(findings['words'][0])} and "
-            f"{count(findings['words'][1])} words, in both directions at once. Nothing told the computer which words "
-            "belong together: a link is what makes the other sentence most probable."
+            f"{count(findings['words'][1])} words, in both directions at once. {told}: "
+            "a link is what makes the other sentence most probable."
         ),
         p(
             f"How good is it? A model that learned without a tenth of the pairs ({count(held['pairs'])}, drawn by the "

@@ -1,7 +1,8 @@
 """The word alignment of a pack: which words translate which, a dictionary, and the pairs that hardly translate.
 
 A model learns from nine tenths of the pairs and is measured on the others; another one, with the same settings, learns
-from all of them: that is the one in the pack, and links and dictionary are its own.
+from all of them: that is the one in the pack, and links and dictionary are its own. Links that people have drawn are
+learned from, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
 from corpuscle.packs.kit import shown_name
 from corpuscle.packs.step import Findings, Step, check_enough, naming, wrong_files
+from corpuscle.packs.steps.links import check_links, linked_groups, with_groups
 from corpuscle.packs.steps.unseen_pairs import Halves, measure_unseen, score_by_halves
 from corpuscle.text import Bitext, read_bitext, read_text
 from corpuscle.text.alignments import write_pharaoh
@@ -90,7 +92,7 @@ def _sides(job: Job) -> tuple[list[tuple[str, str]], list[InputError]]:
 def check(job: Job) -> list[InputError]:
     """What is wrong with the translations: files without another side, lines that do not match."""
     pairs, wrong = _sides(job)
-    return wrong + wrong_files(read_bitext, pairs)
+    return wrong + wrong_files(read_bitext, pairs) + check_links(job)
 
 
 def read_parallel(job: Job) -> Parallel:
@@ -121,8 +123,10 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
             return job.fit(model, pairs, name=name, save=save)
 
     held = np.array(tenth(filled.tolist(), job.seed, "packs/parallel"))
+    unseen = {(" ".join(source), " ".join(target)) for source, target in bitext.select(held)}
     training = bitext.select(np.setdiff1d(filled, held))
     training = Bitext(training.source.counted(), training.target.counted())
+    training, groups = with_groups(training, linked_groups(job, without=unseen)), linked_groups(job)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
         measured = learned(training, settings["method"], "models/align.measured.model")
@@ -132,7 +136,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
             chapter.BY_CHANCE,
             job.seed,
         )
-    final = learned(bitext, settings["method"], FILE, save=True)
+    final = learned(with_groups(bitext, groups), settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
     entries = lexicon(final, min_links=low, min_score=score, examples=bitext, fold_case=True)
@@ -144,6 +148,8 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         file.write(page)
     best = dictionary.content_first(entries, dictionary.frequent_words(bitext.source))
     return {
+        "also_from": ["links"] if groups else [],
+        "linked": len(groups),
         "pairs": len(filled),
         "files": [list(file) for file in parallel.files],
         "words": lengths[filled].sum(axis=0).tolist(),
@@ -207,5 +213,5 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 ALIGNMENTS = Step(
     name="align", title="Word alignment and dictionary", version=4, needs=("parallel",),
     writes=(FILE, LINKS, *TABLES, HTML, SUSPICIOUS), run=run, report=chapter.report, check=check,
-    settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align",
+    settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align", wants=("links",),
 )  # fmt: skip

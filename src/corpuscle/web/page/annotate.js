@@ -26,7 +26,8 @@ export async function annotate(context) {
       ({ items, choices, layer } = found);
       items = items.slice();
       done = 0;
-      tell(items.length ? `${items.length} items, the least sure first.` : "Nothing is left to annotate.");
+      const spared = items.reduce((sum, item) => sum + item.saved, 0) / items.length;
+      tell(items.length ? `${items.length} items, the least sure first; guesses are expected to save ${percent(spared)} of the keystrokes.` : "Nothing is left to annotate.");
       show();
     } catch (error) { tell(error.message, "error"); }
   };

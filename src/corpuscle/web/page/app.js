@@ -135,7 +135,8 @@ async function run() {
   if (!view) return;
   if (view.page) {
     tell("");
-    $("output").replaceChildren(...await view.page({ pack, state, tell, reload }));
+    const nodes = await view.page({ pack, state, tell, reload });
+    if (state.view === view.id) $("output").replaceChildren(...nodes);
     return;
   }
   const filled = FIELDS[view.input].some(([name]) => name !== "raw" && String(state[name]).trim());
@@ -148,7 +149,7 @@ async function run() {
   const waiting = setTimeout(() => tell("Working …", "busy"), 120);
   $("output").setAttribute("aria-busy", "true");
   try {
-    const context = { ...state, knows, tell, ask: (task, verb, body) => ask(chosen(task, verb), verb, body, own.signal) };
+    const context = { ...state, knows, tell, again: run, ask: (task, verb, body) => ask(chosen(task, verb), verb, body, own.signal) };
     tell("");
     const { nodes, copies } = await view.run(context);
     if (own.signal.aborted) return;

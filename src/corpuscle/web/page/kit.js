@@ -12,10 +12,11 @@ function grouped(files) {
     groups.set(key, [...(groups.get(key) ?? []), file]);
   }
   return [...groups.values()].flatMap((each) => each.length > 6 ?
-    [[`${each[0].name} … ${each.at(-1).name.split("/").at(-1)} (${each.length} files)`, said(each[0]), each.reduce((sum, file) => sum + file.bytes, 0)]] :
-    each.map((file) => [file.name, said(file), file.bytes]));
+    [[`${each[0].name} … ${each.at(-1).name.split("/").at(-1)} (${each.length} files)`, said(each[0]), grouping(each.reduce((sum, file) => sum + file.bytes, 0))]] :
+    each.map((file) => [file.name, said(file), grouping(file.bytes)]));
 }
 
+const grouping = (bytes) => bytes.toLocaleString("en");
 const said = (file) => file.role ?? `not used: ${file.why || "nothing is learned from it"}`;
 
 export async function kit({ pack, tell, reload }) {
@@ -69,8 +70,14 @@ export async function kit({ pack, tell, reload }) {
       await refresh();
     });
   };
+  const where = el("div", { id: "where" }), onCluster = el("input", { type: "checkbox", id: "on-cluster", checked: true });
+  const offer = async (address) => {
+    where.replaceChildren(el("label", { class: "inline" }, onCluster, `On the Dask cluster at ${address}`));
+    const { dashboard, problem } = await get("/api/learning/dashboard");
+    where.append(" ", dashboard ? el("a", { href: dashboard, target: "_blank", rel: "noopener noreferrer" }, "its dashboard") : el("span", { class: "bad" }, problem ?? "It has no dashboard."));
+  };
   const begin = async () => {
-    try { await post("/api/learning/start", {}); } catch (error) { tell(error.message, "error"); return; }
+    try { await post("/api/learning/start", { cluster: onCluster.isConnected && onCluster.checked }); } catch (error) { tell(error.message, "error"); return; }
     say("running");
     follow();
   };
@@ -78,6 +85,7 @@ export async function kit({ pack, tell, reload }) {
     const run = await get("/api/learning");
     say(run.state);
     if (run.state === "running") follow();
+    if (run.cluster) await offer(run.cluster);
   } catch (error) { tell(error.message, "error"); }
-  return [el("h2", {}, "Files"), drop, listing, el("h2", {}, "Learn"), el("div", { class: "row" }, start, cancel), state, log];
+  return [el("h2", {}, "Files"), drop, listing, el("h2", {}, "Learn"), el("div", { class: "row" }, start, cancel), where, state, log];
 }

@@ -27,7 +27,7 @@ async function surprisal({ ask, text, raw }) {
   const nodes = found.sentences.map((each, i) => sentence(each.words.map(({ word, bits, oov }) => {
     rows.push([i + 1, word, bits.toFixed(4), Number(oov)]);
     const shown = word === "</s>" ? "■" : word;
-    return bdi(shown, { class: `word s${shade(bits)}${oov ? " unknown" : ""}`,
+    return bdi(shown, { class: `word s${shade(bits)}${oov ? " unknown" : ""}${word === "</s>" ? " end" : ""}`,
       title: `${bits.toFixed(1)} bits${oov ? ", unknown" : ""}${word === "</s>" ? ", end of the sentence" : ""}` });
   })));
   const said = found.perplexity === null ? "" :
@@ -107,31 +107,31 @@ async function normalisation({ ask, text }) {
   return { nodes: nodes.flat(), copies: { text: found.messages.map((m) => m.text).join("\n") + "\n" } };
 }
 
-async function analyses({ ask, text, raw }) {
-  const found = await ask("disambiguate", "analyse", { text, raw, nbest: 3 });
-  const list = new Map();
-  let total = 0, known = 0;
-  const nodes = found.sentences.map(({ words }) => el("div", { class: "cards", dir: "auto" }, words.map((word) => {
+// Words that the reader knows, remembered in this browser.
+const familiar = { get words() { return localStorage.getItem("familiar") ?? ""; }, set words(words) { localStorage.setItem("familiar", words); } };
+
+async function analyses({ ask, text, raw, again }) {
+  const given = { text, raw, familiar: familiar.words };
+  const found = await ask("disambiguate", "analyse", { ...given, nbest: 3 });
+  const list = await ask("disambiguate", "vocabulary", given);
+  const cards = found.sentences.map(({ words }) => el("div", { class: "cards", dir: "auto" }, words.map((word) => {
     const best = word.analyses[0];
-    total += 1;
-    known += word.known;
-    if (best) {
-      const lemma = best.elements.lemma ?? word.form;
-      const entry = list.get(lemma) ?? [lemma, Object.values(best.elements).slice(0, 1).join(""), best.gloss, 0];
-      entry[3] += 1;
-      list.set(lemma, entry);
-    }
-    return el("div", { class: "card" }, el("p", {}, bdi(best?.vowelled || word.form, { class: word.known ? "" : "unknown" })),
-      best?.gloss ? el("p", { class: "note" }, best.gloss) : null,
+    return el("div", { class: word.familiar ? "card familiar" : "card" },
+      el("p", {}, bdi(best?.vowelled || word.form, { class: word.known ? "" : "unknown" })),
+      best?.gloss ? el("p", { class: "note" }, bdi(best.gloss)) : null,
       word.analyses.map((a) => el("p", { class: "note" }, `${percent(a.probability)} `,
-        bdi(Object.entries(a.elements).map(([name, value]) => `${name} ${value}`).join(", ")))));
+        bdi(Object.entries(a.elements).filter(([, value]) => !["_", "-"].includes(value)).map(([name, value]) => `${name} ${value}`).join(", ")))));
   })));
-  const difficulty = total ? 1 - known / total : 0;
-  const vocabulary = [...list.values()].sort((a, b) => b[3] - a[3]);
-  nodes.push(el("h2", {}, "Vocabulary of this text"),
-    empty(`${percent(1 - difficulty)} of ${total} words are known; the others, underlined, make the text hard.`),
-    table(["lemma", "", "gloss", "times"], vocabulary, { numbers: [3] }));
-  return { nodes, copies: { TSV: tsv(["lemma", "first", "gloss", "times"], vocabulary), "CoNLL-U": found.conllu } };
+  const learn = (words) => { familiar.words = words.trim(); again(); };
+  const known = el("textarea", { id: "familiar", rows: 3, dir: "auto", value: familiar.words, onchange: (event) => learn(event.target.value) });
+  const knows = (card) => el("button", { type: "button", "aria-label": `I know ${card.lemma}`, onclick: () => learn(`${familiar.words} ${card.lemma}`) }, "I know it");
+  const rows = list.cards.map((card) => [card.lemma, card.vowelled, card.gloss, card.times]);
+  return { nodes: [...cards, el("h2", {}, "Vocabulary of this text"),
+    empty(`New to you: ${percent(list.difficulty)} of its ${list.lemmas} lemmas, ${percent(list.unknown_words)} of its ${list.words} words. ` +
+      "Underlined above: words that the model has never seen."),
+    table(["lemma", "form", "gloss", "times", ""], rows.map((row, i) => [...row, knows(list.cards[i])]), { numbers: [3] }),
+    el("details", {}, el("summary", {}, `Words that you know (${familiar.words.split(/\s+/).filter(Boolean).length})`), el("label", {}, "Words or lemmas, with spaces between them", known))],
+    copies: { TSV: tsv(["lemma", "vowelled", "gloss", "times"], rows), "CoNLL-U": found.conllu } };
 }
 
 async function tags({ ask, text, raw }) {
@@ -187,48 +187,58 @@ async function dictionary({ ask, word }) {
 
 async function names({ ask, names, knows }) {
   const found = await ask("transliterate", "transliterate", { names, k: 10 });
-  const drawn = knows("transliterate", "lattice") ? await ask("transliterate", "lattice", { names, k: 6 }) : { svg: "" };
+  const drawn = [];
+  for (const [verb, caption] of [["lattice", ""], ["attention", "Letters that the network looks at while it writes"]]) {
+    if (knows("transliterate", verb)) drawn.push({ caption, ...await ask("transliterate", verb, { names, k: 6 }) });
+  }
   const rows = found.names.flatMap((each) => each.candidates.map((c, i) => [each.source, i + 1, c.target, c.score.toFixed(3)]));
-  return { nodes: [drawn.svg ? picture(drawn.svg) : null, table(["name", "rank", "written", "score"], rows, { numbers: [1, 3] })],
-    copies: { TSV: tsv(["name", "rank", "target", "score"], rows), SVG: drawn.svg } };
+  return { nodes: [...drawn.filter((each) => each.svg).map((each) => picture(each.svg, each.caption)), table(["name", "rank", "written", "score"], rows, { numbers: [1, 3] })],
+    copies: { TSV: tsv(["name", "rank", "target", "score"], rows), SVG: svgs(drawn).join("\n") } };
 }
 
 async function neighbours({ ask, word, knows, text, tell }) {
-  const nodes = [], copies = {};
-  const part = async (task, verb, title, show) => {
+  const parts = [], pictures = [], copies = {};
+  const part = async (task, verb, title, show, into = parts) => {
     if (!knows(task, verb)) return;
-    nodes.push(el("h2", {}, title));
-    try { nodes.push(...[await show()].flat()); } catch (error) { nodes.push(empty(error.message)); }
+    let found;
+    try { found = await show(); } catch (error) { if (error.name === "AbortError") throw error; found = empty(error.message); }
+    into.push(el("section", {}, el("h2", {}, title), found));
   };
   if (!word.trim()) tell("No word is given: here are the most frequent ones.");
   if (word.trim()) {
     await part("vectors", "nearest", "Neighbours", async () => {
-      const found = await ask("vectors", "nearest", { word, k: 15 });
+      const found = await ask("vectors", "nearest", { word, k: 12 });
       const rows = found.words.map((w) => [w.word, w.cosine.toFixed(3)]);
       copies.TSV = tsv(["word", "cosine"], rows);
       return table(["word", "cosine"], rows, { numbers: [1] });
+    });
+    await part("meaning", "similar", "Alike in meaning", async () => {
+      const found = await ask("meaning", "similar", { word, k: 12 });
+      return table(["word", "similarity", "count"], found.words.map((w) => [w.word, w.similarity.toFixed(3), w.count]), { numbers: [1, 2] });
     });
     await part("classes", "word", "Its classes", async () => {
       const found = await ask("classes", "word", { word, k: 15 });
       return table(["class", "share", "words"], found.classes.map((c) => [c.class, percent(c.share), c.words.join(" ")]), { numbers: [0, 1] });
     });
-    await part("meaning", "similar", "Alike in meaning", async () => {
-      const found = await ask("meaning", "similar", { word, k: 15 });
-      return table(["word", "similarity", "count"], found.words.map((w) => [w.word, w.similarity.toFixed(3), w.count]), { numbers: [1, 2] });
-    });
+  }
+  if (word.trim() && text.trim()) {
     await part("meaning", "senses", "Senses in the text of the input", async () => {
       const found = await ask("meaning", "senses", { word, text, k: 8 });
       return found.senses.map((s) => el("div", { class: "card" }, el("p", {}, `${percent(s.share)}: `, bdi(s.words.map((w) => w.word).join(" "))),
         s.examples.map((e) => el("p", { class: "note", dir: "auto" }, bdi(e.text)))));
+    });
+    await part("meaning", "substitutes", "What could stand in its place there", async () => {
+      const found = await ask("meaning", "substitutes", { word, text, k: 8 });
+      return table(["text", "instead"], found.tokens.slice(0, 20).map((t) => [t.text, t.words.map((w) => w.word).join(" ")]));
     });
   }
   await part("vectors", "map", "Map", async () => {
     const found = await ask("vectors", "map", { words: word, k: 20 });
     copies.SVG = found.svg;
     return picture(found.svg);
-  });
-  await part("classes", "tree", "Tree of classes", async () => picture((await ask("classes", "tree", { classes: 40, k: 8 })).svg));
-  return { nodes, copies };
+  }, pictures);
+  await part("classes", "tree", "Tree of classes", async () => picture((await ask("classes", "tree", { classes: 40, k: 8 })).svg), pictures);
+  return { nodes: [parts.length ? el("div", { class: "parts" }, parts) : null, ...pictures], copies };
 }
 
 async function near({ ask, text }) {

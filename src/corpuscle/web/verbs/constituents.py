@@ -6,28 +6,37 @@ from itertools import pairwise
 from typing import Any
 
 from corpuscle.errors import SettingError
+from corpuscle.settings import setting
 from corpuscle.web.verbs.table import Lines, bank_of, verb
 
 __all__ = ["parse"]
+
+
+def _read(model: Any, given: Any, tagger: Any) -> tuple[Any, list[list[str]] | None]:
+    """The sentences that were given, as trees write words, and tags for a grammar that is of tags."""
+    from corpuscle.text import Corpus
+
+    bank = bank_of(given)
+    written = [[word.replace("(", "-LRB-").replace(")", "-RRB-") for word in words] for words in bank.corpus]
+    corpus = Corpus.from_sentences(written)
+    if not model.needs_tags or not len(corpus):
+        return corpus, None
+    if tagger is None:
+        raise SettingError("this grammar is of tags, and there is no tagger beside it")
+    tagged = tagger.annotate(bank)
+    values = (tagged.xpos if tagged.xpos.ids.any() else tagged.tags).strings()
+    return corpus, [values[a:b] for a, b in pairwise(corpus.sentence_starts.tolist())]
 
 
 @verb("grammar", Lines, beside="tag", text="a b c")
 def parse(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
     """The constituent tree of each sentence, as brackets and as a picture, and how sure each node is."""
     from corpuscle.figures import NodeShown, draw_constituents
-    from corpuscle.text import Corpus, format_brackets
+    from corpuscle.text import format_brackets
 
-    bank, tags = bank_of(given), None
-    written = [[word.replace("(", "-LRB-").replace(")", "-RRB-") for word in words] for words in bank.corpus]
-    corpus = Corpus.from_sentences(written)
+    corpus, tags = _read(model, given, tagger)
     if not len(corpus):
         return {"sentences": []}
-    if model.needs_tags:
-        if tagger is None:
-            raise SettingError("this grammar is of tags, and there is no tagger beside it")
-        tagged = tagger.annotate(bank)
-        values = (tagged.xpos if tagged.xpos.ids.any() else tagged.tags).strings()
-        tags = [values[a:b] for a, b in pairwise(corpus.sentence_starts.tolist())]
     found = model.parse(corpus, tags)
     sentences = []
     for i, (begin, end) in enumerate(pairwise(found.trees.tree_starts.tolist())):
@@ -42,3 +51,29 @@ def parse(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
             "svg": draw_constituents(tree.words.words(0), nodes) if nodes else "",
         })  # fmt: skip
     return {"sentences": sentences}
+
+
+class Likely(Lines):
+    """Text, and which constituents are shown."""
+
+    least: float = setting("Only constituents with at least this share.", default=0.01, low=0.0, high=1.0)
+
+
+@verb("grammar", Likely, beside="tag", text="a b c")
+def marginals(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
+    """How likely every constituent of each sentence is, over all its trees."""
+    corpus, tags = _read(model, given, tagger)
+    found = model.marginals(corpus, given.least, tags) if len(corpus) else []
+    spans = [[span._asdict() for span in each] for each in found]
+    return {"sentences": [{"words": list(w), "spans": each} for w, each in zip(corpus, spans, strict=True)]}
+
+
+@verb("grammar", Lines, kinds=("grammar.pcfg", "grammar.em", "grammar.spectral", "grammar.common"), text="a b c")
+def probability(model: Any, given: Any) -> dict[str, Any]:
+    """How likely each sentence is, over all its trees (log10), where it has one."""
+    import numpy as np
+
+    corpus, _ = _read(model, given, None)
+    logs = model.sentence_probability(corpus) / np.log(10) if len(corpus) else np.zeros(0)
+    rows = zip(corpus, logs.tolist(), strict=True)
+    return {"sentences": [{"words": list(w), "log10": log if np.isfinite(log) else None} for w, log in rows]}

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from corpuscle.settings import Seeded, setting
+from corpuscle.settings import setting
 from corpuscle.web.verbs import constituents
+from corpuscle.web.verbs.letters import SEGMENTERS, Segmenting, apply
 from corpuscle.web.verbs.pairs import ALIGNERS, Linking, align
 from corpuscle.web.verbs.table import Lines, bank_of, verb
-from corpuscle.web.verbs.texts import apply, normalise
-from corpuscle.web.verbs.trees import entities, model_types, rows_of, tagged_for
+from corpuscle.web.verbs.texts import normalise
+from corpuscle.web.verbs.trees import model_types, rows_of, tagged_for
 
 __all__ = ["saved"]
 
@@ -27,10 +28,8 @@ class Doubtful(Lines):
     n: int = setting("How many items.", default=20, low=1, high=500)
 
 
-class DoubtfulLetters(Seeded, Doubtful):
-    """The same for text without spaces."""
-
-    draws: int = setting("Segmentations drawn, for how probable boundaries are.", default=50, low=1, high=1000)
+class DoubtfulLetters(Segmenting, Doubtful):
+    """Text without spaces of which the least sure lines are wanted."""
 
 
 class DoubtfulPairs(Linking):
@@ -106,19 +105,16 @@ def of_trees(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
 def of_mentions(model: Any, given: Any) -> dict[str, Any]:
     """Sentences whose mentions are least sure, with the mentions."""
     from corpuscle.entities.documents import from_corpus
-    from corpuscle.text import Corpus
 
-    found = entities(model, given)["sentences"]
-    tagged = model.tag(from_corpus(Corpus.from_sentences([each["words"] for each in found])))
-    items = []
-    for each, surest in zip(found, tagged.surest.tolist(), strict=True):
-        if each["words"]:
-            mentions = [{"type": m["type"], "tokens": m["tokens"]} for m in each["mentions"]]
-            items.append(_item({"words": each["words"], "mentions": mentions}, [surest]))
+    corpus = bank_of(given).corpus
+    tagged, items = model.tag(from_corpus(corpus)), []
+    for words, found, sure in zip(corpus, tagged.mentions, tagged.by_token, strict=True):
+        mentions = [{"type": each.type, "tokens": list(each.tokens)} for each in found]
+        items.append(_item({"words": list(words), "mentions": mentions}, sure.tolist()))
     return _ranked(items, given.n, layer="entities", choices=model_types(model))
 
 
-@verb("segment", DoubtfulLetters, name="doubts", kinds=("segment.npylm", "segment.dirichlet"), text="abcab")
+@verb("segment", DoubtfulLetters, name="doubts", kinds=SEGMENTERS, text="abcab")
 def of_letters(model: Any, given: Any) -> dict[str, Any]:
     """Lines whose boundaries are least sure, with the words."""
     items = []

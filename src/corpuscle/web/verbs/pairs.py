@@ -91,15 +91,27 @@ def transliterate(model: Any, given: Any) -> dict[str, Any]:
     }
 
 
-@verb("transliterate", Names, kinds=("transliterate.phrase",), names="ab", k=3)
+@verb("transliterate", Names, kinds=("transliterate.phrase", "transliterate.combined"), names="ab", k=3)
 def lattice(model: Any, given: Any) -> dict[str, Any]:
     """A picture of the best ways to write the first word of some names, piece by piece."""
-    from corpuscle.figures import phrase_lattice
+    from corpuscle.transliterate import draw_lattice
 
     name = next(iter(given.names.split()), "")
-    found = model.derivations(name, min(given.k, 30)) if name else []
-    rows = [(target, phrases) for (target, _), phrases in found]
-    return {"source": name, "svg": phrase_lattice(rows, title=f"Ways to write {name}") if rows else ""}
+    return {"source": name, "svg": draw_lattice(_part(model, "phrase"), name, min(given.k, 30)) if name else ""}
+
+
+@verb("transliterate", Names, kinds=("transliterate.neural", "transliterate.combined"), names="ab")
+def attention(model: Any, given: Any) -> dict[str, Any]:
+    """A picture of the letters of the first of some names that a network looks at while it writes each letter."""
+    from corpuscle.neural import draw_attention
+
+    name = next((name for name in split_lines(given.names) if name.strip()), "")
+    return {"source": name, "svg": draw_attention(_part(model, "neural"), name) if name else ""}
+
+
+def _part(model: Any, method: str) -> Any:
+    """The model of a method inside of a combined one, or the model itself."""
+    return getattr(model, f"{method}_") if model.KIND.name == "transliterate.combined" else model
 
 
 @verb("translate", Drafting, text="a b")

@@ -7,17 +7,12 @@ from typing import Any
 
 from corpuscle.errors import SettingError
 from corpuscle.settings import Seeded, setting
+from corpuscle.web.verbs.letters import SEGMENTERS, Context
 from corpuscle.web.verbs.table import K, Lines, corpus_of, lines_of, split_lines, verb
 
 __all__: list[str] = []
 
 _TEXT = "a b c\nb c a"
-
-
-class Context(K):
-    """The beginning of a sentence."""
-
-    context: str = setting("The beginning of a sentence.", default="")
 
 
 class Samples(Seeded):
@@ -41,10 +36,10 @@ class Shown(K):
     phrases: int = setting("Phrases of each topic.", default=5, low=0, high=100)
 
 
-class Segmenting(Seeded, Lines):
-    """Text without spaces, a sentence a line."""
+class Directions(K):
+    """What is shown of a map."""
 
-    draws: int = setting("Segmentations drawn, for how probable boundaries are.", default=50, low=1, high=1000)
+    directions: int = setting("How many directions.", default=10, low=1, high=200)
 
 
 @verb("lm", Lines, text=_TEXT)
@@ -80,33 +75,12 @@ def next_(model: Any, given: Any) -> dict[str, Any]:
     return {"context": context, "next": [{"word": word, "probability": p} for word, p in found]}
 
 
+@verb("segment", Samples, kinds=SEGMENTERS, n=2)
 @verb("lm", Samples, n=2)
 def sample(model: Any, given: Any) -> dict[str, Any]:
     """Random sentences of the model."""
     drawn = model.sample(given.n, seed=given.seed, temperature=given.temperature, max_length=given.max_length)
     return {"sentences": [list(words) for words in drawn]}
-
-
-@verb("segment", Segmenting, text="abcab", draws=10)
-def apply(model: Any, given: Any) -> dict[str, Any]:
-    """The words of text without spaces, and how probable a boundary is between any two letters."""
-    from corpuscle.text import read_strings
-
-    text = read_strings(lines_of(given), unk_token="literal")
-    words = [list(line) for line in model.segment(text)]
-    if model.KIND.name == "segment.trivial":
-        return {"lines": [{"words": line, "boundaries": None} for line in words]}
-    letters, probabilities = model.posterior(text, draws=given.draws, seed=given.seed)
-    strings, tokens, sure = letters.vocab.strings, letters.tokens.tolist(), probabilities.tolist()
-    bounds = [
-        [
-            {"position": i - begin, "before": strings[tokens[i - 1]], "after": strings[tokens[i]],
-             "probability": sure[i]}
-            for i in range(begin + 1, end)
-        ]
-        for begin, end in pairwise(letters.starts.tolist())
-    ]  # fmt: skip
-    return {"lines": [{"words": a, "boundaries": b} for a, b in zip(words, bounds, strict=True)]}
 
 
 @verb("classes", Lines, text=_TEXT)
@@ -208,6 +182,18 @@ class Texts(K):
     """Texts, one a line."""
 
     text: str = setting("Texts, one a line.", default="")
+
+
+@verb("metric", Directions, directions=2, k=3)
+def features(model: Any, given: Any) -> dict[str, Any]:
+    """The features that weigh most in the first directions of the map."""
+    values = model.solution_.values.tolist()[: given.directions]
+    rows = [
+        {"direction": i, "value": value,
+         "features": [{"feature": name, "weight": weight} for name, weight in model.top_features(i, given.k)]}
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+    return {"directions": rows}
 
 
 @verb("metric", Texts, text=_TEXT)

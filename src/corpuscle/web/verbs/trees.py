@@ -16,8 +16,14 @@ __all__ = ["model_types", "rows_of", "tagged_for"]
 _TEXT = "a b c"
 
 
-class Analysing(Lines):
-    """Text, and how many analyses of each word."""
+class Reading(Lines):
+    """Text, and what its reader knows."""
+
+    familiar: str = setting("Words or lemmas that the reader knows, with spaces between them.", default="")
+
+
+class Analysing(Reading):
+    """Text, what its reader knows, and how many analyses of each word."""
 
     nbest: int = setting("How many analyses of a word.", default=5, low=1, high=50)
 
@@ -92,9 +98,19 @@ def analyse(model: Any, given: Any) -> dict[str, Any]:
     """The likeliest analyses of the words of each sentence, with vowelled forms and glosses where they are known."""
     from corpuscle.text.conllu import format_conllu
 
-    bank = bank_of(given)
+    bank, known = bank_of(given), frozenset(given.familiar.split())
     conllu = "".join(format_conllu(model.annotate(bank))) if len(bank) else ""
-    return {"sentences": [{"words": words} for words in model.readings(bank, given.nbest)], "conllu": conllu}
+    return {"sentences": [{"words": words} for words in model.readings(bank, given.nbest, known)], "conllu": conllu}
+
+
+@verb("disambiguate", Reading, text=_TEXT, familiar="a")
+def vocabulary(model: Any, given: Any) -> dict[str, Any]:
+    """What there is to learn in a text: lemmas that its reader does not know, the most frequent first, with vowelled
+    form and gloss, and how hard the text is for that: the share of its lemmas and of its words that they make."""
+    from corpuscle.disambiguate.reading import vocabulary as vocabulary_of
+
+    found = vocabulary_of(model.readings(bank_of(given), 1), frozenset(given.familiar.split()))
+    return {**found._asdict(), "cards": [card._asdict() for card in found.cards]}
 
 
 @verb("entities", Lines, text=_TEXT)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import setting
+from corpuscle.settings import Settings, setting
 from corpuscle.web.verbs.table import K, Lines, Word, lines_of, verb
 
 __all__: list[str] = []
 
-_HMM = ("words.hmm",)
+_HMM, _MOST_TOKENS = ("words.hmm",), 50
 
 
 class Analogy(K):
@@ -35,6 +35,10 @@ class Classes(Word):
 
 class InContext(Word, Lines):
     """A word, and sentences with it."""
+
+
+class Two(Settings):
+    """Two words or phrases."""
 
     first: str = setting("A word or phrase.", default="")
     second: str = setting("Another one.", default="")
@@ -126,26 +130,58 @@ def similar(model: Any, given: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@verb("meaning", InContext, kinds=_HMM, word="a", text="a b c", k=3)
-def senses(model: Any, given: Any) -> dict[str, Any]:
-    """The senses of a word in some sentences: its tokens clustered, with the words nearest to each cluster."""
+@verb("meaning", Two, kinds=_HMM, first="a", second="b")
+def compare(model: Any, given: Any) -> dict[str, Any]:
+    """How alike two words or phrases are, in all ways to compose them."""
+    from corpuscle.words import COMPOSITIONS, compose
+
+    meaning = _meaning(model)
+    phrases = [meaning.phrase(each) for each in (given.first, given.second)]
+    alone = all(len(phrase.terms) == 1 for phrase in phrases)
+    composed = compose(meaning, phrases, ways=COMPOSITIONS[:1] if alone else COMPOSITIONS)
+    values = {way: float(meaning.similarity_of(rows[:1], rows[1:])[0]) for way, rows in composed.vectors.items()}
+    return {"first": str(phrases[0]), "second": str(phrases[1]), "similarity": values}
+
+
+def _in_context(model: Any, given: Any) -> tuple[Any, Any]:
+    """The meanings of a model, and the sentences that were given, as it reads them."""
     from corpuscle.text import read_strings
     from corpuscle.words.forests import Forest
     from corpuscle.words.senses import Sentences
-    from corpuscle.words.senses import senses as find_senses
 
     if model.structure == "tree":
         raise SettingError("this model has learned from trees, and plain text has none")
-    meaning = _meaning(model)
     corpus = read_strings(lines_of(given), preprocessing=model.preprocessing)
-    sentences = Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
-    found = find_senses(meaning, given.word, sentences, None, given.k)
+    return _meaning(model), Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
+
+
+def _token(token: Any) -> dict[str, Any]:
+    return {"sentence": token.sentence, "token": token.place, "text": token.shown}
+
+
+@verb("meaning", InContext, kinds=_HMM, word="a", text="a b c", k=3)
+def senses(model: Any, given: Any) -> dict[str, Any]:
+    """The senses of a word in some sentences: its tokens clustered, with the words nearest to each cluster."""
+    from corpuscle.words.senses import senses as find_senses
+
+    meaning, sentences = _in_context(model, given)
     rows = [
         {"share": sense.share, "tokens": len(sense.tokens), "words": _near(sense.words),
-         "examples": [{"sentence": t.sentence, "token": t.place, "text": t.shown} for t in sense.tokens[:5]]}
-        for sense in found
+         "examples": [_token(token) for token in sense.tokens[:5]]}
+        for sense in find_senses(meaning, given.word, sentences, None, given.k)
     ]  # fmt: skip
     return {"word": meaning.vocab.word(meaning.id(given.word)), "senses": rows}
+
+
+@verb("meaning", InContext, kinds=_HMM, word="a", text="a b c", k=3)
+def substitutes(model: Any, given: Any) -> dict[str, Any]:
+    """What could stand in the place of a word, for each of its first tokens in some sentences."""
+    from corpuscle.words.senses import substitutes as find_substitutes
+
+    meaning, sentences = _in_context(model, given)
+    found = find_substitutes(meaning, given.word, sentences, given.k, _MOST_TOKENS)
+    rows = [_token(token) | {"words": _near(words)} for token, words in found]
+    return {"word": meaning.vocab.word(meaning.id(given.word)), "tokens": rows}
 
 
 @verb("meaning", Words, kinds=_HMM, words="a", k=3)
