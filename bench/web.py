@@ -26,7 +26,11 @@ from tests.web.generated import ask_everything
 from tests.web.processes import Server, kill_at_random
 
 PACK = Path(os.environ.get("CORPUSCLE_PACK", FILES / "web-pack"))
-SOURCES = ("corpuscle/web/**/*.py", "corpuscle/lm/**/*.py")
+SERVER = tuple(
+    f"corpuscle/web/{name}.py"
+    for name in ("annotations", "answers", "app", "asking", "guard", "holdings", "loop", "pool", "server")
+)
+"""What takes part in every answer, and in keeping annotations."""
 LATENCY, FIRST, CROWD, KILLS, REQUESTS = "latency", "first view", "crowd", "kills", "requests"
 _WORDS, _CROWD, _KILLS, _REQUESTS = 20, 1000, 100, 10_000
 
@@ -39,7 +43,8 @@ def cells(data: Path) -> Iterator[Cell]:
     }  # fmt: skip
     for name, title in jobs.items():
         call = Call("corpuscle", f"bench.web:{name.replace(' ', '_')}_job", {"pack": str(PACK)})
-        yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SOURCES)
+        more = () if name == KILLS else ("corpuscle/web/worker.py", "corpuscle/web/verbs/t*.py", "corpuscle/lm/*.py")
+        yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SERVER + more)
 
 
 def _prepare() -> None:
