@@ -133,7 +133,7 @@ def apply(
         for line, ranked in enumerate(found, 1)
         for rank, (target, score) in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, ".6f")
+    write_table(output, (), rows, ".6f", names=("line", "rank", "score", "target"))
 
 
 @command(group, work=True, seed=True)
@@ -217,8 +217,8 @@ def weights(model: str) -> Figures:
 @command(group, figures=False)
 @argument("model")
 @argument("sentence")
-@output("-")
+@output("-", form="figure")
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, sentence: str, output: str, target: str | None) -> None:
-    """Draw which pieces of a sentence a neural model looks at while it writes each piece (SVG)."""
+    """Draw which pieces of a sentence a neural model looks at while it writes each piece (SVG or PNG)."""
     networks.draw(load(model, "translate", ("translate.neural",)), sentence, target, output)

@@ -255,6 +255,11 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         sources = [self.vocab_.encode(letters) for name in names if (letters := self._letters(name))]
         return self._precise(sources, precision, tolerance, beam=self.beam)
 
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        return self.vocab_
+
     def transliterate(
         self,
         names: Iterable[str],
