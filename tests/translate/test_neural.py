@@ -171,6 +171,11 @@ def test_the_command_line_trains_applies_measures_and_draws(tmp_path, capsys, mo
     last_line_conforms(capsys.readouterr().out, MEASURED)
     assert main(["translate", "apply", "m", "test.src", "--nbest", "2"]) == 0
     assert [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()] == ["1", "2"] * 10
+    for more, softmax in ([], False), (["--nbest", "1"], True):
+        assert main(["translate", "apply", "m", "test.src", "--beam", "1", "--report", "run.json", *more]) == 0
+        assert json.loads((tmp_path / "run.json").read_text("utf-8"))["softmax"] is softmax
+    greedy = capsys.readouterr().out.splitlines()
+    assert greedy[:10] == [line.split("\t")[3] for line in greedy[10:]]
     assert main(["translate", "attention", "m", "a1 n2"]) == 0
     assert "Where the model looks" in capsys.readouterr().out
     for wrong, message in (

@@ -58,12 +58,10 @@ def figures_of(model: Networks, quality: str) -> dict[str, Any]:
 
 def draw(model: Networks, text: str, target: str | None, output: str) -> None:
     """Draw where a network looks while it writes what it makes of a text, or a given target."""
+    from corpuscle.figures import save_figure
     from corpuscle.neural import draw_attention
-    from corpuscle.text.files import write_atomically
 
-    picture = draw_attention(model, text, target)
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    save_figure(draw_attention(model, text, target), output)
 
 
 def export_networks(model: Networks, output: str) -> None:

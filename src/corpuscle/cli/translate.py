@@ -82,18 +82,19 @@ def _named(model: PhraseTranslator) -> dict[str, float]:
     return dict(zip(FEATURES, model.weights_.tolist(), strict=True))
 
 
-def _translated(model: Any, text: Corpus, nbest: int, names: str | None, **given: Any) -> list[Any]:
-    """The best translations; ``given``: beam, precision, shortlist of a network."""
+def _translated(model: Any, text: Corpus, nbest: int | None, names: str | None, **given: Any) -> list[Any]:
+    """The best translations, without scores where nobody asks for a number of them; ``given``: beam, precision,
+    shortlist of a network."""
     from corpuscle.translate import NeuralTranslator
 
     given = {name: value for name, value in given.items() if value}
     if isinstance(model, NeuralTranslator):
         if names is not None:
             raise SettingError("--names is for phrases: a network spells words that it does not know")
-        return model.translate(text, nbest, **given)
+        return model.translate(text, nbest or 1, scores=nbest is not None, **given)
     if given:
         raise SettingError(f"--{next(iter(given))} is about networks")
-    return model.translate(text, nbest, None if names is None else load(names, "transliterate"))
+    return model.translate(text, nbest or 1, None if names is None else load(names, "transliterate"))
 
 
 @command(group, work=True, figures=False)
@@ -121,7 +122,7 @@ def apply(
         raise SettingError("--report is about networks")
     if precision == "int8" and isinstance(loaded, NeuralTranslator):
         loaded.check_precision(text, precision, tolerance)
-    found = _translated(loaded, text, nbest or 1, names, beam=beam, shortlist=shortlist, precision=precision)
+    found = _translated(loaded, text, nbest, names, beam=beam, shortlist=shortlist, precision=precision)
     networks.write_report(loaded, precision, report)
     if nbest is None:
         with write_atomically(output, "w") as out:
@@ -132,7 +133,7 @@ def apply(
         for line, ranked in enumerate(found, 1)
         for rank, (target, score) in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, ".6f")
+    write_table(output, (), rows, ".6f", names=("line", "rank", "score", "target"))
 
 
 @command(group, work=True, seed=True)
@@ -169,7 +170,7 @@ def evaluate(
         assert model is not None and source is not None
         loaded = load(model, "translate")
         text = read_text(source, **loaded.reading)
-        found = [ranked[0].target if ranked else "" for ranked in _translated(loaded, text, 1, names, beam=beam)]
+        found = [ranked[0].target if ranked else "" for ranked in _translated(loaded, text, None, names, beam=beam)]
         wanted = [" ".join(words) for words in read_text(reference, **loaded.reading)]
         shares = warn_of_overlap(loaded, text, model)
     _check(found, wanted, output or source or "", reference)
@@ -216,8 +217,8 @@ def weights(model: str) -> Figures:
 @command(group, figures=False)
 @argument("model")
 @argument("sentence")
-@output("-")
+@output("-", form="figure")
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, sentence: str, output: str, target: str | None) -> None:
-    """Draw which pieces of a sentence a neural model looks at while it writes each piece (SVG)."""
+    """Draw which pieces of a sentence a neural model looks at while it writes each piece (SVG or PNG)."""
     networks.draw(load(model, "translate", ("translate.neural",)), sentence, target, output)

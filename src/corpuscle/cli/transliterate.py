@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.progress import clock
+from corpuscle.progress import clock, one_line, say
 
 if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
@@ -133,16 +134,17 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("nbest", "Source, rank, target and score of so many.", metavar="N", type=click.IntRange(1, 10_000))
 @option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
+@option("case", "Capitals as in the names, or none.", type=click.Choice(("keep", "lower")), default="keep")
 @networks.beam
 @networks.faster
 def apply(
-    model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None,
+    model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, case: str, beam: int | None,
     precision: str | None, tolerance: float, report: str | None,
 ) -> None:  # fmt: skip
-    """Write names in the other script, one name a line."""
+    """Write names in the other script, one name a line, with capitals where the script has them."""
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.text.tables import write_table
-    from corpuscle.transliterate import NeuralTransliterator, write_results
+    from corpuscle.transliterate import NeuralTransliterator, with_case, write_results
 
     loaded = load(model, "transliterate")
     sources, neural = [line for _, line in read_lines(names)], isinstance(loaded, NeuralTransliterator)
@@ -152,6 +154,9 @@ def apply(
         loaded.check_precision(sources, precision, tolerance)
     found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
     networks.write_report(loaded, precision, report)
+    _say_unknown(loaded, sources, found)
+    if case == "keep" and loaded.lowercase:
+        found = with_case(sources, found)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
     elif format == "json":
@@ -160,14 +165,28 @@ def apply(
                 listed = {"source": source, "candidates": [candidate._asdict() for candidate in candidates]}
                 out.write(json.dumps(listed, ensure_ascii=False) + "\n")
     elif nbest is None:
-        write_table(output, (), ([candidates[0].target if candidates else ""] for candidates in found))
+        written = ([candidates[0].target if candidates else ""] for candidates in found)
+        write_table(output, (), written, names=("target",))
     else:
         rows = (
             (source.replace("\t", " "), rank, target, score)
             for source, candidates in zip(sources, found, strict=True)
             for rank, (target, score) in (enumerate(candidates, 1) if candidates else [(0, ("", ""))])
         )
-        write_table(output, (), rows, ".6f")
+        write_table(output, (), rows, ".6f", names=("source", "rank", "target", "score"))
+
+
+def _say_unknown(model: Any, sources: list[str], found: list[list[Any]]) -> None:
+    """Name the letters that the model could not spell, and the names that it could not write at all; a neural model
+    complains about letters by itself."""
+    unknown = model.unknown_letters(sources) if model.KIND.name in _PHRASE else Counter()
+    if unknown:
+        letters = ", ".join(f"{one_line(letter)} ({n:,})" for letter, n in unknown.most_common(10))
+        more = f" and {len(unknown) - 10:,} more" if len(unknown) > 10 else ""
+        say(f"letters that were in no pair and could not be spelled, with the names they are in: {letters}{more}")
+    missing = [line for line, ranked in enumerate(found, 1) if not ranked and sources[line - 1].strip()]
+    if missing:
+        say(f"not written at all: {len(missing):,} names, the first in line {missing[0]}")
 
 
 @command(group, work=True, seed=True)
@@ -286,16 +305,14 @@ def _weights(path: str) -> list[float]:
 @command(group, figures=False)
 @argument("model")
 @argument("word")
-@output("-")
+@output("-", form="figure")
 @option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
 def draw(model: str, word: str, output: str, nbest: int) -> None:
-    """Draw the best ways to write a word as a lattice of phrases (SVG)."""
-    from corpuscle.text.files import write_atomically
+    """Draw the best ways to write a word as a lattice of phrases (SVG or PNG)."""
+    from corpuscle.figures import save_figure
     from corpuscle.transliterate import draw_lattice
 
-    picture = draw_lattice(load(model, "transliterate", _PHRASE), word, nbest)
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    save_figure(draw_lattice(load(model, "transliterate", _PHRASE), word, nbest), output)
 
 
 @command(group, work=True)
@@ -325,8 +342,8 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
 @command(group, figures=False)
 @argument("model")
 @argument("name")
-@output("-")
+@output("-", form="figure")
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, name: str, output: str, target: str | None) -> None:
-    """Draw which letters of a name a neural model looks at while it writes each letter (SVG)."""
+    """Draw which letters of a name a neural model looks at while it writes each letter (SVG or PNG)."""
     networks.draw(load(model, "transliterate", _NEURAL), name, target, output)

@@ -172,14 +172,16 @@ class Networks(NetworkSettings, Model):
         beam: int,
         precision: str | None = None,
         shortlist: Shortlist | None = None,
+        scores: bool = True,
     ) -> list[list[Hypothesis]]:
-        """The best targets of each source, ranked by the models of both directions; none for an empty source."""
+        """The best targets of each source, ranked by the models of both directions; none for an empty source. Without
+        ``scores`` there are no probabilities where a beam of 1 needs none."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
         most = min(WIDEST, max(n_best, RERANKED if self.right_to_left else 1))
         found = self.decoder(precision or "fp32").decode(
-            sources, beam=min(WIDEST, max(beam, most)), nbest=most, shortlist=shortlist, workers_=self.workers,
-            cluster=self.cluster,
+            sources, beam=min(WIDEST, max(beam, most)), nbest=most, scores=scores or self.right_to_left > 0,
+            shortlist=shortlist, workers_=self.workers, cluster=self.cluster,
         )  # fmt: skip
         if self.right_to_left:
             found = self._reranked(sources, found)

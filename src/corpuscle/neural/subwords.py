@@ -36,6 +36,10 @@ class Pieces(NamedTuple):
     words: np.ndarray
     starts: np.ndarray
 
+    def words_of(self, sentence: int) -> np.ndarray:
+        """Which word each piece of a sentence belongs to."""
+        return self.words[self.starts[sentence] : self.starts[sentence + 1]]
+
     def split(self) -> list[np.ndarray]:
         """The pieces of each sentence."""
         return [self.symbols[a:b] for a, b in pairwise(self.starts.tolist())]
@@ -59,7 +63,7 @@ class Subwords:
 
         >>> pieces = Subwords.learn({"low": 5, "lower": 2, "newest": 6}, 4)
         >>> [pieces.vocab.decode(word) for word in pieces.encode(["lowest"])]
-        [['lo', 'w', 'es', 't ']]
+        [['lo', 'we', 's', 't ']]
         """
         letters = sorted({letter for word in counts for letter in word})
         vocab = Vocab.from_words([*letters, *(f"{letter} " for letter in letters)])

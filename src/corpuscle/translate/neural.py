@@ -20,6 +20,7 @@ from corpuscle.errors import InputError, SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind
 from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
+from corpuscle.neural.examples import guide_of
 from corpuscle.neural.precision import TOLERANCE, Difference
 from corpuscle.neural.shortlist import Shortlist
 from corpuscle.neural.subwords import MERGES, Subwords
@@ -109,8 +110,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
             linked = self._align(part) if links is None else links.select(kept)
         lessons = self._lessons(part, validation, linked)
         self._train(lessons, checkpoint or Checkpoint(), workers=self.workers, cluster=self.cluster)
-        tuning = validation if dev is not None else bitext.select(held)
-        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(tuning.source)
+        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(validation.source)
         self.provenance_ = {
             "sentence_pairs": len(bitext),
             "learned_from": len(lessons.rows),
@@ -166,10 +166,12 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         beam: int | None = None,
         precision: str | None = None,
         shortlist: bool = False,
+        scores: bool = True,
     ) -> list[list[Translation]]:
         """The best translations of each sentence, best first; an empty sentence has none. Scores are mean log
         probabilities of a piece. ``beam``: another one than the settings say; ``precision``: ``fp32`` or ``int8``,
-        which is quicker; ``shortlist``: write only what the pieces of the sentences were linked to in training."""
+        which is quicker; ``shortlist``: write only what the pieces of the sentences were linked to in training;
+        ``scores``: without them (NaN) a beam of 1 needs no softmax."""
         if shortlist and not self.shortlist_.likely.shape[1]:
             raise SettingError("the model was trained without a shortlist (--shortlist 0)")
         text = Corpus.checked(text)
@@ -179,7 +181,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
             letters = {letter for word in text.vocab.decode(np.unique(text.tokens)) for letter in word}
             warn(f"letters that were not in the pairs: {' '.join(sorted(letters - known.keys())[:10])}")
         beam = self.beam if beam is None else self.SETTINGS["beam"].checked(beam)
-        found = self._best(sources, n_best, beam, precision, self.shortlist_ if shortlist else None)
+        found = self._best(sources, n_best, beam, precision, self.shortlist_ if shortlist else None, scores)
         return [[Translation(self.subwords_.join(h.symbols), float(h.score)) for h in each] for each in found]
 
     def attention(self, sentence: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
@@ -217,15 +219,6 @@ def _counts(pairs: Bitext) -> dict[str, int]:
 
 
 def _matrices(pairs: Bitext, subwords: Subwords, linked: Alignments, which: Iterable[int]) -> list[np.ndarray]:
-    """For some pairs a matrix float32 (target pieces, source pieces): the links of the words that they belong to, rows
-    that sum to one, or to 0 where a word has none."""
-    (_, words, starts), (_, others, other_starts) = (subwords.pieces(side) for side in (pairs.source, pairs.target))
-    matrices = []
-    for pair in which:
-        source, target = words[starts[pair] : starts[pair + 1]], others[other_starts[pair] : other_starts[pair + 1]]
-        links = np.zeros((target[-1] + 1, source[-1] + 1), np.float32)
-        i, j = linked.links[linked.starts[pair] : linked.starts[pair + 1]].T
-        links[j, i] = 1
-        matrix = links[target][:, source]
-        matrices.append(matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True)))
-    return matrices
+    """For some pairs the links of the words that their pieces belong to, see ``guide_of``."""
+    source, target = (subwords.pieces(side) for side in (pairs.source, pairs.target))
+    return [guide_of(linked.pair(pair), target.words_of(pair), source.words_of(pair)) for pair in which]

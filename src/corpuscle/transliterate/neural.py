@@ -19,6 +19,7 @@ from corpuscle.errors import InputError, SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Container, Kind
 from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
+from corpuscle.neural.examples import guide_of
 from corpuscle.neural.precision import TOLERANCE, Difference
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair, checked_pairs
@@ -207,13 +208,10 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
 
         bitext = Bitext(*(Corpus.from_sentences([row[side] for row in rows]) for side in (0, 1)))
         found = align_letters(bitext, self.aligner, workers=self.workers)
-        matrices = []
-        for number, (left, right) in enumerate(rows):
-            matrix = np.zeros((len(right), len(left)), np.float32)
-            for i, j in found.links[found.starts[number] : found.starts[number + 1]].tolist():
-                matrix[j, i] = 1
-            matrices.append(matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True)))
-        return matrices
+        return [
+            guide_of(found.pair(number), np.arange(len(right)), np.arange(len(left)))
+            for number, (left, right) in enumerate(rows)
+        ]
 
     def _synthesised(
         self, training: Sequence[Pair], validation: Sequence[Pair], synthetic: Synthetic, checkpoint: Checkpoint
@@ -256,6 +254,11 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         error if it does."""
         sources = [self.vocab_.encode(letters) for name in names if (letters := self._letters(name))]
         return self._precise(sources, precision, tolerance, beam=self.beam)
+
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        return self.vocab_
 
     def transliterate(
         self,
