@@ -23,6 +23,7 @@ CURVE = {500: 40, 1000: 25, 2000: 15, 5000: 8}
 """Pairs of the learning curve, and how often networks go through them: 600 to 1,300 updates of 32 pairs."""
 SYSTEMS = ("phrase", "one network", "four networks", "and two from the end", "combined")
 SOURCES = ("corpuscle/neural/*.py", "corpuscle/engine/neural/*.py", "corpuscle/transliterate/*.py")
+LOOP = tuple(f"corpuscle/neural/{name}.py" for name in ("network", "training", "examples"))
 JOB = "bench.transliterate_neural:systems"
 UPDATES = 10
 CURVES = ("cross-entropy by validation", "accuracy by validation")
@@ -34,7 +35,7 @@ def cells(data: Path) -> Iterator[Cell]:
         "training", "Training, en-hi, tiny, batches of 128", tuple(
             Call(side, f"bench.transliterate_neural:{job}", {"train": str(data / SETS["en-hi"][0])})
             for side, job in (("corpuscle", "ours"), ("plain loop", "plain_loop"))
-        ), "plain loop", (data / SETS["en-hi"][0],), None, 3, False, SOURCES,
+        ), "plain loop", (data / SETS["en-hi"][0],), None, 2, False, LOOP,
     )  # fmt: skip
     for name in SINGLE:
         yield _cell(data, name, f"{name}, one network", [("tiny", {})])

@@ -63,7 +63,7 @@ class Subwords:
 
         >>> pieces = Subwords.learn({"low": 5, "lower": 2, "newest": 6}, 4)
         >>> [pieces.vocab.decode(word) for word in pieces.encode(["lowest"])]
-        [['lo', 'w', 'es', 't ']]
+        [['lo', 'we', 's', 't ']]
         """
         letters = sorted({letter for word in counts for letter in word})
         vocab = Vocab.from_words([*letters, *(f"{letter} " for letter in letters)])
