@@ -42,7 +42,7 @@ def train(model: Any, treebank: str, output: str, candidates: str | None) -> Fig
     )
 
 
-@command(group, work=True, figures=False)
+@command(group, work=True, figures=False, as_json=False)
 @argument("model")
 @argument("input", default="-")
 @output("-")

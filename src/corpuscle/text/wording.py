@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from corpuscle.text.characters import clusters
 
-__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent", "shape_of"]
+__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent", "shape_of", "size"]
 
 LONGEST_WORD = 60
 
@@ -19,6 +19,17 @@ def count(n: float) -> str:
 def counted(n: int, thing: str, things: str | None = None) -> str:
     """A number of things: ``1 word``, ``2,000 words``, ``3 classes``."""
     return f"{count(n)} {thing if n == 1 else things or thing + 's'}"
+
+
+def size(n_bytes: int) -> str:
+    """The size of a file as people say it.
+
+    >>> size(1234567)
+    '1.2 MB'
+    """
+    if n_bytes < 10_000:
+        return counted(n_bytes, "byte")
+    return f"{n_bytes / 1e3:,.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
 
 
 def percent(share: float, digits: int = 1) -> str:
