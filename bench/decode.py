@@ -175,12 +175,16 @@ def _onnx_step(weights: Any) -> Callable[..., Any]:
 
 
 def threads(timer, data: str) -> dict[str, float]:
-    """Every development name, on one thread and on two: wall time, and CPU time of all threads."""
+    """Every development name, on one thread and on two: wall time, and CPU time of all threads; and some of them by
+    PyTorch, one at a time on two threads."""
+    import torch
+
+    from bench.decode_peer import TorchModel, search
     from corpuscle.neural import Decoder
 
     model = _model(data)
     sources = _sources(model, data, None)
-    decoder = Decoder(_weights(model))
+    decoder, peer = Decoder(_weights(model)), TorchModel(_weights(model))
     figures: dict[str, float] = {"names": len(sources)}
     decoder.decode(sources[:500], beam=BEAM)
     for count in 1, 2:
@@ -194,7 +198,14 @@ def threads(timer, data: str) -> dict[str, float]:
         figures[f"names a second, {count} threads"] = len(sources) / min(walls)
         figures[f"names a CPU second, {count} threads"] = len(sources) / min(cpus)
     figures["peak MB"] = decoder.report_.peak_memory
-    return figures
+    torch.set_num_threads(2)
+    few, walls = sources[:: len(sources) // SINGLE], []
+    for _ in range(3):
+        begin = time.perf_counter()
+        for source in few:
+            search(peer, [source], BEAM)
+        walls.append(time.perf_counter() - begin)
+    return figures | {"PyTorch, names a second, one at a time, 2 threads": len(few) / min(walls)}
 
 
 def batches(timer, data: str) -> dict[str, Any]:
@@ -307,12 +318,11 @@ def precision(timer, data: str) -> dict[str, float]:
     return figures
 
 
-def vocabulary(timer, data: str) -> dict[str, float]:
-    """Sentences a CPU second with 30,000 classes: softmax and search apart or fused, 8 bits, a shortlist."""
+def split_softmax(decoder: Any) -> None:
+    """Let a decoder compute scores, bias, softmax and search one after the other."""
     import numpy as np
 
     from corpuscle.engine.neural.softmax import Ranked
-    from corpuscle.neural import Decoder, Shortlist
     from corpuscle.neural.output import Output
 
     class Apart(Output):
@@ -332,11 +342,20 @@ def vocabulary(timer, data: str) -> dict[str, float]:
                 np.log(np.take_along_axis(found, order, axis=1)),
             )
 
+    decoder.output.outputs = [Apart(*vars(each).values()) for each in decoder.output.outputs]
+
+
+def vocabulary(timer, data: str) -> dict[str, float]:
+    """Sentences a CPU second with 30,000 classes: softmax and search apart or fused, 8 bits, a shortlist."""
+    import numpy as np
+
+    from corpuscle.neural import Decoder, Shortlist
+
     weights = _random_weights("mlstm", CLASSES[2])
     rng, figures = np.random.default_rng(1), {}
     sources = [rng.integers(3, CLASSES[2], length).astype("i4") for length in rng.integers(8, 20, SENTENCES)]
     fused, apart, small = Decoder(weights), Decoder(weights), Decoder(weights, precision="int8")
-    apart.output.outputs = [Apart(*vars(each).values()) for each in apart.output.outputs]
+    split_softmax(apart)
     # Translations of a symbol are mostly frequent symbols: drawn by Zipf's law.
     likely = np.minimum(rng.zipf(1.2, (CLASSES[2], 100)) + 2, CLASSES[2] - 1)
     short = Shortlist(np.arange(100), likely)
@@ -516,6 +535,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         claim(
             f"names a CPU second on two threads, preset tiny, beam {BEAM} (half of 5,000 names a second)", 2500, both,
             lambda: both["names a CPU second, 2 threads"], ",.0f",
+        ),
+        claim(
+            "times PyTorch, one at a time, both on two threads, by the clock", 20, both,
+            lambda: both["names a second, 2 threads"] / both["PyTorch, names a second, one at a time, 2 threads"],
         ),
         claim(
             "speed with batches of 1,024 beside the best batch", 0.9, batch,

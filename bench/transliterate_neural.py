@@ -14,16 +14,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import CELLS, Call, Cell, Claim, row, typical
+from bench.harness import CELLS, HERE, Call, Cell, Claim, row, typical
 from bench.transliterate import SETS, _figures, _interval
 
 TABLE = ("en-hi", "en-vi", "en-fa", "en-ja", "ar-en", "wikidata-he", "wikidata-ru")
 SINGLE = ("en-hi", "en-vi")
-SIZES = (500, 1000, 2000, 4000, 8000)
+CURVE = {500: 40, 1000: 25, 2000: 15, 5000: 8}
+"""Pairs of the learning curve, and how often networks go through them: 600 to 1,300 updates of 32 pairs."""
 SYSTEMS = ("phrase", "one network", "four networks", "and two from the end", "combined")
 SOURCES = ("corpuscle/neural/*.py", "corpuscle/engine/neural/*.py", "corpuscle/transliterate/*.py")
+LOOP = tuple(f"corpuscle/neural/{name}.py" for name in ("network", "training", "examples"))
 JOB = "bench.transliterate_neural:systems"
 UPDATES = 10
+CURVES = ("cross-entropy by validation", "accuracy by validation")
 
 
 def cells(data: Path) -> Iterator[Cell]:
@@ -32,7 +35,7 @@ def cells(data: Path) -> Iterator[Cell]:
         "training", "Training, en-hi, tiny, batches of 128", tuple(
             Call(side, f"bench.transliterate_neural:{job}", {"train": str(data / SETS["en-hi"][0])})
             for side, job in (("corpuscle", "ours"), ("plain loop", "plain_loop"))
-        ), "plain loop", (data / SETS["en-hi"][0],), None, 3, False, SOURCES,
+        ), "plain loop", (data / SETS["en-hi"][0],), None, 2, False, LOOP,
     )  # fmt: skip
     for name in SINGLE:
         yield _cell(data, name, f"{name}, one network", [("tiny", {})])
@@ -48,7 +51,10 @@ def cells(data: Path) -> Iterator[Cell]:
     for name in TABLE:
         yield _cell(data, name, f"{name}, all systems", [("all", {"ensemble": 4, "right_to_left": 2})])
     train, dev = (str(data / path) for path in SETS["en-hi"])
-    sides = [Call(f"{size:,} pairs", JOB, {"train": train, "dev": dev, "size": size}) for size in SIZES]
+    sides = [
+        Call(f"{size:,} pairs", JOB, {"train": train, "dev": dev, "size": size, "max_epochs": epochs, "batch": 32})
+        for size, epochs in CURVE.items()
+    ]
     inputs = (data / SETS["en-hi"][0],)
     yield Cell("curve", "en-hi by number of pairs", tuple(sides), None, inputs, None, 1, False, SOURCES)
 
@@ -100,6 +106,7 @@ def systems(
         network.fit(rest, tuning, checkpoint, **more)
         network.save(path)
     figures = {"CPU s of training here": time.process_time() - begin, "validations": len(network.history_)}
+    figures |= {name: network.history_[:, column].tolist() for column, name in enumerate(CURVES)}
     figures |= {"pairs": len(pairs), "names": len(held_out)}
     phrase = PhraseTransliterator().fit(rest)
     models: dict[str, Any] = {"phrase": phrase, "one network": _members(network, 1, 0)}
@@ -130,7 +137,7 @@ def _task(train: str) -> Any:
     training, held = model.divided(read_names(train), 1, 500)
     rows = model._rows(training)
     model.vocab_ = Vocab.from_words(sorted({letter for each in rows for side in each for letter in side}))
-    return model._tasks(rows, held, len(rows))[0]
+    return model._tasks(model._lessons(rows, held, len(rows)))[0]
 
 
 def ours(timer, train: str) -> dict[str, float]:
@@ -207,7 +214,11 @@ def plain_loop(timer, train: str) -> dict[str, float]:
 
 
 def tables(results: dict[str, Any]) -> list[str]:
-    """ACC of all systems; by number of pairs."""
+    """ACC of all systems; by number of pairs; pictures of the training and of the latter."""
+    if "en-hi, one network" in results:
+        draw_training(*(results["en-hi, one network"]["runs"]["tiny"][0]["curves"][name] for name in CURVES))
+    if "curve" in results:
+        _draw_pairs(results["curve"]["runs"])
     head = ["ACC (95 % interval)", "pairs", *SYSTEMS, "CPU s of training"]
     lines = ["### Accuracy on unseen names", "", row(head), row(["---"] + ["---:"] * (len(head) - 1))]
     for name, result in results.items():
@@ -218,6 +229,35 @@ def tables(results: dict[str, Any]) -> list[str]:
                 seconds = f"{figures['CPU s of training here']:,.0f}"
                 lines.append(row([f"{name}: {side}", f"{figures['pairs']:,.0f}", *found, seconds]))
     return ["\n".join(lines)]
+
+
+def draw_training(entropies: list[float], accuracies: list[float]) -> None:
+    """Cross-entropy and accuracy of held-out names after each validation."""
+    from corpuscle.figures import Series, line_plot
+
+    passes = range(1, len(entropies) + 1)
+    picture = line_plot(
+        [Series("accuracy of names", passes, accuracies), Series("cross-entropy of a letter", passes, entropies)],
+        title="A network learns to write names",
+        description="Accuracy and cross-entropy (nats) of 500 held-out names, English to Hindi, tiny, by passes.",
+        x_label="passes over the pairs", y_label="accuracy; nats", zero=True,
+    )  # fmt: skip
+    (HERE.parent / "docs" / "images" / "neural-training.svg").write_text(picture + "\n", encoding="utf-8")
+
+
+def _draw_pairs(runs: dict[str, Any]) -> None:
+    """Accuracy by the number of pairs."""
+    from corpuscle.figures import Series, line_plot
+
+    figures = {int(side.partition(" ")[0].replace(",", "")): run[0]["figures"] for side, run in runs.items()}
+    systems = ("phrase", "one network", "combined")
+    picture = line_plot(
+        [Series(system, list(figures), [each[f"{system}: acc"] for each in figures.values()]) for system in systems],
+        title="Accuracy by the number of pairs",
+        description="Accuracy on development names, English to Hindi, of phrases, a network and both, by pairs.",
+        x_label="pairs", y_label="accuracy", log_x=True, zero=True, x_ticks=list(figures),
+    )  # fmt: skip
+    (HERE.parent / "docs" / "images" / "neural-pairs.svg").write_text(picture + "\n", encoding="utf-8")
 
 
 def _of(figures: dict[str, float], system: str) -> dict[str, float]:

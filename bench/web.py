@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
 import statistics
 import subprocess
 import sys
@@ -22,9 +21,15 @@ from typing import Any
 
 from bench.align import FILES
 from bench.harness import Call, Cell, Claim, Timer, typical
+from tests.web.generated import ask_everything
+from tests.web.processes import Server, kill_at_random
 
 PACK = Path(os.environ.get("CORPUSCLE_PACK", FILES / "web-pack"))
-SOURCES = ("corpuscle/web/**/*.py", "corpuscle/lm/**/*.py")
+SERVER = tuple(
+    f"corpuscle/web/{name}.py"
+    for name in ("annotations", "answers", "app", "asking", "guard", "holdings", "loop", "pool", "server")
+)
+"""What takes part in every answer, and in keeping annotations."""
 LATENCY, FIRST, CROWD, KILLS, REQUESTS = "latency", "first view", "crowd", "kills", "requests"
 _WORDS, _CROWD, _KILLS, _REQUESTS = 20, 1000, 100, 10_000
 
@@ -37,7 +42,8 @@ def cells(data: Path) -> Iterator[Cell]:
     }  # fmt: skip
     for name, title in jobs.items():
         call = Call("corpuscle", f"bench.web:{name.replace(' ', '_')}_job", {"pack": str(PACK)})
-        yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SOURCES)
+        more = () if name == KILLS else ("corpuscle/web/worker.py", "corpuscle/web/verbs/t*.py", "corpuscle/lm/*.py")
+        yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SERVER + more)
 
 
 def _prepare() -> None:
@@ -46,24 +52,18 @@ def _prepare() -> None:
         subprocess.run([sys.executable, "-m", "corpuscle", "learn", "-o", str(PACK)], check=True)
 
 
-class Served:
-    """A server process."""
+class Served(Server):
+    """A server process, and what it costs."""
 
     def __init__(self, pack: str | Path):
         self.begun = time.perf_counter()
-        command = [sys.executable, "-m", "corpuscle", "serve", str(pack), "--port", "0"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        found = re.search(r"http://\S+", self.process.stderr.readline())
-        assert found is not None
-        self.address = found[0]
+        super().__init__(Path(pack))
 
     def __enter__(self) -> Served:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        self.process.wait()
+        self.end()
 
     def cpu(self) -> float:
         """Seconds of CPU time of the process and of its workers so far."""
@@ -150,60 +150,35 @@ def crowd_job(timer: Timer, pack: str) -> dict[str, float]:
 
 def kills_job(timer: Timer, pack: str) -> dict[str, float]:
     """Kill the server at random moments while it is told annotations; how many that it acknowledged are lost."""
-    import httpx
-
     from corpuscle.packs.pack import Pack
-    from corpuscle.web.annotations import Annotations
 
-    chance, acknowledged = random.Random(1), list[str]()
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "pack"
         Pack(empty).create()
-        for number in range(_KILLS):
-            server = Served(empty)
-            with httpx.Client(base_url=server.address, timeout=60) as web:
-                end = time.perf_counter() + 0.2 * chance.random()
-                while time.perf_counter() < end:
-                    words = [f"w{number}", str(len(acknowledged))]
-                    body = {"layer": "segment", "value": {"words": words}, "annotator": "Ana"}
-                    if web.post("/api/annotations", json=body).status_code == 200:
-                        acknowledged.append("".join(words))
-            server.process.kill()
-            server.process.wait()
-        kept = Annotations(empty)
-        lost = len(set(acknowledged) - set(kept.standing("segment")))
-    return {"kills": _KILLS, "acknowledged": len(acknowledged), "lost": lost, "torn lines": kept.torn}
+        acknowledged, kept = kill_at_random(empty, _KILLS)
+        lost = set(acknowledged) - set(kept.standing("segment"))
+    return {"kills": _KILLS, "acknowledged": len(acknowledged), "lost": len(lost), "torn lines": kept.torn}
 
 
 def requests_job(timer: Timer, pack: str) -> dict[str, float]:
-    """Requests generated from the schema: any strings, numbers of any type, names of nothing."""
+    """Requests that schemathesis generates from the schema, half of them against it, to all endpoints but the start of
+    learning, of a pack with a tiny model of every kind."""
     import httpx
 
-    chance, found = random.Random(1), Counter[int]()
-    pieces = ["a", "b c", "\n", "\t", "\x00", "é", "\u2028", "\u202e", "<unk>", "</s>", "_", "#", "😀", " " * 9, "٣"]
+    from tests.web.served import MODELS, write_pack
 
-    def value(schema: dict[str, Any]) -> Any:
-        if chance.random() < 0.15:
-            return chance.choice([None, -1, 1e300, [], {}, "x", True, 2**70])
-        if "enum" in schema:
-            return chance.choice(schema["enum"])
-        if schema.get("type") == "string":
-            return "".join(chance.choices(pieces, k=chance.randrange(12)))
-        return chance.choice([0, 1, 3, 20, 0.5, True, False])
-
-    with Served(pack) as server, httpx.Client(base_url=server.address, timeout=120) as web:
-        paths = web.get("/openapi.json").json()["paths"]
-        schemas = {
-            path: each["post"]["requestBody"]["content"]["application/json"]["schema"]
-            for path, each in paths.items()
-            if path.startswith("/api/models/")
-        }
-        for _ in range(_REQUESTS):
-            path = chance.choice(list(schemas))
-            named = schemas[path]["properties"]
-            body = {name: value(schema) for name, schema in named.items() if chance.random() < 0.7}
-            found[web.post(path, json=body).status_code] += 1
-    return {f"status {status}": count for status, count in sorted(found.items())} | {"bugs": found[500]}
+    kinds = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
+    with tempfile.TemporaryDirectory() as folder, Served(write_pack(Path(folder) / "pack", *kinds)) as server:
+        asked = ask_everything(server.address, _REQUESTS)
+        memory, well = server.memory(), httpx.get(f"{server.address}api/pack").status_code == 200
+    found = Counter(each.status for each in asked)
+    for each in asked:
+        if each.status >= 500:
+            print(each, file=sys.stderr)
+    figures = {"requests": len(asked), "endpoints": len({each.operation for each in asked}), "MB": memory}
+    figures |= {f"status {status}": count for status, count in sorted(found.items())}
+    bad = sum(count for status, count in found.items() if status >= 500 and status != 503)
+    return figures | {"bugs": bad, "well afterwards": float(well)}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
@@ -232,6 +207,10 @@ def notes(results: dict[str, Any]) -> str:
     return (
         "Wall-clock times, over loopback, of the pack of the built-in sample; on a busy machine they are upper bounds. "
         "`CPU ms` is what a request takes of the cores, server and worker together; `known ms` is a request that was "
-        "answered before. Of a thousand requests at a time, those above the limit of "
-        "64 are refused at once with 503 and Retry-After."
+        "answered before. The first view is the page with its files, what it is told of the pack, and the surprisal of "
+        "a sentence; the CPU time is that of the server and of its worker, which load side by side. Of a thousand "
+        "requests at a time, those above the limit of 64 are refused at once with 503 and Retry-After; `MB` is the "
+        "memory of the server process. A kill is `kill -9` at a random moment while annotations are sent one after the "
+        "other. Generated requests are those of schemathesis to every endpoint but the start of learning, of a pack "
+        "with tiny models of all kinds, about half of them against the schema."
     )

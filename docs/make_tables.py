@@ -1,17 +1,19 @@
-"""``python docs/make_tables.py``: the page "Which command do I need?" and the list of tasks on the start page.
+"""``python docs/make_tables.py``: the page "Which command do I need?", the list of tasks on the start page, and their
+table on the page about the architecture.
 
-Both follow from the catalogue; a test says when they do not.
+All follow from the catalogue, the order of the packages from the linter's list; a test says when they do not.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from corpuscle.catalogue import COMMANDS, TASKS
 
 DOCS = Path(__file__).parent
-WHICH, START = DOCS / "which.md", DOCS / "index.md"
+WHICH, START, HOUSE = DOCS / "which.md", DOCS / "index.md", DOCS / "architecture.md"
 BEGIN, END = "<!-- tasks: begin -->", "<!-- tasks: end -->"
 
 QUESTIONS = {
@@ -61,9 +63,29 @@ def which() -> str:
 def start(text: str) -> str:
     """The start page with its list of tasks."""
     listed = "\n".join(f"- [{name}]({task.page}): {task.summary}." for name, task in TASKS.items())
-    return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{listed}\n{END}", text, flags=re.S)
+    return _between(text, listed)
+
+
+def _between(text: str, made: str) -> str:
+    """A page with what is made between its two marks."""
+    return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{made}\n{END}", text, flags=re.S)
+
+
+def house(text: str) -> str:
+    """The page about the architecture with its table of packages, the leftmost first."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    order = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = ["| package | commands | what it learns | page |", "| --- | --- | --- | --- |"]
+    for package in reversed(order[order.index("samples") + 1 : order.index("measure | figures")]):
+        tasks = {name: task for name, task in TASKS.items() if task.package == f"corpuscle.{package}"}
+        commands = ", ".join(f"`{name}`" for name in tasks) or "none of its own"
+        about = "; ".join(task.summary for task in tasks.values()) or "networks that rewrite sequences, for other tasks"
+        pages = ", ".join(f"[{name}]({task.page})" for name, task in tasks.items()) or f"[{package}]({package}.md)"
+        rows.append(f"| `{package}` | {commands} | {about} | {pages} |")
+    return _between(text, "\n".join(rows))
 
 
 if __name__ == "__main__":
     WHICH.write_text(which(), encoding="utf-8")
     START.write_text(start(START.read_text(encoding="utf-8")), encoding="utf-8")
+    HOUSE.write_text(house(HOUSE.read_text(encoding="utf-8")), encoding="utf-8")

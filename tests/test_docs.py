@@ -1,5 +1,6 @@
 """The documentation tells the truth: commands exist, examples run, links lead somewhere."""
 
+import ast
 import doctest
 import glob
 import importlib
@@ -8,7 +9,9 @@ import pkgutil
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -108,6 +111,24 @@ def test_the_tables_of_tasks_follow_from_the_catalogue():
     start = made["START"].read_text(encoding="utf-8")
     assert made["WHICH"].read_text(encoding="utf-8") == made["which"](), "python docs/make_tables.py makes it anew"
     assert start == made["start"](start) and made["BEGIN"] in start, "python docs/make_tables.py makes it anew"
+    house = made["HOUSE"].read_text(encoding="utf-8")
+    assert house == made["house"](house) and made["BEGIN"] in house, "python docs/make_tables.py makes it anew"
+
+
+def test_the_picture_of_the_start_page_shows_every_step():
+    made = runpy.run_path(str(ROOT / "docs" / "make_overview.py"))
+    assert made["PICTURE"].read_text(encoding="utf-8") == made["picture"](), "docs/make_overview.py makes it anew"
+
+
+def test_the_reference_has_every_public_name_of_every_package():
+    made = runpy.run_path(str(ROOT / "docs" / "make_api.py"))
+    assert {task.package.partition(".")[2] for task in TASKS.values()} <= {*made["packages"]()}
+    for package in made["packages"]():
+        public = set(importlib.import_module(f"corpuscle.{package}").__all__)
+        shown = set(re.findall(r"^## (\w+)$", made["page"](package), re.M))
+        assert public - shown == set(), package
+        defined = [each for each in made["entries"](package) if isinstance(each.node, ast.ClassDef | ast.FunctionDef)]
+        assert [each.name for each in defined if not each.doc] == []
 
 
 def test_the_notebook_runs():
@@ -154,3 +175,27 @@ def test_the_tour_of_the_readme_runs(tmp_path, monkeypatch, capsys):
 def test_committed_pages_name_no_machine_paths():
     for page in PAGES:
         assert not re.search(r"(?<![\w.])/(work|tmp|home|root)/", page.read_text(encoding="utf-8")), page.name
+
+
+@pytest.mark.slow
+def test_no_page_scrolls_sideways_on_a_phone(tmp_path):
+    """The site is built and every page is opened in a window of 390 pixels."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("there is no Chromium on this system")
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(tmp_path / "site")]
+    subprocess.run(command, cwd=ROOT, check=True)
+    pages = sorted((tmp_path / "site").rglob("index.html"))
+    assert len(pages) > 60
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        wide = []
+        for path in pages:
+            page.goto(path.as_uri())
+            if page.evaluate("document.documentElement.scrollWidth") > 390:
+                wide.append(path.parent.name)
+        browser.close()
+    assert wide == []

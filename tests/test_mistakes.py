@@ -10,7 +10,7 @@ import corpuscle
 from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import CorpuscleError, InputError, NotLearned, SettingError
 from corpuscle.lm import NgramModel
-from corpuscle.text import Bitext, Corpus, Pair, read_strings
+from corpuscle.text import Bitext, Corpus, read_strings
 from corpuscle.words import ExchangeClasses, PpmiVectors
 
 CORPUS = Corpus.from_sentences([["the", "cat"], ["a", "dog", "sat"]])
@@ -117,7 +117,7 @@ def test_corpora_say_what_they_are_and_what_is_wrong():
     with pytest.raises(TypeError, match=r"corpus\.words\(1\)"):
         CORPUS[1]
     with pytest.raises(SettingError, match=r"Pair\("):
-        find(TASKS["transliterate"].methods["phrase"].learner)().fit([Pair("a", "b")])
+        find(TASKS["transliterate"].methods["phrase"].learner)().fit([("a", "b", "c")])
 
 
 @pytest.mark.parametrize("package", [*(task.package for task in TASKS.values()), "corpuscle.text", "corpuscle.measure"])

@@ -87,6 +87,8 @@ COMMANDS = {
     "transliterate.combined": "transliterate combine transliterate.phrase transliterate.neural --dev names.tsv "
     "--candidates 3 -o {0}",
     "translate.phrase": "translate train source target -o {0} --aligner ibm1 --order 2 --rounds 2 --restarts 0",
+    "translate.neural": "translate train source target -o {0} --method neural --embedding 2 --state 2 --merges 4 "
+    "--max-epochs 2 --aligner ibm1 --shortlist 2",
     "tag.crf": "tag train trees.conllu -o {0} --passes 2 --hash-bits 10",
     "disambiguate.ranker": "disambiguate train ambiguous.conllu -o {0} --crossfit 3",
     "disambiguate.twopass": "disambiguate train ambiguous.conllu -o {0} --method cheat --crossfit 3",

@@ -1,4 +1,5 @@
-"""Writing files so that nothing is ever half-written and nothing old is lost: a new file first, then renamed."""
+"""Writing files so that nothing is ever half-written and nothing old is lost: a new file first, then renamed; and what
+was written is noted for whoever asks, ``with noting() as notes``."""
 
 from __future__ import annotations
 
@@ -9,15 +10,45 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from os import PathLike
 from typing import BinaryIO
 
 from corpuscle.errors import InputError
 
-__all__ = ["is_special", "lies_within", "replacing"]
+__all__ = ["Written", "is_special", "lies_within", "note", "noting", "replacing"]
 
 _counter = itertools.count()
 _HOST = re.sub(r"\W", "_", os.uname().nodename) if hasattr(os, "uname") else "here"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written: its name, its size, its lines if it is text."""
+
+    file: str
+    bytes: int
+    lines: int | None = None
+
+
+_notes: list[Written] | None = None
+
+
+@contextmanager
+def noting() -> Iterator[list[Written]]:
+    """A list that receives what is written until the block ends."""
+    global _notes
+    before, _notes = _notes, []
+    try:
+        yield _notes
+    finally:
+        _notes = before
+
+
+def note(file: str | PathLike[str], size: int, lines: int | None = None) -> None:
+    """A file was written."""
+    if _notes is not None:
+        _notes.append(Written(os.fspath(file), size, lines))
 
 
 def _name_beside(target: str) -> str:

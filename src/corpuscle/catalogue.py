@@ -272,11 +272,12 @@ TASKS: dict[str, Task] = dict([
     _task(
         "translate",
         "Translation: a draft of short sentences.",
-        "a draft translator from sentence pairs: phrases, a language model, weights tuned on BLEU",
+        "a draft translator from sentence pairs: phrases and a language model under tuned weights, or networks",
         methods={
             "phrase": ("PhraseSettings", "PhraseTranslator", "phrases of words, an n-gram model, tuned weights"),
+            "neural": ("NeuralSettings", "NeuralTranslator", "networks that write pieces of words one by one"),
         },
-        kinds={"translate.phrase": "PhraseTranslator"},
+        kinds={"translate.phrase": "PhraseTranslator", "translate.neural": "NeuralTranslator"},
         step="translator:TRANSLATOR",
     ),
     _task(

@@ -43,7 +43,7 @@ def line(words, command, output, source, target):
 
 def test_there_is_something_to_test():
     assert len(WRITING) > 30
-    assert {each.values[2].form for each in WRITING} == {"file", "model", "svg", "prefix", "either"}
+    assert {each.values[2].form for each in WRITING} == {"file", "model", "figure", "prefix", "either"}
 
 
 @pytest.mark.parametrize(("words", "command", "output"), WRITING)
@@ -75,9 +75,9 @@ def test_two_outputs_are_two_files(run, tmp_path):
 
 
 def test_a_figure_is_not_written_under_a_false_name(tmp_path):
-    check_place(str(tmp_path / "a.SVG"), "svg")
-    with pytest.raises(InputError, match=r"g\.png: cannot write: .* \.svg"):
-        check_place(str(tmp_path / "g.png"), "svg")
+    check_place(str(tmp_path / "a.SVG"), "figure")
+    with pytest.raises(InputError, match=r"g\.gif: cannot write: .* \.svg or \.png"):
+        check_place(str(tmp_path / "g.gif"), "figure")
 
 
 def test_a_place_where_nothing_can_be_written_is_refused_before_any_work(tmp_path, monkeypatch):

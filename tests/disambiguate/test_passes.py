@@ -245,3 +245,27 @@ def test_a_gold_analysis_that_nobody_proposes_is_an_error_and_not_a_crash(bank):
     rows = Rows(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64))
     assert ranker.counts_.look_up(rows, np.zeros((0, 14), np.uint64), np.zeros((1, 1), np.uint64),
                                   ranker.columns).shape[0] == 0  # fmt: skip
+
+
+def test_weights_refit_to_choices_make_them_likelier_and_stay_near(bank):
+    ranker = Ranker(crossfit=0).fit(bank[:60])
+    kept, refit = ranker.updated(bank[60:160]), ranker.updated(bank[60:160], refit=True)
+    assert kept.weights_ is ranker.weights_ and kept.counts_.table.keys.tolist() == refit.counts_.table.keys.tolist()
+    stiff = Ranker(crossfit=0, c2=1e9).fit(bank[:60])
+    before, after = stiff.weights_.weights, stiff.updated(bank[60:160], refit=True).weights_.weights
+    assert after == pytest.approx(before, abs=1e-4)
+    assert abs(refit.weights_.weights - ranker.weights_.weights).max() > 0.01
+
+    def surprise(model):  # of the choices, by what was counted before them
+        old = Ranker(crossfit=0).fit(bank[:60])
+        old.weights_ = model.weights_
+        ranking = old.rank(bank[60:160])
+        item = np.repeat(np.arange(len(ranking.starts) - 1), np.diff(ranking.starts))
+        right = ranking.labels == old.gold(bank[60:160], ranking)[item]
+        return -np.log(ranking.probabilities[right]).sum()
+
+    assert surprise(refit) < surprise(kept)
+    with pytest.raises(SettingError, match="one pass"):
+        SequenceRanker(crossfit=0).fit(bank[:60]).updated(bank[60:70], refit=True)
+    with pytest.raises(SettingError, match="one pass"):
+        Ranker(method="agreement", crossfit=0).fit(bank[:60]).updated(bank[60:70], refit=True)

@@ -105,7 +105,7 @@ def test_weight_one_on_frequency_and_none_elsewhere_is_the_frequency_baseline(ba
 def test_counts_of_a_single_element_are_those_of_the_whole_label(bank):
     ranker = Ranker(elements=("pos",)).fit(bank[:100])
     text, lists = text_of(bank, True), ranker.lists_of(text_of(bank, True))
-    numbers = ranker.numbers(text, lists)[:, : len(ranker.columns)]
+    numbers = ranker.numbers(text, lists, None)[:, : len(ranker.columns)]
     for kind in range(14):
         same = [i for i, (_, other) in enumerate(ranker.columns.tolist()) if other == kind]
         assert len(same) == 2 and (numbers[:, same[0]] == numbers[:, same[1]]).all()
@@ -116,7 +116,7 @@ def test_the_order_of_candidates_changes_no_score(bank, ranker):
     lists = ranker.lists_of(text)
     order = np.lexsort((-np.arange(len(lists.rows.tokens)), lists.rows.tokens))
     turned = lists._replace(rows=lists.rows._replace(labels=lists.rows.labels[order]))
-    assert (ranker.numbers(text, lists)[order] == ranker.numbers(text, turned)).all()
+    assert (ranker.numbers(text, lists, None)[order] == ranker.numbers(text, turned, None)).all()
 
 
 def test_figures_are_ordered_and_two_candidates_reach_the_ceiling(bank, ranker):

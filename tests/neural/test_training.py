@@ -17,11 +17,11 @@ from corpuscle.neural.training import (
     _batch,
     _dropping,
     _loss,
-    accuracy,
     advance,
     begun,
     cross_entropy,
     named,
+    quality,
     rate_of,
     smoothing,
 )
@@ -139,7 +139,7 @@ def test_the_kept_weights_are_those_of_the_best_accuracy(copying):
     best = min(range(6), key=lambda i: (-right[i], progress.history[i, 0]))
     np.testing.assert_array_equal(progress.best, kept[best])
     arrays = named(progress.best, copying)
-    assert accuracy(copying, arrays) == right[best]
+    assert quality(copying, arrays) == right[best]
     p = {name: torch.from_numpy(x) for name, x in arrays.items()}
     assert cross_entropy(copying, p) == pytest.approx(progress.history[best, 0])
 

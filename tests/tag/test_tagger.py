@@ -19,10 +19,10 @@ from corpuscle.tag.kernels import decoding
 from corpuscle.tag.kernels.features import local_features, step_places
 from corpuscle.tag.kernels.training import Learning, learn
 from corpuscle.tag.lemmas import apply_rule, lemma_rule
-from corpuscle.tag.lexicon import shape_of
 from corpuscle.text import Corpus, read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
+from corpuscle.text.wording import shape_of
 from corpuscle.words import ExchangeClasses, class_sources
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
@@ -164,7 +164,7 @@ def test_unknown_words_are_tagged_by_endings_and_shapes():
     new = Treebank.from_sentences([["zarkity", "runs"], ["zarkous", "runs"]])
     assert tagger.annotate(new).tags.strings() == ["NOUN", "VERB", "ADJ", "VERB"]
     assert tagger.known(new).tolist() == [False, True, False, True]
-    assert shape_of("McX-12") == "XxX.d"
+    assert shape_of("McX-12", 1, ".") == "XxX.d"
 
 
 def test_frequent_words_keep_to_the_tags_they_were_seen_with(bank, tagger):

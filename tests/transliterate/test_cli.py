@@ -55,6 +55,18 @@ def test_apply_prints_one_target_a_line_or_ranked_ones(kit, capsys):
     assert sum(row[1] in ("0", "1") for row in rows) == 32
 
 
+def test_capitals_are_kept_and_letters_that_cannot_be_spelled_are_named(kit, capsys, tmp_path):
+    name = (kit / "test.tsv").read_text(encoding="utf-8").split("\t")[0]
+    (tmp_path / "names").write_text(f"{name}\n{name.title()}\n{name.upper()}\n{name}ж\n", encoding="utf-8")
+    assert main(["transliterate", "apply", f"{kit}/m", f"{tmp_path}/names"]) == 0
+    said = capsys.readouterr()
+    lower, title, upper, copied = said.out.splitlines()
+    assert (title, upper) == (lower.title(), lower.upper()) and lower != title and copied.startswith(lower)
+    assert said.err.endswith("could not be spelled, with the names they are in: ж (1)\n") and said.err.count("\n") == 1
+    assert main(["transliterate", "apply", f"{kit}/m", f"{tmp_path}/names", "--case", "lower", "-q"]) == 0
+    assert capsys.readouterr().out.splitlines()[:3] == [lower] * 3
+
+
 def test_evaluation_of_a_model_and_of_its_output_agree(kit, capsys):
     assert main(["transliterate", "evaluate", f"{kit}/test.tsv", "--model", f"{kit}/m", "--json"]) == 0
     direct = last_line_conforms(capsys.readouterr().out, MEASURED)

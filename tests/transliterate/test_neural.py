@@ -14,6 +14,7 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.neural import Decoder
+from corpuscle.random import Random
 from corpuscle.text.characters import SPACE
 from corpuscle.text.pairs import Pair
 from corpuscle.transliterate import CombinedTransliterator, NeuralTransliterator, PhraseTransliterator, Synthetic
@@ -95,6 +96,35 @@ def test_an_interrupted_training_resumes_to_the_identical_bytes(pairs, tmp_path,
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+def test_a_hostile_partial_file_is_an_error(pairs, tmp_path, monkeypatch):
+    learner, path = NeuralTransliterator(**QUICK | {"max_epochs": 1}), tmp_path / "m"
+    monkeypatch.setattr("corpuscle.transliterate.neural.Checkpoint", _stopping(1))
+    with pytest.raises(Interrupted), learner.checkpoint(pairs[:60], None, path) as checkpoint:
+        learner.fit(pairs[:60], checkpoint=checkpoint)
+    monkeypatch.undo()
+    place = tmp_path / "m.partial"
+    (tmp_path / "kept").write_bytes(place.read_bytes())
+
+    def go_on(edited):
+        place.write_bytes(edited.read_bytes())
+        with learner.checkpoint(pairs[:60], None, path, True) as checkpoint:
+            learner.fit(pairs[:60], checkpoint=checkpoint)
+
+    assert survives_hostile_edits(tmp_path / "kept", go_on, edits=25) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backwards", [False, True])
+def test_copying_and_turning_round_are_learned(backwards):
+    random = Random(1, "copies")
+    names = {"".join(random.choice("abcdefghijklmnopqrst") for _ in range(3 + random.below(6))) for _ in range(3300)}
+    made = [Pair(name, (name[::-1] if backwards else name,)) for name in random.shuffled(sorted(names))]
+    model = NeuralTransliterator(max_epochs=20, batch=64, rate=0.004, guide=0.0, workers=1).fit(made[300:])
+    right = [found[0].target == pair.targets[0] for found, pair in
+             zip(model.transliterate([pair.source for pair in made[:300]]), made[:300], strict=True)]  # fmt: skip
+    assert sum(right) / len(right) > 0.98
+
+
 def _stopping(items):
     """A checkpoint that is stopped after so many items."""
 
@@ -156,7 +186,7 @@ def test_candidates_are_ranked_distinct_and_scored_by_the_models(model):
     for each in found[0], found[2]:
         assert len({candidate.target for candidate in each}) == 5
         assert all(a.score >= b.score for a, b in itertools.pairwise(each))
-    written = model._decoder("fp32").decode([model.vocab_.encode("abc")], beam=20, nbest=20)[0]
+    written = model.decoder().decode([model.vocab_.encode("abc")], beam=20, nbest=20)[0]
     logs = {"".join(model.vocab_.decode(h.symbols)): h.log for h in written}
     back = model.scores(["abc"], [[candidate.target for candidate in found[0]]])[0][:, 1]
     for (target, score), last in zip(found[0], back, strict=True):
@@ -175,7 +205,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(model):
 def test_ranking_without_models_from_the_end_keeps_the_order(model):
     alone = NeuralTransliterator(**QUICK | {"ensemble": 2})
     alone.vocab_, alone.models_ = model.vocab_, model.models_[:2]
-    (written,) = alone._decoder("fp32").decode([alone.vocab_.encode("abcd")], beam=20, nbest=20)
+    (written,) = alone.decoder().decode([alone.vocab_.encode("abcd")], beam=20, nbest=20)
     limit = 3 * 4 + 10  # what is as long as this has no end
     means = [h.log / (len(h.symbols) + (len(h.symbols) < limit)) for h in written]
     assert means == sorted(means, reverse=True)

@@ -43,7 +43,7 @@ def _ask(operation: Any, mode: Any, most: int, session: Any) -> list[Asked]:
     )  # fmt: skip
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
-        response = case.call(session=session)
+        response = case.call(session=session, timeout=600)
         found.append(Asked(operation.label, response.status_code, case.body, response.text[:500]))
 
     ask()

@@ -1,11 +1,8 @@
-"""A small pack of the tiny models, the application around it, and a server process on a free port."""
+"""A small pack of the tiny models, and the application around it."""
 
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,28 +46,6 @@ def client(path: Path, *, token: str = "", kit: Path | None = None, read_only: b
     app = make_app(asking, hosts=frozenset({HOST}), token=token, read_only=read_only, crew=crew)
     with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as opened:
         yield opened
-
-
-class Server:
-    """``corpuscle serve`` in a process of its own."""
-
-    def __init__(self, path: Path, *options: str):
-        command = [sys.executable, "-m", "corpuscle", "serve", str(path), "--port", "0", *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, line + self.process.stderr.read()
-        self.address = found[0]
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-        self.process.stderr.close()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(20)
-        self.process.stderr.close()
 
 
 def answer(response):

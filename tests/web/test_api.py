@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import corpuscle
 from corpuscle.catalogue import TASKS, find
@@ -18,7 +14,6 @@ from tests.web.served import MODELS, answer, client, write_pack
 KINDS = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
 SILENT = {"align.matrix"}
 """Kinds that are results, not models."""
-FAST = ("lm.ngram", "words.exchange", "words.ppmi", "align.ibm1", "tag.crf", "entities.dictionary")
 
 
 @pytest.fixture(scope="module")
@@ -232,63 +227,3 @@ def test_a_link_out_of_the_pack_is_not_served(tmp_path):
     with client(pack) as opened:
         assert opened.get("/report").status_code == 404
         assert [m["name"] for m in answer(opened.get("/api/pack"))["models"]] == ["dictionary"]
-
-
-# ---- any input
-
-_texts = st.text(max_size=60) | st.sampled_from(
-    ["", "a", "a b\n\nc", "\x00", "a\tb", "\u2028", "\r\n", "<unk>", "<s> </s>", "_", "#"]
-)
-
-
-def _inputs(schema):
-    """Values for the properties of a schema, mostly of the right type."""
-
-    def value(declared):
-        wrong = st.none() | st.integers() | st.lists(st.integers(), max_size=2)
-        if "anyOf" in declared:
-            declared = declared["anyOf"][0]
-        right = (
-            {
-                "string": st.sampled_from(declared["enum"]) if "enum" in declared else _texts,
-                "boolean": st.booleans(),
-                "integer": st.integers(declared.get("minimum"), min(30, declared.get("maximum", 30))),
-                "number": st.floats(declared.get("minimum"), declared.get("maximum"), allow_nan=False),
-            }[declared["type"]]
-            if "type" in declared
-            else st.none()
-        )
-        return st.one_of(right, right, right, right, wrong)
-
-    properties = {name: value(declared) for name, declared in schema["properties"].items()}
-    return st.fixed_dictionaries({}, optional=properties)
-
-
-def check_any_input(web, kinds, examples):
-    """No answer is a bug of ours, whatever is asked of the models of some kinds; all of them are JSON."""
-    paths = answer(web.get("/openapi.json"))["paths"]
-    names = [kind.replace(".", "_") for kind in kinds] + ["dictionary"]
-    asked = {
-        path: each["post"]["requestBody"]["content"]["application/json"]["schema"]
-        for path, each in paths.items()
-        if path.startswith("/api/models/") and path.split("/")[3] in names
-    }
-
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def ask(data):
-        path = data.draw(st.sampled_from(sorted(asked)))
-        response = web.post(path, json=data.draw(_inputs(asked[path])))
-        assert response.status_code in (200, 422), (path, response.text)
-        assert isinstance(json.loads(response.text), dict)
-
-    ask()
-
-
-def test_no_input_is_a_bug(web):
-    check_any_input(web, FAST, 300)
-
-
-@pytest.mark.slow
-def test_no_input_of_ten_thousand_is_a_bug(web):
-    check_any_input(web, [kind for kind in KINDS if kind not in SILENT], 10_000)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-import time
+import shutil
+import signal
 
 import httpx
 import pytest
@@ -19,7 +21,8 @@ from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of
 from corpuscle.web.layers import LAYERS
 from corpuscle.web.verbs.doubts import saved
-from tests.web.served import Server, answer, client, write_pack
+from tests.web.processes import Server, kill_at_random
+from tests.web.served import answer, client, write_pack
 
 TREE = {
     "words": [
@@ -190,6 +193,18 @@ def test_what_most_annotators_say_is_exported_in_the_formats_of_the_field(tmp_pa
         assert (kit / "trees.mrg").read_text() == "(S (NP a) (VP b))\n"
 
 
+def test_lexnorm_says_which_words_no_lexicon_has_and_old_messages_stay(tmp_path):
+    (tmp_path / "noisy.tsv").write_text("Rijeka\tOOV\tRijeka\nu\tOOV\tyou\n\nold\tIV\told\n\n")
+    value = {"words": ["gr8", "Ana", "old", "!"], "standard": ["great", "Ana", "old", "!"], "oov": [0, 1]}
+    LAYERS["normalise"].write(tmp_path, [value, {"words": ["old"], "standard": ["cold"]}])
+    found = read_normalised(tmp_path / "noisy.tsv")
+    assert [found.standard(i) for i in range(3)] == [["Rijeka", "you"], ["cold"], ["great", "Ana", "old", "!"]]
+    assert found.notes.strings() == ["OOV", "OOV", "OOV", "OOV", "OOV", "IV", "NO"]
+    for wrong in ([4], [-1], ["0"], 3, [True]):
+        with pytest.raises(SettingError, match="oov"):
+            LAYERS["normalise"].check(value | {"oov": wrong})
+
+
 def test_alpha_is_one_for_the_same_zero_for_chance_and_krippendorffs_for_his_example():
     assert agreement([[["a", "a"], ["b", "b"]]])["alpha"] == 1.0
     # Krippendorff, "Computing Krippendorff's alpha-reliability", 2011, section C: 4 observers, 12 units, nominal 0.743
@@ -283,6 +298,19 @@ def test_read_only_writes_nothing(pack):
     assert sorted(path.name for path in pack.rglob("*")) == before
 
 
+def test_a_pack_that_was_moved_keeps_its_kit_and_one_from_elsewhere_needs_leave(tmp_path, small):
+    state = json.loads((small / "state.json").read_text())
+    for said, inside, kit in (("pack/kit", True, "kit"), ("/elsewhere/kit", False, None), (None, False, "kit")):
+        moved = tmp_path / f"moved-{inside}-{kit}"
+        shutil.copytree(small, moved, ignore=None if inside else shutil.ignore_patterns("kit"))
+        (moved / "state.json").write_text(json.dumps(state | ({} if said is None else {"kit": said})))
+        with client(moved) as web:
+            assert answer(web.get("/api/pack"))["kit"] == kit
+            headers = {"content-type": "application/octet-stream"}
+            added = web.post("/api/kit/files/b.txt", content=b"a\n", headers=headers)
+            assert added.status_code == (409 if kit is None else 200)
+
+
 # ---- a kit from the browser
 
 
@@ -329,29 +357,10 @@ def small(tmp_path):
     return write_pack(tmp_path / "pack", "lm.ngram")
 
 
-def _killed(small, rounds):
-    """Kill the server at random moments while it is told annotations; all that it acknowledged must be there."""
-    chance, acknowledged = random.Random(1), []
-    for number in range(rounds):
-        server = Server(small)
-        with httpx.Client(base_url=server.address) as web:
-            end = time.monotonic() + chance.random() * 0.2
-            while time.monotonic() < end:
-                words = [f"w{number}", str(len(acknowledged))]
-                body = {"layer": "segment", "value": {"words": words}, "annotator": "Ana"}
-                if web.post("/api/annotations", json=body).status_code == 200:
-                    acknowledged.append("".join(words))
-            server.kill()
-    assert acknowledged and set(acknowledged) <= set(Annotations(small).standing("segment"))
-
-
-def test_a_killed_server_loses_no_acknowledged_annotation(small):
-    _killed(small, 3)
-
-
-@pytest.mark.slow
-def test_a_hundred_kills_lose_no_acknowledged_annotation(small):
-    _killed(small, 100)
+@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_killed_server_loses_no_acknowledged_annotation(small, kills):
+    acknowledged, kept = kill_at_random(small, kills)
+    assert len(acknowledged) >= kills and set(acknowledged) <= set(kept.standing("segment"))
 
 
 def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tmp_path):
@@ -375,6 +384,15 @@ def test_learning_from_the_page_tells_its_progress_can_be_stopped_and_goes_on(tm
             assert web.post("/api/models/lm/surprisal", json={"text": "w1 w2"}).status_code == 200
     finally:
         server.end()
+
+
+def test_ctrl_c_ends_a_server_and_its_workers_with_one_word(small):
+    server = Server(small)
+    with httpx.Client(base_url=server.address, timeout=120) as web:
+        assert web.post("/api/models/lm_ngram/surprisal", json={"text": "a"}).status_code == 200
+    os.killpg(server.process.pid, signal.SIGINT)
+    assert server.process.wait(30) == 130 and server.process.stderr.read() == "interrupted\n"
+    server.process.stderr.close()
 
 
 def test_annotating_leaves_the_state_of_a_pack_to_learn(small):

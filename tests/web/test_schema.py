@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from tests.web.generated import ask_everything
-from tests.web.served import MODELS, Server, write_pack
+from tests.web.processes import Server
+from tests.web.served import MODELS, write_pack
 
 pytest.importorskip("schemathesis", reason="schemathesis is not installed (pip install schemathesis)")
 

@@ -189,7 +189,7 @@ class Aligner(AlignSettings, Model, ABC):
             result = {how: Alignments.concatenated([parts[k] for parts in found]) for k, how in enumerate(joint)}
         if "posterior" in ways:
             result["posterior"] = self.matrix(bitext).links(threshold)
-        return result
+        return {how: dataclasses.replace(links, bitext=bitext) for how, links in result.items()}
 
     def matrix(self, bitext: Bitext, matrix: str = "geo") -> AlignmentMatrix:
         """How probable each link is: in one direction (``forward``, ``backward``), or the geometric (``geo``) or

@@ -149,9 +149,10 @@ def write_lexicon(entries: Iterable[Entry], path: AnyPath, examples: Bitext | No
     ``examples`` both sides of the pair that shows the entry (empty where none does)."""
     rows = (
         [
-            entry.source, entry.target, f"{entry.links:.2f}", entry.forward, entry.backward, entry.score,
+            entry.source, entry.target, entry.links, entry.forward, entry.backward, entry.score,
             *([] if examples is None else entry.shown_in(examples)),
         ]
         for entry in entries
     )  # fmt: skip
-    write_table(path, (), rows)
+    names = ("source", "target", "links", "forward", "backward", "score", "source_example", "target_example")
+    write_table(path, (), rows, ("", "", ".2f", *[".4f"] * 5), names=names[: 6 if examples is None else 8])

@@ -37,7 +37,7 @@ __all__ = ["group"]
 group = task_group("align")
 
 _MODELS = tuple(f"align.{method}" for method in TASKS["align"].methods)
-_BOTH = {"nargs": 2, "type": str, "metavar": "SRC TGT"}
+_BOTH: dict[str, Any] = {"nargs": 2, "type": str, "metavar": "SRC TGT"}
 
 
 def _checked(_: click.Context, __: click.Parameter, how: str) -> str:
@@ -49,6 +49,7 @@ symmetrise = option(
     "symmetrise",
     f"{', '.join(known.WAYS[:-1])} or {known.WAYS[-1]}.",
     metavar="HOW",
+    words=known.WAYS,
     default=known.DEFAULT_SYMMETRISATION,
     callback=_checked,
 )
@@ -212,7 +213,7 @@ def _write_n_best(model: Aligner, bitext: Bitext, k: int, symmetrise: str, outpu
         for line, ranked in enumerate(n_best(model, bitext, k, int(symmetrise == "backward")), 1)
         for rank, each in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, ".6g")
+    write_table(output, (), rows, ".6g", names=("line", "rank", "probability", "links"))
 
 
 @command(group, work=True)
@@ -328,23 +329,22 @@ def weights(model: str, output: str, top: int | None, family: bool) -> None:
         for direction, name in enumerate(("forward", "backward"))
         for learned in (loaded.strongest(direction, top or 10) if family else loaded.learned_features(direction)[:top])
     )
-    write_table(output, (), rows, ".6g")
+    write_table(output, (), rows, ".6g", names=("direction", "feature", "weight"))
 
 
 @command(group, work=True, figures=False)
 @argument("model")
 @argument("source")
 @argument("target", required=False)
-@output(form="svg")
+@output(form="figure")
 @option("line", "Which sentence pair, counted from 1.", metavar="N", type=COUNT, default=1)
 @symmetrise
 @option("gold", "Gold links.", metavar="FILE")
 def draw(
     model: str, source: str, target: str | None, output: str, line: int, symmetrise: str, gold: str | None
 ) -> None:
-    """Draw a sentence pair as a grid: shaded by probability, links as dots, gold links as frames (SVG)."""
-    from corpuscle.figures import alignment_grid
-    from corpuscle.text.files import write_atomically
+    """Draw a sentence pair as a grid: shaded by probability, links as dots, gold links as frames (SVG or PNG)."""
+    from corpuscle.figures import alignment_grid, save_figure
 
     loaded = _load(model)
     bitext = _read(source, target, loaded)
@@ -363,8 +363,7 @@ def draw(
     picture = alignment_grid(
         one.source.words(0), one.target.words(0), loaded.matrix(one).matrix(0), found, title=title, **marks
     )
-    with write_atomically(output, "w") as file:
-        file.write(picture + "\n")
+    save_figure(picture, output)
 
 
 @command(group, work=True, seed=True)

@@ -142,17 +142,16 @@ def coarsen(model: str, output: str, classes: int) -> Figures:
 
 @command(group, figures=False)
 @argument("model")
-@output(form="svg")
+@output(form="figure")
 @option("classes", "Cut the tree where so many classes are left.", metavar="N", type=COUNT, default=60)
 @option("k", "How many words of each class.", "-k", metavar="N", type=COUNT, default=10)
 def draw(model: str, output: str, classes: int, k: int) -> None:
-    """Draw the class tree with the most frequent words of each class (SVG)."""
-    from corpuscle.text.files import write_atomically
+    """Draw the class tree with the most frequent words of each class (SVG or PNG)."""
+    from corpuscle.figures import save_figure
     from corpuscle.words import draw_tree
 
     loaded = load(model, "classes")
-    with write_atomically(output, "w") as file:
-        file.write(draw_tree(loaded.coarsened(min(classes, loaded.n_classes_)), k) + "\n")
+    save_figure(draw_tree(loaded.coarsened(min(classes, loaded.n_classes_)), k), output)
 
 
 @command(group, work=True, figures=False)

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,8 +28,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from corpuscle import progress
+from corpuscle.atomic import noting
 from corpuscle.catalogue import TASKS, Method, find
-from corpuscle.cli.outputs import Output, check_outputs
+from corpuscle.cli.outputs import Output, check_outputs, say_written, written_by
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
@@ -66,17 +68,46 @@ def _show(figures: Figures, as_json: bool) -> None:
 
 # ---- parameters
 
+_FILES = {
+    "CONLLU", "FILE", "GOLD", "ITEMS", "LINKS", "MODEL", "NAMES", "PAIRS", "SRC", "SRC TGT", "TEXT", "TGT", "TREES",
+    "TSV",
+}  # fmt: skip
+"""The values of options that name files."""
+_WORDS = {"a", "b", "c", "context", "name", "sentence", "word", "words"}
+"""Arguments that name no file."""
+_FOLDERS = {"folder", "kit", "pack"}
+
+
+def _completing(kind: str, words: Iterable[str] = ()) -> Function:
+    """What the shell offers: those of the words that begin so, or files (``file``) or folders (``dir``)."""
+
+    def complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        if kind != "plain":
+            return [CompletionItem(incomplete, type=kind)]
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+    return complete
+
 
 def argument(name: str, *, many: bool = False, required: bool = True, default: str | None = None) -> Function:
     """A positional argument: a file, or several."""
     metavar, required = name.upper() + ("..." if many else ""), required and default is None
     facts: dict[str, Any] = {"nargs": -1} if many else {} if required else {"default": default}
+    words = [each for each, task in TASKS.items() if task.kernels] if name == "task" else ()
+    kind = "dir" if name in _FOLDERS else "plain" if name in _WORDS or name == "task" else "file"
+    facts["shell_complete"] = _completing(kind, words)
     return click.argument(name, metavar=metavar if required else f"[{metavar}]", required=required, **facts)
 
 
-def option(name: str, help: str, *flags: str, **facts: Any) -> Function:
-    """An option of one command; ``name`` is that of the parameter."""
+def option(name: str, help: str, *flags: str, words: Iterable[str] = (), **facts: Any) -> Function:
+    """An option of one command; ``name`` is that of the parameter; ``words``: the values that the shell offers, where
+    its metavar is neither them, as in ``a|b``, nor a kind of file."""
     facts.setdefault("show_default", facts.get("default") not in (None, False) and not facts.get("required"))
+    metavar = facts.get("metavar") or ""
+    if words or "|" in metavar:
+        facts["shell_complete"] = _completing("plain", words or metavar.split("|"))
+    elif metavar in _FILES:
+        facts["shell_complete"] = _completing("file")
     return click.option(*(flags or (option_of(name),)), name, help=help, **facts)
 
 
@@ -170,6 +201,14 @@ class Command(click.Command):
                 with formatter.section(title):
                     formatter.write_dl(list(section))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples, each on a line of its own that can be copied."""
+        from corpuscle.cli.examples import examples
+
+        with formatter.section("Examples"):
+            for typed, purpose in examples(ctx.command_path.removeprefix("corpuscle ")):
+                formatter.write(f"{'':{formatter.current_indent}}{typed}{f'  # {purpose}' if purpose else ''}\n")
+
 
 def task_group(name: str) -> click.Group:
     """The group of commands of a task."""
@@ -187,18 +226,29 @@ _MOST = click.Option(
 _JSON = ("as_json", "Print one JSON object as the last line.", "--json")
 
 
-def _run(function: Function, /, **parameters: Any) -> None:
-    """Check the outputs of a command, call it and show what it returns."""
+def _run(function: Function, /, *, lists: bool = False, **parameters: Any) -> None:
+    """Check the outputs of a command, call it, show what it returns and name what it wrote; ``lists``: with ``--json``
+    it shows the rows of its table, or what it wrote."""
     context = click.get_current_context()
     check_outputs(context.command.params, context.params)
     progress.quiet(parameters.pop("quiet"))
     accept(parameters.pop("max_bytes"))
     as_json = parameters.pop("as_json", False)
-    result = function(**parameters)
-    if result is not None:
-        _show(result, as_json)
-        if result.code:
-            context.exit(result.code)
+    captured: AbstractContextManager[list[Any]] = nullcontext([])
+    if lists and as_json:
+        from corpuscle.text.tables import capturing
+
+        captured = capturing()
+    with noting() as notes, captured as tables:
+        result: Figures = function(**parameters) or Figures({}, "")
+    written = written_by(context.command.params, context.params, notes)
+    if lists:
+        rows = {"rows": [row for table in tables for row in table]} if tables else {}
+        result = result._replace(values={**result.values, **rows, "written": [asdict(each) for each in written]})
+    _show(result, as_json)
+    say_written(written, result.text or "")
+    if result.code:
+        context.exit(result.code)
 
 
 def work_of(context: click.Context | None = None) -> dict[str, Any]:
@@ -248,9 +298,11 @@ def command(
     work: bool = False,
     seed: bool = False,
     figures: bool = True,
+    as_json: bool = True,
 ) -> Function:
     """Make a function a command: ``settings``: it takes these of a learner; ``work``: it shares its work
-    (``--workers``, ``--cluster``); ``seed``: it makes random choices; ``figures``: it returns figures (``--json``)."""
+    (``--workers``, ``--cluster``); ``seed``: it makes random choices; ``figures``: it returns figures, otherwise those
+    of ``--json`` are the rows that it lists, or what it writes; ``as_json``: there is ``--json``."""
 
     def decorate(function: Function) -> Function:
         shared = [*settings, *(Seeded.SETTINGS.values() if seed else ()), *(Parallel.SETTINGS.values() if work else ())]
@@ -258,10 +310,10 @@ def command(
         @click.pass_context
         def callback(context: click.Context, /, **parameters: Any) -> None:
             _take_shared(context, parameters)
-            _run(function, **parameters)
+            _run(function, lists=not figures, **parameters)
 
         label = name or function.__name__.rstrip("_").replace("_", "-")
-        _make(group, label, function, callback, map(_declared, shared), figures)
+        _make(group, label, function, callback, map(_declared, shared), as_json)
         return function
 
     return decorate

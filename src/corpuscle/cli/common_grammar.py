@@ -68,7 +68,7 @@ def _starts(model: CommonGrammar, paths: tuple[str, ...], texts: list[Corpus], c
 @output()
 @option("languages", "Codes of languages, in the order of the texts.", metavar="CODE,...", show_default="file names")
 @option("class_model", "Word classes of a text, for --start classes; once for each.", metavar="MODEL", multiple=True)
-@written("plot", "Draw the objective by iteration (SVG).", form="svg")
+@written("plot", "Draw the objective by iteration (SVG or PNG).", form="figure")
 @resume
 def common(
     texts: tuple[str, ...], output: str, languages: str | None, class_model: tuple[str, ...], plot: str | None,
@@ -97,12 +97,11 @@ def common(
 
 
 def _plot(model: CommonGrammar, path: str) -> None:
+    from corpuscle.figures import save_figure
     from corpuscle.figures.plots import Series, line_plot
-    from corpuscle.text.files import write_atomically
 
     series = Series("objective", list(range(1, len(model.history_) + 1)), model.history_.tolist())
-    with write_atomically(path, "w") as file:
-        file.write(line_plot([series], title="Objective by iteration", x_label="iteration", y_label="objective") + "\n")
+    save_figure(line_plot([series], title="Objective by iteration", x_label="iteration", y_label="objective"), path)
 
 
 def _names(path: str | None, categories: int) -> list[str]:

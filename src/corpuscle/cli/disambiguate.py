@@ -42,7 +42,7 @@ def train(model: Any, treebank: str, output: str, candidates: str | None) -> Fig
     )
 
 
-@command(group, work=True, figures=False)
+@command(group, work=True, figures=False, as_json=False)
 @argument("model")
 @argument("input", default="-")
 @output("-")
@@ -112,14 +112,15 @@ def vocabulary(model: str, input: str, output: str, raw: bool, known: str | None
 @argument("model")
 @argument("treebank")
 @output()
-def update(model: str, treebank: str, output: str) -> Figures:
+@option("refit", "Fit the weights to these words first, near what they were; for many choices.", is_flag=True)
+def update(model: str, treebank: str, output: str, refit: bool) -> Figures:
     """Count the analysed words of more sentences (CoNLL-U; words whose columns are empty are only neighbours): what an
-    annotator has chosen is known from then on. Weights and guesses stay as they are."""
+    annotator has chosen is known from then on. Guesses stay as they are, and weights too, unless --refit."""
     from corpuscle.text import read_conllu
 
     loaded, bank = load(model, "disambiguate"), read_conllu(treebank)
     with naming(treebank):
-        found = loaded.updated(bank)
+        found = loaded.updated(bank, refit)
     found.save(output)
     words = found.provenance_["words"]
     figures = {"words": words, "added": words - loaded.provenance_["words"], "labels": found.provenance_["labels"]}

@@ -230,21 +230,25 @@ def uncertain(model: str, documents: tuple[str, ...], most: int, tagger: str | N
 
 @command(group, work=True, figures=False)
 @argument("documents", many=True)
-@output(form="file", help="The page (.html), or the picture of one sentence (.svg).")
+@output(form="file", help="The page (.html), or the picture of one sentence (.svg, .png).")
 @option("model", "Find the mentions with this model first; the less sure, the fainter.", metavar="FILE")
 @option("sentence", "Which sentence a picture shows, from 1 on.", metavar="N", type=COUNT)
 @_TAGGER
 def draw(
     documents: tuple[str, ...], output: str, model: str | None, sentence: int | None, tagger: str | None
 ) -> None:
-    """Show texts with their mentions underlined: all of them as a page (HTML), or one sentence as a picture (SVG)."""
+    """Show texts with their mentions underlined: all of them as a page (HTML), or one sentence as a picture (SVG or
+    PNG)."""
+    from corpuscle.cli.outputs import check_place
     from corpuscle.entities import draw_documents, read_documents
-    from corpuscle.figures import draw_mentions
+    from corpuscle.figures import draw_mentions, save_figure
     from corpuscle.text.files import write_atomically
 
-    picture = output.endswith(".svg")
+    picture = output.endswith((".svg", ".png"))
     if not picture and not output.endswith(".html"):
-        raise SettingError("-o is a page (.html) or a picture (.svg)")
+        raise SettingError("-o is a page (.html) or a picture (.svg, .png)")
+    if picture:
+        check_place(output, "figure")
     if sentence is not None and not picture:
         raise SettingError("--sentence goes with a picture (-o x.svg); a page has all sentences")
     if model is None:
@@ -261,11 +265,10 @@ def draw(
         at = next((i for i, each in enumerate(mentions) if each), 0) if sentence is None else sentence - 1
         words = texts.corpus.words(at) if mentions else []
         confidence = None if sure is None or not mentions else sure[at]
-        page = draw_mentions(words, mentions[at] if mentions else [], confidence=confidence, title=" ".join(words))
-    else:
-        page = draw_documents(texts, mentions, sure)
+        drawn = draw_mentions(words, mentions[at] if mentions else [], confidence=confidence, title=" ".join(words))
+        return save_figure(drawn, output)
     with write_atomically(output, "w") as stream:
-        stream.write(page.rstrip("\n") + "\n")
+        stream.write(draw_documents(texts, mentions, sure).rstrip("\n") + "\n")
 
 
 @command(group)

@@ -247,13 +247,13 @@ def compare(gold: str, trees_a: str, trees_b: str, punctuation: str, max_length:
 
 @command(group, figures=False)
 @argument("trees")
-@output(form="svg")
+@output(form="figure")
 @option("tree", "Which tree, from 1 on.", metavar="N", type=COUNT, default=1)
 @option("other", "Another parse of the same sentences: it hangs below the words.", metavar="TREES")
 def draw(trees: str, output: str, tree: int, other: str | None) -> None:
-    """Draw a tree (SVG); nodes whose label ends in ~ and a number (NP~0.93) are the fainter the less sure they are."""
-    from corpuscle.figures import draw_constituents
-    from corpuscle.text.files import write_atomically
+    """Draw a tree (SVG or PNG); nodes whose label ends in ~ and a number (NP~0.93) are the fainter the less sure they
+    are."""
+    from corpuscle.figures import draw_constituents, save_figure
 
     words, nodes = shown(read_trees(trees), trees, tree)
     below = None
@@ -261,8 +261,7 @@ def draw(trees: str, output: str, tree: int, other: str | None) -> None:
         same, below = shown(read_trees(other), other, tree)
         if same != words:
             raise InputError(other, None, f"tree {tree:,} has other words")
-    with write_atomically(output, "w") as file:
-        file.write(draw_constituents(words, nodes, below, title=" ".join(words)) + "\n")
+    save_figure(draw_constituents(words, nodes, below, title=" ".join(words)), output)
 
 
 from corpuscle.cli import common_grammar, induction  # noqa: E402, F401  (their commands belong to this group)

@@ -53,11 +53,6 @@ def learn(kit: str | None, output: str, check: bool, encoding: str | None, stric
 
     Running the same command again continues an interrupted run and repeats only what depends on changed files. Files
     with errors cost what would be learned from them, and the exit code is 2; the rest is learned.
-
-    \b
-    corpuscle learn kit --check            what is in the folder, and what is wrong with it
-    corpuscle learn kit -o pack            learn, and write pack/report.html
-    corpuscle learn kit --encoding cp1251  files that are not UTF-8 are in this encoding
     """
     from corpuscle.packs import learn as learn_pack
 

@@ -227,24 +227,24 @@ def perplexity(model: str, text: tuple[str, ...], documents: str | None, raw: bo
 @raw
 def score(model: str, text: str, by_word: bool, documents: str | None, raw: bool) -> None:
     """Log10 probability and perplexity of every sentence (TSV: sentence, tokens, oov, log10, perplexity)."""
-    import sys
-
-    from corpuscle.text import iter_text
-    from corpuscle.text.tables import format_row
+    from corpuscle.text import iter_text, write_table
 
     loaded = load(model, "lm")
-    sentence, rows_of = 1, _word_rows if by_word else _sentence_rows
     columns = ("word", "bits", "oov") if by_word else ("tokens", "oov", "log10", "perplexity")
-    heading = format_row(("sentence", *columns))
     if raw or documents or loaded.boundary == "none" or loaded.by_document:  # what was said before matters
         corpora = iter([_read_any([text], loaded, raw, documents)])
     else:
         corpora = iter_text(text, **loaded.reading)
-    for corpus, events in loaded.stream(corpora):
-        sys.stdout.write(heading)
-        sys.stdout.writelines(map(format_row, rows_of(corpus, events, sentence, loaded.boundary)))
-        sentence, heading = sentence + len(corpus), ""
-    sys.stdout.write(heading)  # still to come if there is no text
+    rows = _score_rows(loaded, corpora, _word_rows if by_word else _sentence_rows)
+    write_table("-", ("sentence", *columns), rows, (".4f", ".4f", ".4f", ".4f" if by_word else ".6f", ".4f"))
+
+
+def _score_rows(model: LanguageModel, corpora: Iterator[Corpus], rows_of: Any) -> Iterator[tuple[Any, ...]]:
+    """Rows about the words or sentences of a text that comes in pieces."""
+    sentence = 1
+    for corpus, events in model.stream(corpora):
+        yield from rows_of(corpus, events, sentence, model.boundary)
+        sentence += len(corpus)
 
 
 def _word_rows(corpus: Corpus, events: Events, first: int, boundary: str) -> Iterator[tuple[Any, ...]]:
@@ -264,7 +264,7 @@ def _sentence_rows(corpus: Corpus, events: Events, first: int, boundary: str) ->
     import numpy as np
 
     scores = events.by_sentence()
-    log10 = (f"{value:.6f}" for value in scores.log_probability / np.log(10))
+    log10 = scores.log_probability / np.log(10)
     with np.errstate(all="ignore"):
         perplexities = np.exp(-scores.log_probability / scores.tokens)
     numbers = range(first, first + len(corpus))
@@ -306,8 +306,10 @@ def _preprocessed(line: str, model: LanguageModel) -> list[str]:
 @option("max_length", "Cut sentences at this many words.", metavar="N", type=COUNT, default=100)
 def sample(model: str, n: int, temperature: float, max_length: int, seed: int) -> None:
     """Random sentences of the model, one a line."""
-    for words in load(model, "lm").sample(n, seed=seed, temperature=temperature, max_length=max_length):
-        print(" ".join(words))
+    from corpuscle.text import write_table
+
+    found = load(model, "lm").sample(n, seed=seed, temperature=temperature, max_length=max_length)
+    write_table("-", (), ([" ".join(words)] for words in found), names=("sentence",))
 
 
 @command(group)
@@ -350,7 +352,7 @@ def weights(model: str, word: tuple[str, ...], output: str, top: int | None) -> 
 
     loaded = load(model, "lm", ("lm.loglinear",))
     rows = ((" ".join(context), *rest) for context, *rest in islice(loaded.weights(word), top))
-    write_table(output, (), rows, ".6g")
+    write_table(output, (), rows, ".6g", names=("context", "word", "weight"))
 
 
 @command(group, settings=[NgramSettings.SETTINGS[name] for name in ("prune", "entropy")])

@@ -69,7 +69,7 @@ def _near(found: list[tuple[str, float, int]]) -> list[dict[str, Any]]:
 @command(group, work=True)
 @argument("model")
 @argument("text", many=True)
-@output("-", form="file")
+@output("-", form="figure")
 @written("save", "Also write the model, with these meanings of words.", form="model", metavar="MODEL")
 @written("tokens", "Also write the tokens in context: sentence, token, word, and its likeliest classes.", metavar="TSV")
 @raw
@@ -245,11 +245,11 @@ def _relations(found: Standardised) -> dict[str, Any]:
 @argument("model")
 @argument("triples")
 @option("partial", "Also concepts that lack a relation.", is_flag=True)
-@written("plot", "Also draw box plots.", form="svg", metavar="SVG")
+@written("plot", "Also draw box plots.", form="figure")
 def relations(model: str, triples: str, partial: bool, plot: str | None, **settings: Any) -> Figures:
     """Show which relations are alike by meaning (BLESS: concept, class, relation, relatum): similarities to the best
     relatum, standardised by concept, without and with the map from dependents to heads."""
-    from corpuscle.text.files import write_atomically
+    from corpuscle.figures import save_figure
     from corpuscle.text.judgements import read_triples
     from corpuscle.words import draw_relations, judge_relations
 
@@ -261,8 +261,7 @@ def relations(model: str, triples: str, partial: bool, plot: str | None, **setti
     except SettingError as error:
         raise InputError(triples, None, str(error)) from None
     if plot is not None:
-        with write_atomically(plot, "w") as file:
-            file.write(draw_relations(plain, mapped) + "\n")
+        save_figure(draw_relations(plain, mapped), plot)
     both = {"without map": _relations(plain)} | ({} if mapped is None else {"with map": _relations(mapped)})
     rows = [
         (side, name, each["median"], each["mean"], each["lower"], each["upper"], each["beside"] or "", each["p_value"])
@@ -280,22 +279,21 @@ def relations(model: str, triples: str, partial: bool, plot: str | None, **setti
 @command(group, "map", settings=_NEAR, figures=False)
 @argument("model")
 @argument("words", many=True)
-@output("-", form="file")
+@output("-", form="figure")
 @option("sentences", "Also the tokens of these words in a text (CoNLL-U where there are trees).", metavar="CONLLU")
 @option("k", "How many neighbours of each word.", "-k", metavar="N", type=COUNT, default=12)
 @option("most", "At most so many tokens of each word.", metavar="N", type=COUNT, default=12)
 def map_(
     model: str, words: tuple[str, ...], output: str, sentences: str | None, k: int, most: int, **settings: Any
 ) -> None:
-    """Draw words by their meaning out of context, with their neighbours, and their tokens in context (SVG)."""
-    from corpuscle.text.files import write_atomically
+    """Draw words by their meaning out of context, with their neighbours, and their tokens in context (SVG or PNG)."""
+    from corpuscle.figures import save_figure
     from corpuscle.words.senses import draw_meanings, read_sentences
 
     meaning = _meaning(model, settings)
     read = None if sentences is None else read_sentences(meaning.model, sentences)
     picture = draw_meanings(meaning, words, read, k, most)
-    with write_atomically(output, "w") as file:
-        file.write(picture + "\n")
+    save_figure(picture, output)
 
 
 def _sentences(meaning: Meaning, path: str, raw: bool, tagger: str | None, parser: str | None) -> Any:

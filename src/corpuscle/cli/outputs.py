@@ -1,5 +1,5 @@
 """The files that a command writes, checked before its work begins: they can be written, are not written twice, and are
-not among the files that it reads."""
+not among the files that it reads. And what is said about them after it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import Any
 
 import click
 
-from corpuscle.atomic import is_special
-from corpuscle.errors import InputError, SettingError
+from corpuscle.atomic import Written, is_special
+from corpuscle.errors import InputError, SettingError, require
+from corpuscle.progress import one_line, say
 from corpuscle.text.files import STDIO, expand
 
-__all__ = ["Output", "check_outputs", "check_place"]
+__all__ = ["Output", "check_outputs", "check_place", "say_written", "written_by"]
+
+
+_MOST_NAMED = 5
+"""So many files that a command wrote are named one by one."""
 
 
 class Output(click.Option):
-    """An option that names what a command writes; ``form``: a ``file``, a ``model``, an ``svg``, a ``folder`` (which
+    """An option that names what a command writes; ``form``: a ``file``, a ``model``, a ``figure``, a ``folder`` (which
     the command checks itself), a ``prefix`` of several names, or ``either`` a file or a folder."""
 
     def __init__(self, *arguments: Any, form: str = "file", **facts: Any):
@@ -41,9 +46,11 @@ def check_place(path: str, form: str = "file") -> None:
         reason = f"no such folder: {os.path.dirname(path) or folder}"
     elif not os.access(target if is_special(target) else folder, os.W_OK):
         reason = "permission denied"
-    elif form == "svg" and not path.lower().endswith(".svg") and not is_special(target):
-        reason = "a figure is an SVG file: its name ends in .svg"
+    elif form == "figure" and not path.lower().endswith((".svg", ".png")) and not is_special(target):
+        reason = "a figure is an SVG or PNG file: its name ends in .svg or .png"
     else:
+        if form == "figure" and path.lower().endswith(".png"):
+            require("resvg_py", "png")
         return
     raise InputError(path, None, f"cannot write: {reason}")
 
@@ -105,3 +112,23 @@ def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> 
             beginning = ends is not None and os.path.realpath(other).startswith(target + ends)
             if beginning or _identity(path) == identity:
                 raise InputError(path, None, f"cannot write: it would replace {other}, which is read")
+
+
+def written_by(params: Sequence[click.Parameter], values: dict[str, Any], notes: Iterable[Written]) -> list[Written]:
+    """What of all that was written belongs to the outputs that the user named."""
+    named = tuple(value for param in params if isinstance(param, Output) and (value := values.get(param.name or "")))
+    beginnings = tuple(name + end for name in named for end in (".", os.sep))
+    return [each for each in notes if each.file in named or each.file.startswith(beginnings)]
+
+
+def say_written(written: Sequence[Written], shown: str) -> None:
+    """Name the files that were written, with counts, unless what the command has shown names them."""
+    from corpuscle.text.wording import counted, size
+
+    files = [each for each in written if each.file != STDIO and not is_special(each.file) and each.file not in shown]
+    if len(files) > _MOST_NAMED:
+        lines = sum(each.lines or 0 for each in files)
+        say(f"{one_line(files[0].file)} and {len(files) - 1:,} more files: {counted(lines, 'line')}")
+        return
+    for each in files:
+        say(f"{one_line(each.file)}: {size(each.bytes) if each.lines is None else counted(each.lines, 'line')}")

@@ -356,13 +356,12 @@ def strip(treebank: str, output: str, punctuation: str) -> None:
 
 @command(group, figures=False)
 @argument("treebank")
-@output(form="svg")
+@output(form="figure")
 @option("sentence", "Which sentence, from 1 on.", metavar="N", type=COUNT, default=1)
 @option("other", "Another parse of the same text: what it has differently hangs below the words.", metavar="CONLLU")
 def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
-    """Draw a dependency tree (SVG); arcs with a Confidence= in MISC are the fainter the less sure they are."""
-    from corpuscle.figures import draw_arcs
-    from corpuscle.text.files import write_atomically
+    """Draw a dependency tree (SVG or PNG); arcs with a Confidence= in MISC are the fainter the less sure they are."""
+    from corpuscle.figures import draw_arcs, save_figure
 
     bank, second = read_trees(treebank), None if other is None else read_trees(other)
     for path, each in ((treebank, bank), (other, second)):
@@ -383,8 +382,7 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
         other=None if second is None else second.sentence_heads(sentence - 1).tolist(),
         title=here.text(0),
     )
-    with write_atomically(output, "w") as file:
-        file.write(svg + "\n")
+    save_figure(svg, output)
 
 
 _RERANK = [setting for name, setting in RerankSettings.SETTINGS.items() if name not in ("seed", "workers", "cluster")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -195,27 +196,28 @@ def perplexity(model: str, text: str, best: bool, spaces: str, seed: int) -> Fig
 @_scored_spaces
 def score(model: str, text: str, best: bool, spaces: str) -> None:
     """Log10 probability and perplexity a letter of every line (TSV: sentence, letters, unknown, log10, perplexity)."""
-    import sys
+    from corpuscle.text import iter_text, write_table
 
-    import numpy as np
-
-    from corpuscle.text import iter_text
-    from corpuscle.text.tables import format_row
-
-    loaded, sentence = load(model, "segment", _LEARNED), 1
-    heading = format_row(("sentence", "letters", "unknown", "log10", "perplexity"))
+    loaded = load(model, "segment", _LEARNED)
     with naming(text):
         corpora = iter_text(text, unk_token="literal", lines_per_chunk=5000)
-        for scores in loaded.score_lines(corpora, best=best, spaces=spaces):
-            with np.errstate(all="ignore"):
-                perplexities = np.exp(-scores.log_probability / scores.letters)
-            log10 = (f"{value:.6f}" for value in scores.log_probability / np.log(10))
-            numbers = range(sentence, sentence + len(scores.letters))
-            rows = zip(numbers, scores.letters, scores.unknown, log10, perplexities, strict=True)
-            sys.stdout.write(heading)
-            sys.stdout.writelines(map(format_row, rows))
-            sentence, heading = sentence + len(scores.letters), ""
-    sys.stdout.write(heading)  # still to come if there is no text
+        rows = _score_rows(loaded.score_lines(corpora, best=best, spaces=spaces))
+        formats = (".4f", ".4f", ".4f", ".6f", ".4f")
+        write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows, formats)
+
+
+def _score_rows(pieces: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Rows about the lines of a text whose scores come in pieces."""
+    import numpy as np
+
+    sentence = 1
+    for scores in pieces:
+        with np.errstate(all="ignore"):
+            perplexities = np.exp(-scores.log_probability / scores.letters)
+        log10 = scores.log_probability / np.log(10)
+        numbers = range(sentence, sentence + len(scores.letters))
+        yield from zip(numbers, scores.letters, scores.unknown, log10, perplexities, strict=True)
+        sentence += len(scores.letters)
 
 
 @command(group, "next")
@@ -249,8 +251,11 @@ def next_words(model: str, context: str, k: int, spaces: str | None) -> Figures:
 @option("max_length", "Cut sentences at this many words.", metavar="N", type=COUNT, default=100)
 def sample(model: str, n: int, temperature: float, max_length: int, seed: int) -> None:
     """Random sentences of the model, one a line, with spaces between words; some of the words are new."""
-    for words in load(model, "segment", _LEARNED).sample(n, seed=seed, temperature=temperature, max_length=max_length):
-        print(" ".join(words))
+    from corpuscle.text import write_table
+
+    loaded = load(model, "segment", _LEARNED)
+    found = loaded.sample(n, seed=seed, temperature=temperature, max_length=max_length)
+    write_table("-", (), ([" ".join(words)] for words in found), names=("sentence",))
 
 
 @command(group, figures=False)

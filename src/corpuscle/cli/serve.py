@@ -12,7 +12,7 @@ __all__ = ["group"]
 group = click.Group("serve")
 
 
-@command(group, figures=False, work=True)
+@command(group, figures=False, as_json=False, work=True)
 @argument("pack", default="pack")
 @option("host", "Listen on this address; any but this machine's own needs a token, which is printed.",
         metavar="ADDRESS", default="127.0.0.1")  # fmt: skip

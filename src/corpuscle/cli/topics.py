@@ -179,13 +179,14 @@ def score(
     sums, oov = (np.bincount(sentence, values, len(corpus)) for values in (logs, unknown))
     with np.errstate(all="ignore"):
         perplexity = np.exp(-sums / corpus.lengths).tolist()
-    log10 = [f"{value:.6f}" for value in sums / np.log(10)]
+    log10 = sums / np.log(10)
     rows = zip(range(1, len(corpus) + 1), corpus.lengths, oov.astype(int), log10, perplexity, names, strict=True)
-    write_table(output, ("sentence", "tokens", "oov", "log10", "perplexity", "document"), rows)
+    heading = ("sentence", "tokens", "oov", "log10", "perplexity", "document")
+    write_table(output, heading, rows, ["", "", "", ".6f", ".4f", ""])
 
 
 def _save(path: str, text: str) -> None:
-    """Write some text, a picture too, and a line feed."""
+    """Write some text and a line feed."""
     from corpuscle.text.files import write_atomically
 
     with write_atomically(path, "w") as out:
@@ -258,7 +259,7 @@ def apply(
 @_count("phrases", "Phrases of each topic.", low=0, default=5)
 @_count("contexts", "So many of the least and of the most topical contexts.", low=0, default=0)
 @_count("least", "Only contexts with so many customers, which say how topical it is.", show_default="20")
-@written("figure", "Draw the topics.", form="svg", metavar="SVG")
+@written("figure", "Draw the topics.", form="figure")
 @written("tsv", "Write topic, share, words and phrases as a table.", metavar="FILE")
 def show(
     model: str,
@@ -321,13 +322,13 @@ def _topic_lines(found: list[TopicSummary]) -> list[str]:
 
 
 def _draw(path: str, found: list[TopicSummary]) -> None:
-    from corpuscle.figures import TopicShown, topic_list
+    from corpuscle.figures import TopicShown, save_figure, topic_list
 
     shown = [
         TopicShown(topic.number, topic.share, [word for word, _ in topic.words], [p.text for p in topic.phrases])
         for topic in found
     ]
-    _save(path, topic_list(shown))
+    save_figure(topic_list(shown), path)
 
 
 @command(group, work=True, seed=True)
@@ -337,7 +338,7 @@ def _draw(path: str, found: list[TopicSummary]) -> None:
 @option("lines", "A sentence a line: every word with its topic, or 0 if not topical.", is_flag=True)
 @_index
 @_particles
-@written("figure", "Draw the first document, topical words shaded.", form="svg", metavar="SVG")
+@written("figure", "Draw the first document, topical words shaded.", form="figure")
 def mark(
     model: str,
     docs: tuple[str, ...],
@@ -402,7 +403,7 @@ def _marked_lines(corpus: Corpus, texts: list[list[list[Marked]]], by_sentence: 
 
 
 def _shade(path: str, document: Mark, sentences: list[list[Marked]]) -> None:
-    from corpuscle.figures import shaded_text
+    from corpuscle.figures import save_figure, shaded_text
 
     words = [[word for word, _, _ in sentence] for sentence in sentences]
-    _save(path, shaded_text(words, document.topical.tolist(), document.topics.tolist()))
+    save_figure(shaded_text(words, document.topical.tolist(), document.topics.tolist()), path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from corpuscle.cli import networks
 from corpuscle.cli.command import (
     COUNT,
     Figures,
@@ -22,7 +24,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.progress import clock
+from corpuscle.progress import clock, one_line, say
 
 if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
@@ -35,9 +37,6 @@ group = task_group("transliterate")
 _PHRASE, _NEURAL = ("transliterate.phrase",), ("transliterate.neural",)
 
 reverse_way = option("reverse", "The way back: from targets to sources.", is_flag=True)
-other_beam = option(
-    "beam", "Hypotheses kept at each letter, instead of the model's.", metavar="N", type=click.IntRange(1, 10_000)
-)
 
 
 def _read(path: str, reverse: bool) -> list[Pair]:
@@ -98,14 +97,8 @@ def _of_phrases(model: PhraseTransliterator) -> tuple[dict[str, Any], str]:
 
 def _of_networks(model: NeuralTransliterator) -> tuple[dict[str, Any], str]:
     """What there is to say about a new neural model."""
-    figures = {
-        "synthetic_pairs": model.provenance_["synthetic_pairs"],
-        "models": len(model.models_),
-        "parameters": int(sum(array.size for array in model.models_[0].values())),
-        "validations": len(model.history_),
-        "validation_accuracy": float(model.history_[:, 1].max()),
-        "cross_entropy": float(model.history_[:, 0].min()),
-    }
+    made = {"synthetic_pairs": model.provenance_["synthetic_pairs"]}
+    figures = made | networks.figures_of(model, "validation_accuracy")
     models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
     return figures, f"{models}, {figures['validation_accuracy']:.1%} of held-out names right without a beam"
 
@@ -141,29 +134,29 @@ def _named(model: PhraseTransliterator) -> dict[str, float]:
 @option("nbest", "Source, rank, target and score of so many.", metavar="N", type=click.IntRange(1, 10_000))
 @option("format", "tsv, json (a line a name) or news (XML).", type=click.Choice(("tsv", "json", "news")), default="tsv")
 @option("sum", "Add up the probabilities of all ways to write the same target.", is_flag=True)
-@other_beam
-@option("precision", "Neural: numbers of 8 bits are quicker.", type=click.Choice(("fp32", "int8")))
-@option(
-    "tolerance",
-    "Refuse 8 bits if more than this share of the first 200 names changes.",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1),
-    default=0.005,
-)
+@option("case", "Capitals as in the names, or none.", type=click.Choice(("keep", "lower")), default="keep")
+@networks.beam
+@networks.faster
 def apply(
-    model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, beam: int | None,
-    precision: str | None, tolerance: float,
+    model: str, names: str, output: str, nbest: int | None, format: str, sum: bool, case: str, beam: int | None,
+    precision: str | None, tolerance: float, report: str | None,
 ) -> None:  # fmt: skip
-    """Write names in the other script, one name a line."""
+    """Write names in the other script, one name a line, with capitals where the script has them."""
     from corpuscle.text.files import read_lines, write_atomically
     from corpuscle.text.tables import write_table
-    from corpuscle.transliterate import NeuralTransliterator, write_results
+    from corpuscle.transliterate import NeuralTransliterator, with_case, write_results
 
     loaded = load(model, "transliterate")
-    sources = [line for _, line in read_lines(names)]
-    if precision == "int8" and isinstance(loaded, NeuralTransliterator):
+    sources, neural = [line for _, line in read_lines(names)], isinstance(loaded, NeuralTransliterator)
+    if report is not None and not neural:
+        raise SettingError("--report is about networks")
+    if precision == "int8" and neural:
         loaded.check_precision(sources, precision, tolerance)
     found = loaded.transliterate(sources, nbest or 1, sum, beam, precision)
+    networks.write_report(loaded, precision, report)
+    _say_unknown(loaded, sources, found)
+    if case == "keep" and loaded.lowercase:
+        found = with_case(sources, found)
     if format == "news":
         write_results(zip(sources, found, strict=True), output)
     elif format == "json":
@@ -172,14 +165,28 @@ def apply(
                 listed = {"source": source, "candidates": [candidate._asdict() for candidate in candidates]}
                 out.write(json.dumps(listed, ensure_ascii=False) + "\n")
     elif nbest is None:
-        write_table(output, (), ([candidates[0].target if candidates else ""] for candidates in found))
+        written = ([candidates[0].target if candidates else ""] for candidates in found)
+        write_table(output, (), written, names=("target",))
     else:
         rows = (
             (source.replace("\t", " "), rank, target, score)
             for source, candidates in zip(sources, found, strict=True)
             for rank, (target, score) in (enumerate(candidates, 1) if candidates else [(0, ("", ""))])
         )
-        write_table(output, (), rows, ".6f")
+        write_table(output, (), rows, ".6f", names=("source", "rank", "target", "score"))
+
+
+def _say_unknown(model: Any, sources: list[str], found: list[list[Any]]) -> None:
+    """Name the letters that the model could not spell, and the names that it could not write at all; a neural model
+    complains about letters by itself."""
+    unknown = model.unknown_letters(sources) if model.KIND.name in _PHRASE else Counter()
+    if unknown:
+        letters = ", ".join(f"{one_line(letter)} ({n:,})" for letter, n in unknown.most_common(10))
+        more = f" and {len(unknown) - 10:,} more" if len(unknown) > 10 else ""
+        say(f"letters that were in no pair and could not be spelled, with the names they are in: {letters}{more}")
+    missing = [line for line, ranked in enumerate(found, 1) if not ranked and sources[line - 1].strip()]
+    if missing:
+        say(f"not written at all: {len(missing):,} names, the first in line {missing[0]}")
 
 
 @command(group, work=True, seed=True)
@@ -194,7 +201,7 @@ def apply(
     "--lowercase/--no-lowercase",
     default=True,
 )
-@other_beam
+@networks.beam
 @option("at", "Is the right answer among the first N? May be repeated.", metavar="N", type=COUNT, multiple=True)
 def evaluate(
     pairs: str,
@@ -257,24 +264,9 @@ def export(model: str, output: str) -> None:
 
     loaded = load(model, "transliterate", (*_PHRASE, *_NEURAL))
     if isinstance(loaded, NeuralTransliterator):
-        return _export_networks(loaded, output)
+        return networks.export_networks(loaded, output)
     with write_atomically(output, "w") as out:
         out.writelines(line + "\n" for line in loaded.table_.lines(loaded.source_vocab_, loaded.lm_.vocab_))
-
-
-def _export_networks(model: NeuralTransliterator, output: str) -> None:
-    """Write every network of a model: a decoder's step and its encoder; the networks are numbered if there are some."""
-    from pathlib import Path
-
-    from corpuscle.neural import write_onnx
-    from corpuscle.progress import say
-
-    if output == "-":
-        raise SettingError("a neural model becomes several files: say where with -o")
-    path, several = Path(output), len(model.models_) > 1
-    for number in range(len(model.models_)):
-        place = path.with_name(f"{path.stem}.{number + 1}{path.suffix}") if several else path
-        say("wrote " + " and ".join(map(str, write_onnx(model.weights(number), place))))
 
 
 @command(group)
@@ -313,16 +305,14 @@ def _weights(path: str) -> list[float]:
 @command(group, figures=False)
 @argument("model")
 @argument("word")
-@output("-")
+@output("-", form="figure")
 @option("nbest", "How many ways to write it.", metavar="N", type=click.IntRange(1, 30), default=5)
 def draw(model: str, word: str, output: str, nbest: int) -> None:
-    """Draw the best ways to write a word as a lattice of phrases (SVG)."""
-    from corpuscle.text.files import write_atomically
+    """Draw the best ways to write a word as a lattice of phrases (SVG or PNG)."""
+    from corpuscle.figures import save_figure
     from corpuscle.transliterate import draw_lattice
 
-    picture = draw_lattice(load(model, "transliterate", _PHRASE), word, nbest)
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    save_figure(draw_lattice(load(model, "transliterate", _PHRASE), word, nbest), output)
 
 
 @command(group, work=True)
@@ -352,13 +342,8 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
 @command(group, figures=False)
 @argument("model")
 @argument("name")
-@output("-")
+@output("-", form="figure")
 @option("target", "What is written, instead of the model's own best.", metavar="TEXT")
 def attention(model: str, name: str, output: str, target: str | None) -> None:
-    """Draw which letters of a name a neural model looks at while it writes each letter (SVG)."""
-    from corpuscle.text.files import write_atomically
-    from corpuscle.transliterate import draw_attention
-
-    picture = draw_attention(load(model, "transliterate", _NEURAL), name, target)
-    with write_atomically(output, "w") as out:
-        out.write(picture + "\n")
+    """Draw which letters of a name a neural model looks at while it writes each letter (SVG or PNG)."""
+    networks.draw(load(model, "transliterate", _NEURAL), name, target, output)

@@ -141,16 +141,15 @@ def apply(model: str, input: str, output: str, raw: bool) -> None:
 @command(group, "map", figures=False)
 @argument("model")
 @argument("words", many=True, required=False)
-@output("-", form="file")
+@output("-", form="figure")
 @option(
     "k", "How many of the most frequent words, or of the neighbours of each given word.", "-k", metavar="N", type=COUNT
 )
 def map_(model: str, words: tuple[str, ...], output: str, k: int | None) -> None:
-    """Draw words where their vectors are, in two dimensions, as SVG: frequent words, or given ones and their
+    """Draw words where their vectors are, in two dimensions, as SVG or PNG: frequent words, or given ones and their
     neighbours."""
-    from corpuscle.text.files import write_atomically
+    from corpuscle.figures import save_figure
     from corpuscle.words.map import draw_map
 
     picture = draw_map(load(model, "vectors"), words, k)
-    with write_atomically(output, "w") as file:
-        file.write(picture + "\n")
+    save_figure(picture, output)

@@ -150,15 +150,17 @@ class Disambiguator(AnalyserSettings, container.Model):
         self.spelled_keys_ = keys[order]
         self.spelled_ids_ = (self.spelled_.encode(list(best.values())) - FIRST).astype(np.int32)[order]
 
-    def updated(self, bank: Treebank) -> Self:
-        """A model that has also counted the analysed words of a treebank; weights and guesses stay as they are. Words
-        whose columns are empty are but neighbours, so that a sentence with one analysed word is one choice of an
-        annotator."""
+    def updated(self, bank: Treebank, refit: bool = False) -> Self:
+        """A model that has also counted the analysed words of a treebank; guesses stay as they are, and weights too,
+        unless they are to be ``refit`` to those words, as the model knew them before. Words whose columns are empty are
+        but neighbours, so that a sentence with one analysed word is one choice of an annotator."""
         bank = self.words_of(bank)
         chosen = np.any([layer.ids > 0 for layer in (bank.lemmas, bank.tags, bank.xpos, bank.features)], axis=0)
         if not chosen.any():
             raise InputError(None, None, "no word has an analysis to learn from")
         model, text = copy(self), text_of(bank, self.strip_vowels)
+        if refit:
+            model._refit(bank, text, chosen)
         names, ids = self.labels_of(bank)
         model.labels_ = Vocab.from_words(dict.fromkeys([*self.labels_.strings[FIRST:], *names]))
         gold = np.where(chosen, (model.labels_.encode(names) - FIRST).astype(np.int32)[ids], -1)
@@ -179,6 +181,10 @@ class Disambiguator(AnalyserSettings, container.Model):
         words = self.provenance_["words"] + int(chosen.sum())
         model.provenance_ = {**self.provenance_, "words": words, "labels": len(model.labels_.strings) - FIRST}
         return model
+
+    def _refit(self, bank: Treebank, text: Text, chosen: np.ndarray) -> None:
+        """Learn the weights anew from some tokens, a mask."""
+        raise SettingError("only a ranker of one pass (full, uni, baseline) can have its weights refit")
 
     def _count_more(self, more: Learning) -> None:
         """Count more tokens, those whose gold label is not -1."""

@@ -101,19 +101,18 @@ def label_hashes(labels: Sequence[str], elements: Sequence[str]) -> np.ndarray:
     return hashes
 
 
-def contexts_of(forms: Sequence[str], tokens: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def contexts_of(forms: Sequence[str], tokens: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The contexts of tokens (see ``kernels.counting``), uint64 (n_tokens, 14); ``forms``: of each type, ``tokens``:
-    types, ``starts``: of sentences."""
+    types, ``words``: their hashes, ``starts``: of sentences."""
     contexts = np.zeros((len(tokens), N_KINDS), np.uint64)
     if not len(tokens):
         return contexts
     filled = starts[:-1][np.diff(starts) > 0]
     last = starts[1:][np.diff(starts) > 0] - 1
     fields = [np.zeros(len(tokens), np.uint64)]
-    for part in (forms, [form[:1] for form in forms], [form[-1:] for form in forms]):
-        here = hashes_of(part)[tokens]
+    for here in (words, *(hashes_of([form[part] for form in forms])[tokens] for part in (slice(1), slice(-1, None)))):
         before, behind = np.roll(here, 1), np.roll(here, -1)
         before[filled], behind[last] = EDGES
         fields += [before, behind]
-    fill_contexts(hashes_of(forms)[tokens], np.array(fields), contexts)
+    fill_contexts(words, np.array(fields), contexts)
     return contexts

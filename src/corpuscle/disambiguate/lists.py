@@ -16,24 +16,21 @@ __all__ = ["Lists", "Ranking", "Text", "in_order", "ranked", "select", "text_of"
 
 
 class Text(NamedTuple):
-    """A text as it is written: ``forms`` of types; ``tokens`` int32 (n,), types; ``contexts`` uint64 (n, 14);
-    ``sentences`` int64 (n,); ``documents`` int64 (n,), or sentences where there are none."""
+    """A text as it is written: ``forms`` of types; ``tokens`` int32 (n,), types; ``words`` uint64 (n,),
+    hashes of forms; ``contexts`` uint64 (n, 14); ``sentences`` int64 (n,); ``documents`` int64 (n,), or sentences where
+    there are none."""
 
     forms: list[str]
     tokens: np.ndarray
+    words: np.ndarray
     contexts: np.ndarray
     sentences: np.ndarray
     documents: np.ndarray
 
-    @property
-    def words(self) -> np.ndarray:
-        """Hashes of forms, uint64 (n_tokens,)."""
-        return hashes_of(self.forms)[self.tokens]
-
     def part(self, chosen: np.ndarray) -> Text:
         """Some of the tokens, a mask, with the types that they have."""
         kinds, tokens = np.unique(self.tokens[chosen], return_inverse=True)
-        rest = (each[chosen] for each in (self.contexts, self.sentences, self.documents))
+        rest = (each[chosen] for each in (self.words, self.contexts, self.sentences, self.documents))
         return Text([self.forms[kind] for kind in kinds.tolist()], tokens.astype(np.int32), *rest)
 
 
@@ -66,8 +63,9 @@ def text_of(bank: Treebank, strip_vowels: bool) -> Text:
     sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
     starts = corpus.document_starts
     documents = sentences if starts is None else np.searchsorted(starts, sentences, "right") - 1
-    contexts = contexts_of(list(numbers), types, corpus.sentence_starts)
-    return Text(list(numbers), types, contexts, sentences, documents)
+    words = hashes_of(list(numbers))[types]
+    contexts = contexts_of(list(numbers), types, words, corpus.sentence_starts)
+    return Text(list(numbers), types, words, contexts, sentences, documents)
 
 
 def select(lists: Lists, items: np.ndarray) -> Lists:

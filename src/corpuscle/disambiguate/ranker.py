@@ -22,7 +22,7 @@ from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, 
 from corpuscle.disambiguate.counts import COUNTS, Counts, chunks, columns_for, transformed
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, ranked, select, text_of, useful
 from corpuscle.disambiguate.settings import RankerSettings
-from corpuscle.disambiguate.topics import TOPICS, WIDTH, Topics
+from corpuscle.disambiguate.topics import TOPICS, WIDTH, WORD_WEIGHTS, Common, Products, Topics
 from corpuscle.disambiguate.votes import Votes, fit_votes
 from corpuscle.disambiguate.weighing import Pool, Weights, shares_of
 from corpuscle.errors import InputError, SettingError
@@ -30,6 +30,7 @@ from corpuscle.model import Array
 from corpuscle.progress import say
 from corpuscle.random import folds
 from corpuscle.settings import learned
+from corpuscle.text.hashes import find
 from corpuscle.text.treebank import Treebank
 
 __all__ = ["WEIGHTS", "Ranker", "pooled"]
@@ -49,7 +50,8 @@ class Ranker(RankerSettings, Disambiguator):
     """Ranks the analyses of words in context.
 
     Learned: ``counts_``; ``weights_``: of the counts, then of the numbers of documents where the training text had
-    documents (``topics_``, else None), as ``Weights`` or ``Votes``.
+    documents (``topics_``, else None), as ``Weights`` or ``Votes``; ``word_weights_``: of the words of documents,
+    float64 (n_words,), or None.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -60,6 +62,7 @@ class Ranker(RankerSettings, Disambiguator):
             **COUNTS,
             **(_VOTES if extra.get("votes") is True else WEIGHTS),
             **(TOPICS if extra.get("topics") is True else {}),
+            **(WORD_WEIGHTS if extra.get("by_word") is True else {}),
         },
         check=lambda loaded: _check(loaded),
     )
@@ -67,6 +70,7 @@ class Ranker(RankerSettings, Disambiguator):
     counts_: Counts = learned()
     weights_: Weights | Votes = learned()
     topics_: Topics | None = learned()
+    word_weights_: np.ndarray | None = learned()
 
     @property
     def columns(self) -> np.ndarray:
@@ -81,7 +85,10 @@ class Ranker(RankerSettings, Disambiguator):
 
     def learn(self, learning: Learning) -> Ranker:
         """Learn the weights, then count everything, or what is not kept apart."""
-        found, values = [], []
+        found, values, products = [], [], []
+        if self.by_word and (self.stage2 != "softmax" or self.method == "agreement"):
+            raise SettingError("words of documents are weighed by stage2 softmax, and take no part in an agreement")
+        self.word_weights_, all_words = None, np.unique(learning.text.words)
         if _n_documents(learning.bank) < 2:
             say("no documents are marked: parts are of sentences")
         total = self.counted(learning)
@@ -89,16 +96,26 @@ class Ranker(RankerSettings, Disambiguator):
             self.count(learning, known, total)
             text = learning.text.part(held)
             lists, right = useful(self.lists_of(text), learning.gold[held])
-            found.append(Pool(self.numbers(text, lists), lists.rows.starts, right))
+            common = self.common(text, lists)
+            found.append(Pool(self.numbers(text, lists, common), lists.rows.starts, right))
+            if self.by_word and common is not None:
+                columns = find(common.topics.words, all_words)
+                products.append(common.products(len(right), columns, len(all_words), self.transform != "raw"))
             if self.method == "agreement":
                 values.append(lists.values[lists.rows.labels, 1:])
         pool = pooled(found)
         if self.method == "agreement":
             self.weights_ = fit_votes(pool, np.concatenate(values), self._own_columns(), self.c2)
+        elif products:
+            self.weights_, of_words = weighing.fit_with_words(pool, Products.joined(products), self.c2)
+        elif self.by_word:
+            raise InputError(None, None, "no documents with lemmas: there are no words of documents to weigh")
         else:
             self.weights_ = weighing.fit(pool, self.stage2, self.c2, self.seed)
         if self.crossfit:
             self.count(learning, None, total)
+        if products and self.topics_ is not None:
+            self.word_weights_ = of_words[find(self.topics_.words, all_words)]
         self.provenance_ = {
             "sentences": len(learning.bank), "words": len(learning.gold), "labels": len(learning.values),
             "elements": list(self.elements_), "counts": len(self.counts_.table.keys),
@@ -147,6 +164,18 @@ class Ranker(RankerSettings, Disambiguator):
             own[place] = np.append(own[place], len(targets) + np.arange(WIDTH))
         return own
 
+    def _refit(self, bank: Treebank, text: Text, chosen: np.ndarray) -> None:
+        if isinstance(self.weights_, Votes):
+            return super()._refit(bank, text, chosen)
+        lists = self.lists_of(text)
+        numbers = {name: number for number, name in enumerate(lists.names)}
+        names, ids = self.labels_of(bank)
+        gold = np.array([numbers.get(name, -1) for name in names], np.int32)[ids]
+        lists, right = useful(lists, np.where(chosen, gold, -1))
+        if len(right):
+            pool = Pool(self.numbers(text, lists, self.common(text, lists)), lists.rows.starts, right)
+            self.weights_ = weighing.refit(pool, self.weights_, self.c2)
+
     def _count_more(self, more: Learning) -> None:
         if self.min_count > 1:
             raise SettingError("counts below min_count were not kept, so that nothing can be added to them")
@@ -154,14 +183,18 @@ class Ranker(RankerSettings, Disambiguator):
 
     # ---- ranking
 
-    def numbers(self, text: Text, lists: Lists) -> np.ndarray:
-        """The numbers of candidates, float32 (n_rows, n_numbers)."""
+    def common(self, text: Text, lists: Lists) -> Common | None:
+        """What candidates have in common with their documents, or None."""
+        if self.topics_ is None:
+            return None
+        lemmas = lists.values[:, 1 + self.elements_.index("lemma")][lists.rows.labels]
+        return self.topics_.common(text.words, text.documents, lists.rows.tokens, lemmas)
+
+    def numbers(self, text: Text, lists: Lists, common: Common | None) -> np.ndarray:
+        """The numbers of candidates, float32 (n_rows, n_numbers); ``common``: see there."""
         counts = self.counts_.look_up(lists.rows, text.contexts, lists.values, self.columns)
         numbers = transformed(counts, self.transform)
-        if self.topics_ is None:
-            return numbers
-        lemmas = lists.values[:, 1 + self.elements_.index("lemma")][lists.rows.labels]
-        return np.hstack([numbers, self.topics_.numbers(text.words, text.documents, lists.rows.tokens, lemmas)])
+        return numbers if common is None else np.hstack([numbers, common.numbers(len(numbers))])
 
     def scores(self, text: Text, lists: Lists) -> tuple[np.ndarray, np.ndarray]:
         """The scores of candidates, float64 (n_rows,), and how often each label was seen with the form."""
@@ -188,10 +221,14 @@ class Ranker(RankerSettings, Disambiguator):
         prefix = "votes/" if isinstance(self.weights_, Votes) else ""
         weights = {prefix + name: array for name, array in self.weights_._asdict().items()}
         own = super()._arrays() | self.counts_.arrays() | weights
-        return own if self.topics_ is None else own | self.topics_.arrays()
+        own |= {} if self.topics_ is None else self.topics_.arrays()
+        return own if self.word_weights_ is None else own | {"topics/weights": self.word_weights_}
 
     def _extra(self) -> dict[str, object]:
-        return super()._extra() | {"topics": self.topics_ is not None, "votes": isinstance(self.weights_, Votes)}
+        return super()._extra() | {
+            "topics": self.topics_ is not None, "votes": isinstance(self.weights_, Votes),
+            "by_word": self.word_weights_ is not None,
+        }  # fmt: skip
 
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
@@ -203,16 +240,24 @@ class Ranker(RankerSettings, Disambiguator):
             self.weights_ = Weights(*(arrays[name] for name in Weights._fields))
         names = [f"topics/{name}" for name in Topics._fields]
         self.topics_ = Topics(*(arrays[name] for name in names)) if loaded.extra["topics"] else None
+        self.word_weights_ = arrays["topics/weights"] if loaded.extra.get("by_word", False) else None
 
 
 def _score_chunk(job: tuple[Text, Lists], ranker: Ranker) -> tuple[np.ndarray, np.ndarray]:
     """The scores of some candidates, and how often each label was seen with the form."""
     text, lists = job
-    numbers = ranker.numbers(text, lists)
+    common = ranker.common(text, lists)
+    numbers = ranker.numbers(text, lists, common)
     if isinstance(ranker.weights_, Votes):
         values = lists.values[lists.rows.labels, 1:]
         return ranker.weights_.scores(numbers, values, lists.rows.starts), numbers[:, 0]
-    return numbers @ ranker.weights_.weights, numbers[:, 0]
+    scores = numbers @ ranker.weights_.weights
+    if common is not None and ranker.word_weights_ is not None:
+        columns = np.arange(len(ranker.word_weights_))
+        scores += common.products(
+            len(scores), columns, len(columns), ranker.transform != "raw"
+        ).times(ranker.word_weights_)
+    return scores, numbers[:, 0]
 
 
 def pooled(parts: Sequence[Pool]) -> Pool:
@@ -232,8 +277,8 @@ def _n_documents(bank: Treebank) -> int:
 def _check(loaded: container.Container) -> None:
     """What the declarations of the arrays cannot say."""
     elements, model = check_labels(loaded), Ranker.restored(loaded.described)
-    topics, votes = loaded.extra.get("topics"), loaded.extra.get("votes")
-    if not isinstance(topics, bool) or (topics and "lemma" not in elements):
+    topics, votes, by_word = (loaded.extra.get(name, False) for name in ("topics", "votes", "by_word"))
+    if not isinstance(topics, bool) or (topics and "lemma" not in elements) or by_word is not model.by_word:
         raise ValueError("it does not say whether it looks at documents")
     if votes is not (model.method == "agreement"):
         raise ValueError("its weights are not those of its method")

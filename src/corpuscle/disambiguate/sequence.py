@@ -21,13 +21,13 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import Disambiguator, Learning
+from corpuscle.disambiguate.base import Learning
 from corpuscle.disambiguate.counts import COUNTS, Counts, Rows
 from corpuscle.disambiguate.kernels.sequences import best_sequences, expected
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, text_of
+from corpuscle.disambiguate.passes import SecondPass
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import SequenceSettings
-from corpuscle.disambiguate.twopass import first_pass, share
 from corpuscle.disambiguate.weighing import shares_of
 from corpuscle.model import Array
 from corpuscle.settings import learned
@@ -77,7 +77,7 @@ def _contexts(values: np.ndarray) -> np.ndarray:
     return np.hstack([np.full((len(values), 1), 1, np.uint64), values[:, 1:]])
 
 
-class SequenceRanker(SequenceSettings, Disambiguator):
+class SequenceRanker(SequenceSettings, SecondPass):
     """Chooses the analyses of a sentence together. Learned: ``first_ranker_``; ``bigrams_``; ``weights_``: u."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -88,14 +88,13 @@ class SequenceRanker(SequenceSettings, Disambiguator):
         check=lambda loaded: _check(loaded),
     )
 
-    first_ranker_: Ranker = learned()
     bigrams_: Bigrams = learned()
     weights_: np.ndarray = learned()
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> SequenceRanker:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
-        first, learning = first_pass(self, bank, table)
-        share(self, first.learn(learning))
+        first, learning = self.first_pass(bank, table)
+        self.contain(first.learn(learning))
         gold, values, sentences = learning.gold, learning.values, learning.text.sentences
         found, total = [], first.counted(learning)
         for known, held in first.parts(learning):
@@ -122,15 +121,13 @@ class SequenceRanker(SequenceSettings, Disambiguator):
         return lists._replace(rows=rows), scores[few], few
 
     def _count_more(self, more: Learning) -> None:
-        self.first_ranker_ = self.first_ranker_.updated(more.bank)
+        super()._count_more(more)
         new = Bigrams.of(more.gold, more.values, more.text.sentences)
         self.bigrams_ = new._replace(counts=self.bigrams_.counts.added(new.counts))
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, that of the best sequence first."""
-        first = self.first_ranker_
-        first.workers, first.cluster = self.workers, self.cluster
-        bank = self.words_of(bank)
+        first, bank = self.first(), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists, scores = _sorted(first, text)
         few, some, mask = self._few(lists, scores)
@@ -147,14 +144,8 @@ class SequenceRanker(SequenceSettings, Disambiguator):
     def _arrays(self) -> dict[str, np.ndarray]:
         return self.bigrams_.counts.arrays() | {"weights": self.weights_}
 
-    def _extra(self) -> dict[str, object]:
-        return {}
-
-    def _components(self) -> dict[str, container.Part]:
-        return {"first_ranker": self.first_ranker_.part()}
-
     def _restore(self, loaded: container.Container) -> None:
-        share(self, Ranker.from_container(loaded.component("first_ranker")))
+        super()._restore(loaded)
         counts = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
         self.bigrams_ = Bigrams(counts, len(self.elements_))
         self.weights_ = loaded.arrays["weights"]

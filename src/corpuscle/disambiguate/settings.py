@@ -70,6 +70,10 @@ class RankerSettings(_Ranking):
         default="full",
         choices=("full", "uni", "baseline", "agreement"),
     )
+    by_word: bool = setting(
+        "Weigh also each word of a document by itself, for much text with documents; needs stage2 softmax.",
+        default=False,
+    )
 
 
 class TwoPassSettings(_Ranking):

@@ -1,26 +1,31 @@
-"""Which words stand in the documents of a lemma: three numbers for a candidate in a document.
+"""Which words stand in the documents of a lemma: numbers for a candidate in a document.
 
-N_l(w) is the sum over the tokens of lemma l of how often word w is in their documents. A candidate with lemma l in
-document d has: the mean log probability of the words of d under (N_l(w) + s) / (N_l + sV), with s = 0.1; the cosine of
-N_l and the counts of d; 1 if l is known, else 0. The token itself is left out of its document.
+N_l(w) is the sum over the tokens of lemma l of how often word w is in their documents, tf(w, d) how often it is in
+document d. A candidate with lemma l in document d has three numbers: the mean log probability of the words of d under
+(N_l(w) + s) / (N_l + sV), with s = 0.1; the cosine of N_l and tf(., d); 1 if l is known, else 0. By word, it also has
+N_l(w) tf(w, d) for each word w, a sparse row. The token itself is left out of its document.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 4.2 (term frequencies), pooled.
+section 4.2 (term frequencies), pooled and as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.disambiguate.kernels.overlaps import Sparse, common_words
 from corpuscle.model import Array
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.hashes import find
 
-__all__ = ["TOPICS", "Topics"]
+__all__ = ["TOPICS", "WORD_WEIGHTS", "Common", "Products", "Topics"]
 
 _SMOOTHING = 0.1
+_STEP = 1_000_000
+"""Words that are compared by one call."""
 WIDTH = 3
 """Numbers of a candidate."""
 
@@ -31,6 +36,114 @@ TOPICS = {
     "topics/columns": Array("int32", ("topic_pairs",), low=0, high="topic_words"),
     "topics/counts": Array("int32", ("topic_pairs",), low=1),
 }
+WORD_WEIGHTS = {"topics/weights": Array("float64", ("topic_words",), finite=True)}
+
+
+class Common(NamedTuple):
+    """What rows, each a token with a lemma, have in common with their documents. ``rows``: those whose lemma is known;
+    ``pair`` int64, of each of them, a line of ``pairs`` (n_pairs, 2): lemma and document; the words of pair k are
+    ``columns[starts[k]:starts[k + 1]]``, with their ``counts`` N and ``times`` tf; ``own``: the column of the token
+    itself, or -1, and ``own_counts``: its N; ``texts``: tf; ``topics``: N."""
+
+    rows: np.ndarray
+    pair: np.ndarray
+    pairs: np.ndarray
+    starts: np.ndarray
+    columns: np.ndarray
+    counts: np.ndarray
+    times: np.ndarray
+    own: np.ndarray
+    own_counts: np.ndarray
+    texts: Sparse
+    topics: Topics
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """The sums of the values of the words of each pair, float64 (n_pairs,)."""
+        pair = np.repeat(np.arange(len(self.pairs)), np.diff(self.starts))
+        return np.bincount(pair, values, len(self.pairs))
+
+    def numbers(self, n_rows: int) -> np.ndarray:
+        """The three numbers of rows, float32 (n_rows, 3)."""
+        out = np.zeros((n_rows, WIDTH), np.float32)
+        out[:, 0] = -np.log(max(1, self.topics.n_words))
+        if not len(self.rows):
+            return out
+        (lemma, document), pair = self.pairs.T, self.pair
+        used, place = np.unique(lemma, return_inverse=True)
+        totals, lengths = np.zeros(len(used)), np.zeros(len(used))
+        for k, row in enumerate(used.tolist()):
+            counts = self.topics.counts[self.topics.starts[row] : self.topics.starts[row + 1]].astype(np.float64)
+            totals[k], lengths[k] = counts.sum(), np.sqrt(counts @ counts)
+        text = np.repeat(np.arange(len(self.texts.starts) - 1), np.diff(self.texts.starts))
+        times = self.texts.counts.astype(np.float64)
+        sizes, squares = (np.bincount(text, each, len(self.texts.starts) - 1)[document] for each in (times, times**2))
+        inside = self.own >= 0
+        own_times = self._own_times()
+        fit = self.sums(self.times * np.log(self.counts / _SMOOTHING + 1))[pair]
+        same = self.sums(self.times * self.counts.astype(np.float64))[pair] - self.own_counts
+        size = np.sqrt(np.maximum(squares[pair] - inside * (2 * own_times - 1), 0))
+        fit = (fit - np.log(self.own_counts / _SMOOTHING + 1)) / np.maximum(sizes[pair] - inside, 1)
+        out[self.rows, 0] = fit - np.log(totals[place][pair] / _SMOOTHING + self.topics.n_words)
+        out[self.rows, 1] = same / np.maximum(lengths[place][pair] * size, 1e-12)
+        out[self.rows, 2] = 1
+        return out
+
+    def _own_times(self) -> np.ndarray:
+        """How often the token itself is in its document, int (n,), 0 for one that is not known."""
+        texts, n = self.texts, self.topics.n_words
+        keys = np.repeat(np.arange(len(texts.starts) - 1), np.diff(texts.starts)) * n + texts.columns
+        wanted = self.pairs[self.pair, 1] * n + self.own
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        return np.where(self.own >= 0, texts.counts[at], 0) if len(keys) else np.zeros(len(wanted), np.int32)
+
+    def products(self, n_rows: int, columns: np.ndarray, n_columns: int, logs: bool) -> Products:
+        """N_l(w) tf(w, d), or log(1 + N_l(w)) tf(w, d), where word w is column ``columns[w]`` of ``n_columns``."""
+        from scipy.sparse import csr_matrix
+
+        counts, own_counts = (np.log1p(n) if logs else n.astype(np.float64) for n in (self.counts, self.own_counts))
+        values = (self.times * counts, columns[self.columns], self.starts)
+        ones, inside = np.ones(len(self.rows)), self.own_counts > 0
+        own = (own_counts[inside], (self.rows[inside], columns[self.own[inside]]))
+        return Products(
+            csr_matrix((ones, (self.rows, self.pair)), (n_rows, len(self.pairs))),
+            csr_matrix(values, (len(self.pairs), n_columns)), csr_matrix(own, (n_rows, n_columns)),
+        )  # fmt: skip
+
+
+class Products(NamedTuple):
+    """N_l(w) tf(w, d) as a product of sparse matrices, float64: ``rows`` (n_rows, n_pairs) says which pair a row has,
+    ``words`` (n_pairs, n_words) what that has; ``own`` (n_rows, n_words) is left out."""
+
+    rows: Any
+    words: Any
+    own: Any
+
+    def times(self, weights: np.ndarray) -> np.ndarray:
+        """The weighted sum of each row, float64 (n_rows,)."""
+        return self.rows @ (self.words @ weights) - self.own @ weights
+
+    def turned(self, values: np.ndarray) -> np.ndarray:
+        """The sum over rows with their values, by word, float64 (n_words,)."""
+        return self.words.T @ (self.rows.T @ values) - self.own.T @ values
+
+    def scaled(self, factors: np.ndarray) -> Products:
+        """With each column times a factor."""
+        from scipy.sparse import diags
+
+        return self._replace(words=self.words @ diags(factors), own=self.own @ diags(factors))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Products]) -> Products:
+        """The rows of several parts one after the other."""
+        from scipy.sparse import block_diag, vstack
+
+        rows, words, own = zip(*parts, strict=True)
+        return cls(block_diag(rows, "csr"), vstack(words, "csr"), vstack(own, "csr"))
+
+    def spread(self) -> np.ndarray:
+        """The root of the mean square of each column, float64 (n_words,), 1 where it is 0."""
+        squares = self.words.power(2).T @ np.asarray(self.rows.sum(axis=0)).ravel() / max(1, self.rows.shape[0])
+        return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
 class Topics(NamedTuple):
@@ -57,52 +170,52 @@ class Topics(NamedTuple):
         starts = starts_of(np.diff(found.indptr))
         return cls(names, kinds, starts, found.indices.astype(np.int32), found.data.astype(np.int32))
 
-    def _rows(self, values: np.ndarray) -> Any:
-        from scipy.sparse import csr_matrix
+    @property
+    def n_words(self) -> int:
+        """How many words there are."""
+        return len(self.words)
 
-        return csr_matrix((values, self.columns, self.starts), (len(self.lemmas), len(self.words)))
+    def common(self, words: np.ndarray, documents: np.ndarray, tokens: np.ndarray, lemmas: np.ndarray) -> Common:
+        """Of rows, each a token of a text (``words`` uint64, ``documents`` int64) with the hash of a lemma."""
+        lemma = find(lemmas, self.lemmas)
+        rows = np.flatnonzero(lemma >= 0)
+        here = np.flatnonzero(np.isin(documents, documents[tokens[rows]]))
+        word = np.full(len(words), -1)
+        word[here] = find(words[here], self.words)
+        known = here[word[here] >= 0]
+        kinds, times = np.unique(documents[known] * len(self.words) + word[known], return_counts=True)
+        at, column = np.divmod(kinds, max(1, len(self.words)))
+        starts = np.searchsorted(at, np.arange(int(documents.max(initial=-1)) + 2))
+        texts = Sparse(starts.astype(np.int64), column.astype(np.int32), times.astype(np.int32))
+        both = lemma[rows] * len(starts) + documents[tokens[rows]]
+        keys, pair = np.unique(both, return_inverse=True)
+        pairs = np.column_stack(np.divmod(keys, len(starts)))
+        ends, columns, counts, many = self._shared(texts, pairs)
+        own = word[tokens[rows]]
+        places = np.repeat(np.arange(len(pairs)), np.diff(ends)) * len(self.words) + columns
+        wanted = pair * len(self.words) + own
+        found = np.minimum(np.searchsorted(places, wanted), max(0, len(places) - 1))
+        hit = (own >= 0) & (places[found] == wanted) if len(places) else np.zeros(len(rows), bool)
+        own_counts = np.where(hit, counts[found], 0) if len(places) else np.zeros(len(rows), np.int32)
+        return Common(rows, pair, pairs, ends, columns, counts, many, own, own_counts, texts, self)
 
-    def numbers(
-        self, words: np.ndarray, documents: np.ndarray, tokens: np.ndarray, lemmas: np.ndarray
-    ) -> np.ndarray:
-        """Of rows, each a token of a text (``words`` uint64, ``documents`` int64) with the hash of a lemma: float32
-        (n_rows, 3)."""
-        from scipy.sparse import csr_matrix
-
-        out = np.zeros((len(tokens), WIDTH), np.float32)
-        if not len(tokens) or not len(self.lemmas):
-            return out
-        word, lemma, document = find(words, self.words), find(lemmas, self.lemmas), documents[tokens]
-        known = word >= 0
-        shape = int(documents.max()) + 1, len(self.words)
-        texts = csr_matrix((np.ones(int(known.sum())), (documents[known], word[known])), shape)
-        out[:, 0] = -np.log(len(self.words))
-        seen = np.flatnonzero(lemma >= 0)
-        if not len(seen):
-            return out
-        row, own, at = lemma[seen], word[tokens[seen]], document[seen]
-        counts = self._rows(self.counts.astype(np.float64))
-        logs = self._rows(np.log(self.counts / _SMOOTHING + 1))
-        inside, column = own >= 0, np.maximum(own, 0)
-
-        def value_of(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-            return np.asarray(matrix[rows, columns]).ravel()
-
-        sizes = np.asarray(texts.sum(axis=1)).ravel()
-        squares = np.asarray(texts.multiply(texts).sum(axis=1)).ravel()
-        n_words = np.maximum(sizes[at] - inside, 1)
-        total = np.asarray(counts.sum(axis=1)).ravel()
-        length = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
-        (some, row_at), (there, text_at) = (np.unique(each, return_inverse=True) for each in (row, at))
-        fit, same = (
-            value_of(matrix[some] @ texts[there].T, row_at, text_at) - inside * value_of(matrix, row, column)
-            for matrix in (logs, counts)
-        )
-        size = np.sqrt(np.maximum(squares[at] - inside * (2 * value_of(texts, at, column) - 1), 0))
-        out[seen, 0] = fit / n_words - np.log(total[row] / _SMOOTHING + len(self.words))
-        out[seen, 1] = same / np.maximum(length[row] * size, 1e-12)
-        out[seen, 2] = 1
-        return out
+    def _shared(
+        self, texts: Sparse, pairs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """``starts``, ``columns``, ``counts`` and ``times`` of pairs, see ``Common``."""
+        own, room = Sparse(self.starts, self.columns, self.counts), np.zeros(len(self.words), np.int32)
+        sizes = starts_of(np.diff(texts.starts)[pairs[:, 1]])
+        steps = np.unique(np.searchsorted(sizes, np.arange(0, sizes[-1] + _STEP, _STEP)).clip(0, len(pairs)))
+        ends, parts = [np.zeros(1, np.int64)], []
+        for first, last in zip(steps[:-1].tolist(), steps[1:].tolist(), strict=True):
+            most, until = int(sizes[last] - sizes[first]), np.zeros(last - first, np.int64)
+            found = tuple(np.zeros(most, np.int32) for _ in range(3))
+            common_words(own, texts, pairs[first:last], room, until, *found)
+            parts.append([each[: until[-1]] for each in found])
+            ends.append(until + ends[-1][-1])
+        none = np.zeros(0, np.int32)
+        columns, counts, times = (np.concatenate([none, *(part[k] for part in parts)]) for k in range(3))
+        return np.concatenate(ends), columns, counts, times
 
     def arrays(self) -> dict[str, np.ndarray]:
         """For a file."""

@@ -20,11 +20,12 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.disambiguate import weighing
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import Disambiguator, Learning, added
+from corpuscle.disambiguate.base import Learning, added
 from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for, transformed
 from corpuscle.disambiguate.kernels.counting import fill_contexts
 from corpuscle.disambiguate.labels import EDGES, label_hashes
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, ranked, text_of, useful
+from corpuscle.disambiguate.passes import SecondPass
 from corpuscle.disambiguate.ranker import WEIGHTS, Ranker, pooled
 from corpuscle.disambiguate.settings import TwoPassSettings
 from corpuscle.disambiguate.weighing import Pool, Weights, shares_of
@@ -32,12 +33,12 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["TwoPassRanker", "first_pass", "share"]
+__all__ = ["TwoPassRanker"]
 
 _LOOKED_AT = ("pos", "lemma")
 
 
-class TwoPassRanker(TwoPassSettings, Disambiguator):
+class TwoPassRanker(TwoPassSettings, SecondPass):
     """Ranks twice. Learned: ``first_ranker_``; ``counts_`` with neighbours; ``weights_`` of all numbers."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -48,7 +49,6 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
         check=lambda loaded: _check(loaded),
     )
 
-    first_ranker_: Ranker = learned()
     counts_: Counts = learned()
     weights_: Weights = learned()
 
@@ -59,10 +59,10 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> TwoPassRanker:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
-        first, learning = first_pass(self, bank, table)
+        first, learning = self.first_pass(bank, table)
         if not _places(first.elements_):
             raise SettingError("the analyses of neighbours are their pos and lemma: one of them must be an element")
-        share(self, first.learn(learning))
+        self.contain(first.learn(learning))
         right = _around(learning.text, learning.values[learning.gold], self.elements_)
         found, total = [], first.counted(learning)
         every = Counts.of(right, learning.gold, learning.values, self._columns)
@@ -86,7 +86,7 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
         return self
 
     def _count_more(self, more: Learning) -> None:
-        self.first_ranker_ = self.first_ranker_.updated(more.bank)
+        super()._count_more(more)
         gold = more.values[np.maximum(more.gold, 0)] * (more.gold >= 0)[:, None].astype(np.uint64)
         self.counts_ = added(self.counts_, _around(more.text, gold, self.elements_), more, self._columns)
 
@@ -98,13 +98,11 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
     def _numbers(self, first: Ranker, text: Text, lists: Lists, around: np.ndarray) -> np.ndarray:
         """The numbers of the first pass, then those with neighbours."""
         more = self.counts_.look_up(lists.rows, around, lists.values, self._columns)
-        return np.hstack([first.numbers(text, lists), transformed(more, self.transform)])
+        return np.hstack([first.numbers(text, lists, first.common(text, lists)), transformed(more, self.transform)])
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the likeliest first."""
-        first = self.first_ranker_
-        first.workers, first.cluster = self.workers, self.cluster
-        bank = self.words_of(bank)
+        first, bank = self.first(), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists = first.lists_of(text)
         if self.neighbours == "gold":
@@ -119,31 +117,10 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
     def _arrays(self) -> dict[str, np.ndarray]:
         return self.counts_.arrays() | self.weights_._asdict()
 
-    def _extra(self) -> dict[str, object]:
-        return {}
-
-    def _components(self) -> dict[str, container.Part]:
-        return {"first_ranker": self.first_ranker_.part()}
-
     def _restore(self, loaded: container.Container) -> None:
-        share(self, Ranker.from_container(loaded.component("first_ranker")))
+        super()._restore(loaded)
         self.counts_ = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
         self.weights_ = Weights(*(loaded.arrays[name] for name in Weights._fields))
-
-
-def share(model: Disambiguator, first: Ranker) -> None:
-    """Make what a ranker has learned about words that of a model which contains it."""
-    model.first_ranker_ = first
-    for name in ("elements_", "labels_", "lexicon_", "guesser_", "spelled_", "spelled_keys_", "spelled_ids_"):
-        setattr(model, name, getattr(first, name))
-    model.items_, model.chosen_ = first.items_, {}
-
-
-def first_pass(model: Disambiguator, bank: Treebank, table: Sequence[Entry] | None) -> tuple[Ranker, Learning]:
-    """A full ranker with the settings of a model, which has yet to learn, and what it learns from."""
-    known = Ranker().settings
-    first = Ranker(**{name: value for name, value in model.settings.items() if name in known})
-    return first, first.prepared(bank, table)
 
 
 def _places(elements: Sequence[str]) -> list[int]:

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Pool", "Weights", "fit", "loss", "shares_of"]
+from corpuscle.disambiguate.topics import Products
+
+__all__ = ["Pool", "Weights", "fit", "fit_with_words", "loss", "refit", "shares_of"]
 
 _STEPS = 300
 _SMALLEST = 1e-12
@@ -52,24 +54,49 @@ def shares_of(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return parts / np.add.reduceat(parts, starts[:-1])[item]
 
 
-def loss(pool: Pool, weights: np.ndarray, penalty: float) -> tuple[float, np.ndarray]:
-    """The penalised loss of a conditional logit, and its gradient, float64 (n_columns,)."""
-    shares = shares_of(pool.numbers @ weights.astype(pool.numbers.dtype), pool.starts)
+def loss(
+    pool: Pool, weights: np.ndarray, penalty: float, words: Products | None = None
+) -> tuple[float, np.ndarray]:
+    """The penalised loss of a conditional logit, and its gradient, float64 (n_weights,): a weight for each column, then
+    for each of the ``words``."""
+    n = pool.numbers.shape[1]
+    scores = pool.numbers @ weights[:n].astype(pool.numbers.dtype)
+    shares = shares_of(scores if words is None else scores + words.times(weights[n:]), pool.starts)
     value = -np.log(np.maximum(shares[pool.right], 1e-300)).sum()
-    slope = pool.numbers.T @ (shares - pool.right).astype(pool.numbers.dtype)
-    return float(value + penalty / 2 * weights @ weights), slope.astype(np.float64) + penalty * weights
+    wrong = shares - pool.right
+    slope = (pool.numbers.T @ wrong.astype(pool.numbers.dtype)).astype(np.float64)
+    slope = slope if words is None else np.append(slope, words.turned(wrong))
+    return float(value + penalty / 2 * weights @ weights), slope + penalty * weights
 
 
-def minimum(pool: Pool, penalty: float, start: np.ndarray | None = None, low: float = -np.inf) -> np.ndarray:
+def minimum(
+    pool: Pool, penalty: float, start: np.ndarray | None = None, low: float = -np.inf, words: Products | None = None
+) -> np.ndarray:
     """The weights of least loss, none of them below ``low``."""
     from scipy.optimize import Bounds, minimize
 
     def value(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        return loss(pool, weights, penalty)
+        return loss(pool, weights, penalty, words)
 
-    start = np.zeros(pool.numbers.shape[1]) if start is None else start
+    n_words = 0 if words is None else words.words.shape[1]
+    start = np.zeros(pool.numbers.shape[1] + n_words) if start is None else start
     options = {"maxiter": _STEPS}
     return np.asarray(minimize(value, start, jac=True, method="L-BFGS-B", bounds=Bounds(low), options=options).x)
+
+
+def refit(pool: Pool, weights: Weights, penalty: float) -> Weights:
+    """Weights that make more rows right and stay near the former ones: the penalty is on the squares of the change."""
+    from scipy.optimize import minimize
+
+    scaled = pool._replace(numbers=((pool.numbers - weights.means) / weights.deviations).astype(pool.numbers.dtype))
+    before = weights.weights * weights.deviations
+
+    def value(point: np.ndarray) -> tuple[float, np.ndarray]:
+        fit, slope = loss(scaled, point, 0.0)
+        return fit + penalty / 2 * (point - before) @ (point - before), slope + penalty * (point - before)
+
+    found = minimize(value, before, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
+    return weights._replace(weights=np.asarray(found) / weights.deviations)
 
 
 def james_stein(numbers: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -100,6 +127,15 @@ def standardised(pool: Pool) -> tuple[Pool, np.ndarray, np.ndarray]:
     means, deviations = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
     deviations[deviations < _SMALLEST] = 1.0
     return pool._replace(numbers=((numbers - means) / deviations).astype(numbers.dtype)), means, deviations
+
+
+def fit_with_words(pool: Pool, words: Products, penalty: float) -> tuple[Weights, np.ndarray]:
+    """The weights of a conditional logit, of numbers and of words, float64 (n_words,)."""
+    pool, means, deviations = standardised(pool)
+    spread = words.spread()
+    found = minimum(pool, penalty, words=words.scaled(1 / spread))
+    n = len(means)
+    return Weights(found[:n] / deviations, means, deviations), found[n:] / spread
 
 
 def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:

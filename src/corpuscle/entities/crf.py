@@ -23,6 +23,7 @@ from corpuscle import model as container
 from corpuscle.entities.base import EntityTagger, Guess, Tagged
 from corpuscle.entities.dictionary import DICTIONARY, Dictionary
 from corpuscle.entities.documents import Documents
+from corpuscle.entities.elsewhere import parts_of, told_elsewhere
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
 from corpuscle.entities.learning import all_features, field_of, learn_field
@@ -50,6 +51,8 @@ _FEWEST_DOCUMENTS = 5
 _FEWEST_AMBIGUOUS = 20
 """A classifier of pairs is tried where at least so many sentences have several pieces."""
 _HEAVIEST = 20
+_ROUGHLY = 50
+"""Iterations that are enough for a tagger of a part of the text, which only says what a first pass would find."""
 
 FIELD = {
     "field/keys": Array("uint64", ("features",)),
@@ -72,8 +75,9 @@ class CrfTagger(CrfSettings, EntityTagger):
     """A tagger of mentions.
 
     Learned: ``labels_``, a ``Vocab`` of tags; ``field_``, the weights; ``policy_``: how pieces are joined, ``pairing_``
-    if by a classifier; ``nc_``, ``dictionary_``, ``sources_``: what its features need, or None; ``sections_``: uint64,
-    hashes of the sections it knows; ``heaviest_``: the heaviest features of each label.
+    if by a classifier; ``first_``: the tagger of the first of two passes, or None; ``nc_``, ``dictionary_``,
+    ``sources_``: what its features need, or None; ``sections_``: uint64, hashes of the sections it knows;
+    ``heaviest_``: the heaviest features of each label.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -87,12 +91,14 @@ class CrfTagger(CrfSettings, EntityTagger):
             "heaviest/labels": Array("int32", ("heaviest",), low=0, high="types"),
             "sections": Array("uint64", ("sections",), rising=True),
         },
+        components=lambda extra: {"first": (CrfTagger.KIND,)} if extra.get("passes") == 2 else {},
         check=lambda loaded: _check(loaded),
     )  # fmt: skip
 
     labels_: Vocab = learned()
     policy_: str = learned()
     pairing_: Pairing | None = learned()
+    first_: CrfTagger | None = learned()
     nc_: NcValues | None = learned()
     dictionary_: Dictionary | None = learned()
     sources_: WordSources = learned()
@@ -130,7 +136,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         elif self.origins["nc"] == "given" and self.nc != "none":
             raise InputError(None, None, "the words have no tags: NC-values need them")
         self._learn_policy(documents)
-        sheet = self._sheet(documents, levels)
+        sheet = self._sheet(documents, levels, self._first_pass(documents))
         self._weights, iterations = learn_field(
             sheet, tags, labels, c1=self.c1, c2=self.c2, iterations=self.iterations, min_count=self.min_count
         )
@@ -138,6 +144,30 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.heaviest_ = _heaviest(sheet, documents, self._weights, labels)
         self._describe(documents, encoded, iterations, sheet)
         return self
+
+    def _first_pass(self, documents: Documents) -> dict[str, np.ndarray]:
+        """Learn the first pass; what it finds elsewhere in the training text, by taggers of other parts of it."""
+        self.first_ = None
+        if self.passes == 1:
+            return {}
+        part = parts_of(documents, self.seed)
+        if part.max() == 0:
+            raise InputError(None, None, "two passes need several documents, or sentences: they learn from each other")
+
+        def learned_from(some: Documents, iterations: int) -> CrfTagger:
+            learner = self.replace(passes=1, iterations=min(iterations, self.iterations))
+            return learner.fit(some, sources=self.sources_, dictionary=self.dictionary_)
+
+        document = np.repeat(documents.document_of, documents.corpus.lengths)
+        tags = np.full(documents.corpus.n_tokens, "O", object)
+        for fold in range(part.max() + 1):
+            others, held = (np.flatnonzero(chosen) for chosen in (part != fold, part == fold))
+            rest = documents.select(others)
+            if any(rest.mentions):
+                tagger = learned_from(rest, _ROUGHLY)
+                tags[part[document] == fold] = tagger.best_tags(documents.select(held))
+        self.first_ = learned_from(documents, self.iterations)
+        return told_elsewhere(documents, tags.tolist())
 
     def _describe(self, documents: Documents, encoded: Sequence[Any], iterations: int, sheet: Sheet) -> None:
         """What the file says of its training text, and warnings about it."""
@@ -175,10 +205,10 @@ class CrfTagger(CrfSettings, EntityTagger):
         sections = documents.sections.map(lambda name: name if int(hashes_of([name])[0]) in known else "other")
         return dataclasses.replace(documents, sections=sections)
 
-    def _sheet(self, documents: Documents, levels: np.ndarray | None) -> Sheet:
+    def _sheet(self, documents: Documents, levels: np.ndarray | None, told: Mapping[str, np.ndarray]) -> Sheet:
         return Sheet.of(
             documents, window=self.window, affixes=self.affixes, sources=self.sources_, dictionary=self.dictionary_,
-            levels=levels,
+            levels=levels, told=told,
         )  # fmt: skip
 
     # ---- joining pieces
@@ -228,7 +258,11 @@ class CrfTagger(CrfSettings, EntityTagger):
         if self.nc_ is not None and not documents.tags.ids.any() and documents.corpus.n_tokens:
             warn("the words have no tags, which this tagger learned from: features of tags are off")
         levels = None if self.nc_ is None else self.nc_.classes(documents, self.nc)
-        return self._sheet(documents, levels)
+        first = self.first_
+        if first is not None:
+            first.workers, first.cluster = self.workers, self.cluster
+        told = {} if first is None else told_elsewhere(documents, first.best_tags(documents))
+        return self._sheet(documents, levels, told)
 
     def best_tags(self, documents: Documents) -> list[str]:
         """The best tag of each token."""
@@ -292,10 +326,15 @@ class CrfTagger(CrfSettings, EntityTagger):
     def _extra(self) -> dict[str, Any]:
         return {
             "policy": self.policy_, "nc": self.nc_ is not None, "dictionary": self.dictionary_ is not None,
+            "passes": self.passes,
         }  # fmt: skip
+
+    def _components(self) -> dict[str, container.Part]:
+        return {} if self.first_ is None else {"first": self.first_.part()}
 
     def _restore(self, loaded: container.Container) -> None:
         arrays = loaded.arrays
+        self.first_ = CrfTagger.from_container(loaded.component("first")) if self.passes == 2 else None
         self.labels_, self.policy_ = Vocab.from_arrays(arrays), loaded.extra["policy"]
         self._weights = {name: arrays[name] for name in FIELD}
         self._field = field_of(self._weights)
@@ -367,6 +406,9 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it does not say how pieces are joined")
     if any(type(extra.get(name)) is not bool for name in ("nc", "dictionary")):
         raise ValueError("it does not say which features it has")
+    passes = CrfTagger.restored(loaded.described).passes
+    if extra.get("passes", 1) != passes or (passes == 2 and loaded.component("first").extra.get("passes", 1) != 1):
+        raise ValueError("its passes do not fit each other")
     labels = Vocab.from_arrays(loaded.arrays).strings[FIRST:]
     if "O" not in labels:
         raise ValueError("it has no tag O")

@@ -315,6 +315,15 @@ def read_documents(
     return parts[0] if len(parts) == 1 else joined(parts)
 
 
+def given(value: Any, model: Any = None) -> Documents:
+    """Documents of a path, of strings (a document each), of lists of words (a sentence each) or of a corpus."""
+    if isinstance(value, str | os.PathLike):
+        return read_documents(os.fspath(value))
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+        return from_standoff([Standoff(text) for text in value], [""] * len(value), "sentence")
+    return from_corpus(Corpus.checked(value))
+
+
 def _plain(path: str) -> Standoff:
     return Standoff(read_raw(path), name=os.path.splitext(os.path.basename(path))[0])
 

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import Documents
+from corpuscle.entities.elsewhere import COLUMNS
 from corpuscle.entities.kernels.features import Tokens
 from corpuscle.text.hashes import hashes_of
+from corpuscle.text.wording import shape_of
 from corpuscle.words import WordSources
 
-__all__ = ["Sheet", "shape_of"]
+__all__ = ["Sheet"]
 
 Template = tuple[tuple[int, str], ...]
 _NEIGHBOURS = ("<before>", "<after>")
 LEVELS = ("", "low", "medium", "high")
-
-
-def shape_of(word: str, run: int = 4) -> str:
-    """Capitals, small letters, digits and marks of a word; runs are cut to ``run``.
-
-    >>> shape_of("Apo-E4"), shape_of("1987", 1)
-    ('Xxx-Xd', 'd')
-    """
-    kinds: list[str] = []
-    for letter in word[:40]:
-        kind = "X" if letter.isupper() else "d" if letter.isdigit() else "x" if letter.isalpha() else letter
-        if kinds[-run:] != [kind] * run:
-            kinds.append(kind)
-    return "".join(kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +43,9 @@ class Sheet:
         sources: WordSources,
         dictionary: Dictionary | None,
         levels: np.ndarray | None,
+        told: Mapping[str, np.ndarray],
     ) -> Sheet:
-        """``levels``: the NC-classes of the tokens, or None."""
+        """``levels``: the NC-classes of the tokens, or None; ``told``: columns of what a first pass found elsewhere."""
         corpus = documents.corpus
         forms = corpus.vocab.strings
         columns: dict[str, np.ndarray] = {}
@@ -84,6 +73,7 @@ class Sheet:
         if levels is not None:
             marks = hashes_of(LEVELS)
             columns["nc before"], columns["nc after"] = marks[levels[:, 0]], marks[levels[:, 1]]
+        columns |= told
         if sources.n_columns:
             of_types = sources.of(forms)
             for k in range(sources.n_columns):
@@ -123,6 +113,9 @@ def _templates(columns: Sequence[str] | dict[str, np.ndarray], window: int, affi
     made += [((-1, "tag"), (0, "tag")), ((0, "tag"), (1, "tag")), ((0, "tag"), (0, "outline"))]
     made += [((0, "section"),), ((0, "section"), (0, "word")), ((0, "source"),), ((0, "source"), (0, "word"))]
     made += [((0, "nc before"),), ((0, "nc after"),), ((0, "nc before"), (0, "nc after"))]
+    for name in COLUMNS:
+        made += [((d, name),) for d in near] + [((-1, name), (0, name)), ((0, name), (1, name))] * (window > 0)
+    made += [(*((0, name) for name in COLUMNS),)]
     for name in columns:
         if name.startswith("source") and name != "source":
             made += [((d, name),) for d in around]

@@ -39,6 +39,12 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         default="auto",
         choices=("auto", "merge", "pairs", "learned"),
     )
+    passes: int = setting(
+        "Passes over a text: the second also sees what the first found of the same words elsewhere in it.",
+        default=1,
+        low=1,
+        high=2,
+    )
     window: int = setting("How many words to either side are looked at.", default=2, low=0, high=5)
     affixes: int = setting("Beginnings and endings of up to so many letters.", default=4, low=0, high=8)
     nc: str = setting(

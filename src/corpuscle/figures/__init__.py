@@ -8,6 +8,7 @@ see it, shows the numbers when a pointer rests on a mark, and is the same bytes 
 from corpuscle.figures.arcs import draw_arcs
 from corpuscle.figures.boxes import box_plot
 from corpuscle.figures.constituents import NodeShown, draw_constituents
+from corpuscle.figures.files import save_figure
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.maps import Place, place_map
@@ -20,5 +21,5 @@ from corpuscle.figures.trees import LeafShown, merge_tree
 __all__ = [
     "LeafShown", "NodeShown", "Place", "Series", "TopicShown", "WordShown", "alignment_grid", "bar_plot", "box_plot",
     "draw_arcs", "draw_constituents", "draw_mentions", "draw_readings", "line_plot", "merge_tree", "phrase_lattice",
-    "place_map", "shaded_text", "topic_list",
+    "place_map", "save_figure", "shaded_text", "topic_list",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
     from corpuscle.lm.auto import AutoModel
-    from corpuscle.lm.base import Events, LanguageModel, SentenceScores, compare, compare_events
+    from corpuscle.lm.base import Events, LanguageModel, SentenceScores, Surprisals, compare, compare_events
     from corpuscle.lm.cache import CacheModel
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.hmm import HmmModel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -24,6 +25,7 @@ from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.notebook import show_shaded
 from corpuscle.text.plain import read_strings
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
 
@@ -36,7 +38,7 @@ _COUNTED = 1 << 20
 """About how many tokens a worker of a cluster counts at a time."""
 _ONE_STREAM = "a text without sentence boundaries is one stream, which is read here"
 
-__all__ = ["Events", "LanguageModel", "SentenceScores", "compare", "compare_events"]
+__all__ = ["Events", "LanguageModel", "SentenceScores", "Surprisals", "compare", "compare_events"]
 
 
 class SentenceScores(NamedTuple):
@@ -66,6 +68,26 @@ class Events(NamedTuple):
         known = np.where(self.unknown, 0.0, self.log_probability)
         sums = [_sums(values, self.starts) for values in (self.unknown, self.log_probability, known)]
         return SentenceScores(np.diff(self.starts), sums[0].astype(np.int64), sums[1], sums[2])
+
+
+@dataclass(frozen=True, eq=False)
+class Surprisals:
+    """How surprising each event of a text is, in bits: ``bits, starts = surprisals``; a notebook shades its words.
+
+    - ``bits``: float64 (n_events,); ``starts``: int64 (n_sentences + 1,); ``corpus``: the text.
+    """
+
+    bits: np.ndarray
+    starts: np.ndarray
+    corpus: Corpus
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.bits, self.starts))
+
+    def _repr_html_(self) -> str:
+        bounds = pairwise(self.starts.tolist())
+        sentences = ((words, self.bits[a:b].tolist()) for words, (a, b) in zip(self.corpus, bounds, strict=True))
+        return show_shaded(sentences, len(self.corpus), most=16.0, unit="bits")
 
 
 def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -277,10 +299,10 @@ class LanguageModel(Model, ABC):
         parts = list(self.spread(_scores_of, pieces or [sentences]))
         return SentenceScores(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
-    def surprisals(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    def surprisals(self, corpus: Corpus) -> Surprisals:
         """Surprisal of every event in bits, and where each sentence's events begin (its ``</s>`` comes last)."""
         events = self.events(corpus)
-        return events.log_probability / -np.log(2), events.starts
+        return Surprisals(events.log_probability / -np.log(2), events.starts, corpus)
 
     def log_probability(self, sentence: str | Sequence[str]) -> float:
         """Natural log of the probability of one sentence, ``</s>`` included."""

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from os import PathLike
+from types import FunctionType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from corpuscle.errors import NotLearned
 from corpuscle.model.kinds import Kind
 from corpuscle.model.store import Container, Part, save
+from corpuscle.model.taking import takes_anything
 from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
 from corpuscle.settings import Parallel, learned
@@ -38,6 +40,12 @@ class Model(Parallel):
     """
 
     KIND: ClassVar[Kind]
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name, verb in list(vars(cls).items()):
+            if isinstance(verb, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, takes_anything(verb))
 
     provenance_: dict[str, Any] = learned()
     items_: np.ndarray = learned()

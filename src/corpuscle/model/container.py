@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.atomic import replacing
+from corpuscle.atomic import note, replacing
 from corpuscle.errors import InputError
 from corpuscle.memory import pieces
 from corpuscle.scale import beside
@@ -220,3 +220,4 @@ def write(path: str | PathLike[str], metadata: Mapping[str, str], arrays: Mappin
         if file.seekable():
             file.seek(0)
             file.write(hashing.result())
+    note(path, len(head) + position)

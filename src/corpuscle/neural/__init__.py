@@ -3,6 +3,7 @@
 - ``Weights``, ``shapes``: what a model consists of; ``PRESETS``, ``Architecture``: how large it is;
 - ``encode``, ``start``, ``step``: the forward pass in plain NumPy, to which everything faster is compared;
 - ``Decoder``: beam search, compiled, with ``DecodingSettings``; its ``Hypothesis`` and ``Report``; ``Shortlist``;
+- ``draw_attention``: where a model looks while it writes;
 - ``write_onnx``: models for programs in other languages; ``corpuscle.neural.gpu``: a kernel for graphics processors;
 - ``fused_topk``, ``fused_argmax``: the most probable classes of an output layer in one pass over its scores.
 """
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from corpuscle.engine.neural.softmax import fused_argmax, fused_topk
     from corpuscle.neural.decoder import Decoder, Hypothesis, Report
     from corpuscle.neural.exchange import write_onnx
+    from corpuscle.neural.pictures import draw_attention
     from corpuscle.neural.reference import encode, start, step
     from corpuscle.neural.settings import PRESETS, Architecture, DecodingSettings
     from corpuscle.neural.shortlist import Shortlist

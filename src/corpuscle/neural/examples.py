@@ -11,7 +11,7 @@ from corpuscle.random import Random
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.vocab import END, START
 
-__all__ = ["Examples", "Padded", "batches", "padded"]
+__all__ = ["Examples", "Padded", "batches", "guide_of", "padded", "shifted"]
 
 
 class Padded(NamedTuple):
@@ -67,6 +67,20 @@ class Examples(NamedTuple):
             height = self.target_starts[i + 1] - self.target_starts[i]
             result[row, :height, : len(matrix) // max(1, height)] = matrix.reshape(height, -1)
         return result
+
+
+def guide_of(links: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Which positions of a source belong to each position of its target, float32 (m, n): rows sum to one, or to 0 where
+    nothing is linked. ``links`` (k, 2): source and target units that belong together; ``rows`` (m,), ``columns`` (n,):
+    of which unit each target and source position is a part.
+
+    >>> guide_of(np.array([[0, 1], [1, 1]]), np.array([0, 1, 1]), np.array([0, 1])).tolist()
+    [[0.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
+    """
+    units = np.zeros((rows.max(initial=-1) + 1, columns.max(initial=-1) + 1), np.float32)
+    units[links[:, 1], links[:, 0]] = 1
+    matrix = units[rows][:, columns]
+    return matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
 
 
 def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> Padded:

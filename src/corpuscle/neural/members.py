@@ -69,7 +69,7 @@ def _advanced(member: Member, tasks: Sequence[Task]) -> Member:
 
 
 class Members(Learner):
-    """Trains the members. A sweep ends with a validation; its row of the history: cross-entropy and word accuracy, both
+    """Trains the members. A sweep ends with a validation; its row of the history: cross-entropy and quality, both
     means over members.
 
     ``kinds``: which of the ``tasks`` each member learns; ``seeds``: one for each member.
@@ -150,6 +150,6 @@ def train(
         sweeps = max(1, -(-epochs * -(-len(tasks[0].training) // plan.batch) // plan.interval))
         history, _ = checkpoint.run(
             members, sweeps, columns=2, facts={count: len(kinds)}, converged=members.over, lasting=True,
-            title="validations", note="accuracy {1:.3f}",
+            title="validations", note=tasks[0].quality + " {1:.3f}",
         )  # fmt: skip
         return members.best(), history

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Seeded, Settings, setting
+from corpuscle.settings import Parallel, Seeded, Settings, setting
 
-__all__ = ["CELLS", "PRESETS", "Architecture", "ArchitectureSettings", "DecodingSettings", "TrainingSettings"]
+__all__ = [
+    "CELLS", "PRESETS", "Architecture", "ArchitectureSettings", "DecodingSettings", "NetworkSettings",
+    "TrainingSettings",
+]  # fmt: skip
 
 CELLS = ("gru", "mlstm", "transformer")
 
@@ -85,7 +88,7 @@ PRESETS = {
     ),
 }  # fmt: skip
 """Sizes by name: tiny to paper are those of Grundkiewicz and Heafield 2018, smaller and smaller; mlstm is the sentence
-model of Hoang, Dwojak, Krishna, Torregrosa and Heafield 2018, smaller."""
+model of Hoang, Dwojak, Krislauks, Torregrosa and Heafield 2018, smaller."""
 
 
 class ArchitectureSettings(Settings):
@@ -140,6 +143,19 @@ class TrainingSettings(Seeded):
     )
     average_weights: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
     max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
+
+
+class NetworkSettings(ArchitectureSettings, TrainingSettings, Parallel):
+    """Settings of what writes with networks."""
+
+    ensemble: int = setting("Models that write together.", default=1, low=1, high=100)
+    right_to_left: int = setting(
+        "Models that write from the end, to rank what the others have found.", default=0, low=0, high=100
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.architecture  # complains about sizes that do not fit
 
 
 class DecodingSettings(Settings):

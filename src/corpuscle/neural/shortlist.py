@@ -33,10 +33,31 @@ class Shortlist:
     def of_table(cls, table: np.ndarray, counts: np.ndarray, frequent: int = 100, best: int = 100) -> Shortlist:
         """From a lexical table (source_size, target_size) of probabilities and counts (target_size,) of targets: the
         ``frequent`` most frequent targets, and the ``best`` of each source symbol that have any probability."""
-        best = min(best, table.shape[1])
-        order = np.argsort(-table, axis=1, kind="stable")[:, :best]
-        likely = np.where(np.take_along_axis(table, order, axis=1) > 0, order, -1)
-        return cls(np.argsort(-counts, kind="stable")[:frequent], likely)
+        rows, columns = np.nonzero(table > 0)
+        return cls.of_links(rows, columns, table[rows, columns], counts, len(table), frequent, best)
+
+    @classmethod
+    def of_links(
+        cls,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        counts: np.ndarray,
+        size: int,
+        frequent: int = 100,
+        best: int = 100,
+    ) -> Shortlist:
+        """From linked symbols, (n,) each, whose weights add up, and counts (target_size,) of targets; ``size``: how
+        many source symbols there are."""
+        keys, places = np.unique(sources.astype(np.int64) * len(counts) + targets, return_inverse=True)
+        rows, columns = np.divmod(keys, len(counts))
+        order = np.lexsort((columns, -np.bincount(places, weights, len(keys)), rows))
+        rows, columns = rows[order], columns[order]
+        ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        kept = ranks < best
+        likely = np.full((size, min(best, 1 + int(ranks.max(initial=-1)))), -1, np.int32)
+        likely[rows[kept], ranks[kept]] = columns[kept]
+        return cls(np.argsort(-counts, kind="stable")[: min(frequent, np.count_nonzero(counts))], likely)
 
     def allowed(self, symbols: np.ndarray) -> np.ndarray:
         """The targets that sources with these symbols may have, sorted, int32."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.measure.translations import bleu
 from corpuscle.neural.decoder import Decoder
 from corpuscle.neural.examples import Examples, batches, shifted
 from corpuscle.neural.network import Batch, Dropping, forward, keep_all, torch
@@ -27,7 +28,7 @@ from corpuscle.neural.weights import Weights, shapes
 from corpuscle.random import Random
 from corpuscle.text.vocab import UNKNOWN, Vocab
 
-__all__ = ["Plan", "Progress", "Task", "accuracy", "advance", "begun", "cross_entropy", "named", "smoothing"]
+__all__ = ["Plan", "Progress", "Task", "advance", "begun", "cross_entropy", "named", "quality", "smoothing"]
 
 BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}
 """Decays of Adam's moments, for recurrent models and for transformers."""
@@ -54,7 +55,8 @@ class Plan(NamedTuple):
 
 class Task(NamedTuple):
     """What all members share: architecture, symbols of either side, pairs to learn from and to validate on, each source
-    of the latter with its accepted targets as tuples of ids."""
+    of the latter with its accepted targets as tuples of ids; ``quality``: by what the best weights are chosen, the
+    ``accuracy`` of whole outputs or the ``bleu`` of their words, which end in spaces."""
 
     architecture: Architecture
     vocabs: tuple[Vocab, Vocab]
@@ -62,6 +64,7 @@ class Task(NamedTuple):
     validation: Examples
     accepted: list[set[tuple[int, ...]]]
     plan: Plan
+    quality: str = "accuracy"
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -72,7 +75,7 @@ class Task(NamedTuple):
 class Progress(NamedTuple):
     """How far a member has come: its ``seed``, the number of ``updates``, the vectors float32 (n_parameters,) of the
     weights, of Adam's two moments, of the running mean and of the best mean so far; and a row for each validation:
-    cross-entropy, word accuracy, rate. ``broken``: the loss was not finite, and it stopped there."""
+    cross-entropy, quality, rate. ``broken``: the loss was not finite, and it stopped there."""
 
     seed: int
     updates: int
@@ -175,13 +178,13 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
 
 
 def _validated(progress: Progress, task: Task) -> Progress:
-    """Measure the running mean; keep it where its word accuracy is the best so far (or as good, and the cross-entropy
+    """Measure the running mean; keep it where its quality is the best so far (or as good, and the cross-entropy
     smaller)."""
     arrays = named(progress.mean, task)
     entropy = cross_entropy(task, {name: torch.from_numpy(x) for name, x in arrays.items()})
     if not math.isfinite(entropy):
         return progress._replace(broken=True)
-    row = [entropy, accuracy(task, arrays), rate_of(progress, task.plan, task.architecture.recurrent)]
+    row = [entropy, quality(task, arrays), rate_of(progress, task.plan, task.architecture.recurrent)]
     ranks = [(-right, low) for low, right, _ in progress.history.tolist()]
     best = not ranks or (-row[1], row[0]) < min(ranks)
     return progress._replace(
@@ -242,11 +245,16 @@ def cross_entropy(task: Task, p: Mapping[str, Any]) -> float:
     return total / symbols
 
 
-def accuracy(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
-    """The share of validation sources whose output, the best symbol at each step, is accepted; each source once."""
+def quality(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
+    """How good what is written for the validation sources is, the best symbol at each step: the share that is accepted,
+    each source once, or BLEU."""
     decoder = Decoder(Weights(task.architecture, *task.vocabs, arrays))
     sides = task.validation
     sources = [sides.sources[a:b] for a, b in pairwise(sides.source_starts.tolist())]
-    found = decoder.decode(sources, beam=1, scores=False, workers_=1)
-    right = [tuple(best.symbols.tolist()) in good for (best,), good in zip(found, task.accepted, strict=True)]
+    found = [best.symbols for (best,) in decoder.decode(sources, beam=1, scores=False, workers_=1)]
+    if task.quality == "bleu":
+        targets = [sides.targets[a:b] for a, b in pairwise(sides.target_starts.tolist())]
+        lines = [["".join(task.vocabs[1].decode(each)) for each in side] for side in (found, targets)]
+        return float(bleu(*lines, draws=1).figures["bleu"])
+    right = [tuple(best.tolist()) in good for best, good in zip(found, task.accepted, strict=True)]
     return sum(right) / len(right)

@@ -19,7 +19,7 @@ from corpuscle.packs.kit import ROLES, Kit
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.step import Chapter, Step
 from corpuscle.text.html import Html, code, div, element, h3, p, section, span
-from corpuscle.text.wording import clip, counted, enumerated
+from corpuscle.text.wording import clip, counted, enumerated, size
 
 __all__ = ["render"]
 
@@ -199,5 +199,4 @@ def _plain(value: Any) -> str:
 
 
 def _size(*paths: Path) -> str:
-    size = sum(path.stat().st_size for path in paths)
-    return f"{size:,} bytes" if size < 10_000 else f"{size / 1e3:,.0f} kB" if size < 1e6 else f"{size / 1e6:,.1f} MB"
+    return size(sum(path.stat().st_size for path in paths))

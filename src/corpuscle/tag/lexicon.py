@@ -20,6 +20,7 @@ from corpuscle.tag.kernels.features import Labels, Words
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.wording import shape_of
 from corpuscle.words import WordSources
 
 __all__ = ["ARRAYS", "Lexicon"]
@@ -62,20 +63,6 @@ def _templates(n_sources: int) -> np.ndarray:
     for column in range(_SOURCES, _SOURCES + n_sources):
         found += [[(far, column)] for far in (-1, 0, 1)] + [[(0, column), (1, column)], [(-1, column), (0, column)]]
     return np.array([[*pairs, *[(0, -1)] * (3 - len(pairs))] for pairs in found], np.int32)
-
-
-def shape_of(form: str) -> str:
-    """Which kinds of letters follow each other in a form: capitals, other letters, digits, marks.
-
-    >>> shape_of("Anna"), shape_of("A-7"), shape_of("is")
-    ('Xx', 'X.d', 'x')
-    """
-    kinds: list[str] = []
-    for letter in form[:12]:
-        kind = "X" if letter.isupper() else "d" if letter.isdigit() else "x" if letter.isalpha() else "."
-        if not kinds or kinds[-1] != kind:
-            kinds.append(kind)
-    return "".join(kinds)
 
 
 class Lexicon(NamedTuple):
@@ -124,7 +111,7 @@ class Lexicon(NamedTuple):
         """The words of a text as the kernels see them; ``closed``: so many occurrences allow no unseen labels."""
         forms, arrays = corpus.vocab.strings, self.arrays
         lower = [form.lower() for form in forms]
-        lowered, shapes = hashes_of(lower), hashes_of([shape_of(form) for form in forms])
+        lowered, shapes = hashes_of(lower), hashes_of([shape_of(form[:12], 1, ".") for form in forms])
         entries = find(hashes_of(forms), arrays["forms"])
         counts = np.where(entries >= 0, arrays["counts"][entries], 0)
         if learning:

@@ -8,9 +8,10 @@ task (``sentence source target [S|P] [weight]``, all counted from 1), one line a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from corpuscle.errors import InputError
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.html import table
 
 __all__ = ["AlignmentMatrix", "Alignments", "read_links", "read_naacl", "read_pharaoh", "write_naacl", "write_pharaoh"]
 
@@ -38,13 +40,28 @@ class Alignments:
     - ``links``: int32 (n_links, 2), source and target position;
     - ``starts``: int64 (n_pairs + 1,), pair i has ``links[starts[i]:starts[i + 1]]``, each link once;
     - ``sure``: bool (n_links,), False for links that are merely possible;
-    - ``weights``: float64 (n_links,), or None.
+    - ``weights``: float64 (n_links,), or None;
+    - ``bitext``: the words that are linked, where an aligner has just linked them: for notebooks.
     """
 
     links: np.ndarray
     starts: np.ndarray
     sure: np.ndarray
     weights: np.ndarray | None = None
+    bitext: Bitext | None = None
+
+    def _repr_html_(self) -> str:
+        from corpuscle.text.notebook import show_links
+
+        if self.bitext is None:
+            return str(table(("pair", "links"), enumerate(map(" ".join, islice(self._lines(), 10)), 1)))
+        words = zip(self.bitext.source, self.bitext.target, strict=True)
+        pairs = ((*sides, list(map(tuple, self.pair(i).tolist()))) for i, sides in enumerate(words))
+        return show_links(pairs, len(self))
+
+    def _lines(self) -> Iterator[list[str]]:
+        """The links of each pair as files have them."""
+        return ([f"{i}-{j}" for i, j in self.pair(number).tolist()] for number in range(len(self)))
 
     @classmethod
     def from_pairs(

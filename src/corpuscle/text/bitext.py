@@ -49,10 +49,15 @@ class Bitext:
             raise ValueError(f"{len(self.source)} source sentences, but {len(self.target)} target sentences")
 
     @classmethod
-    def checked(cls, value: Any) -> Bitext:
-        """A Bitext as it is; or what two sides, each as ``Corpus.checked`` takes it, stand for."""
+    def checked(cls, value: Any, preprocessing: Preprocessing | None = None) -> Bitext:
+        """A Bitext as it is; or what two sides, each as ``Corpus.checked`` takes it, a file of ``source ||| target``,
+        or a list of pairs of sentences stand for."""
         if isinstance(value, tuple) and len(value) == 2:
-            return cls(Corpus.checked(value[0]), Corpus.checked(value[1]))
+            return cls(*(Corpus.checked(side, preprocessing=preprocessing) for side in value))
+        if isinstance(value, str | os.PathLike):
+            return read_bitext(value, preprocessing=preprocessing)
+        if isinstance(value, list) and value and all(isinstance(p, list | tuple) and len(p) == 2 for p in value):
+            return cls(*(Corpus.checked(list(side), preprocessing=preprocessing) for side in zip(*value, strict=True)))
         return expect(value, cls, "read_bitext(source, target) or Bitext(corpus, corpus) makes one")
 
     def __repr__(self) -> str:

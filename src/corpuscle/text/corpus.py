@@ -108,6 +108,11 @@ class Corpus:
         documents = "" if self.document_starts is None else f", {len(self.document_starts) - 1:,} documents"
         return f"Corpus({len(self):,} sentences, {self.n_tokens:,} tokens{documents}, {self.vocab!r})"
 
+    def _repr_html_(self) -> str:
+        from corpuscle.text.notebook import show_sentences
+
+        return show_sentences(self, len(self))
+
     def __len__(self) -> int:
         """The number of sentences."""
         return len(self.sentence_starts) - 1

@@ -23,7 +23,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeAlias, cast
 
-from corpuscle.atomic import replacing
+from corpuscle.atomic import note, replacing
 from corpuscle.errors import InputError
 
 __all__ = [
@@ -221,12 +221,41 @@ def write_atomically(path: AnyPath, mode: str = "wb") -> Iterator[Any]:
         raise ValueError(f"mode is 'wb' or 'w', not {mode!r}")
     name = os.fspath(path)
     if name == STDIO:
-        with _as_text(cast(BinaryIO, sys.stdout.buffer), mode) as output:
+        tally = _Tally(cast(BinaryIO, sys.stdout.buffer))
+        with _as_text(cast(BinaryIO, tally), mode) as output:
             yield output
         sys.stdout.buffer.flush()
-        return
-    with replacing(path) as raw, _packed(raw, name) as packed, _as_text(packed, mode) as output:
-        yield output
+    else:
+        with replacing(path) as raw, _packed(raw, name) as packed:
+            tally = _Tally(packed)
+            with _as_text(cast(BinaryIO, tally), mode) as output:
+                yield output
+    note(name, tally.bytes, tally.lines if tally.is_text else None)
+
+
+class _Tally(io.BufferedIOBase):
+    """Counts the bytes and lines that go to a file."""
+
+    def __init__(self, file: BinaryIO):
+        self._file, self.bytes, self.lines, self.is_text = file, 0, 0, True
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Write and count."""
+        data = bytes(data)
+        self._file.write(data)
+        self.bytes += len(data)
+        self.lines += data.count(b"\n")
+        self.is_text = self.is_text and b"\0" not in data
+        return len(data)
+
+    def flush(self) -> None:
+        """Hand over what the file holds back."""
+        if not self._file.closed:
+            self._file.flush()
 
 
 @contextmanager

@@ -3,20 +3,26 @@
 No other module writes or reads tab-separated tables; formats of the field that happen to have tabs (CoNLL-U, brat,
 PubTator, columns) are not tables. A field cannot hold a tab or a line break, and is refused when it is written, unless
 the table is ``escaped``: then ``\\t``, ``\\n``, ``\\r`` and ``\\\\`` stand for those and the backslash, ``\\uXXXX`` for
-other control characters and line separators.
+other control characters and line separators. ``with capturing() as rows`` takes tables that would go to stdout as data.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import repeat
 from numbers import Integral, Real
+from typing import Any
 
 from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import STDIO, AnyPath, read_lines, write_atomically
 from corpuscle.text.wording import enumerated
 
-__all__ = ["escaped_field", "format_row", "read_table", "unescaped_field", "write_table"]
+__all__ = ["NUMBER", "capturing", "escaped_field", "format_row", "read_table", "unescaped_field", "write_table"]
+
+NUMBER = ".4f"
+"""How fractions are written, unless a table says otherwise."""
 
 _FORBIDDEN = re.compile(r"[\t\n\r]")
 _SPECIAL = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
@@ -50,13 +56,19 @@ def _is_fraction(field: object) -> bool:
     return isinstance(field, Real) and not isinstance(field, Integral)
 
 
-def format_row(row: Iterable[object], number: str = ".4f", escaped: bool = False, path: AnyPath | None = None) -> str:
-    """A row as a line with its line feed; ``number``: the format of fractions. ``path`` is for the error.
+def format_row(
+    row: Iterable[object], number: str | Sequence[str] = NUMBER, escaped: bool = False, path: AnyPath | None = None
+) -> str:
+    """A row as a line with its line feed; ``number``: the format of fractions, or of those of each column. ``path`` is
+    for the error.
 
     >>> format_row(["word", 3, 0.25])
     'word\\t3\\t0.2500\\n'
     """
-    fields = [f"{field:{number}}" if _is_fraction(field) else str(field) for field in row]
+    formats = repeat(number) if isinstance(number, str) else number
+    fields = [
+        f"{field:{each}}" if _is_fraction(field) else str(field) for field, each in zip(row, formats, strict=False)
+    ]
     if escaped:
         fields = list(map(escaped_field, fields))
     line = "\t".join(fields)
@@ -70,18 +82,38 @@ def write_table(
     path: AnyPath,
     heading: Sequence[str],
     rows: Iterable[Iterable[object]],
-    number: str = ".4f",
+    number: str | Sequence[str] = NUMBER,
     *,
     escaped: bool = False,
+    names: Sequence[str] = (),
 ) -> None:
     """Write a table, all of it or nothing; ``-`` is stdout.
 
-    ``heading``: the names of the columns; without any, the table has no heading. ``number``: the format of fractions.
+    ``heading``: the names of the columns; without any, the table has no heading, and ``names`` are what its fields are
+    called as data. ``number``: the format of fractions, or of those of each column.
     """
+    if path == STDIO and _captured is not None:
+        columns = heading or names
+        _captured.append([dict(zip(columns, row, strict=True)) if columns else list(row) for row in rows])
+        return
     with write_atomically(path, "w") as output:
         if heading:
             output.write(format_row(heading, path=path))
         output.writelines(format_row(row, number, escaped, path) for row in rows)
+
+
+_captured: list[list[Any]] | None = None
+
+
+@contextmanager
+def capturing() -> Iterator[list[list[Any]]]:
+    """A list that receives the tables that would go to stdout: their rows, by the names of columns if they have any."""
+    global _captured
+    _captured = []
+    try:
+        yield _captured
+    finally:
+        _captured = None
 
 
 def read_table(

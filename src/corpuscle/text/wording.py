@@ -1,4 +1,4 @@
-"""Numbers and words as people see them."""
+"""Numbers and words as people see them, and what words look like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from corpuscle.text.characters import clusters
 
-__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent"]
+__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent", "shape_of", "size"]
 
 LONGEST_WORD = 60
 
@@ -19,6 +19,17 @@ def count(n: float) -> str:
 def counted(n: int, thing: str, things: str | None = None) -> str:
     """A number of things: ``1 word``, ``2,000 words``, ``3 classes``."""
     return f"{count(n)} {thing if n == 1 else things or thing + 's'}"
+
+
+def size(n_bytes: int) -> str:
+    """The size of a file as people say it.
+
+    >>> size(1234567)
+    '1.2 MB'
+    """
+    if n_bytes < 10_000:
+        return counted(n_bytes, "byte")
+    return f"{n_bytes / 1e3:,.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -47,3 +58,19 @@ def clip(word: str, length: int = LONGEST_WORD) -> str:
 def beginning(words: Sequence[str], most: int) -> str:
     """A sentence, or its first words and an ellipsis."""
     return " ".join([clip(word) for word in words[:most]] + (["…"] if len(words) > most else []))
+
+
+def shape_of(word: str, run: int = 4, mark: str = "") -> str:
+    """Capitals, small letters, digits and marks of a word; runs are cut to ``run``, marks stand for themselves unless
+    all are to be ``mark``.
+
+    >>> shape_of("Apo-E4"), shape_of("1987", 1), shape_of("A/7", 1, ".")
+    ('Xxx-Xd', 'd', 'X.d')
+    """
+    kinds: list[str] = []
+    for letter in word[:40]:
+        other = "x" if letter.isalpha() else mark or letter
+        kind = "X" if letter.isupper() else "d" if letter.isdigit() else other
+        if kinds[-run:] != [kind] * run:
+            kinds.append(kind)
+    return "".join(kinds)

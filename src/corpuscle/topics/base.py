@@ -22,6 +22,7 @@ from corpuscle.model import Kind, Model
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.html import table
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import UNKNOWN, Vocab
 from corpuscle.topics.documents import document_bounds, read_documents
@@ -89,6 +90,13 @@ class TopicModel(TopicSettings, Model, ABC):
     @abstractmethod
     def nodes(self) -> int:
         """How many contexts the last sample has, in all its n-gram models together."""
+
+    def _repr_html_(self) -> str:
+        """The topics: their shares and most typical words."""
+        from corpuscle.topics.products import summaries
+
+        rows = [(t.number, f"{t.share:.1%}", " ".join(word for word, _ in t.words)) for t in summaries(self, 12, 0)]
+        return table(("topic", "share", "words"), rows, numbers=(1,))
 
     def read(self, *paths: Any, documents: Any = None, split: int | None = None) -> Corpus:
         """Documents as this learner reads them, see ``read_documents``; ``documents``: the index of one text,

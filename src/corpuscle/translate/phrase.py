@@ -8,22 +8,21 @@ that the table does not know is copied, or written in the other script by a tran
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from corpuscle.align import FEATURES as TABLE_FEATURES
-from corpuscle.align import PhraseTable, build_table, learner
+from corpuscle.align import PhraseTable, build_table
 from corpuscle.align.phrases_file import TABLE_ARRAYS, check_table, table_arrays, table_from
-from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
+from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
-from corpuscle.model import ITEMS, Container, Kind, Model, Part
+from corpuscle.model import ITEMS, Container, Kind, Part
 from corpuscle.random import Random
 from corpuscle.scale import workers
 from corpuscle.settings import learned
@@ -32,30 +31,18 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.translate.base import Translation, Translator
 from corpuscle.translate.decoding import Decoder
 from corpuscle.translate.settings import PhraseSettings
 from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Round, Tuner, history_arrays, history_from
 
-__all__ = ["FEATURES", "PhraseTranslator", "Translation", "warm", "warm_defaults"]
+__all__ = ["FEATURES", "PhraseTranslator", "warm", "warm_defaults"]
 
 FEATURES = (*TABLE_FEATURES, "language", "phrases", "words", "jumps")
 """The eight numbers that weights belong to."""
 
 START = (0.2, 0.2, 0.2, 0.2, 0.5, 0.0, 0.3, 0.3)
 """The weights before tuning."""
-
-FEWEST, FEW = 10, 2000
-"""With fewer pairs there is nothing to learn; with few the result is poor."""
-
-LONGEST = 100
-"""Pairs with a longer side are not learned from."""
-
-
-class Translation(NamedTuple):
-    """A translation, its words separated by spaces; and its score, comparable within one sentence only."""
-
-    target: str
-    score: float
 
 
 def _check(loaded: Container) -> None:
@@ -75,7 +62,7 @@ PARTIAL = partial("translate.phrase", {})
 """What is kept of an unfinished training: the rounds of tuning; links and tables are made again."""
 
 
-class PhraseTranslator(PhraseSettings, Model):
+class PhraseTranslator(PhraseSettings, Translator):
     """Learns to translate, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``source_vocab_``, ``weights_`` (8,), ``history_``; and from ``fit`` on, but not in
@@ -104,18 +91,12 @@ class PhraseTranslator(PhraseSettings, Model):
         are learned afterwards (``final_refit``). The aligner sees all pairs at once.
         """
         bitext = Bitext.checked(bitext)
-        lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
-        usable = np.flatnonzero(((lengths > 0) & (lengths <= LONGEST)).all(axis=1))
-        if len(usable) < FEWEST:
-            which = f"sentence pairs of 1 to {LONGEST} words"
-            raise InputError(None, None, f"only {len(usable)} {which}; at least {FEWEST} are needed")
-        if len(usable) < FEW:
-            warn(f"only {len(usable)} sentence pairs: expect a poor draft; ten thousand make a useful one")
+        usable = self._usable(bitext)
         if dev is not None and not self.tune:
             raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
         self.__dict__.pop("decoder", None)
         self.alignments_ = self._align(bitext) if links is None else links
-        held = self._held_out(usable) if self.tune and dev is None else usable[:0]
+        held = self._held_out(usable, self.tuning_pairs) if self.tune and dev is None else usable[:0]
         self.weights_, self.history_ = np.array(START), []
         self._learn(bitext, np.setdiff1d(usable, held))
         tuning = bitext.select(held) if dev is None else dev
@@ -133,17 +114,6 @@ class PhraseTranslator(PhraseSettings, Model):
         }
         return self
 
-    def _align(self, bitext: Bitext) -> Alignments:
-        model = learner(self.aligner, workers=self.workers, cluster=self.cluster)
-        if "seed" in model.settings:
-            model = model.replace(seed=self.seed)
-        return model.fit(bitext).align(bitext, self.symmetrise).sorted()
-
-    def _held_out(self, usable: np.ndarray) -> np.ndarray:
-        """A seeded tenth of the pairs, but not more than ``tuning_pairs``."""
-        count = max(1, min(len(usable) // 10, self.tuning_pairs))
-        return np.sort(Random(self.seed, "translate/held out").shuffled(usable.tolist())[:count])
-
     def _learn(self, bitext: Bitext, pairs: np.ndarray) -> None:
         """Phrase table and language model of some pairs."""
         part = bitext.select(pairs)
@@ -158,10 +128,8 @@ class PhraseTranslator(PhraseSettings, Model):
         self.source_vocab_ = part.source.vocab
 
     def _tune(self, pairs: Bitext, checkpoint: Checkpoint) -> None:
-        kept = np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0))
-        if not len(kept):
-            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
-        sources, targets = (list(side) for side in (pairs.select(kept).source, pairs.select(kept).target))
+        pairs = self._development(pairs, "tune")
+        sources, targets = list(pairs.source), list(pairs.target)
         written = {word: word for word in self.decoder.unknown(sources)}
         outputs = self.decoder.outputs(written)
         free = np.array([True] * 7 + [self.distortion > 0])
@@ -186,18 +154,6 @@ class PhraseTranslator(PhraseSettings, Model):
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         return Checkpoint(path, PARTIAL, self.settings, self.signature(bitext, dev, links), resume=resume)
-
-    @staticmethod
-    def signature(bitext: Bitext, dev: Bitext | None, links: Alignments | None) -> str:
-        """A hash of the training and development pairs and of the links."""
-        digest = hashlib.blake2b(digest_size=16)
-        for pairs in bitext, dev:
-            for side in () if pairs is None else (pairs.source, pairs.target):
-                digest.update(side.signature().encode())
-            digest.update(b"\0")
-        if links is not None:
-            digest.update(links.links.tobytes() + links.starts.tobytes())
-        return digest.hexdigest()
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         return Decoder(self.table_, self.lm_, self.source_vocab_, weights, self)
@@ -261,7 +217,17 @@ class PhraseTranslator(PhraseSettings, Model):
 
 
 def warm() -> None:
-    """Compile the kernels of this task by learning from a few made-up pairs, and translating."""
+    """Compile every kernel of this task."""
+    from corpuscle.neural.decoder import warm_decoder
+    from corpuscle.neural.subwords import Subwords
+
+    warm_decoder()
+    Subwords.learn({"ab": 2}, 1).encode(["abb"])
+    warm_defaults()
+
+
+def warm_defaults() -> None:
+    """Compile what the default settings need by learning from a few made-up pairs, and translating."""
     random = Random(1, "warm")
     source = [[random.choice("abcd") for _ in range(2 + i % 4)] for i in range(60)]
     bitext = Bitext(
@@ -271,6 +237,3 @@ def warm() -> None:
         warnings.simplefilter("ignore", CorpuscleWarning)
         model = PhraseTranslator(restarts=0, rounds=1, tuning_nbest=3, workers=1).fit(bitext)
     model.translate(bitext.source[:3])
-
-
-warm_defaults = warm

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION, WAYS
+from corpuscle.errors import SettingError
+from corpuscle.neural.settings import NetworkSettings
 from corpuscle.settings import Parallel, Seeded, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["ALIGNERS", "PhraseSettings"]
+__all__ = ["ALIGNERS", "LinkSettings", "NeuralSettings", "PhraseSettings"]
 
 ALIGNERS = ("fertility", "hmm", "diagonal", "ibm1", "loglinear")
 
 
-class PhraseSettings(TextSettings, Seeded, Parallel):
-    """Settings of translation by phrases."""
+class LinkSettings(TextSettings, Seeded, Parallel):
+    """Settings of everything that learns from sentence pairs: how they are read, and which words belong together."""
 
     aligner: str = setting("Who finds out which words belong together.", default="fertility", choices=ALIGNERS)
     symmetrise: str = setting(
         "How the two directions of the aligner are joined.", default=DEFAULT_SYMMETRISATION, choices=WAYS
     )
+
+
+class PhraseSettings(LinkSettings):
+    """Settings of translation by phrases."""
+
     max_phrase: int = setting("Words of the longest phrase.", default=7, low=1, high=8)
     order: int = setting("Order of the language model of the target.", default=4, low=1, high=20)
     distortion: int = setting("Phrases may jump over so many words; 0: monotone.", default=4, low=0, high=8)
@@ -30,3 +37,25 @@ class PhraseSettings(TextSettings, Seeded, Parallel):
     rounds: int = setting("At most so many rounds of tuning.", default=8, low=1, high=1000)
     tuning_nbest: int = setting("Translations of each sentence in a round of tuning.", default=100, low=2, high=10_000)
     final_refit: bool = setting("After tuning learn from the held-out pairs too.", default=True)
+
+
+class NeuralSettings(LinkSettings, NetworkSettings):
+    """Settings of translation by networks."""
+
+    units: str = setting(
+        "What a network writes: pieces of words, the frequent ones whole, or characters.",
+        default="bpe", choices=("bpe", "characters"),
+    )  # fmt: skip
+    merges: int | None = setting(
+        "How often two neighbours become one piece.", default=None, low=0, high=1_000_000, shown="5,000, of bpe"
+    )
+    beam: int = setting("Hypotheses kept of each sentence.", default=5, low=1, high=1000)
+    guide: float = setting("How much the attention is led by the links of the aligner.", default=0.5, low=0, high=100)
+    shortlist: int = setting(
+        "Likely targets kept of each piece, for apply --shortlist; 0: none.", default=50, low=0, high=10_000
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.merges is not None and self.units != "bpe":
+            raise SettingError(f"merges are of units bpe, not of {self.units}")

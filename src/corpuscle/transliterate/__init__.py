@@ -6,6 +6,7 @@
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
 - ``reversed_pairs``: the way back; ``draw_lattice``, ``draw_attention``: pictures of how a name is written;
+- ``with_case``, ``capitalised_like``: what was written with the capitals of the names;
 - ``Tuner``, ``Round``, ``Found``, ``HISTORY``: tuning weights on n best lists, which translation does, too.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
@@ -17,6 +18,7 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
+    from corpuscle.transliterate.case import capitalised_like, with_case
     from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
     from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
     from corpuscle.transliterate.files import (
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
-    from corpuscle.transliterate.pictures import draw_attention, draw_lattice
+    from corpuscle.transliterate.pictures import draw_lattice
     from corpuscle.transliterate.tuning import Round, Tuner
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

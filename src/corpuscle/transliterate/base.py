@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
+from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.settings import SpellingSettings
 
 __all__ = ["Candidate", "Transliterator", "combined", "reversed_pairs"]
@@ -37,6 +39,22 @@ class Transliterator(SpellingSettings, Model):
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none."""
         raise TypeError(f"{type(self).__name__} does not say how it writes names")
+
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        raise TypeError(f"{type(self).__name__} does not say which letters it knows")
+
+    def unknown_letters(self, names: Iterable[str]) -> Counter[str]:
+        """The letters of names that were in no pair, and in how many names each is: they are copied or left out.
+
+        Spaces and what is neither a letter nor a mark (hyphens, digits) is copied by right.
+        """
+        found: Counter[str] = Counter()
+        for name in names:
+            letters = {letter for word in self.spelling.normal(name).split() for letter in self.spelling.symbols(word)}
+            found.update(letter for letter in letters if letter not in self.known_letters and letter[0].isalpha())
+        return found
 
     def overlap(self, pairs: Sequence[Pair]) -> tuple[float, float]:
         """The shares of names that were in the training and in the tuning pairs."""

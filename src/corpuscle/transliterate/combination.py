@@ -18,6 +18,7 @@ from corpuscle.model import ITEMS, Array, Container, Kind, Part
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.pairs import Pair
+from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator
 from corpuscle.transliterate.neural import NeuralTransliterator
 from corpuscle.transliterate.phrase import PhraseTransliterator
@@ -117,6 +118,11 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
             block[:, 2:4] = neural
             features.append(block)
         return lists, features
+
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        return self.phrase_.known_letters
 
     def transliterate(
         self,

@@ -16,7 +16,8 @@ from corpuscle.learning import partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind
 from corpuscle.text.files import AnyPath, write_atomically
-from corpuscle.text.pairs import Pair, read_news, read_pairs
+from corpuscle.text.given import pairs
+from corpuscle.text.pairs import Pair, read_news
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate
@@ -133,7 +134,7 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def read_names(path: AnyPath) -> list[Pair]:
     """Name pairs from TSV, or from the XML of the NEWS tasks where the file's name ends in ``.xml``."""
-    return read_news(path) if str(path).endswith(".xml") else read_pairs(path)
+    return pairs(path, None)
 
 
 def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath, run: str = "1") -> None:

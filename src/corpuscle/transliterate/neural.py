@@ -9,25 +9,21 @@ Grundkiewicz and Heafield, "Neural machine translation techniques for named enti
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import ITEMS, Array, Container, Kind, numbered, separated, vocab_arrays
-from corpuscle.neural.decoder import Decoder, Hypothesis
-from corpuscle.neural.precision import TOLERANCE, Difference, check_precision
-from corpuscle.neural.settings import Architecture
-from corpuscle.neural.weights import Weights, shapes
-from corpuscle.settings import learned
+from corpuscle.model import Container, Kind
+from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
+from corpuscle.neural.examples import guide_of
+from corpuscle.neural.precision import TOLERANCE, Difference
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair, checked_pairs
-from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined, reversed_pairs
 from corpuscle.transliterate.settings import NeuralSettings
 
@@ -36,7 +32,7 @@ __all__ = ["NeuralTransliterator", "Synthetic"]
 FEWEST, FEW, SMALL = 50, 200, 2000
 """With fewer pairs there is nothing to learn; with few the phrase model is better; small sets need guidance."""
 
-GUIDE, VALIDATION, RERANKED = 0.5, 500, 20
+GUIDE, VALIDATION = 0.5, 500
 SYNTHETIC_LENGTH, SYNTHETIC_SHARE, MOST_OVERSAMPLED = 35, 0.48, 16
 MANY_SYMBOLS = 5000
 
@@ -70,41 +66,8 @@ def _backwards(letters: Sequence[str]) -> np.ndarray:
     return np.array([place for part in reversed(places) for place in part], np.int64)
 
 
-def _architecture(extra: Mapping[str, Any]) -> Architecture:
-    given = extra.get("architecture")
-    fields = {field.name for field in dataclasses.fields(Architecture)}
-    if not isinstance(given, Mapping) or given.keys() != fields:
-        raise ValueError("it does not say how large its models are")
-    if any(type(value) is not type(getattr(Architecture(), name)) for name, value in given.items()):
-        raise ValueError("it does not say how large its models are")
-    return Architecture(**given)
-
-
-def _models(extra: Mapping[str, Any]) -> int:
-    counts = [extra.get(name) for name in ("members", "right_to_left")]
-    if not all(type(count) is int and 0 <= count <= 100 for count in counts) or not counts[0]:
-        raise ValueError("it does not say how many models it has")
-    return sum(counts)  # type: ignore[arg-type]
-
-
-def _declared(extra: Mapping[str, Any]) -> dict[str, Array]:
-    symbols = extra.get("symbols")
-    if type(symbols) is not int or not FIRST <= symbols < 1 << 24:
-        raise ValueError("it does not say how many letters it knows")
-    wanted = shapes(_architecture(extra), symbols, symbols)
-    each = {name: Array("float32", shape, finite=True) for name, shape in wanted.items()}
-    history = {"history": Array("float64", ("validations", 2), finite=True)}
-    return vocab_arrays() | ITEMS | history | numbered("model", [each] * _models(extra))
-
-
 def _check(loaded: Container) -> None:
-    settings, extra = NeuralTransliterator.restored(loaded.described), loaded.extra
-    if len(loaded.arrays["vocab/counts"]) != extra["symbols"]:
-        raise ValueError("its letters are not those of its models")
-    if _architecture(extra) != settings.architecture:
-        raise ValueError("its models are not of the size that its settings say")
-    if (extra["members"], extra["right_to_left"]) != (settings.ensemble, settings.right_to_left):
-        raise ValueError("it has not as many models as its settings say")
+    check_networks(loaded, NeuralTransliterator.restored(loaded.described))
 
 
 def _partial(helper: bool) -> Kind:
@@ -116,18 +79,13 @@ def _partial(helper: bool) -> Kind:
     return partial("transliterate.neural", *stages)
 
 
-class NeuralTransliterator(NeuralSettings, Transliterator):
+class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     """Learns to write names in another script, letter by letter.
 
-    Learned: ``vocab_``, the letters of both sides; ``models_``, the arrays of each model, those that write from the
-    end last; ``history_`` float64 (validations, 2): cross-entropy and word accuracy, means over the models.
+    Learned: see ``Networks``; its symbols are the letters of both sides, and accuracy is that of whole names.
     """
 
-    KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, _declared, check=_check)
-
-    vocab_: Vocab = learned()
-    models_: list[dict[str, np.ndarray]] = learned()
-    history_: np.ndarray = learned()
+    KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, network_arrays, check=_check)
 
     def checkpoint(
         self,
@@ -211,8 +169,6 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     def _learn(
         self, training: Sequence[Pair], validation: Sequence[Pair], made: Sequence[Pair], checkpoint: Checkpoint
     ) -> None:
-        from corpuscle.neural.members import train
-
         rows, more = self._rows(training), self._rows(made) if made else []
         times = 1
         if more:
@@ -225,43 +181,24 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         self.vocab_ = Vocab.from_words(sorted({letter for row in (*rows, *more) for side in row for letter in side}))
         if len(self.vocab_) > MANY_SYMBOLS:
             warn(f"{len(self.vocab_):,} different letters make a large model, and most of them are rare")
-        tasks = self._tasks(rows * times + more, validation, guided=len(rows))
-        kinds = [0] * self.ensemble + [1] * self.right_to_left
-        seeds = [self.seed + 1000 * number for number in range(len(kinds))]
-        work = {"workers": self.workers, "cluster": self.cluster}
-        self.models_, self.history_ = train(tasks, kinds, seeds, self.max_epochs, checkpoint, **work)
-        for name in ("_decoders", "backwards"):
-            self.__dict__.pop(name, None)
+        lessons = self._lessons(rows * times + more, validation, guided=len(rows))
+        self._train(lessons, checkpoint, workers=self.workers, cluster=self.cluster)
 
-    def _tasks(self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int) -> list[Any]:
-        """What the models learn from: from left to right, and with reversed targets."""
-        from corpuscle.neural.examples import Examples
-        from corpuscle.neural.members import plan_of
-        from corpuscle.neural.training import Task
-
-        encode = self.vocab_.encode
+    def _lessons(
+        self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int
+    ) -> Lessons:
+        """Pairs of letters as numbers, with links where so few pairs (``guided``) need them."""
         guide = self.guide if self.guide is not None else GUIDE if guided < SMALL else 0.0
-        links = self._links(rows) if guide else None
-        accepted: dict[tuple[str, ...], list[list[str]]] = {}
+        accepted: dict[tuple[str, ...], list[np.ndarray]] = {}
+        encode = self.vocab_.encode
         for source, target in self._rows(validation):
-            accepted.setdefault(tuple(source), []).append(target)
-        a = self.architecture
-        plan = plan_of(self, a.state, len(rows), a.recurrent, guide)
-        tasks = []
-        for turned in (False, True)[: 1 + bool(self.right_to_left)]:
-            orders = [_backwards(right) if turned else np.arange(len(right)) for _, right in rows]
-            known = [matrix[order] for matrix, order in zip(links, orders, strict=True)] if links is not None else None
-            written = [encode(right)[order] for (_, right), order in zip(rows, orders, strict=True)]
-            read = [encode(left) for left, _ in rows]
-            training = Examples.of(list(zip(read, written, strict=True)), known)
-            right_ones = [
-                [encode(target)[_backwards(target)] if turned else encode(target) for target in targets]
-                for targets in accepted.values()
-            ]
-            first = [(encode(source), targets[0]) for source, targets in zip(accepted, right_ones, strict=True)]
-            sets = [{tuple(target.tolist()) for target in targets} for targets in right_ones]
-            tasks.append(Task(a, (self.vocab_, self.vocab_), training, Examples.of(first), sets, plan))
-        return tasks
+            accepted.setdefault(tuple(source), []).append(encode(target))
+        numbers = [(encode(left), encode(right)) for left, right in rows]
+        held = [(encode(source), targets) for source, targets in accepted.items()]
+        return Lessons(numbers, held, guide=guide, links=self._links(rows) if guide else None)
+
+    def _order_from_end(self, symbols: np.ndarray) -> np.ndarray:
+        return _backwards(self.vocab_.decode(symbols))
 
     def _links(self, rows: list[tuple[list[str], list[str]]]) -> list[np.ndarray]:
         """For each pair a matrix (target letters, source letters): what the aligner links, rows that sum to one."""
@@ -271,13 +208,10 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
 
         bitext = Bitext(*(Corpus.from_sentences([row[side] for row in rows]) for side in (0, 1)))
         found = align_letters(bitext, self.aligner, workers=self.workers)
-        matrices = []
-        for number, (left, right) in enumerate(rows):
-            matrix = np.zeros((len(right), len(left)), np.float32)
-            for i, j in found.links[found.starts[number] : found.starts[number + 1]].tolist():
-                matrix[j, i] = 1
-            matrices.append(matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True)))
-        return matrices
+        return [
+            guide_of(found.pair(number), np.arange(len(right)), np.arange(len(left)))
+            for number, (left, right) in enumerate(rows)
+        ]
 
     def _synthesised(
         self, training: Sequence[Pair], validation: Sequence[Pair], synthetic: Synthetic, checkpoint: Checkpoint
@@ -306,44 +240,25 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         self, training: Sequence[Pair], validation: Sequence[Pair], to_source: bool, checkpoint: Checkpoint
     ) -> NeuralTransliterator:
         """A single model of the direction that makes the missing side."""
-        from corpuscle.neural.members import train
-
         helper = self.replace(ensemble=1, right_to_left=0, oversample=None)
         pairs, held = (reversed_pairs(training), reversed_pairs(validation)) if to_source else (training, validation)
         rows = helper._rows(pairs)
         helper.vocab_ = Vocab.from_words(sorted({letter for row in rows for side in row for letter in side}))
-        tasks = helper._tasks(rows, held, guided=len(rows))
-        helper.models_, helper.history_ = train(tasks, [0], [self.seed], self.max_epochs, checkpoint, "helpers")
+        helper._train(helper._lessons(rows, held, guided=len(rows)), checkpoint, "helpers")
         return helper
 
     # ---- writing names
-
-    def weights(self, model: int) -> Weights:
-        """One of the models."""
-        return Weights(self.architecture, self.vocab_, self.vocab_, self.models_[model])
-
-    def _decoder(self, precision: str) -> Decoder:
-        """The models that write from left to right, together."""
-        if precision not in self._decoders:
-            forwards = [self.weights(model) for model in range(self.ensemble)]
-            self._decoders[precision] = Decoder(forwards, precision=precision)
-        return self._decoders[precision]
-
-    @cached_property
-    def _decoders(self) -> dict[str, Decoder]:
-        return {}
 
     def check_precision(self, names: Iterable[str], precision: str, tolerance: float = TOLERANCE) -> Difference:
         """Make sure that a precision changes no more than this share of what is written for the first 200 names; an
         error if it does."""
         sources = [self.vocab_.encode(letters) for name in names if (letters := self._letters(name))]
-        one, other = self._decoder("fp32"), self._decoder(precision)
-        return check_precision(one, other, sources, tolerance, beam=self.beam, workers_=self.workers)
+        return self._precise(sources, precision, tolerance, beam=self.beam)
 
-    @cached_property
-    def backwards(self) -> Decoder:
-        """The models that write from the end, together."""
-        return Decoder([self.weights(model) for model in range(self.ensemble, len(self.models_))])
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        return self.vocab_
 
     def transliterate(
         self,
@@ -356,14 +271,12 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         """The best ways to write each name, best first; an empty name has none. Scores are mean log probabilities of a
         letter. ``beam``: another one than the settings say, at least ``n_best``; ``precision``: ``fp32`` or ``int8``,
         which is quicker."""
-        if n_best < 1:
-            raise SettingError(f"n_best is at least 1, not {n_best}")
         if sum:
             raise SettingError("a neural model has one way to write a string: there is nothing to add up")
         beam = max(n_best, self.beam if beam is None else self.SETTINGS["beam"].checked(beam))
         pieces = [self._pieces(name) for name in names]
         wanted = list(dict.fromkeys(tuple(piece) for name in pieces for piece, known in name if known))
-        ranked = dict(zip(wanted, self._ranked(wanted, n_best, min(beam, 1000), precision or "fp32"), strict=True))
+        ranked = dict(zip(wanted, self._ranked(wanted, n_best, beam, precision), strict=True))
         lists = [
             [ranked[tuple(piece)] if known else [Candidate("".join(piece), 0.0)] for piece, known in name]
             for name in pieces
@@ -387,55 +300,22 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
         return pieces
 
     def _ranked(
-        self, names: Sequence[tuple[str, ...]], n_best: int, beam: int, precision: str
+        self, names: Sequence[tuple[str, ...]], n_best: int, beam: int, precision: str | None
     ) -> list[list[Candidate]]:
         if not names:
             return []
-        sources = [self.vocab_.encode(name) for name in names]
         strange = sorted({letter for name in names for letter in name if letter not in self.vocab_})
         if strange:
             warn(f"letters that were not in the pairs: {' '.join(strange[:10])}")
-        most = min(1000, max(n_best, RERANKED if self.right_to_left else 1))
-        decoder = self._decoder(precision)
-        found = decoder.decode(
-            sources, beam=max(beam, most), nbest=most, workers_=self.workers, cluster=self.cluster
-        )
-        if self.right_to_left:
-            found = self._reranked(sources, found)
-        return [
-            [Candidate("".join(self.vocab_.decode(h.symbols)), float(h.score)) for h in each[:n_best]] for each in found
-        ]
-
-    def _reranked(self, sources: Sequence[np.ndarray], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        """Candidates by (sum over the models of both directions of log P) / (length + 1)."""
-        targets = [[hypothesis.symbols for hypothesis in each] for each in found]
-        result = []
-        for each, logs in zip(found, self._scored(self.backwards, sources, targets, turned=True), strict=True):
-            totals = [
-                (self.ensemble * hypothesis.log + self.right_to_left * log) / (len(hypothesis.symbols) + 1)
-                for hypothesis, log in zip(each, logs.tolist(), strict=True)
-            ]
-            again = [hypothesis._replace(score=total) for hypothesis, total in zip(each, totals, strict=True)]
-            result.append(sorted(again, key=lambda hypothesis: -hypothesis.score))
-        return result
-
-    def _scored(
-        self, decoder: Decoder, sources: Sequence[np.ndarray], targets: Sequence[Sequence[np.ndarray]], turned: bool
-    ) -> list[np.ndarray]:
-        """The log probability of each target of each source, from the end if ``turned``."""
-        flat = [target for each in targets for target in each]
-        if turned:
-            flat = [target[_backwards(self.vocab_.decode(target))] for target in flat]
-        owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
-        logs = decoder.score(owners, flat, workers_=self.workers, cluster=self.cluster)
-        return np.split(logs, np.cumsum([len(each) for each in targets])[:-1])
+        found = self._best([self.vocab_.encode(name) for name in names], n_best, beam, precision)
+        return [[Candidate("".join(self.vocab_.decode(h.symbols)), float(h.score)) for h in each] for each in found]
 
     def scores(self, names: Sequence[str], candidates: Sequence[Sequence[str]]) -> list[np.ndarray]:
         """For each candidate of each name the mean log probability by the models of either direction, float64 (n, 2);
         0 where no model writes from the end."""
         sources = [self.vocab_.encode(self._letters(name)) for name in names]
         targets = [[self.vocab_.encode(self._letters(target)) for target in each] for each in candidates]
-        one = self._scored(self._decoder("fp32"), sources, targets, turned=False)
+        one = self._scored(self.decoder(), sources, targets, turned=False)
         other = self._scored(self.backwards, sources, targets, turned=True) if self.right_to_left else one
         return [
             np.column_stack([first, second * bool(self.right_to_left)])
@@ -445,33 +325,8 @@ class NeuralTransliterator(NeuralSettings, Transliterator):
     def attention(self, name: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
         """Which letters the first model looks at: the letters of the name and of what is written (the best way, or the
         given one), and shares float64 (target letters and end, source letters and end)."""
-        from corpuscle.neural.reference import encode, start, step
-        from corpuscle.text.vocab import END, START
-
         letters = self._letters(name)
         if not letters:
             raise SettingError("there is no letter in the name")
         written = self._letters(self.transliterate([name])[0][0].target if target is None else target)
-        weights = self.weights(0)
-        encoded = encode(weights, np.append(self.vocab_.encode(letters), END))
-        state, rows = start(weights, encoded), []
-        for symbol in [START, *self.vocab_.encode(written).tolist()]:
-            _, state, shares = step(weights, encoded, state, symbol)
-            rows.append(shares)
-        return letters, written, np.array(rows)
-
-    def _arrays(self) -> Mapping[str, np.ndarray]:
-        return {**self.vocab_.arrays(), "history": self.history_, **numbered("model", self.models_)}
-
-    def _extra(self) -> dict[str, Any]:
-        return {
-            "architecture": dataclasses.asdict(self.architecture),
-            "symbols": len(self.vocab_),
-            "members": self.ensemble,
-            "right_to_left": self.right_to_left,
-        }
-
-    def _restore(self, loaded: Container) -> None:
-        self.vocab_ = Vocab.from_arrays(loaded.arrays)
-        self.models_ = separated("model", loaded.arrays, _models(loaded.extra))
-        self.history_ = np.array(loaded.arrays["history"])
+        return letters, written, self._looked(self.vocab_.encode(letters), self.vocab_.encode(written))

@@ -202,6 +202,11 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         """The decoder under the learned weights."""
         return self._decoder(self.weights_)
 
+    @property
+    def known_letters(self) -> Vocab:
+        """The letters of sources in the pairs that were learned from."""
+        return self.source_vocab_
+
     def transliterate(
         self,
         names: Iterable[str],

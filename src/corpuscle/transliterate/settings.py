@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION, WAYS
-from corpuscle.neural.settings import ArchitectureSettings, TrainingSettings
+from corpuscle.neural.settings import NetworkSettings
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
 if TYPE_CHECKING:
@@ -83,13 +83,9 @@ class PhraseSettings(BeamSettings, Seeded, Parallel):
         return tuple(rule for rule in RULES if self.heuristics and getattr(self, rule))
 
 
-class NeuralSettings(BeamSettings, ArchitectureSettings, TrainingSettings, Parallel):
+class NeuralSettings(BeamSettings, NetworkSettings):
     """Settings of the neural system."""
 
-    ensemble: int = setting("Models that write together.", default=1, low=1, high=100)
-    right_to_left: int = setting(
-        "Models that write from the end, to rank what the others have found.", default=0, low=0, high=100
-    )
     guide: float | None = setting(
         "How much the attention is led by the links of the aligner.",
         default=None, low=0, high=100, shown="0.5 below 2,000 pairs, then 0",
@@ -99,10 +95,6 @@ class NeuralSettings(BeamSettings, ArchitectureSettings, TrainingSettings, Paral
         default=None, low=1, high=1000, shown="so that they are as many",
     )  # fmt: skip
     copy_unknown: bool = setting("Copy letters that were not in the pairs, instead of guessing.", default=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.architecture  # complains about sizes that do not fit
 
 
 class CombinationSettings(SpellingSettings, Parallel):

@@ -82,8 +82,8 @@ class Holdings:
         """The folder that may be written to and learned from."""
         if self._kit is not None or self.pack is None:
             return self._kit
-        own, said = self.path / "kit", self.pack.state.get("kit")
-        return own if said is None or Path(said).resolve() == own.resolve() else None
+        own = self.path / "kit"
+        return own if own.is_dir() or self.pack.state.get("kit") is None else None
 
     def inside(self, name: str) -> Path | None:
         """A file of the pack by its name, if it is one and lies in the pack, whatever links are on the way."""

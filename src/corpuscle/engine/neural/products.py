@@ -133,7 +133,7 @@ def _tile(dot):
     return intrinsic(tile)
 
 
-_tile_vnni, _tile_plain = _tile(_dot_vnni), _tile(_dot_plain)
+_tile_plain, _tile_best = _tile(_dot_plain), _tile(_dot_plain if BYTES is None else _dot_vnni)
 
 
 @kernel_bare
@@ -160,25 +160,17 @@ def _rescale(line, shift, factor, scale, out):
 
 
 @kernel_bare
-def _multiply_vnni(p, scales, q, matrix, first, out, sums):
-    """The product of rounded vectors p with the columns from ``first`` on, a multiple of 32; see ``SmallMatrix``."""
+def _multiply(p, scales, q, matrix, first, out, sums, plain):
+    """The product of rounded vectors p with the columns from ``first`` on, a multiple of 32; see ``SmallMatrix``;
+    ``plain``: without the instruction, on any processor."""
     size, shift, scale = p.shape[1], matrix[0][first:], matrix[1][first:]
     for a in range(0, out.shape[1], WIDTH):
         b = min(a + WIDTH, out.shape[1])
         for row in range(0, out.shape[0], ROWS):
-            _tile_vnni(p, row, size, q, (first + a) * size, sums)
-            for i in range(row, min(row + ROWS, out.shape[0])):
-                _rescale(sums[i - row], shift[a:b], scales[i], scale[a:b], out[i, a:b])
-
-
-@kernel_bare
-def _multiply_plain(p, scales, q, matrix, first, out, sums):
-    """The product of rounded vectors p with the columns from ``first`` on, on any processor; see ``SmallMatrix``."""
-    size, shift, scale = p.shape[1], matrix[0][first:], matrix[1][first:]
-    for a in range(0, out.shape[1], WIDTH):
-        b = min(a + WIDTH, out.shape[1])
-        for row in range(0, out.shape[0], ROWS):
-            _tile_plain(p, row, size, q, (first + a) * size, sums)
+            if plain:
+                _tile_plain(p, row, size, q, (first + a) * size, sums)
+            else:
+                _tile_best(p, row, size, q, (first + a) * size, sums)
             for i in range(row, min(row + ROWS, out.shape[0])):
                 _rescale(sums[i - row], shift[a:b], scales[i], scale[a:b], out[i, a:b])
 
@@ -207,8 +199,8 @@ class SmallMatrix(Matrix):
         x = np.ascontiguousarray(x)
         p, scales = np.zeros((_up(len(x), ROWS), self.size), np.uint8), np.empty(len(x), np.float32)
         _round(x, x.view(np.int32), p, scales, scales.view(np.int32))
-        multiply = _multiply_plain if BYTES is None else _multiply_vnni
-        multiply(p, scales, self.q, (self.shift, self.scale), first, out, np.empty((ROWS, WIDTH), np.int32))
+        sums = np.empty((ROWS, WIDTH), np.int32)
+        _multiply(p, scales, self.q, (self.shift, self.scale), first, out, sums, BYTES is None)
         return out
 
 

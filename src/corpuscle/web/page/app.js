@@ -135,7 +135,8 @@ async function run() {
   if (!view) return;
   if (view.page) {
     tell("");
-    $("output").replaceChildren(...await view.page({ pack, state, tell, reload }));
+    const nodes = await view.page({ pack, state, tell, reload });
+    if (state.view === view.id) $("output").replaceChildren(...nodes);
     return;
   }
   const filled = FIELDS[view.input].some(([name]) => name !== "raw" && String(state[name]).trim());

@@ -12,10 +12,11 @@ function grouped(files) {
     groups.set(key, [...(groups.get(key) ?? []), file]);
   }
   return [...groups.values()].flatMap((each) => each.length > 6 ?
-    [[`${each[0].name} … ${each.at(-1).name.split("/").at(-1)} (${each.length} files)`, said(each[0]), each.reduce((sum, file) => sum + file.bytes, 0)]] :
-    each.map((file) => [file.name, said(file), file.bytes]));
+    [[`${each[0].name} … ${each.at(-1).name.split("/").at(-1)} (${each.length} files)`, said(each[0]), grouping(each.reduce((sum, file) => sum + file.bytes, 0))]] :
+    each.map((file) => [file.name, said(file), grouping(file.bytes)]));
 }
 
+const grouping = (bytes) => bytes.toLocaleString("en");
 const said = (file) => file.role ?? `not used: ${file.why || "nothing is learned from it"}`;
 
 export async function kit({ pack, tell, reload }) {

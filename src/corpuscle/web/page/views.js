@@ -27,7 +27,7 @@ async function surprisal({ ask, text, raw }) {
   const nodes = found.sentences.map((each, i) => sentence(each.words.map(({ word, bits, oov }) => {
     rows.push([i + 1, word, bits.toFixed(4), Number(oov)]);
     const shown = word === "</s>" ? "■" : word;
-    return bdi(shown, { class: `word s${shade(bits)}${oov ? " unknown" : ""}`,
+    return bdi(shown, { class: `word s${shade(bits)}${oov ? " unknown" : ""}${word === "</s>" ? " end" : ""}`,
       title: `${bits.toFixed(1)} bits${oov ? ", unknown" : ""}${word === "</s>" ? ", end of the sentence" : ""}` });
   })));
   const said = found.perplexity === null ? "" :
@@ -120,11 +120,11 @@ async function analyses({ ask, text, raw, again }) {
       el("p", {}, bdi(best?.vowelled || word.form, { class: word.known ? "" : "unknown" })),
       best?.gloss ? el("p", { class: "note" }, bdi(best.gloss)) : null,
       word.analyses.map((a) => el("p", { class: "note" }, `${percent(a.probability)} `,
-        bdi(Object.entries(a.elements).filter(([, value]) => value !== "_").map(([name, value]) => `${name} ${value}`).join(", ")))));
+        bdi(Object.entries(a.elements).filter(([, value]) => !["_", "-"].includes(value)).map(([name, value]) => `${name} ${value}`).join(", ")))));
   })));
   const learn = (words) => { familiar.words = words.trim(); again(); };
   const known = el("textarea", { id: "familiar", rows: 3, dir: "auto", value: familiar.words, onchange: (event) => learn(event.target.value) });
-  const knows = (card) => el("button", { type: "button", "aria-label": `I know ${card.lemma}`, onclick: () => learn(`${familiar.words} ${card.lemma}`) }, "I know it");
+  const knows = (card) => el("button", { type: "button", "aria-label": `I know it: ${card.lemma}`, onclick: () => learn(`${familiar.words} ${card.lemma}`) }, "I know it");
   const rows = list.cards.map((card) => [card.lemma, card.vowelled, card.gloss, card.times]);
   return { nodes: [...cards, el("h2", {}, "Vocabulary of this text"),
     empty(`New to you: ${percent(list.difficulty)} of its ${list.lemmas} lemmas, ${percent(list.unknown_words)} of its ${list.words} words. ` +
@@ -188,7 +188,7 @@ async function dictionary({ ask, word }) {
 async function names({ ask, names, knows }) {
   const found = await ask("transliterate", "transliterate", { names, k: 10 });
   const drawn = [];
-  for (const [verb, caption] of [["lattice", "The best ways to write the first word, phrase by phrase"], ["attention", "Letters that the network looks at while it writes"]]) {
+  for (const [verb, caption] of [["lattice", ""], ["attention", "Letters that the network looks at while it writes"]]) {
     if (knows("transliterate", verb)) drawn.push({ caption, ...await ask("transliterate", verb, { names, k: 6 }) });
   }
   const rows = found.names.flatMap((each) => each.candidates.map((c, i) => [each.source, i + 1, c.target, c.score.toFixed(3)]));
@@ -197,28 +197,31 @@ async function names({ ask, names, knows }) {
 }
 
 async function neighbours({ ask, word, knows, text, tell }) {
-  const nodes = [], copies = {};
-  const part = async (task, verb, title, show) => {
+  const parts = [], pictures = [], copies = {};
+  const part = async (task, verb, title, show, into = parts) => {
     if (!knows(task, verb)) return;
-    nodes.push(el("h2", {}, title));
-    try { nodes.push(...[await show()].flat()); } catch (error) { nodes.push(empty(error.message)); }
+    let found;
+    try { found = await show(); } catch (error) { if (error.name === "AbortError") throw error; found = empty(error.message); }
+    into.push(el("section", {}, el("h2", {}, title), found));
   };
   if (!word.trim()) tell("No word is given: here are the most frequent ones.");
   if (word.trim()) {
     await part("vectors", "nearest", "Neighbours", async () => {
-      const found = await ask("vectors", "nearest", { word, k: 15 });
+      const found = await ask("vectors", "nearest", { word, k: 12 });
       const rows = found.words.map((w) => [w.word, w.cosine.toFixed(3)]);
       copies.TSV = tsv(["word", "cosine"], rows);
       return table(["word", "cosine"], rows, { numbers: [1] });
+    });
+    await part("meaning", "similar", "Alike in meaning", async () => {
+      const found = await ask("meaning", "similar", { word, k: 12 });
+      return table(["word", "similarity", "count"], found.words.map((w) => [w.word, w.similarity.toFixed(3), w.count]), { numbers: [1, 2] });
     });
     await part("classes", "word", "Its classes", async () => {
       const found = await ask("classes", "word", { word, k: 15 });
       return table(["class", "share", "words"], found.classes.map((c) => [c.class, percent(c.share), c.words.join(" ")]), { numbers: [0, 1] });
     });
-    await part("meaning", "similar", "Alike in meaning", async () => {
-      const found = await ask("meaning", "similar", { word, k: 15 });
-      return table(["word", "similarity", "count"], found.words.map((w) => [w.word, w.similarity.toFixed(3), w.count]), { numbers: [1, 2] });
-    });
+  }
+  if (word.trim() && text.trim()) {
     await part("meaning", "senses", "Senses in the text of the input", async () => {
       const found = await ask("meaning", "senses", { word, text, k: 8 });
       return found.senses.map((s) => el("div", { class: "card" }, el("p", {}, `${percent(s.share)}: `, bdi(s.words.map((w) => w.word).join(" "))),
@@ -233,9 +236,9 @@ async function neighbours({ ask, word, knows, text, tell }) {
     const found = await ask("vectors", "map", { words: word, k: 20 });
     copies.SVG = found.svg;
     return picture(found.svg);
-  });
-  await part("classes", "tree", "Tree of classes", async () => picture((await ask("classes", "tree", { classes: 40, k: 8 })).svg));
-  return { nodes, copies };
+  }, pictures);
+  await part("classes", "tree", "Tree of classes", async () => picture((await ask("classes", "tree", { classes: 40, k: 8 })).svg), pictures);
+  return { nodes: [parts.length ? el("div", { class: "parts" }, parts) : null, ...pictures], copies };
 }
 
 async function near({ ask, text }) {

@@ -103,7 +103,7 @@ def lattice(model: Any, given: Any) -> dict[str, Any]:
 @verb("transliterate", Names, kinds=("transliterate.neural", "transliterate.combined"), names="ab")
 def attention(model: Any, given: Any) -> dict[str, Any]:
     """A picture of the letters of the first of some names that a network looks at while it writes each letter."""
-    from corpuscle.transliterate import draw_attention
+    from corpuscle.neural import draw_attention
 
     name = next((name for name in split_lines(given.names) if name.strip()), "")
     return {"source": name, "svg": draw_attention(_part(model, "neural"), name) if name else ""}

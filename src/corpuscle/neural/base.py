@@ -1,0 +1,242 @@
+"""Networks: what everything that writes with trained networks shares, whatever its symbols are.
+
+Several models may write together, the mean of their log probabilities deciding at each symbol, and models that write
+from the end rank what those have found. A task to the right of this one says what its symbols are, and how pairs
+become examples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.errors import SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.model import ITEMS, Array, Container, Model, numbered, separated, vocab_arrays
+from corpuscle.neural.decoder import Decoder, Hypothesis
+from corpuscle.neural.precision import TOLERANCE, Difference, check_precision
+from corpuscle.neural.settings import Architecture, NetworkSettings
+from corpuscle.neural.shortlist import Shortlist
+from corpuscle.neural.weights import Weights, shapes
+from corpuscle.settings import learned
+from corpuscle.text.vocab import END, FIRST, START, Vocab
+
+__all__ = ["Lessons", "Networks", "check_networks", "network_arrays"]
+
+RERANKED, WIDEST = 20, 1000
+"""So many candidates are ranked from the end; no beam is wider than this."""
+
+
+class Lessons(NamedTuple):
+    """What networks learn from: ``rows``, pairs of sources and targets as ids; ``validation``, sources with their
+    accepted targets; ``quality``: what decides which weights are kept, ``accuracy`` or ``bleu``; ``guide``: how much
+    the attention is led by ``links``, for each row a matrix float32 (target, source) whose rows sum to one, or to 0."""
+
+    rows: Sequence[tuple[np.ndarray, np.ndarray]]
+    validation: Sequence[tuple[np.ndarray, Sequence[np.ndarray]]]
+    quality: str = "accuracy"
+    guide: float = 0.0
+    links: Sequence[np.ndarray] | None = None
+
+
+def _architecture(extra: Mapping[str, Any]) -> Architecture:
+    given = extra.get("architecture")
+    fields = {field.name for field in dataclasses.fields(Architecture)}
+    if not isinstance(given, Mapping) or given.keys() != fields:
+        raise ValueError("it does not say how large its models are")
+    if any(type(value) is not type(getattr(Architecture(), name)) for name, value in given.items()):
+        raise ValueError("it does not say how large its models are")
+    return Architecture(**given)
+
+
+def _models(extra: Mapping[str, Any]) -> int:
+    counts = [extra.get(name) for name in ("members", "right_to_left")]
+    if not all(type(count) is int and 0 <= count <= 100 for count in counts) or not counts[0]:
+        raise ValueError("it does not say how many models it has")
+    return sum(counts)  # type: ignore[arg-type]
+
+
+def network_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays of a file with networks, see ``Kind``."""
+    symbols = extra.get("symbols")
+    if type(symbols) is not int or not FIRST <= symbols < 1 << 24:
+        raise ValueError("it does not say how many symbols it knows")
+    wanted = shapes(_architecture(extra), symbols, symbols)
+    each = {name: Array("float32", shape, finite=True) for name, shape in wanted.items()}
+    history = {"history": Array("float64", ("validations", 2), finite=True)}
+    return vocab_arrays() | ITEMS | history | numbered("model", [each] * _models(extra))
+
+
+def check_networks(loaded: Container, settings: NetworkSettings) -> None:
+    """What the declarations of the arrays cannot say."""
+    extra = loaded.extra
+    if len(loaded.arrays["vocab/counts"]) != extra["symbols"]:
+        raise ValueError("its symbols are not those of its models")
+    if _architecture(extra) != settings.architecture:
+        raise ValueError("its models are not of the size that its settings say")
+    if (extra["members"], extra["right_to_left"]) != (settings.ensemble, settings.right_to_left):
+        raise ValueError("it has not as many models as its settings say")
+
+
+class Networks(NetworkSettings, Model):
+    """Networks over one table of symbols.
+
+    Learned: ``vocab_``, the symbols of both sides; ``models_``, the arrays of each model, those that write from the
+    end last; ``history_`` float64 (validations, 2): cross-entropy and accuracy (or BLEU), means over the models.
+    """
+
+    vocab_: Vocab = learned()
+    models_: list[dict[str, np.ndarray]] = learned()
+    history_: np.ndarray = learned()
+
+    # ---- learning
+
+    def _order_from_end(self, symbols: np.ndarray) -> np.ndarray:
+        """The order of some symbols from the end, int64."""
+        return np.arange(len(symbols))[::-1]
+
+    def _train(self, lessons: Lessons, checkpoint: Checkpoint, count: str = "members", **work: Any) -> None:
+        """Learn; ``count``: see ``member_arrays``; ``work``: workers or a cluster."""
+        from corpuscle.neural.members import train
+
+        kinds = [0] * self.ensemble + [1] * self.right_to_left
+        seeds = [self.seed + 1000 * number for number in range(len(kinds))]
+        tasks = self._tasks(lessons)
+        self.models_, self.history_ = train(tasks, kinds, seeds, self.max_epochs, checkpoint, count, **work)
+        for name in ("_decoders", "backwards"):
+            self.__dict__.pop(name, None)
+
+    def _tasks(self, lessons: Lessons) -> list[Any]:
+        """What the models learn from: from left to right, and with reversed targets."""
+        from corpuscle.neural.examples import Examples
+        from corpuscle.neural.members import plan_of
+        from corpuscle.neural.training import Task
+
+        a, tasks = self.architecture, []
+        plan = plan_of(self, a.state, len(lessons.rows), a.recurrent, lessons.guide)
+        for turned in (False, True)[: 1 + bool(self.right_to_left)]:
+
+            def order(target: np.ndarray, turned: bool = turned) -> np.ndarray:
+                return self._order_from_end(target) if turned else np.arange(len(target))
+
+            orders = [order(target) for _, target in lessons.rows]
+            known = None
+            if lessons.links is not None and lessons.guide:
+                known = [matrix[places] for matrix, places in zip(lessons.links, orders, strict=True)]
+            rows = [(row[0], row[1][places]) for row, places in zip(lessons.rows, orders, strict=True)]
+            right = [[target[order(target)] for target in targets] for _, targets in lessons.validation]
+            held = [(row[0], targets[0]) for row, targets in zip(lessons.validation, right, strict=True)]
+            accepted = [{tuple(target.tolist()) for target in targets} for targets in right]
+            examples = Examples.of(rows, known), Examples.of(held)
+            tasks.append(Task(a, (self.vocab_, self.vocab_), *examples, accepted, plan, lessons.quality))
+        return tasks
+
+    # ---- writing
+
+    def weights(self, model: int) -> Weights:
+        """One of the models."""
+        return Weights(self.architecture, self.vocab_, self.vocab_, self.models_[model])
+
+    def decoder(self, precision: str = "fp32") -> Decoder:
+        """The models that write from left to right, together."""
+        if precision not in self._decoders:
+            forwards = [self.weights(model) for model in range(self.ensemble)]
+            self._decoders[precision] = Decoder(forwards, precision=precision)
+        return self._decoders[precision]
+
+    @cached_property
+    def _decoders(self) -> dict[str, Decoder]:
+        return {}
+
+    @cached_property
+    def backwards(self) -> Decoder:
+        """The models that write from the end, together."""
+        return Decoder([self.weights(model) for model in range(self.ensemble, len(self.models_))])
+
+    def _precise(
+        self, sources: Sequence[np.ndarray], precision: str, tolerance: float = TOLERANCE, **given: Any
+    ) -> Difference:
+        """Make sure that a precision changes no more than this share of what is written for the first 200 sources; an
+        error if it does."""
+        one, other = self.decoder(), self.decoder(precision)
+        return check_precision(one, other, sources, tolerance, workers_=self.workers, **given)
+
+    def _best(
+        self,
+        sources: Sequence[np.ndarray],
+        n_best: int,
+        beam: int,
+        precision: str | None = None,
+        shortlist: Shortlist | None = None,
+        scores: bool = True,
+    ) -> list[list[Hypothesis]]:
+        """The best targets of each source, ranked by the models of both directions; none for an empty source. Without
+        ``scores`` there are no probabilities where a beam of 1 needs none."""
+        if n_best < 1:
+            raise SettingError(f"n_best is at least 1, not {n_best}")
+        most = min(WIDEST, max(n_best, RERANKED if self.right_to_left else 1))
+        found = self.decoder(precision or "fp32").decode(
+            sources, beam=min(WIDEST, max(beam, most)), nbest=most, scores=scores or self.right_to_left > 0,
+            shortlist=shortlist, workers_=self.workers, cluster=self.cluster,
+        )  # fmt: skip
+        if self.right_to_left:
+            found = self._reranked(sources, found)
+        return [each[:n_best] for each in found]
+
+    def _reranked(self, sources: Sequence[np.ndarray], found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+        """Candidates by (sum over the models of both directions of log P) / (length + 1)."""
+        targets = [[hypothesis.symbols for hypothesis in each] for each in found]
+        result = []
+        for each, logs in zip(found, self._scored(self.backwards, sources, targets, turned=True), strict=True):
+            totals = [
+                (self.ensemble * hypothesis.log + self.right_to_left * log) / (len(hypothesis.symbols) + 1)
+                for hypothesis, log in zip(each, logs.tolist(), strict=True)
+            ]
+            again = [hypothesis._replace(score=total) for hypothesis, total in zip(each, totals, strict=True)]
+            result.append(sorted(again, key=lambda hypothesis: -hypothesis.score))
+        return result
+
+    def _scored(
+        self, decoder: Decoder, sources: Sequence[np.ndarray], targets: Sequence[Sequence[np.ndarray]], turned: bool
+    ) -> list[np.ndarray]:
+        """The log probability of each target of each source, from the end if ``turned``."""
+        flat = [target for each in targets for target in each]
+        if turned:
+            flat = [target[self._order_from_end(target)] for target in flat]
+        owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
+        logs = decoder.score(owners, flat, workers_=self.workers, cluster=self.cluster)
+        return np.split(logs, np.cumsum([len(each) for each in targets])[:-1])
+
+    def _looked(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Where the first model looks while it writes a target: shares float64 (target and END, source and END)."""
+        from corpuscle.neural.reference import encode, start, step
+
+        weights = self.weights(0)
+        encoded = encode(weights, np.append(source, END))
+        state, rows = start(weights, encoded), []
+        for symbol in [START, *target.tolist()]:
+            _, state, shares = step(weights, encoded, state, symbol)
+            rows.append(shares)
+        return np.array(rows)
+
+    # ---- the file
+
+    def _arrays(self) -> Mapping[str, np.ndarray]:
+        return {**self.vocab_.arrays(), "history": self.history_, **numbered("model", self.models_)}
+
+    def _extra(self) -> dict[str, Any]:
+        return {
+            "architecture": dataclasses.asdict(self.architecture),
+            "symbols": len(self.vocab_),
+            "members": self.ensemble,
+            "right_to_left": self.right_to_left,
+        }
+
+    def _restore(self, loaded: Container) -> None:
+        self.vocab_ = Vocab.from_arrays(loaded.arrays)
+        self.models_ = separated("model", loaded.arrays, _models(loaded.extra))
+        self.history_ = np.array(loaded.arrays["history"])

@@ -1,0 +1,78 @@
+"""What all translators share: translations, the pairs they can learn from, links between words, what is held out."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.align import learner
+from corpuscle.errors import InputError, warn
+from corpuscle.model import Model
+from corpuscle.random import Random
+from corpuscle.text.alignments import Alignments
+from corpuscle.text.bitext import Bitext
+from corpuscle.translate.settings import LinkSettings
+
+__all__ = ["Translation", "Translator"]
+
+FEWEST, FEW = 10, 2000
+"""With fewer pairs there is nothing to learn; with few the result is poor."""
+
+LONGEST = 100
+"""Pairs with a longer side are not learned from."""
+
+
+class Translation(NamedTuple):
+    """A translation, its words separated by spaces; and its score, comparable within one sentence only."""
+
+    target: str
+    score: float
+
+
+class Translator(LinkSettings, Model):
+    """What learns from sentence pairs."""
+
+    @staticmethod
+    def _usable(bitext: Bitext) -> np.ndarray:
+        """The numbers of the pairs that can be learned from."""
+        lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+        usable = np.flatnonzero(((lengths > 0) & (lengths <= LONGEST)).all(axis=1))
+        if len(usable) < FEWEST:
+            which = f"sentence pairs of 1 to {LONGEST} words"
+            raise InputError(None, None, f"only {len(usable)} {which}; at least {FEWEST} are needed")
+        if len(usable) < FEW:
+            warn(f"only {len(usable)} sentence pairs: expect a poor draft; ten thousand make a useful one")
+        return usable
+
+    def _held_out(self, usable: np.ndarray, most: int) -> np.ndarray:
+        """A seeded tenth of the pairs, but not more than so many."""
+        count = max(1, min(len(usable) // 10, most))
+        return np.sort(Random(self.seed, "translate/held out").shuffled(usable.tolist())[:count])
+
+    @staticmethod
+    def _development(pairs: Bitext, purpose: str) -> Bitext:
+        """Those of the development pairs that have both sides."""
+        kept = np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0))
+        if not len(kept):
+            raise InputError(None, None, f"the development pairs are empty, and there is nothing to {purpose} on")
+        return pairs.select(kept)
+
+    def _align(self, bitext: Bitext) -> Alignments:
+        model = learner(self.aligner, workers=self.workers, cluster=self.cluster)
+        if "seed" in model.settings:
+            model = model.replace(seed=self.seed)
+        return model.fit(bitext).align(bitext, self.symmetrise).sorted()
+
+    @staticmethod
+    def signature(bitext: Bitext, dev: Bitext | None, links: Alignments | None) -> str:
+        """A hash of the training and development pairs and of the links."""
+        digest = hashlib.blake2b(digest_size=16)
+        for pairs in bitext, dev:
+            for side in () if pairs is None else (pairs.source, pairs.target):
+                digest.update(side.signature().encode())
+            digest.update(b"\0")
+        if links is not None:
+            digest.update(links.links.tobytes() + links.starts.tobytes())
+        return digest.hexdigest()
