@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,11 @@ from tests.web.generated import ask_everything
 from tests.web.processes import Server, kill_at_random
 
 PACK = Path(os.environ.get("CORPUSCLE_PACK", FILES / "web-pack"))
-SOURCES = ("corpuscle/web/**/*.py", "corpuscle/lm/**/*.py")
+SERVER = tuple(
+    f"corpuscle/web/{name}.py"
+    for name in ("annotations", "answers", "app", "asking", "guard", "holdings", "loop", "pool", "server")
+)
+"""What takes part in every answer, and in keeping annotations."""
 LATENCY, FIRST, CROWD, KILLS, REQUESTS = "latency", "first view", "crowd", "kills", "requests"
 _WORDS, _CROWD, _KILLS, _REQUESTS = 20, 1000, 100, 10_000
 
@@ -39,7 +42,8 @@ def cells(data: Path) -> Iterator[Cell]:
     }  # fmt: skip
     for name, title in jobs.items():
         call = Call("corpuscle", f"bench.web:{name.replace(' ', '_')}_job", {"pack": str(PACK)})
-        yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SOURCES)
+        more = () if name == KILLS else ("corpuscle/web/worker.py", "corpuscle/web/verbs/t*.py", "corpuscle/lm/*.py")
+        yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SERVER + more)
 
 
 def _prepare() -> None:
@@ -158,14 +162,15 @@ def kills_job(timer: Timer, pack: str) -> dict[str, float]:
 
 def requests_job(timer: Timer, pack: str) -> dict[str, float]:
     """Requests that schemathesis generates from the schema, half of them against it, to all endpoints but the start of
-    learning; of a pack without a kit, so that nothing is learned."""
+    learning, of a pack with a tiny model of every kind."""
     import httpx
 
-    with tempfile.TemporaryDirectory() as folder:
-        alone = shutil.copytree(pack, Path(folder) / "pack", ignore=shutil.ignore_patterns("kit", "prepared"))
-        with Served(alone) as server:
-            asked = ask_everything(server.address, _REQUESTS)
-            memory, well = server.memory(), httpx.get(f"{server.address}api/pack").status_code == 200
+    from tests.web.served import MODELS, write_pack
+
+    kinds = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
+    with tempfile.TemporaryDirectory() as folder, Served(write_pack(Path(folder) / "pack", *kinds)) as server:
+        asked = ask_everything(server.address, _REQUESTS)
+        memory, well = server.memory(), httpx.get(f"{server.address}api/pack").status_code == 200
     found = Counter(each.status for each in asked)
     for each in asked:
         if each.status >= 500:
@@ -206,6 +211,6 @@ def notes(results: dict[str, Any]) -> str:
         "a sentence; the CPU time is that of the server and of its worker, which load side by side. Of a thousand "
         "requests at a time, those above the limit of 64 are refused at once with 503 and Retry-After; `MB` is the "
         "memory of the server process. A kill is `kill -9` at a random moment while annotations are sent one after the "
-        "other. Generated requests are those of schemathesis to every endpoint but the start of learning, about half "
-        "of them against the schema."
+        "other. Generated requests are those of schemathesis to every endpoint but the start of learning, of a pack "
+        "with tiny models of all kinds, about half of them against the schema."
     )

@@ -193,6 +193,18 @@ def test_what_most_annotators_say_is_exported_in_the_formats_of_the_field(tmp_pa
         assert (kit / "trees.mrg").read_text() == "(S (NP a) (VP b))\n"
 
 
+def test_lexnorm_says_which_words_no_lexicon_has_and_old_messages_stay(tmp_path):
+    (tmp_path / "noisy.tsv").write_text("Rijeka\tOOV\tRijeka\nu\tOOV\tyou\n\nold\tIV\told\n\n")
+    value = {"words": ["gr8", "Ana", "old", "!"], "standard": ["great", "Ana", "old", "!"], "oov": [0, 1]}
+    LAYERS["normalise"].write(tmp_path, [value, {"words": ["old"], "standard": ["cold"]}])
+    found = read_normalised(tmp_path / "noisy.tsv")
+    assert [found.standard(i) for i in range(3)] == [["Rijeka", "you"], ["cold"], ["great", "Ana", "old", "!"]]
+    assert found.notes.strings() == ["OOV", "OOV", "OOV", "OOV", "OOV", "IV", "NO"]
+    for wrong in ([4], [-1], ["0"], 3, [True]):
+        with pytest.raises(SettingError, match="oov"):
+            LAYERS["normalise"].check(value | {"oov": wrong})
+
+
 def test_alpha_is_one_for_the_same_zero_for_chance_and_krippendorffs_for_his_example():
     assert agreement([[["a", "a"], ["b", "b"]]])["alpha"] == 1.0
     # Krippendorff, "Computing Krippendorff's alpha-reliability", 2011, section C: 4 observers, 12 units, nominal 0.743

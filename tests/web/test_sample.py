@@ -120,7 +120,7 @@ def test_reading_helper(page, address, pack, lines):
     ], shown
     rows = cells(page)
     assert "New to you: 100 % of its" in page.inner_text("#output")
-    page.get_by_role("button", name=f"I know {rows[0][0]}", exact=True).click()
+    page.get_by_role("button", name=f"I know it: {rows[0][0]}", exact=True).click()
     page.wait_for_function("n => document.querySelectorAll('#output tbody tr').length === n", arg=len(rows) - 1)
     assert "New to you: 100 %" not in page.inner_text("#output") and page.locator(".card.familiar").count() > 0
 

@@ -6,7 +6,7 @@ A correction is about a whole sentence (or pair, or message), given as a value, 
     trees       {"words": [{"form", "upos", ...}]}      -> tagged.conllu, as the columns of CoNLL-U
     entities    {"words": [...], "mentions": [{"type", "tokens"}]}   -> entities/annotated.jsonl
     links       {"source": [...], "target": [...], "links": [[i, j]]} -> links/annotated.{src,tgt,links}, Pharaoh
-    normalise   {"words": [...], "standard": [...]}     -> noisy.tsv, LexNorm
+    normalise   {"words": [...], "standard": [...], "oov": [i]}       -> noisy.tsv, LexNorm
     brackets    {"tree": "(S (NP ...) ...)"}            -> trees.mrg, Penn bracketings
 """
 
@@ -230,29 +230,39 @@ def _write_links(kit: Path, values: Sequence[Value]) -> list[str]:
 
 
 def _check_normalise(value: Value) -> str:
-    _only(value, "words", "standard")
-    words, standard = _words(value), _words(value, "standard", spaces=True)
+    _only(value, "words", "standard", "oov")
+    words, standard, unknown = _words(value), _words(value, "standard", spaces=True), value.get("oov", [])
     if len(words) != len(standard):
         raise SettingError(f"{len(words)} words, but {len(standard)} standard forms")
+    if not isinstance(unknown, list) or not all(type(i) is int and 0 <= i < len(words) for i in unknown):
+        raise SettingError("oov is a list of numbers of words, from 0 on, that no lexicon has")
     return " ".join(words)
 
 
 def _write_normalise(kit: Path, values: Sequence[Value]) -> list[str]:
-    from corpuscle.text.normalised import Normalised, read_normalised, write_normalised
+    """Into the messages of the kit: one that it has gets the new standard forms, others come behind."""
+    from corpuscle.text.normalised import FLAGS, Normalised, read_normalised, write_normalised
 
-    path, messages = kit / "noisy.tsv", dict[tuple[str, ...], list[str]]()
+    path, messages, flags = kit / "noisy.tsv", dict[tuple[str, ...], list[str]](), dict[tuple[str, ...], list[str]]()
     if path.is_file():
         old = read_normalised(path)
-        messages = {tuple(old.corpus.words(i)): old.standard(i) for i in range(len(old))}
-    messages |= {tuple(value["words"]): value["standard"] for value in values}
-    flags = [[_flag(*pair) for pair in zip(*both, strict=True)] for both in messages.items()]
-    write_normalised(Normalised.from_messages(messages.keys(), messages.values(), flags), path)
+        notes, starts = old.notes.strings(), old.corpus.sentence_starts.tolist()
+        for i, bounds in enumerate(pairwise(starts)):
+            words, standard = tuple(old.corpus.words(i)), old.standard(i)
+            said = zip(words, standard, notes[slice(*bounds)], strict=True)
+            messages[words] = standard
+            flags[words] = [note if note in FLAGS else _flag(typed, form) for typed, form, note in said]
+    for value in values:
+        words = tuple(value["words"])
+        messages[words], unknown = value["standard"], value.get("oov", ())
+        flags[words] = [_flag(*pair, i in unknown) for i, pair in enumerate(zip(words, messages[words], strict=True))]
+    write_normalised(Normalised.from_messages(messages.keys(), messages.values(), flags.values()), path)
     return ["noisy.tsv"]
 
 
-def _flag(typed: str, standard: str) -> str:
-    """What LexNorm says of a token: no word, ill-formed, or fine."""
-    return "NO" if not any(map(str.isalpha, typed)) else "OOV" if typed != standard else "IV"
+def _flag(typed: str, standard: str, unknown: bool = False) -> str:
+    """What LexNorm says of a token: no word; none of the lexicon, ill-formed or not; or one of the lexicon."""
+    return "NO" if not any(map(str.isalpha, typed)) else "OOV" if unknown or typed != standard else "IV"
 
 
 # ---- brackets

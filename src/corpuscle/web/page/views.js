@@ -124,7 +124,7 @@ async function analyses({ ask, text, raw, again }) {
   })));
   const learn = (words) => { familiar.words = words.trim(); again(); };
   const known = el("textarea", { id: "familiar", rows: 3, dir: "auto", value: familiar.words, onchange: (event) => learn(event.target.value) });
-  const knows = (card) => el("button", { type: "button", "aria-label": `I know ${card.lemma}`, onclick: () => learn(`${familiar.words} ${card.lemma}`) }, "I know it");
+  const knows = (card) => el("button", { type: "button", "aria-label": `I know it: ${card.lemma}`, onclick: () => learn(`${familiar.words} ${card.lemma}`) }, "I know it");
   const rows = list.cards.map((card) => [card.lemma, card.vowelled, card.gloss, card.times]);
   return { nodes: [...cards, el("h2", {}, "Vocabulary of this text"),
     empty(`New to you: ${percent(list.difficulty)} of its ${list.lemmas} lemmas, ${percent(list.unknown_words)} of its ${list.words} words. ` +

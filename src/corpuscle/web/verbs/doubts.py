@@ -156,7 +156,8 @@ def of_messages(model: Any, given: Any) -> dict[str, Any]:
         for word in message["asked"]:
             standard[word["token"]] = word["form"]
         if words:
-            item = _item({"words": words, "standard": standard}, [word["confidence"] for word in message["asked"]])
+            value = {"words": words, "standard": standard, "oov": [word["token"] for word in message["asked"]]}
+            item = _item(value, [word["confidence"] for word in message["asked"]])
             asked = {word["token"]: [c["form"] for c in word["candidates"]] for word in message["asked"]}
             items.append(item | {"asked": asked})
     return _ranked(items, given.n, layer="normalise", choices=[])
