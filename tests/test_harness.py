@@ -154,7 +154,7 @@ def test_the_page_of_all_claims_is_what_the_pages_of_results_say():
 
 def test_every_benchmark_belongs_to_a_task_and_has_a_section():
     for bench in harness.benches():
-        assert bench.partition("_")[0] in {*TASKS, "cli", "decode", "scale", "web"}, bench
+        assert bench.partition("_")[0] in {*TASKS, "cli", "decode", "learn", "scale", "web"}, bench
         assert f"<!-- {bench}: begin -->" in harness.page_of(bench).read_text(), bench
 
 

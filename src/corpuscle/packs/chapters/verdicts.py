@@ -38,9 +38,12 @@ def _language_model(found: Findings) -> str:
 
 
 def _segmenter(found: Findings) -> str:
-    share = found["agreement"]["boundary_f1"]
+    share, chance = found["agreement"]["boundary_f1"], found["words"] / max(1, found["letters"])
     how = _grade(share, (0.95, "Steady"), (0.85, "Fairly steady"), (0, "Unsteady: more text is needed"))
-    return f"{how}: with and without a tenth of the text {percent(share, 0)} of the boundaries are the same."
+    return (
+        f"{how}: with and without a tenth of the text {percent(share, 0)} of the boundaries are the same; as many "
+        f"cuts at random would agree on {percent(chance, 0)}."
+    )
 
 
 def _classes(found: Findings) -> str:
@@ -53,7 +56,11 @@ def _classes(found: Findings) -> str:
 
 def _vectors(found: Findings) -> str:
     trust = "neighbours are hints" if found["tokens"] < 1_000_000 else "neighbours can be relied on"
-    return f"Learned {_amount(found['tokens'], 100_000, 1_000_000, 'text')}: {trust}."
+    near = found["alike"]
+    return (
+        f"Learned {_amount(found['tokens'], 100_000, 1_000_000, 'text')}: {trust}. The nearest neighbour of a word "
+        f"behaves as it does in {percent(near['share'], 0)} of the cases, any word in {percent(near['chance'], 0)}."
+    )
 
 
 def _topics(found: Findings) -> str:
@@ -80,7 +87,10 @@ def _align(found: Findings) -> str:
 def _names(found: Findings) -> str:
     share = found["measures"]["acc"]
     how = _grade(share, (0.7, "Good"), (0.4, "Useful with several candidates"), (0, "Weak"))
-    return f"{how}: {percent(share, 0)} of unseen names are written exactly as wanted at the first attempt."
+    return (
+        f"{how}: {percent(share, 0)} of unseen names are written exactly as wanted at the first attempt, "
+        f"{percent(found['baseline'], 0)} letter by letter."
+    )
 
 
 def _translate(found: Findings) -> str:
@@ -152,7 +162,10 @@ def _interlinear(found: Findings) -> str:
 
 
 def _brackets(found: Findings) -> str:
-    return f"A hypothesis from {counted(found['sentences'], 'sentence')} without trees: nothing to measure it by."
+    return (
+        f"A hypothesis from {counted(found['sentences'], 'sentence')} without trees: nothing to measure it by. "
+        f"{percent(found['right_branching'], 0)} of the trees just branch to the right, as a blind guess would."
+    )
 
 
 _VERDICTS: dict[str, Callable[[Findings], str]] = {

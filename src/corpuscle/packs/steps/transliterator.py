@@ -24,6 +24,7 @@ from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.text.wording import clip
 from corpuscle.transliterate import (
     CombinedTransliterator,
+    LetterMap,
     NeuralTransliterator,
     PhraseTransliterator,
     Transliterator,
@@ -59,6 +60,12 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     check_enough(paths[0], len(pairs), FEWEST_NAMES, "name")
     with naming(paths[0]):
         return _learned(job, pairs, settings)
+
+
+def _letter_by_letter(train: list[Pair], test: list[Pair]) -> list[list[str]]:
+    """How the names would be written if every letter became what it most often stands for."""
+    simple = LetterMap().fit(train)
+    return [[candidate.target for candidate in found] for found in simple.transliterate(_sources(test))]
 
 
 def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findings:
@@ -103,6 +110,7 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Findin
         "measures": measured.to_json(),
         "chosen": chosen,
         "rivals": {name: found.to_json()["acc"] for name, found in figures.items()},
+        "baseline": news_measures(_letter_by_letter(train, test), references, seed=job.seed).to_json()["acc"],
         "errors": wrong[:_ERRORS],
         "confusions": [[found, wanted, n] for (found, wanted), n in confused.most_common(_CONFUSIONS)],
         "wrong": len(wrong),
@@ -160,7 +168,7 @@ def _difference(found: str, wanted: str) -> tuple[str, str]:
 
 
 TRANSLITERATOR = Step(
-    name="names", title="Transliterator of names", version=2, needs=("names",), writes=(FILE,), run=run,
+    name="names", title="Transliterator of names", version=3, needs=("names",), writes=(FILE,), run=run,
     report=chapter.report, check=check, settings=SETTINGS, learned="a transliterator of names",
     kernels="corpuscle.transliterate",
 )  # fmt: skip

@@ -111,7 +111,19 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "least": _LEAST,
         "share": _SHARE,
         "senses": _described(model, source),
+        "alike": _alike(vectors, model, shown),
     }
+
+
+def _alike(vectors: PpmiVectors, model: HmmClasses, shown: list[str]) -> dict[str, float]:
+    """How often the nearest neighbour of a word is of its main hidden class, which was learned in another way, and how
+    often any other word would be."""
+    words = [word for word in vectors.vocab_.strings[FIRST:] if word in model.vocab_]
+    sizes = np.bincount([model.class_of(word) for word in words], minlength=model.n_classes_) / max(1, len(words))
+    pairs = [(word, vectors.nearest(word, 1)[0][0]) for word in shown if word in model.vocab_]
+    same = [model.class_of(word) == model.class_of(other) for word, other in pairs if other in model.vocab_]
+    chance = [sizes[model.class_of(word)] for word, other in pairs if other in model.vocab_]
+    return {"share": float(np.mean(same)), "chance": float(np.mean(chance))} if same else {"share": 0.0, "chance": 0.0}
 
 
 def _middle(text: Corpus, least: int, vectors: PpmiVectors) -> list[str]:
@@ -153,7 +165,7 @@ def _described(model: HmmClasses, source: Corpus | Forest) -> list[dict[str, Any
 
 
 WORD_VECTORS = Step(
-    name="vectors", title="Word vectors and senses", version=1, needs=("text",), writes=(FILE, SENSES), run=run,
+    name="vectors", title="Word vectors and senses", version=2, needs=("text",), writes=(FILE, SENSES), run=run,
     report=chapter.report, check=Job.check_text, settings=SETTINGS, after=("segment",), kernels="corpuscle.words",
     wants=("tagged",), learned="word vectors and senses",
 )  # fmt: skip
