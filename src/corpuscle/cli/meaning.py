@@ -69,7 +69,7 @@ def _near(found: list[tuple[str, float, int]]) -> list[dict[str, Any]]:
 @command(group, work=True)
 @argument("model")
 @argument("text", many=True)
-@output("-", form="figure")
+@output("-", form="file")
 @written("save", "Also write the model, with these meanings of words.", form="model", metavar="MODEL")
 @written("tokens", "Also write the tokens in context: sentence, token, word, and its likeliest classes.", metavar="TSV")
 @raw
