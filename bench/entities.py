@@ -41,6 +41,7 @@ SHORT = 60
 """Iterations, a third of the default: what more of them change is small beside what they cost."""
 SOURCES = ("corpuscle/entities/**/*.py", "corpuscle/engine/dp/chains.py", "corpuscle/measure/mentions.py")
 DICTIONARY, PLAIN, FULL, TWICE = "dictionary", "plain features", "classes, vectors, lists", "and a second pass"
+FEW = 24
 NC = ("none", "raw", "mean", "token")
 
 
@@ -55,9 +56,13 @@ def cells(data: Path) -> Iterator[Cell]:
     files = {part: str(data / GAPS / part) for part in ("train", "dev")}
     ways = {f"tags {way}": {**files, "encoding": way} for way in ("biodh", "bio")}
     yield _cell(GAPS, files, [Call(way, "bench.entities:gaps", facts) for way, facts in ways.items()], None)
+    for way, facts in ways.items():
+        side = Call(way, "bench.entities:gaps", {**facts, "articles": FEW})
+        yield _cell(f"craft-few {way}", files, [side], None, f"{GAPS}, {FEW} articles to learn from")
     files = {part: str(data / SETS["e3c-en"].format(part)) for part in ("train", "dev")}
     treebank = str(data / "ud-english-gum" / "train.conllu")
-    yield _cell("nc", files, [Call(n, "bench.entities:nc", {**files, "treebank": treebank, "nc": n}) for n in NC], None)
+    ways = {way: {**files, "treebank": treebank, "nc": way} for way in NC}
+    yield _cell("nc-value", files, [Call(way, "bench.entities:nc", facts) for way, facts in ways.items()], None)
     files = {part: str(data / SETS["ncbi-disease"].format(part)) for part in ("train", "dev")}
     yield _cell("speed", files, [Call("both", "bench.entities:speed", files)], None)
 
@@ -186,11 +191,14 @@ def _tagged(timer: Any, known: Any, gold: Any, settings: dict[str, Any]) -> dict
     }  # fmt: skip
 
 
-def gaps(timer: Any, train: str, dev: str, encoding: str) -> dict[str, float]:
-    """Articles with mentions in several pieces."""
+def gaps(timer: Any, train: str, dev: str, encoding: str, articles: int = 0) -> dict[str, float]:
+    """Articles with mentions in several pieces; learn from some of them, or all."""
+    import numpy as np
+
     from corpuscle.entities import read_documents
 
     known, gold = (read_documents(path, skip_faulty=True) for path in (train, dev))
+    known = known.select(np.arange(articles)) if articles else known
     return _tagged(timer, known, gold, {"encoding": encoding, "iterations": SHORT})
 
 
@@ -284,10 +292,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """A table for each set with a row for each tagger; the others as they are."""
-    from bench.harness import table
+    from bench.harness import joined, table
 
     parts = []
-    for result in results.values():
+    for result in joined(results):
         if "all" not in result["runs"]:
             parts.append(table(result))
             continue
