@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, row
+from bench.harness import HERE, Call, Cell, Claim, row
 
 SETS = {
     "es-en": ("align-es-en", "es", 5_288),
@@ -161,6 +161,7 @@ def tables(results: dict[str, Any]) -> list[str]:
     """Calibration by set, and the draws."""
     lines = []
     if "calibration" in results:
+        draw(results)
         lines += [row(("text", "links judged", "right", "mean confidence", "error")), row(("---", *["---:"] * 4))]
         for side in results["calibration"]["runs"]:
             found = _figures(results, "calibration", side)
@@ -173,6 +174,23 @@ def tables(results: dict[str, Any]) -> list[str]:
             row((str(i), f"{found[f'found {i}']:.0f}", f"{found[f'false {i}']:.0f}")) for i in range(1, DRAWS + 1)
         ]
     return ["\n".join(lines)]
+
+
+def draw(results: dict[str, Any]) -> None:
+    """The picture of the documentation: the share of right links by confidence."""
+    from corpuscle.figures import Series, line_plot, save_figure
+
+    shown = []
+    for side, name in WANTED.items():
+        found = _figures(results, "calibration", side)
+        bins = [k for k in range(BINS) if f"bin {k}" in found]
+        shown.append(Series(name, [found[f"bin {k}, confidence"] for k in bins], [found[f"bin {k}"] for k in bins]))
+    shown.append(Series("as it should be", [0.0, 1.0], [0.0, 1.0]))
+    picture = line_plot(
+        shown, title="Confidence of dictionary entries", x_label="confidence", y_label="share of right links",
+        description="Links of unseen gold sentences by the confidence of their entry; a point is a range of it.",
+    )  # fmt: skip
+    save_figure(picture, HERE.parent / "docs" / "images" / "dictionary-calibration.svg")
 
 
 def notes(results: dict[str, Any]) -> str:

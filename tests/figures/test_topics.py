@@ -3,6 +3,7 @@
 import pytest
 
 from corpuscle.figures import TopicShown, shaded_text, topic_list
+from corpuscle.figures.svg import colour_of
 from tests.figures.test_figures import SVG, parsed, texts, tips
 
 TEXT = [["the", "<b>nurse</b>", "sang"], [], ["a", "w" * 200]]
@@ -13,7 +14,8 @@ def test_every_word_is_shown_and_topical_ones_are_shaded():
     assert texts(root)[:5] == ["Words", "the", "<b>nurse</b>", "sang", "a"] and len(texts(root)) == 6
     rectangles = root.findall(SVG + "rect")
     assert [float(rectangle.get("opacity")) for rectangle in rectangles] == [0.54, 0.3, 0.6]
-    assert [rectangle.get("class") for rectangle in rectangles] == ["f3", "f2", "f2"]
+    assert [rectangle.get("class") for rectangle in rectangles] == ["f3", None, "f2"]
+    assert rectangles[1].get("fill") == colour_of(8) and len({colour_of(topic) for topic in range(50)}) == 50
     assert tips(root)[0] == "<b>nurse</b>: 90 % topical, topic 3"
 
 

@@ -116,7 +116,8 @@ def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> 
 
 def written_by(params: Sequence[click.Parameter], values: dict[str, Any], notes: Iterable[Written]) -> list[Written]:
     """What of all that was written belongs to the outputs that the user named."""
-    named = tuple(value for param in params if isinstance(param, Output) and (value := values.get(param.name or "")))
+    files = [param for param in params if isinstance(param, Output) and param.form != "folder"]
+    named = tuple(value for param in files if (value := values.get(param.name or "")))
     beginnings = tuple(name + end for name in named for end in (".", os.sep))
     return [each for each in notes if each.file in named or each.file.startswith(beginnings)]
 

@@ -6,6 +6,7 @@ that viewers which know little CSS still show the light version.
 
 from __future__ import annotations
 
+import colorsys
 import hashlib
 import unicodedata
 from collections.abc import Sequence
@@ -15,12 +16,25 @@ from corpuscle.text.characters import clusters
 from corpuscle.text.html import escape
 from corpuscle.text.scripts import based, direction
 
-__all__ = ["COLOURS", "Sheet", "fitting", "number", "shorten", "text_width"]
+__all__ = ["COLOURS", "Sheet", "colour_of", "coloured", "fitting", "number", "shorten", "text_width"]
 
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
 COLOURS = len(_LIGHT)
 """How many series can be told apart by colour; further ones begin again."""
+
+
+def colour_of(number: int) -> str:
+    """A colour for each number: those of the series first, then ever new hues, each far from the ones before it."""
+    if number < COLOURS:
+        return _LIGHT[number]
+    red, green, blue = colorsys.hls_to_rgb((number * 0.381966 + 0.05) % 1.0, 0.42, 0.6)
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+
+def coloured(number: int) -> dict[str, str]:
+    """Attributes of a mark in that colour, which follows the reader's screen as far as series have colours."""
+    return {"class_": f"f{number}"} if number < COLOURS else {"fill": colour_of(number)}
 
 
 def _rules(ink: str, muted: str, grid: str, paper: str, colours: tuple[str, ...]) -> str:

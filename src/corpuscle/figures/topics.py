@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from corpuscle.figures.svg import COLOURS, Sheet, fitting, shorten, text_width
+from corpuscle.figures.svg import Sheet, coloured, fitting, shorten, text_width
 from corpuscle.text.scripts import direction, isolated
 
 __all__ = ["TopicShown", "shaded_text", "topic_list"]
@@ -36,8 +36,8 @@ def topic_list(topics: Sequence[TopicShown], title: str = "Topics", width: float
         sheet.text(_MARGIN + 24, y + 14, str(topic.number), "mu", anchor="end")
         length = _BAR * topic.share / largest if largest > 0 else 0.0
         tip = f"topic {topic.number}: {100 * topic.share:.1f} % of the topical words"
-        colour = f"f{topic.number % COLOURS}"
-        sheet.add("rect", x=_MARGIN + 32, y=y + 4, width=max(1.0, length), height=12, rx=2, class_=colour, tip=tip)
+        bar: dict[str, Any] = {"x": _MARGIN + 32, "y": y + 4, "width": max(1.0, length), "height": 12, "rx": 2}
+        sheet.add("rect", tip=tip, **bar, **coloured(topic.number))
         sheet.text(left, y + 14, fitting(topic.words, room, " "))
         if topic.phrases:
             sheet.text(left, y + _LINE + 14, fitting(topic.phrases, room, " · "), "mu")
@@ -77,10 +77,11 @@ def shaded_text(
     for i, (x, top, wide, shown) in enumerate(places):
         share = min(1.0, max(0.0, float(shares[i])))
         of = "" if topics is None else f", topic {topics[i]}"
-        colour = f"f{0 if topics is None else topics[i] % COLOURS}"
+        colour = coloured(0 if topics is None else topics[i])
         if share >= 0.005:
             tip = f"{isolated(shown)}: {100 * share:.0f} % topical{of}"
-            sheet.add("rect", x=x, y=top, width=wide, height=_LINE, rx=3, class_=colour, opacity=0.6 * share, tip=tip)
+            ground: dict[str, Any] = {"x": x, "y": top, "width": wide, "height": _LINE, "rx": 3, **colour}
+            sheet.add("rect", tip=tip, **ground, opacity=0.6 * share)
         sheet.text(x + wide / 2, top + 14, shown, anchor="middle")
     topical = sum(shares) / total if total else 0.0
     return sheet.finish(title, f"{total} words, {100 * topical:.0f} % of them topical")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.figures import shaded_text
+from corpuscle.figures.svg import colour_of
 from corpuscle.packs import page
 from corpuscle.packs.step import Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, element, fragment, h3, p, span
@@ -84,6 +85,7 @@ def _topic(topic: dict[str, Any]) -> Html:
         p(page.words(topic["words"]), dir="auto", translate="no"),
         p(phrases, class_="note", dir="auto", translate="no") if phrases else fragment(),
         page.note("above all in ", span(page.words(topic["documents"]), translate="no")),
+        style=f"border-inline-start: 0.4rem solid {colour_of(topic['number'])}",
     )
 
 
