@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ SERVER = tuple(
 )
 """What takes part in every answer, and in keeping annotations."""
 LATENCY, FIRST, CROWD, KILLS, REQUESTS = "latency", "first view", "crowd", "kills", "requests"
-_WORDS, _CROWD, _KILLS, _REQUESTS = 20, 1000, 100, 10_000
+_WORDS, _CROWD, _KILLS, _REQUESTS, _CLIENTS = 20, 1000, 100, 10_000, 6
 
 
 def cells(data: Path) -> Iterator[Cell]:
@@ -55,9 +56,9 @@ def _prepare() -> None:
 class Served(Server):
     """A server process, and what it costs."""
 
-    def __init__(self, pack: str | Path):
+    def __init__(self, pack: str | Path, *options: str):
         self.begun = time.perf_counter()
-        super().__init__(Path(pack))
+        super().__init__(Path(pack), *options)
 
     def __enter__(self) -> Served:
         return self
@@ -162,15 +163,20 @@ def kills_job(timer: Timer, pack: str) -> dict[str, float]:
 
 def requests_job(timer: Timer, pack: str) -> dict[str, float]:
     """Requests that schemathesis generates from the schema, half of them against it, to all endpoints but the start of
-    learning, of a pack with a tiny model of every kind."""
+    learning, of a pack with tiny models of the kinds that the sample has."""
     import httpx
 
-    from tests.web.served import MODELS, write_pack
+    from corpuscle.model import read_header
+    from tests.web.served import write_pack
 
-    kinds = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
-    with tempfile.TemporaryDirectory() as folder, Served(write_pack(Path(folder) / "pack", *kinds)) as server:
-        asked = ask_everything(server.address, _REQUESTS)
-        memory, well = server.memory(), httpx.get(f"{server.address}api/pack").status_code == 200
+    kinds = sorted({read_header(path)[0]["kind"] for path in Path(pack, "models").glob("*.model")})
+    with tempfile.TemporaryDirectory() as folder:
+        server = Served(write_pack(Path(folder) / "pack", *kinds), "--seconds", "600")
+        with server:
+            with ProcessPoolExecutor(_CLIENTS) as clients:
+                every = [server.address] * _CLIENTS, [_REQUESTS] * _CLIENTS, range(_CLIENTS), [_CLIENTS] * _CLIENTS
+                asked = [each for part in clients.map(ask_everything, *every) for each in part]
+            memory, well = server.memory(), httpx.get(f"{server.address}api/pack").status_code == 200
     found = Counter(each.status for each in asked)
     for each in asked:
         if each.status >= 500:
@@ -212,5 +218,5 @@ def notes(results: dict[str, Any]) -> str:
         "requests at a time, those above the limit of 64 are refused at once with 503 and Retry-After; `MB` is the "
         "memory of the server process. A kill is `kill -9` at a random moment while annotations are sent one after the "
         "other. Generated requests are those of schemathesis to every endpoint but the start of learning, of a pack "
-        "with tiny models of all kinds, about half of them against the schema."
+        "with tiny models of the kinds that the sample has, about half of them against the schema."
     )

@@ -21,7 +21,7 @@ FINE = {200, 400, 404, 405, 409, 411, 413, 415, 422}
     ("kinds", "requests"), [(FEW, 400), pytest.param(ALL, 10_000, marks=pytest.mark.slow)], ids=["few", "all"]
 )
 def test_no_request_is_a_bug(tmp_path, kinds, requests):
-    server = Server(write_pack(tmp_path / "pack", *kinds))
+    server = Server(write_pack(tmp_path / "pack", *kinds), "--seconds", "600")
     try:
         found = Counter(each.status for each in ask_everything(server.address, requests))
     finally:
