@@ -383,7 +383,7 @@ def notes(results: dict[str, Any]) -> str:
         "### Notes", "",
         "- Settings are the defaults, chosen on the development part of `ptb-sample`. Words are the input; no tags are",
         f"  given. Sentences parsed: {', '.join(counted)}, evenly spaced.",
-        "- `peer`: where counts are not those of PYEVALB, at least one number of a tree differs; why has not been looked",
+        "- `peer`: where counts are not those of PYEVALB, a number of a tree differs; why has not been looked",
         "  into. The memory of a sentence of 100 words is by how much it raised the peak of the process: 0 says that",
         "  learning took more before (39 MB in another run).",
         "- Seconds are CPU seconds on one thread. EM has one start and 50 iterations (five starts in `starts`),",
