@@ -19,7 +19,7 @@ from bench.harness import Call, Cell, Claim, typical
 
 SETS = ("ptb-sample", "gum-const", "craft-const", "cess-esp", "floresta-pt", "sinica-zh", "icepahc-is", "alpino-nl")
 STATES = (8, 2, 4, 16)
-SENTENCES = 100
+SENTENCES = 50
 PEER = os.environ.get("DISCODOP", "")
 PARTS = [
     "base",
@@ -315,6 +315,8 @@ def tables(results: dict[str, Any]) -> list[str]:
         lines += ["", f"### {title}", "", f"| grammar | {' | '.join(SETS)} |", "| --- |" + " ---: |" * len(SETS)]
         for states, way in rows:
             values = [_of(results, name, states, way, figure) for name in SETS]
+            if all(value is None for value in values):
+                continue
             shown = " | ".join("" if value is None else f"{value:.1f}" for value in values)
             lines.append(f"| {way}{f', {states} states' if states else ''} | {shown} |")
     for name in ("starts", "peer", "speed", "tagger"):
@@ -328,7 +330,7 @@ def tables(results: dict[str, Any]) -> list[str]:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What the first treebank must show, training time on all, and speed."""
 
-    def claim(text: str, target: str, value: float | None, holds: bool, shown: str = "{:.1f}") -> Claim:
+    def claim(text: str, target: str, value: float | None, holds: bool | None, shown: str = "{:.1f}") -> Claim:
         return Claim(text, target) if value is None else Claim(text, target, shown.format(value), holds)
 
     first, found = SETS[0], []
@@ -348,9 +350,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             ours, theirs = (_of(results, name, states, way, SHORT) for way in (MOMENTS, EM))
             if ours is not None and theirs is not None:
                 near, compared = near + (ours > theirs - 1), compared + 1
-    shown = f"{near} of {compared} treebanks and numbers of states"
-    found.append(claim("Grammars: moments within 1 point of EM at the same states", "on most",
-                       near if compared else None, 2 * near > compared, shown))  # fmt: skip
+    shown = f"{near} of {compared} measured, of {len(SETS) * len(STATES)} treebanks and numbers of states"
+    holds = 2 * near > compared if compared >= len(SETS) else None
+    text = "Grammars: moments within 1 point of EM at the same states"
+    found.append(claim(text, "on most", near if compared else None, holds, shown))
     times = [_of(results, name, states, MOMENTS, TRAINING) for name in SETS for states in STATES]
     known = [each for each in times if each is not None]
     text = "Grammars: CPU seconds of learning from moments, the slowest treebank and number of states"
@@ -369,15 +372,20 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables."""
-    counted = [
-        f"{name} {typical(results[_name(name, 0)], 'all', 'sentences'):.0f}"
-        for name in SETS
-        if _name(name, 0) in results
-    ]
+    counted = []
+    for name in SETS:
+        numbers = {states: results[_name(name, states)] for states in (0, *STATES) if _name(name, states) in results}
+        each = [f"{typical(cell, 'all', 'sentences'):.0f}" for cell in numbers.values()]
+        if each:
+            other = f" ({' and '.join(dict.fromkeys(each[1:]))} with states)" if set(each[1:]) - {each[0]} else ""
+            counted.append(f"{name} {each[0]}{other}")
     return "\n".join([
         "### Notes", "",
         "- Settings are the defaults, chosen on the development part of `ptb-sample`. Words are the input; no tags are",
-        f"  given. Sentences parsed: {', '.join(counted)}: of all but the first at most {SENTENCES}, evenly spaced.",
+        f"  given. Sentences parsed: {', '.join(counted)}, evenly spaced.",
+        "- `peer`: where counts are not those of PYEVALB, a number of a tree differs; why has not been looked",
+        "  into. The memory of a sentence of 100 words is by how much it raised the peak of the process: 0 says that",
+        "  learning took more before (39 MB in another run).",
         "- Seconds are CPU seconds on one thread. EM has one start and 50 iterations (five starts in `starts`),",
         "  clusters have five iterations. That moments take a twentieth of EM's time (a tutorial of 2013 says so) is",
         "  about another EM; what it is beside ours, which is compiled, `starts` says.",

@@ -18,7 +18,7 @@ from typing import Any
 from bench.harness import Call, Cell, Claim, table, typical
 
 LANGUAGES = ("da", "de", "el", "en", "es", "fi", "fr", "it", "nl", "pt", "sv")
-LINES, ANNEALING, ITERATIONS, RESTARTS, SPEED = 1000, 15, 25, 3, 100_000
+LINES, ANNEALING, ITERATIONS, RESTARTS, SPEED = 800, 15, 15, 2, 100_000
 ESTIMATES = ("common", "separate", "em")
 UD = {"en": "ud-english-ewt", "fr": "ud-french-sequoia", "de": "ud-german-gsd", "fi": "ud-finnish-tdt"}
 BRACKETS = {"es": "cess-esp", "pt": "floresta-pt", "nl": "alpino-nl"}

@@ -23,9 +23,10 @@ def warm() -> None:
         model.fit(trees)
         model.parse(trees.words)
         model.best_trees(trees.words[:2], 2)
+        model.sample_trees(trees.words[:1], 1)
         model.probability(trees)
         model.replace(decode="rules").fit(trees).parse(trees.words[:1])
-    common = CommonGrammar(nonterminals=2, restarts=1, iterations=2).fit([trees.words])
+    common = CommonGrammar(nonterminals=2, restarts=1, annealing=0, iterations=2).fit([trees.words])
     common.parse(trees.words)
     _induce(trees.relabel(lambda label: {"D": "DET", "N": "NOUN", "V": "VERB"}.get(label, label)))
 
