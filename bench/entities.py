@@ -38,9 +38,11 @@ NAMED = {"conll2003-en", "wnut17"}
 """Sets that have names, and a gazetteer of those: mentions of other sets, and words of transliteration lists."""
 TARGETS = {"ncbi-disease": 82.5, "conll2003-en": 91.7}
 SHORT = 60
-"""Iterations, a third of the default: what more of them change is small beside what they cost."""
+"""Iterations, a third of the default, for a first look."""
+LONG = 150
 SOURCES = ("corpuscle/entities/**/*.py", "corpuscle/engine/dp/chains.py", "corpuscle/measure/mentions.py")
 DICTIONARY, PLAIN, FULL, TWICE = "dictionary", "plain features", "classes, vectors, lists", "and a second pass"
+FEW = 6
 NC = ("none", "raw", "mean", "token")
 
 
@@ -50,14 +52,20 @@ def cells(data: Path) -> Iterator[Cell]:
         files = {part: str(data / pattern.format(part)) for part in ("train", "dev")}
         side = Call("all", "bench.entities:rows", {**files, "data": str(data), "name": name})
         yield _cell(name, files, [side], partial(_make_raw, data))
-        side = Call("all", "bench.entities:rows", {**files, "data": str(data), "name": name, "passes": 2})
-        yield _cell(f"{name} twice", files, [side], partial(_make_raw, data), f"{name}, two passes")
+        for passes, title in ((1, "long"), (2, "twice")):
+            facts = {"data": str(data), "name": name, "passes": passes, "iterations": LONG}
+            side = Call("all", "bench.entities:rows", {**files, **facts})
+            yield _cell(f"{name} {title}", files, [side], partial(_make_raw, data), f"{name}, {title}")
     files = {part: str(data / GAPS / part) for part in ("train", "dev")}
     ways = {f"tags {way}": {**files, "encoding": way} for way in ("biodh", "bio")}
     yield _cell(GAPS, files, [Call(way, "bench.entities:gaps", facts) for way, facts in ways.items()], None)
+    for way, facts in ways.items():
+        side = Call(way, "bench.entities:gaps", {**facts, "articles": FEW})
+        yield _cell(f"craft-few {way}", files, [side], None, f"{GAPS}, {FEW} articles to learn from")
     files = {part: str(data / SETS["e3c-en"].format(part)) for part in ("train", "dev")}
     treebank = str(data / "ud-english-gum" / "train.conllu")
-    yield _cell("nc", files, [Call(n, "bench.entities:nc", {**files, "treebank": treebank, "nc": n}) for n in NC], None)
+    ways = {way: {**files, "treebank": treebank, "nc": way} for way in NC}
+    yield _cell("nc-value", files, [Call(way, "bench.entities:nc", facts) for way, facts in ways.items()], None)
     files = {part: str(data / SETS["ncbi-disease"].format(part)) for part in ("train", "dev")}
     yield _cell("speed", files, [Call("both", "bench.entities:speed", files)], None)
 
@@ -126,7 +134,9 @@ def _gazetteer(data: str, name: str) -> Any:
     return Dictionary.from_entries(entries)
 
 
-def rows(timer: Any, train: str, dev: str, data: str, name: str, passes: int = 1) -> dict[str, float]:
+def rows(
+    timer: Any, train: str, dev: str, data: str, name: str, passes: int = 1, iterations: int = SHORT
+) -> dict[str, float]:
     """Learn from one part, tag the other; figures are called by row and figure. A row's ``gain`` is its strict F1 above
     that of the row before it, with the bounds of its 95 % interval."""
     from corpuscle.entities import CrfTagger, DictionaryTagger, read_documents, warm
@@ -154,9 +164,10 @@ def rows(timer: Any, train: str, dev: str, data: str, name: str, passes: int = 1
         figures.update({f"{name} · {kind}": value for kind, value in mine.items()})
         print(name, mine, flush=True)
 
-    once: list[Any] = [(DICTIONARY, DictionaryTagger(), {}), (PLAIN, CrfTagger(iterations=SHORT), {})]
-    once += [(FULL, CrfTagger(iterations=SHORT), more)] if more else []
-    for tagger, learner, facts in once if passes == 1 else [(TWICE, CrfTagger(iterations=SHORT, passes=2), more)]:
+    once: list[Any] = [(DICTIONARY, DictionaryTagger(), {}), (PLAIN, CrfTagger(iterations=iterations), {})]
+    once += [(FULL, CrfTagger(iterations=iterations), more)] if more else []
+    twice = [(TWICE, CrfTagger(iterations=iterations, passes=2), more)]
+    for tagger, learner, facts in once if passes == 1 else twice:
         begin = time.process_time()
         with timer:
             learner.fit(known, **facts)
@@ -186,11 +197,14 @@ def _tagged(timer: Any, known: Any, gold: Any, settings: dict[str, Any]) -> dict
     }  # fmt: skip
 
 
-def gaps(timer: Any, train: str, dev: str, encoding: str) -> dict[str, float]:
-    """Articles with mentions in several pieces."""
+def gaps(timer: Any, train: str, dev: str, encoding: str, articles: int = 0) -> dict[str, float]:
+    """Articles with mentions in several pieces; learn from some of them, or all."""
+    import numpy as np
+
     from corpuscle.entities import read_documents
 
     known, gold = (read_documents(path, skip_faulty=True) for path in (train, dev))
+    known = known.select(np.arange(articles)) if articles else known
     return _tagged(timer, known, gold, {"encoding": encoding, "iterations": SHORT})
 
 
@@ -262,11 +276,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     found = []
     for name, target in TARGETS.items():
         claim = Claim(f"Entities, {name}: strict F1", f"at least {target}")
-        if name in results:
-            value = typical(results[name], "all", f"{FULL} · strict f1")
-            if f"{name} twice" in results:
-                value = max(value, typical(results[f"{name} twice"], "all", f"{TWICE} · strict f1"))
-            claim = Claim(claim.text, claim.target, f"{value:.1f}", value >= target)
+        ways = {name: FULL, f"{name} long": FULL, f"{name} twice": TWICE}
+        values = [typical(results[cell], "all", f"{way} · strict f1") for cell, way in ways.items() if cell in results]
+        if values:
+            claim = Claim(claim.text, claim.target, f"{max(values):.1f}", max(values) >= target)
         found.append(claim)
     some = Claim("Entities with gaps (CRAFT): strict F1", "at least 30")
     whole = Claim("Entities (CRAFT): strict F1 with tags for gaps less that without", "at least 0")
@@ -284,10 +297,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """A table for each set with a row for each tagger; the others as they are."""
-    from bench.harness import table
+    from bench.harness import joined, table
 
     parts = []
-    for result in results.values():
+    for result in joined(results):
         if "all" not in result["runs"]:
             parts.append(table(result))
             continue
@@ -313,7 +326,7 @@ def notes(results: dict[str, Any]) -> str:
     """How to read the tables."""
     lines = [
         "### Notes", "",
-        f"- Settings are the defaults but for the iterations, {SHORT} instead of 200, to save time.",
+        f"- Settings are the defaults but for the iterations, {SHORT} or {LONG} (long, twice) instead of 200.",
         "  Intervals are a bootstrap over documents (over sentences where a file has none); a gain is over the",
         "  row before it (two passes: over the first of them), by paired bootstrap.",
         "- The second pass has columns of what a first one found of the same words elsewhere (`--passes 2`); it was",
@@ -321,6 +334,13 @@ def notes(results: dict[str, Any]) -> str:
         "  to measure): F1 78.6, with other penalties (c2 1; c1 0.2, c2 0.02) 77.4 to 78.4, with a list of the disease",
         "  names of two other sets 78.5, with a second pass 79.2; with classes of biomedical text beside those of",
         "  all text 81.1 (the sentences to measure are among that text, without their labels).",
+        "- Iterations matter: with 200, before there were two passes and with classes of all text only, ncbi-disease",
+        "  had 79.8 with plain features and 81.6 (78.9 to 84.0) with classes and vectors. That sixty are too few for",
+        "  so many features was not seen on the small parts, where classes of biomedical text gained much.",
+        "- Speed was measured before there were two passes, ncbi-disease and the French and Spanish notes before lists",
+        "  of words could be given as documents: neither changes what was measured. The gain of a second pass on those",
+        "  notes is over plain features.",
+        "- Cells without a table were not run, for want of time: minutes of a core each, ten or more for large sets.",
         "- Seconds are CPU seconds; weights are learned on one core. The seconds of a second pass contain the first.",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -406,7 +406,7 @@ def mt(timer: Any, data: str) -> dict[str, float]:
 def speed(timer: Any, data: str) -> dict[str, float]:
     """Messages a second on two threads, and look-ups of unknown words within two edits beside symspellpy, in turns."""
     from symspellpy import SymSpell, Verbosity
-    from symspellpy.editdistance import DistanceAlgorithm
+    from symspellpy.editdistance import DistanceAlgorithm, EditDistance
 
     from corpuscle.normalise import warm
     from corpuscle.normalise.kernels.deletions import build_index, near_words
@@ -429,8 +429,8 @@ def speed(timer: Any, data: str) -> dict[str, float]:
     everything = set(known)
     unknown = [w for w, _ in Counter(w for m in tweets for w in m if w.isalpha() and w.isascii()).most_common(60_000)]
     unknown = [word for word in unknown if word not in everything][:500]
-    peer = SymSpell(max_dictionary_edit_distance=2, prefix_length=7)
-    peer.distance_algorithm = DistanceAlgorithm.LEVENSHTEIN
+    compare = EditDistance(DistanceAlgorithm.LEVENSHTEIN_FAST)
+    peer = SymSpell(max_dictionary_edit_distance=2, prefix_length=7, distance_comparer=compare)
     for word in known:
         peer.create_dictionary_entry(word, 1)
     letters = spelled(known)

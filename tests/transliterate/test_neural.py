@@ -14,7 +14,6 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.neural import Decoder
-from corpuscle.random import Random
 from corpuscle.text.characters import SPACE
 from corpuscle.text.pairs import Pair
 from corpuscle.transliterate import CombinedTransliterator, NeuralTransliterator, PhraseTransliterator, Synthetic
@@ -111,18 +110,6 @@ def test_a_hostile_partial_file_is_an_error(pairs, tmp_path, monkeypatch):
             learner.fit(pairs[:60], checkpoint=checkpoint)
 
     assert survives_hostile_edits(tmp_path / "kept", go_on, edits=25) > 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backwards", [False, True])
-def test_copying_and_turning_round_are_learned(backwards):
-    random = Random(1, "copies")
-    names = {"".join(random.choice("abcdefghijklmnopqrst") for _ in range(3 + random.below(6))) for _ in range(3300)}
-    made = [Pair(name, (name[::-1] if backwards else name,)) for name in random.shuffled(sorted(names))]
-    model = NeuralTransliterator(max_epochs=20, batch=64, rate=0.004, guide=0.0, workers=1).fit(made[300:])
-    right = [found[0].target == pair.targets[0] for found, pair in
-             zip(model.transliterate([pair.source for pair in made[:300]]), made[:300], strict=True)]  # fmt: skip
-    assert sum(right) / len(right) > 0.98
 
 
 def _stopping(items):

@@ -79,7 +79,8 @@ def _in_words(findings: Findings, step: Step) -> list[Html]:
 
 
 def _topic(topic: dict[str, Any]) -> Html:
-    phrases = page.words(topic["phrases"], between=" · ")
+    shown = dict.fromkeys(phrase.removeprefix("<s> ") for phrase in topic["phrases"])  # few readers know what <s> is
+    phrases = page.words(shown, between=" · ")
     return page.card(
         element("h4", f"topic {topic['number']} · {percent(topic['share'])} of the topical words"),
         p(page.words(topic["words"]), dir="auto", translate="no"),

@@ -57,9 +57,12 @@ def _classes(found: Findings) -> str:
 def _vectors(found: Findings) -> str:
     trust = "neighbours are hints" if found["tokens"] < 1_000_000 else "neighbours can be relied on"
     near = found["alike"]
+    learned = f"Learned {_amount(found['tokens'], 100_000, 1_000_000, 'text')}: {trust}."
+    if not near["words"]:
+        return learned
     return (
-        f"Learned {_amount(found['tokens'], 100_000, 1_000_000, 'text')}: {trust}. The nearest neighbour of a word "
-        f"behaves as it does in {percent(near['share'], 0)} of the cases, any word in {percent(near['chance'], 0)}."
+        f"{learned} The nearest neighbour of a word behaves as it does in {percent(near['share'], 0)} of the cases, "
+        f"any word in {percent(near['chance'], 0)}."
     )
 
 

@@ -72,8 +72,8 @@ def _neighbours(findings: Findings) -> list[Html]:
     return [
         h3("Nearest neighbours"),
         p(
-            "The most frequent words after those that make up half of the text, with the words whose vectors are "
-            "nearest; a cosine of 1 is the same direction, 0 is none in common."
+            "The most frequent words (after those that make up half of the text, if there are others), with the words "
+            "whose vectors are nearest; a cosine of 1 is the same direction, 0 is none in common."
         ),
         page.table(("word", "times", "nearest"), rows, (1,)),
     ]  # fmt: skip

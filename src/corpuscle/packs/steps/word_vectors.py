@@ -39,6 +39,7 @@ SETTINGS = {
     "senses": f"hidden Markov, as many classes as words have, at most {MOST_CLASSES}",
     "passes": "10; fewer for large texts",
 }
+_ASKED = 500
 _SHOWN, _NEIGHBOURS, _ON_MAP, _AROUND = 24, 8, 8, 8
 _AMBIGUOUS, _LEAST, _SHARE, _OTHERS, _LONGEST = 12, 20, 0.1, 8, 30
 
@@ -111,27 +112,30 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "least": _LEAST,
         "share": _SHARE,
         "senses": _described(model, source),
-        "alike": _alike(vectors, model, shown),
+        "alike": _alike(vectors, model),
     }
 
 
-def _alike(vectors: PpmiVectors, model: HmmClasses, shown: list[str]) -> dict[str, float]:
+def _alike(vectors: PpmiVectors, model: HmmClasses) -> dict[str, float]:
     """How often the nearest neighbour of a word is of its main hidden class, which was learned in another way, and how
-    often any other word would be."""
+    often any other word would be; of so many words."""
     words = [word for word in vectors.vocab_.strings[FIRST:] if word in model.vocab_]
     sizes = np.bincount([model.class_of(word) for word in words], minlength=model.n_classes_) / max(1, len(words))
-    pairs = [(word, vectors.nearest(word, 1)[0][0]) for word in shown if word in model.vocab_]
-    same = [model.class_of(word) == model.class_of(other) for word, other in pairs if other in model.vocab_]
+    asked = [word for word in words[:_ASKED] if vectors.vectors_of([word]).any()]
+    pairs = [(word, near[0][0]) for word in asked if (near := vectors.nearest(word, 1))]
+    same = [float(model.class_of(word) == model.class_of(other)) for word, other in pairs if other in model.vocab_]
     chance = [sizes[model.class_of(word)] for word, other in pairs if other in model.vocab_]
-    return {"share": float(np.mean(same)), "chance": float(np.mean(chance))} if same else {"share": 0.0, "chance": 0.0}
+    return {"share": float(np.mean(same or [0.0])), "chance": float(np.mean(chance or [0.0])), "words": len(same)}
 
 
 def _middle(text: Corpus, least: int, vectors: PpmiVectors) -> list[str]:
-    """Words to show: the most frequent ones after those that make up half of the text."""
+    """Words to show: the most frequent ones after those that make up half of the text, where they are frequent
+    enough; otherwise all that are."""
     counts = text.vocab.counts
     order = np.argsort(-counts[FIRST:], kind="stable") + FIRST
     after = order[np.cumsum(counts[order]) > counts[FIRST:].sum() / 2]
-    words = (text.vocab.word(int(id)) for id in after if counts[id] >= least)
+    kept = [id for id in after if counts[id] >= least] or [id for id in order if counts[id] >= least]
+    words = (text.vocab.word(int(id)) for id in kept)
     return [word for word in words if vectors.vectors_of([word]).any()][:_SHOWN]
 
 
