@@ -268,6 +268,7 @@ def test_trees_whose_heads_are_left_neighbours_give_what_the_text_gives() -> Non
     bank = Treebank.from_sentences(list(corpus), heads=[range(n) for n in corpus.lengths])
     from_trees = ExchangeClasses(classes=5, structure="tree").fit(Forest.tree(bank))
     assert from_text.as_dict() == from_trees.as_dict()
+    assert from_trees.apply(Forest.tree(bank)).tokens.tolist() == from_text.apply(corpus).tokens.tolist()
     with pytest.raises(SettingError, match="trees are needed"):
         ExchangeClasses(classes=5, structure="tree").fit(corpus)
 

@@ -25,7 +25,7 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import write_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-from corpuscle.words.forests import words_of
+from corpuscle.words.forests import Forest, words_of
 from corpuscle.words.trees import TREE, ClassTree
 
 __all__ = ["CLASSES", "Pass", "WordClasses", "check_classes"]
@@ -163,11 +163,12 @@ class WordClasses(Model):
         """The class of every word of the vocabulary; unknown words are not in it."""
         return dict(zip(self.vocab_.strings[FIRST:], self.classes_[FIRST:].tolist(), strict=True))
 
-    def apply(self, corpus: Corpus) -> Corpus:
-        """The same sentences with classes for words: a Corpus whose vocabulary is the class numbers as strings.
+    def apply(self, text: Corpus | Forest) -> Corpus:
+        """The sentences with classes for words: a Corpus whose vocabulary is the class numbers as strings.
 
         The id of class c in it is ``FIRST + c``.
         """
+        corpus = text.corpus if isinstance(text, Forest) else text
         vocab = Vocab.from_words(map(str, range(self.n_classes_)), self.class_counts_)
         words = corpus.recode(self.vocab_).tokens
         pieces = (words[first : first + PIECE] for first in range(0, len(words), PIECE))
