@@ -66,7 +66,7 @@ def test_guesses_and_pictures(kit, capsys, tmp_path):
     assert text.count("<svg") == len(rows) and "Content-Security-Policy" in text
     assert main(["entities", "draw", gold, "--model", model, "-o", str(picture), "--sentence", "2"]) == 0
     assert picture.read_text("utf-8").startswith("<svg")
-    for bad, said in ((["-o", "x.png"], "-o is a page"), (["-o", str(page), "--sentence", "1"], "goes with a picture"),
+    for bad, said in ((["-o", "x.gif"], "-o is a page"), (["-o", str(page), "--sentence", "1"], "goes with a picture"),
                       (["-o", str(picture), "--sentence", "99999"], "none of number 99,999")):  # fmt: skip
         assert main(["entities", "draw", gold, *bad]) == 2 and said in capsys.readouterr().err
     assert main(["entities", "apply", model, gold, "--nbest", "2", "--confidence"]) == 2
