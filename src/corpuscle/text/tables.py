@@ -97,9 +97,12 @@ def write_table(
         _captured.append([dict(zip(columns, row, strict=True)) if columns else list(row) for row in rows])
         return
     with write_atomically(path, "w") as output:
+        lines = (format_row(row, number, escaped, path) for row in rows)
+        first = next(lines, "")  # before the heading: on stdout, too, a table that cannot begin leaves nothing
         if heading:
             output.write(format_row(heading, path=path))
-        output.writelines(format_row(row, number, escaped, path) for row in rows)
+        output.write(first)
+        output.writelines(lines)
 
 
 _captured: list[list[Any]] | None = None

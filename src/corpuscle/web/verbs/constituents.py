@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import setting
+from corpuscle.settings import Seeded, setting
 from corpuscle.web.verbs.table import Lines, bank_of, verb
 
 __all__ = ["parse"]
@@ -77,3 +77,25 @@ def probability(model: Any, given: Any) -> dict[str, Any]:
     logs = model.sentence_probability(corpus) / np.log(10) if len(corpus) else np.zeros(0)
     rows = zip(corpus, logs.tolist(), strict=True)
     return {"sentences": [{"words": list(w), "log10": log if np.isfinite(log) else None} for w, log in rows]}
+
+
+class Drawing(Seeded, Lines):
+    """Text, and how many trees of each sentence."""
+
+    draws: int = setting("Trees of each sentence.", default=5, low=1, high=100)
+
+
+@verb("grammar", Drawing, kinds=("grammar.pcfg", "grammar.em", "grammar.spectral"), beside="tag", text="a b c", draws=2)
+def sample(model: Any, given: Any, tagger: Any = None) -> dict[str, Any]:
+    """Trees of each sentence drawn by their probability, as brackets."""
+    from corpuscle.text import format_brackets
+
+    corpus, tags = _read(model, given, tagger)
+    drawn = model.sample_trees(corpus, given.draws, seed=given.seed, tags=tags) if len(corpus) else []
+    return {
+        "sentences": [
+            {"words": list(words), "trees": [" ".join(format_brackets(found.trees[i : i + 1].with_root()))
+                                             for i in range(len(found.trees))]}
+            for words, found in zip(corpus, drawn, strict=True)
+        ]
+    }  # fmt: skip

@@ -103,10 +103,14 @@ def lattice(model: Any, given: Any) -> dict[str, Any]:
 @verb("transliterate", Names, kinds=("transliterate.neural", "transliterate.combined"), names="ab")
 def attention(model: Any, given: Any) -> dict[str, Any]:
     """A picture of the letters of the first of some names that a network looks at while it writes each letter."""
+    return _attention(_part(model, "neural"), given.names)
+
+
+def _attention(model: Any, text: str) -> dict[str, Any]:
     from corpuscle.neural import draw_attention
 
-    name = next((name for name in split_lines(given.names) if name.strip()), "")
-    return {"source": name, "svg": draw_attention(_part(model, "neural"), name) if name else ""}
+    line = next((line for line in split_lines(text) if line.strip()), "")
+    return {"source": line, "svg": draw_attention(model, line) if line else ""}
 
 
 def _part(model: Any, method: str) -> Any:
@@ -125,3 +129,9 @@ def translate(model: Any, given: Any) -> dict[str, Any]:
             for words, ranked in zip(corpus, found, strict=True)
         ]
     }
+
+
+@verb("translate", Lines, kinds=("translate.neural",), name="attention", text="a b")
+def attention_of_sentences(model: Any, given: Any) -> dict[str, Any]:
+    """A picture of the pieces of the first sentence that a network looks at while it writes each piece."""
+    return _attention(model, "\n".join(map(" ".join, corpus_of(model, given))))
