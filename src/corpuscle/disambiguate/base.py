@@ -294,8 +294,8 @@ class Disambiguator(AnalyserSettings, container.Model):
         best = ranking.labels[ranking.starts[:-1]]
         rows = [columns_of(dict(zip(self.elements_, name.split("\t"), strict=True))) for name in ranking.names]
         noted = bank.with_misc("Prob", [f"{share:.3f}" for share in ranking.probabilities[ranking.starts[:-1]]])
-        layers = {}
-        for name, column in zip(("lemmas", "tags", "xpos", "features"), zip(*rows, strict=True), strict=True):
+        names, layers = ("lemmas", "tags", "xpos", "features"), {}
+        for name, column in zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True):
             kinds = Layer.from_strings(column)
             layers[name] = Layer(kinds.ids[best], kinds.vocab)
         return noted.replace(**layers)

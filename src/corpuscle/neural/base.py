@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,7 +210,8 @@ class Networks(NetworkSettings, Model):
             flat = [target[self._order_from_end(target)] for target in flat]
         owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
         logs = decoder.score(owners, flat, workers_=self.workers, cluster=self.cluster)
-        return np.split(logs, np.cumsum([len(each) for each in targets])[:-1])
+        ends = accumulate(len(each) for each in targets)
+        return [logs[end - len(each) : end] for each, end in zip(targets, ends, strict=True)]
 
     def _looked(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Where the first model looks while it writes a target: shares float64 (target and END, source and END)."""
