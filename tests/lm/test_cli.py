@@ -185,7 +185,7 @@ def test_models_are_compared_and_mixed(capsys, texts, model, tmp_path):
     assert compared["difference"] == pytest.approx(compared["perplexity_a"] - compared["perplexity_b"])
     _, out, err = run(capsys, "lm", "compare", model, tmp_path / "one", texts / "train.txt", "--json")
     for path in (model, tmp_path / "one"):
-        assert f"100% of these sentences were in the training text of {path}" in err
+        assert f"100 % of these sentences were in the training text of {path}" in err
     again = last_line_conforms(out, schema)
     assert again["overlap_training_a"] == again["overlap_training_b"] == 1.0
     schema = {"weights": [FRACTION], "perplexity": float, "perplexities": [float]}

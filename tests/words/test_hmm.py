@@ -626,7 +626,7 @@ def test_evaluate_speaks_json(trained, tmp_path, capsys):
     assert figures["support"] == 4.0 and figures["projected"] == figures["log_likelihood"]
     assert main(["classes", "evaluate", f"{trained}/tree", f"{trained}/bank.conllu", "--json"]) == 0
     output = capsys.readouterr()
-    assert json.loads(output.out)["overlap_training"] == 1.0 and "warning: 100% of these" in output.err
+    assert json.loads(output.out)["overlap_training"] == 1.0 and "warning: 100 % of these" in output.err
 
 
 def test_apply_writes_classes_and_posteriors(trained, tmp_path, capsys):

@@ -35,6 +35,7 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
 from corpuscle.text.values import plain
+from corpuscle.text.wording import number
 
 __all__ = [
     "COUNT", "Figures", "annotation", "argument", "command", "given_of", "option", "output", "plain", "raw", "resume",
@@ -63,7 +64,7 @@ def _show(figures: Figures, as_json: bool) -> None:
         print(figures.text)
     elif figures.text is None:
         for name, value in figures.values.items():
-            print(f"{name.replace('_', ' ')}: {f'{value:.6g}' if isinstance(value, float) else value}")
+            print(f"{name.replace('_', ' ')}: {number(value) if isinstance(value, float) else value}")
 
 
 # ---- parameters
