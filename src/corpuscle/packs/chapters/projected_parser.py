@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpuscle.figures import draw_arcs
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, p
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -19,7 +19,13 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"{counted(findings['pairs'], 'sentence pair')}"
         ),
         figures=pick(findings, "pairs", "treebank", "unseen", "uas", "uas_left", "uas_right", "arcs", "words"),
-        cards=[(count(findings["arcs"]), "arcs projected to the other language")],
+        cards=[
+            Card(
+                percent(findings["uas"], 0),
+                f"heads right in the language of the treebank; {counted(findings['arcs'], 'arc')} came over",
+                f"every word on its neighbour: {percent(max(findings['uas_left'], findings['uas_right']), 0)}",
+            )
+        ],
         body=[_in_words(findings), *_pictures(findings)],
         commands=[
             ("corpuscle parse apply {model} SENTENCES.conllu", "parse sentences of the other language"),
