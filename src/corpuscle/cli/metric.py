@@ -152,5 +152,5 @@ def show(model: str, directions: int, k: int) -> Figures:
         }
         for number, features in enumerate(top)
     ]
-    lines = [f"{n:>4} {values[n]:>10.4g}  {' '.join(name for name, _ in features)}" for n, features in enumerate(top)]
+    lines = [f"{n:>4} {number(values[n]):>10}  {' '.join(name for name, _ in features)}" for n, features in enumerate(top)]
     return Figures({"distance": loaded.distance_, "directions": rows}, "\n".join(lines))

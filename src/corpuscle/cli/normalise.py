@@ -168,7 +168,7 @@ def evaluate(gold: str, model: str, gold_detection: bool, seed: int) -> Figures:
         raise InputError(gold, None, str(error)) from None
     figures = detection(right, found, loaded.unknown(right))
     text = "of unknown words: " + ", ".join(
-        f"{name} {figures[f'detection_{name}']:.2%}" for name in ("precision", "recall", "f1")
+        f"{name} {percent(figures[f'detection_{name}'])}" for name in ("precision", "recall", "f1")
     )
     return Figures(result.to_json() | shares | figures, f"{result.text()}\n{text}")
 
