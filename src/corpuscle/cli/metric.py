@@ -152,5 +152,6 @@ def show(model: str, directions: int, k: int) -> Figures:
         }
         for number, features in enumerate(top)
     ]
-    lines = [f"{n:>4} {number(values[n]):>10}  {' '.join(name for name, _ in features)}" for n, features in enumerate(top)]
+    names = [" ".join(name for name, _ in features) for features in top]
+    lines = [f"{n:>4} {number(values[n]):>10}  {each}" for n, each in enumerate(names)]
     return Figures({"distance": loaded.distance_, "directions": rows}, "\n".join(lines))
