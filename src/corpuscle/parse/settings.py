@@ -29,8 +29,7 @@ class MstSettings(Seeded, Parallel):
         metavar="NAME,...",
     )
     distance: str = setting(
-        "What features of arcs are combined with: how far apart the words are, the verbs and commas between them "
-        "(Collins), or both.",
+        "What arcs are combined with: their length, the verbs and commas between their words (Collins), or both.",
         default="length",
         choices=("length", "collins", "both"),
     )
