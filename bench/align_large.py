@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.align import FILES, SETS, SOURCES, _lines
+from bench.align import FILES, SETS, SOURCES, _lines, _warm
 from bench.align_loglinear import prepare
 from bench.harness import Call, Cell, Claim, joined, row, typical
 
@@ -75,10 +75,10 @@ def _judged(found: dict[str, Any], gold: str, bitext: Any) -> dict[str, float]:
 
 def ours(timer, source: str, target: str, gold: str, method: str, **settings: Any) -> dict[str, float]:
     """Learn, align everything, judge; how long each takes a sentence."""
-    from corpuscle.align import learner, warm
+    from corpuscle.align import learner
     from corpuscle.text.bitext import read_bitext
 
-    warm()
+    _warm(method)
     bitext = read_bitext(source, target)
     with timer:
         model = learner(method, workers=1, **settings).fit(bitext)

@@ -27,20 +27,20 @@ from bench.harness import (
 )
 from bench.segment import SOURCES, _chain, _scores, _segmenter
 
-SWEEPS, LONG, PART = 50, 20_000, 30
+SWEEPS, LONG, PART = 40, 20_000, 30
 CORPORA: dict[str, tuple[str, str, str, int, dict[str, Any]]] = {
     "brent": ("transcripts of speech to children", "brent/br-phono.txt", "", 0, {}),
-    "msr": ("Chinese, MSR", "sighan2005/msr-part.train.txt", "sighan2005/msr-part.dev.txt", 2_000, {"max_word": 4}),
-    "cityu": ("Chinese, AS to CityU", "sighan2005/as-part.train.txt", "sighan2005/cityu-part.dev.txt", 6_000,
+    "msr": ("Chinese, MSR", "sighan2005/msr-part.train.txt", "sighan2005/msr-part.dev.txt", 1_300, {"max_word": 4}),
+    "cityu": ("Chinese, AS to CityU", "sighan2005/as-part.train.txt", "sighan2005/cityu-part.dev.txt", 4_500,
               {"max_word": 4}),
-    "pd199801": ("Chinese, People's Daily", "sighan2005/pd199801.train.txt", "sighan2005/pd199801.dev.txt", 1_000,
+    "pd199801": ("Chinese, People's Daily", "sighan2005/pd199801.train.txt", "sighan2005/pd199801.dev.txt", 700,
                  {"max_word": 4}),
-    "kwdlc": ("Japanese, web text", "japanese-kwdlc/train.txt", "japanese-kwdlc/dev.txt", 3_000, {}),
-    "english": ("English without spaces, Brown corpus", "brown/brown.txt", "", 1_000, {}),
-    "arabic": ("Arabic without spaces, with its vowels", "tashkeela-ar/train.txt", "tashkeela-ar/dev.txt", 300,
+    "kwdlc": ("Japanese, web text", "japanese-kwdlc/train.txt", "japanese-kwdlc/dev.txt", 2_000, {}),
+    "english": ("English without spaces, Brown corpus", "brown/brown.txt", "", 600, {}),
+    "arabic": ("Arabic without spaces, with its vowels", "tashkeela-ar/train.txt", "tashkeela-ar/dev.txt", 200,
                {"units": "graphemes"}),
     "quran": ("the Quran without spaces, with its vowels", "quran-morphology-ar/train.tsv",
-              "quran-morphology-ar/dev.tsv", 1_000, {"units": "graphemes"}),
+              "quran-morphology-ar/dev.tsv", 600, {"units": "graphemes"}),
 }  # fmt: skip
 """By name: a title, training text, other text (none: every tenth line of the first), how many lines of the first (0:
 all), settings."""
@@ -310,10 +310,9 @@ def started(timer, train: str, truth: bool = False, order: int = 2, **settings: 
 
     from corpuscle.learning import sweep
     from corpuscle.measure import segmentation_counts
-    from corpuscle.segment import warm, word_corpus
+    from corpuscle.segment import word_corpus
     from corpuscle.text import read_text
 
-    warm()
     text = read_text(train, unk_token="literal")
     chain, letters = _chain(text, order=order, sweeps=STARTED, **settings)
     if truth:  # as words of branching entropy are: every sentence comes with them, later sweeps may change them

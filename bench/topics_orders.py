@@ -21,7 +21,7 @@ TURNS = (4, 1)
 MOST = 100
 """Topics, but where several numbers are compared."""
 
-SIZES = {"brown-part": ("a tenth of the Brown corpus", 50)}
+SIZES = {"brown-part": ("a tenth of the Brown corpus", 25)}
 """By name: a title, how many sweeps."""
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.align import EFLOMAL, _peers
+from bench.align import EFLOMAL, _peers, _warm
 from bench.harness import Call, Cell, Claim, row
 
 ALIGNERS = ("ibm1", "diagonal", "hmm", "fertility", "loglinear")
 SEEDS = (1, 2, 3)
 PAIRS, JUDGED = 5000, 500
-TUNING = {"tuning_pairs": 200, "rounds": 3, "restarts": 3, "beam": 20}
+TUNING = {"tuning_pairs": 300, "rounds": 3, "restarts": 3, "beam": 20}
 SETS = {
     **{f"multi30k en-{other}": ("multi30k/train.en", f"multi30k/train.{other}") for other in ("de", "fr", "cs")},
     "tatoeba en-de": ("tatoeba/en-de.tsv", None),
@@ -98,12 +98,11 @@ def ours(timer, paths: list[str], aligner: str, distortion: int = 4) -> dict[str
 
     import sacrebleu
 
-    from corpuscle.align import warm as warm_aligners
-    from corpuscle.translate import PhraseTranslator, warm
+    from corpuscle.translate import PhraseTranslator
 
     training, test = _texts(paths)
-    warm_aligners()
-    warm()
+    if aligner != "eflomal":
+        _warm(aligner)
     links = _links(timer, training, aligner)
     aligned = timer.cpu
     wanted = [" ".join(words) for words in test.target]
