@@ -56,18 +56,18 @@ def cells(data: Path) -> Iterator[Cell]:
         )
 
 
-def prepare(data: Path, name: str) -> None:
+def prepare(data: Path, name: str, most: int = MOST, stem: str = "align-loglinear") -> None:
     """Write a slice of the training text with the sentences to be judged behind it, and their gold links."""
     train, dev, other, _, lower = SETS[name]
     FILES.mkdir(parents=True, exist_ok=True)
-    parts = {part: MOST if part == train else None for part in (train, *dev.split())}
     for end in ("en", other, "gold"):
         text = ""
-        for part, most in parts.items():
+        for part in (train, *dev.split()):
             if end != "gold" or part != train:
-                lines = (data / f"{part}.{end}").read_text(encoding="utf-8").split("\n")[:-1][:most]
-                text += "".join(f"{line.lower() if lower else line}\n" for line in lines)
-        (FILES / f"align-loglinear-{name}.{end}").write_text(text, encoding="utf-8")
+                lines = (data / f"{part}.{end}").read_text(encoding="utf-8").split("\n")[:-1]
+                kept = lines[:most] if part == train else lines
+                text += "".join(f"{line.lower() if lower else line}\n" for line in kept)
+        (FILES / f"{stem}-{name}.{end}").write_text(text, encoding="utf-8")
 
 
 def ours(timer, source: str, target: str, gold: str, method: str, **settings: Any) -> dict[str, float]:

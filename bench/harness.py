@@ -227,6 +227,22 @@ def joined(results: dict[str, Any]) -> list[dict[str, Any]]:
     return list(together.values())
 
 
+def perplexity_ratio(results: dict[str, Any], mine: str, other: str) -> tuple[str, bool | None] | tuple[()]:
+    """The perplexity of a cell over that of another, with its 95 % interval over the same pieces of text, and whether
+    it is above 1 (None: the interval has 1 in it); nothing where one has not run. Their first sides have the curves
+    ``logs``, natural logs of the probabilities of pieces, and ``lengths``."""
+    if mine not in results or other not in results:
+        return ()
+    import numpy as np
+
+    first, second = (next(iter(results[cell]["runs"].values()))[0]["curves"] for cell in (mine, other))
+    losses, lengths = np.subtract(second["logs"], first["logs"]), np.array(first["lengths"])
+    drawn = np.random.default_rng(1).integers(len(losses), size=(1000, len(losses)))
+    low, high = np.quantile(np.exp(losses[drawn].sum(1) / lengths[drawn].sum(1)), (0.025, 0.975))
+    ratio = float(np.exp(losses.sum() / lengths.sum()))
+    return f"{ratio:.3f} ({low:.3f} to {high:.3f})", None if low <= 1 <= high else ratio > 1
+
+
 def cpu_hours(results: dict[str, Any]) -> float:
     """What all runs together cost, with the training that sides report as ``training CPU s``."""
     runs = [run for result in results.values() for side in result["runs"].values() for run in side]

@@ -48,9 +48,6 @@ RUNS = (
     ("pd199801", "npylm bigram semi", {"order": 2, "given": "semi"}),
     ("pd199801", "npylm bigram gold", {"order": 2, "given": "gold"}),
     ("brent", "npylm bigram growing", {"order": 2, "start": "growing"}),
-    ("brent", "Dirichlet unigram", {"method": "unigram"}),
-    ("brent", "Dirichlet bigram", {"method": "bigram"}),
-    ("kwdlc", "Dirichlet bigram", {"method": "bigram"}),
 )
 TARGETS = {
     ("brent", "npylm bigram"): 0.74,
@@ -100,7 +97,7 @@ def cells(data: Path) -> Iterator[Cell]:
             side = Call(f"{name}, seed {seed}", "bench.segment:learned", arguments)
             yield cell(_cell_name(corpus, name, seed), CORPORA[corpus][0], corpus, [side], repeats=1)
     for corpus, name, settings in RUNS:
-        if "Dirichlet" not in name and "given" not in settings:
+        if "given" not in settings:
             arguments = {**files(corpus), **settings, "sweeps": SWEEPS}
             side = Call(f"{name}, curve", "bench.segment:curve", arguments)
             yield cell(f"{_cell_name(corpus, name)}-curve", "F1 by sweep", corpus, [side], repeats=1)
@@ -146,7 +143,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         text = "time a letter of a sweep, eight times as much text over an eighth"
         found.append(Claim(text, "1.5", f"{slower:.2f}", slower <= 1.5))
     for corpus in CORPORA:
-        name = next(name for other, name, _ in RUNS if other == corpus)
+        names = [name for other, name, _ in RUNS if other == corpus]
+        name = next((each for each in names if _mean(results, corpus, each, "F1")[1]), names[0])
         value, seeds = _mean(results, corpus, name, "letters applied a CPU s")
         measured = (f"{value:,.0f}", value >= 200_000) if seeds else ()
         found.append(Claim(f"{corpus}: letters a second that {name} cuts, one thread", "200,000", *measured))
@@ -186,6 +184,7 @@ def notes(results: dict[str, Any]) -> str:
             "of branching entropy (sweep 0 of the curves).",
             "- The baselines `letters` (every letter a word) and `lines` (every line one) learn nothing.",
             "- nhpylm is a Cython implementation of the same bigram model, with its own defaults.",
+            "- The Dirichlet processes are in `segment_outside`.",
         ]
     )
 

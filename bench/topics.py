@@ -195,8 +195,7 @@ def _draw(results: dict[str, Any]) -> None:
 
 
 def _documents(files: list[str], part: int = 1):
-    """Training and held-out documents, of both every ``part``-th; the training documents with a vocabulary of their
-    own."""
+    """Training documents, every ``part``-th, with a vocabulary of their own, and held-out documents."""
     import numpy as np
 
     from corpuscle.text import Preprocessing
@@ -211,8 +210,7 @@ def _documents(files: list[str], part: int = 1):
         train, new = pick_documents(train, ~held_out).counted(), pick_documents(train, held_out)
     if part == 1:
         return train, new
-    some = (pick_documents(text, np.arange(0, len(text.document_starts) - 1, part)) for text in (train, new))
-    return next(some).counted(), next(some)
+    return pick_documents(train, np.arange(0, len(train.document_starts) - 1, part)).counted(), new
 
 
 def _learner(method: str, topics: int, sweeps: int, seed: int = 1, **settings: Any):
@@ -235,7 +233,7 @@ def learned(timer, files: list[str], part: int = 1, **settings: Any) -> dict[str
     """Train a model, read the held-out documents; the time is that of reading."""
     import numpy as np
 
-    from corpuscle.topics import pick_documents
+    from corpuscle.topics import document_bounds, pick_documents
 
     train, held_out = _documents(files, part)
     stem = Path(files[0]).parent.name + (f"-{part}" if part > 1 else "")
@@ -244,12 +242,15 @@ def learned(timer, files: list[str], part: int = 1, **settings: Any) -> dict[str
     model.log_probabilities(pick_documents(held_out, np.arange(1)))  # compiles
     with timer:
         logs = model.log_probabilities(held_out)
+    bounds = document_bounds(held_out)
     return {
         "perplexity": float(np.exp(-logs.mean())),
         "nodes": model.nodes,
         "words": len(logs),
         "words a second": len(logs) / timer.cpu,
         "training CPU s": seconds,
+        "logs": np.add.reduceat(logs, bounds[:-1]).tolist(),
+        "lengths": np.diff(bounds).tolist(),
     }
 
 

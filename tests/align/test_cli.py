@@ -179,7 +179,7 @@ def test_phrase_tables_and_rules_from_several_alignments(sample, capsys, tmp_pat
     counts = {}
     for kind in (), ("--hierarchical",):
         for given in links[:1], links[1:], links:
-            options = [part for path in given for part in ("--links", path)]
+            options = ["--links", *given] if kind else [part for path in given for part in ("--links", path)]
             table, test = str(tmp_path / "table"), str(sample / "s.txt")
             run = ["align", "phrases", *texts(sample), *options, "-o", table, "--match", test, "--json", *kind]
             assert main(run) == 0

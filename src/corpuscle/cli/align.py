@@ -251,22 +251,30 @@ def filter(
 @command(group)
 @argument("source")
 @argument("target")
+@argument("more", many=True, required=False)
 @output("-")
 @option("links", "Links of these sentence pairs; several: all of them.", metavar="LINKS", multiple=True, required=True)
 @option("max_phrase", "Words of the longest phrase.", metavar="N", type=click.IntRange(1, 8), default=7)
 @option("hierarchical", "Rules with gaps, [X,1] and [X,2], instead of phrases.", is_flag=True)
 @option("match", "Only what this text of the source language can use.", metavar="TEXT")
 def phrases(
-    source: str, target: str, output: str, links: tuple[str, ...], max_phrase: int, hierarchical: bool, match: Any
+    source: str,
+    target: str,
+    more: tuple[str, ...],
+    output: str,
+    links: tuple[str, ...],
+    max_phrase: int,
+    hierarchical: bool,
+    match: Any,
 ) -> Figures:
     """Write the phrase table of aligned sentence pairs, as Moses does: source ||| target ||| phi(f|e) lex(f|e) phi(e|f)
-    lex(e|f) ||| links ||| counts of target, source and both."""
+    lex(e|f) ||| links ||| counts of target, source and both. MORE are further links: --links A B."""
     from corpuscle.align import write_table
     from corpuscle.text.plain import read_text
 
     bitext = _read(source, target)
-    each = [_read_links(path, len(bitext)) for path in links]
-    for path, own in zip(links, each, strict=True):
+    each = [_read_links(path, len(bitext)) for path in (*links, *more)]
+    for path, own in zip((*links, *more), each, strict=True):
         own.check_range(bitext, path)
     text = None if match is None else read_text(match)
     entries, matching = write_table(output, bitext, each, max_phrase, hierarchical, text)
