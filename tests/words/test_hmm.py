@@ -669,7 +669,7 @@ def test_hard_classes_have_neither_posteriors_nor_likelihoods(trained, tmp_path,
         assert error.startswith("error: ") and reason in error and error.count("\n") == 1
     assert not (tmp_path / "p.npy").exists()
     assert main(["classes", "show", hard, "--word", "w1"]) == 0
-    assert "100.0%" in capsys.readouterr().out
+    assert "100.0 %" in capsys.readouterr().out
 
 
 CIRCLE = "1\ta\t_\t_\t_\t_\t2\tx\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n"
