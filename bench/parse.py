@@ -73,7 +73,7 @@ def cells(data: Path) -> Iterator[Cell]:
     ways |= {way: ways["+ classes"] | {"kinds": kinds} for way, kinds in KNOWN.items()}
     yield _cell(f"sources-{ENGLISH}-{SMALL}", train, dev, ways)
     yield from _predicted(data, train, dev)
-    size = Call("second order", "bench.parse:size", {"data": str(data), "dev": str(dev)})
+    size = Call("second order, tagger inside", "bench.parse:size", {"data": str(data), "dev": str(dev)})
     yield Cell("model", f"{ENGLISH}, the model", (size,), inputs=(train, dev), repeats=1, warm_up=False, sources=TAGS)
 
 
@@ -81,7 +81,7 @@ def _predicted(data: Path, train: Path, dev: Path) -> Iterator[Cell]:
     """English with the tags of our tagger: ours, and the peer."""
     files, name = {"data": str(data), "train": str(train), "dev": str(dev)}, f"predicted-{ENGLISH}"
     ours = {"learned from gold tags": {"tags": "gold"}, "learned from jackknifed tags": {"tags": "jackknife"}}
-    sides = {name: {f"second order, {way}": how for way, how in ours.items()}}
+    sides = {f"{name}-{how['tags']}": {f"second order, {way}": how} for way, how in ours.items()}
     sides |= {f"{name}-peer": {way: {"options": options} for way, options in BEAMS.items()}} if PEER else {}
     for cell, ways in sides.items():
         calls = tuple(Call(way, "bench.parse:predicted", files | how) for way, how in ways.items())
@@ -191,8 +191,8 @@ def size(timer: Any, data: str, dev: str) -> dict[str, float]:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
     warm()
-    english.learned(Path(data), "gold")
-    path, gold = english.place("gold"), read_conllu(dev)
+    english.learned(Path(data), "jackknife")
+    path, gold = english.place("jackknife"), read_conllu(dev)
     before = resident()
     with timer:
         begin, wall = time.process_time(), time.perf_counter()
@@ -258,7 +258,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ):  # fmt: skip
         claim = Claim(f"English: the model of the second order, {what}", f"below {target:g}")
         if "model" in results:
-            value = typical(results["model"], "second order", figure)
+            value = typical(results["model"], "second order, tagger inside", figure)
             claim = Claim(claim.text, claim.target, f"{value:.3g}", value < target)
         found.append(claim)
     return found + _raw_text(results)
