@@ -22,19 +22,18 @@ PART = 4
 AFTER = frozenset(["'", '"', "''", ")", "]"])
 
 
-def place(tags: str) -> Path:
+def place(tags: str, order: int = 2) -> Path:
     """Where a parser is kept."""
-    return FILES / f"english-{tags}-{source_digest(SOURCES)}.model"
+    return FILES / f"english-{tags}{'' if order == 2 else '-first'}-{source_digest(SOURCES)}.model"
 
 
-def learned(data: Path, tags: str) -> tuple[Any, float]:
-    """A parser of the second order, from gold or jackknifed tags, and the CPU seconds that it took: learned now, or
-    kept from before."""
+def learned(data: Path, tags: str, order: int = 2) -> tuple[Any, float]:
+    """A parser from gold or jackknifed tags, and the CPU seconds that it took: learned now, or kept from before."""
     from corpuscle.parse import MstParser
     from corpuscle.text import read_conllu
 
     bank = read_conllu(data / "ud-english-ewt" / "train.conllu")
-    return trained(place(tags).stem, lambda: MstParser(tags=tags, workers=2), bank)
+    return trained(place(tags, order).stem, lambda: MstParser(tags=tags, order=order, workers=2), bank)
 
 
 def parser(data: Path) -> Any:
