@@ -245,9 +245,10 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     """How fast English is parsed, and how it compares with the peer."""
     found = []
     for order, target in (("second", 800), ("first", 2000)):
-        claim = Claim(f"English: sentences a second, {order} order, two threads", f"{target:,}")
+        text = f"English: sentences a CPU second, {order} order (on two threads there are two of them a second)"
+        claim = Claim(text, f"{target:,} a second")
         if KEPT in results:
-            rate = typical(results[KEPT], f"{order} order", "sentences a second")
+            rate = typical(results[KEPT], f"{order} order", "sentences a CPU second")
             claim = Claim(claim.text, claim.target, f"{rate:,.0f}", rate >= target)
         found.append(claim)
     minutes = Claim("English: minutes of training, second order, on two cores", "15")
