@@ -5,8 +5,9 @@ part, by F1 of whole spans. Three sets of features. *paper*: the class of a toke
 word form; its row without classes labels the strings that were entities in the training part. *window*: the same of two
 tokens to either side, too. *full*: words, affixes, shapes and tags of five tokens as entity taggers have them, to which
 classes are added (bit strings cut at 4, 6, 10 and 20 where there are any). Classes come from the Brown corpus,
-WikiText-2 and the text of two treebanks (chains), for conll2003-en and ncbi-disease; from the trees of the treebanks,
-and from their text, for streusle, whose spans are noun and verb supersenses and whose trees are given.
+WikiText-2 and the text of two treebanks (chains), for conll2003-en and ncbi-disease, and from the same text with the
+trees of our parser (trees; it learned from EWT, and parses the sets, too); from the trees of the treebanks, and from
+their text, for streusle, whose spans are noun and verb supersenses and whose trees are given.
 
 ``supersenses``: the supersense of nouns and verbs by a linear SVM on the square roots of the probabilities of classes
 (one class where a word has one), among those that the training part has for the word; 50 random splits of the training
@@ -14,13 +15,13 @@ file by sentences, 80 and 20 per cent, of which at most 3,000 instances are lear
 those of the mean. Grave, Obozinski and Bach, "Hidden Markov tree models for semantic class induction", 2013, Tables 3
 and 5.
 
-Settings were not tuned on the sets: classes are 256 (chains; hidden Markov models with 5 passes) or 128 (treebanks) of
-the 25,000 most frequent words, digits as 0; the CRF has the penalty 0.1 and 100 iterations. The window was looked at
-first; the rows without passes were added after the others had been seen on the development parts, to find out what
-learning does to the classes, and the features without a window, which are those of the paper, after a split of the
-training part of conll2003-en had shown that the window takes the place of the context that hidden Markov classes bring.
-*posteriors*: features are all classes of a token above one per cent, weighted by their probabilities; without it, the
-best classes of the sentence (Viterbi).
+Settings were not tuned on the sets: classes are 256 (running text; hidden Markov models with 5 passes) or 128
+(treebanks) of the 25,000 most frequent words, digits as 0; the CRF has the penalty 0.1 and 100 iterations. The window
+was looked at first; the rows without passes were added after the others had been seen on the development parts, to find
+out what learning does to the classes, and the features without a window, which are those of the paper, after a split of
+the training part of conll2003-en had shown that the window takes the place of the context that hidden Markov classes
+bring. *posteriors*: features are all classes of a token above one per cent, weighted by their probabilities; without
+it, the best classes of the sentence (Viterbi).
 """
 
 from __future__ import annotations
@@ -31,11 +32,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench import english
 from bench.classes_tokens import Weights, all_features, classes_and_capitals, prefixes, spans_of_supersenses
-from bench.harness import HERE, Call, Cell, Claim, row, source_digest, trained
+from bench.harness import Call, Cell, Claim, row, source_digest, trained
 
-FILES = HERE / "cells" / "files"
-TEXT = FILES / "classes-text.txt"
 SOURCES = (
     "corpuscle/engine/dp/trees.py", "corpuscle/engine/dp/projections.py",
     "corpuscle/words/kernels/brown.py", "corpuscle/words/kernels/exchange.py",
@@ -59,9 +59,13 @@ TREES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 POSTERIORS, LEAST = ", posteriors", 0.01
 """Methods whose features are all classes above the second, weighted by their probabilities, and not the best one."""
+PARSED = {name: TREES[name] for name in ("Brown, tree", "HMM, random, tree", "HMM, Brown, tree")}
+"""Those of running text with the trees of our parser."""
 METHODS |= {name + POSTERIORS: METHODS[name] for name in ("HMM, random", "HMM, Brown")}
+PARSED |= {name + POSTERIORS: PARSED[name] for name in ("HMM, Brown, tree",)}
 TREES |= {name + POSTERIORS: TREES[name] for name in ("HMM, random, chain", "HMM, Brown, tree")}
 FULL = ("Brown", "exchange", "HMM, random, posteriors", "HMM, Brown, posteriors")
+FEW_PARSED = ("Brown, tree", "HMM, Brown, tree, posteriors")
 FULL_TREES = ("Brown, chain", "Brown, tree", "HMM, random, chain, posteriors", "HMM, Brown, tree, posteriors")
 """Those that are tried with all features, where a tagger takes minutes to learn."""
 WIDTHS = {"paper": 0, "window": 2, "full": 2}
@@ -83,10 +87,16 @@ def cells(data: Path) -> Iterator[Cell]:
             chosen = methods if features != "full" else FULL if structure == "chain" else FULL_TREES
             for method in (NONE, *chosen):
                 yield _cell(data, f"names, {name}, {features} features", method, "names", name, features=features)
+            if structure == "chain":
+                for method in PARSED if features == "paper" else FEW_PARSED:
+                    yield _cell(data, f"names, {name}, {features} features", method, "names", name, features=features)
     for name in ("semcor-supersense", "streusle"):
         methods = METHODS if name != "streusle" else TREES
         for method in (NONE, *(each for each in methods if not each.endswith(POSTERIORS))):
             yield _cell(data, f"supersenses, {name}", method, "supersenses", name)
+        if name != "streusle":
+            for method in (each for each in PARSED if not each.endswith(POSTERIORS)):
+                yield _cell(data, f"supersenses, {name}", method, "supersenses", name)
 
 
 def _cell(data: Path, title: str, method: str, function: str, name: str, **more: str) -> Cell:
@@ -96,30 +106,16 @@ def _cell(data: Path, title: str, method: str, function: str, name: str, **more:
     )
     plain = "-".join(f"{title} {method}".replace(",", "").split())
     inputs = tuple(sorted((data / name).glob("*.tsv")))
-    return Cell(plain, title, (side,), None, inputs, partial(_make_text, data), 1, False, SOURCES)
+    trees = _structure(name, method) == "parsed"
+    sources = (*SOURCES, *english.SOURCES) if trees else SOURCES
+    return Cell(plain, title, (side,), None, inputs, partial(english.text, data), 1, False, sources)
 
 
-def _make_text(data: Path) -> None:
-    """All running text in one file, in the order of a stride, so that every part of it mixes all."""
-    if TEXT.exists():
-        return
-    from corpuscle.text import read_conllu
-
-    lines = [
-        line
-        for path in (data / "brown" / "brown.txt", data / "wikitext2" / "train.txt")
-        for line in path.read_text(encoding="utf-8").split("\n")
-        if line.strip()
-    ]
-    for path in _banks(data):
-        corpus = read_conllu(path).corpus
-        lines += [" ".join("_".join(word.split()) for word in corpus.words(i)) for i in range(len(corpus))]
-    FILES.mkdir(parents=True, exist_ok=True)
-    TEXT.write_text("\n".join(line for first in range(97) for line in lines[first::97]) + "\n", encoding="utf-8")
-
-
-def _banks(data: Path) -> list[Path]:
-    return [data / name / "train.conllu" for name in ("ud-english-ewt", "ud-english-gum")]
+def _structure(name: str, method: str) -> str:
+    """What the classes of a method are learned from for a set: running text (``chain``), the same with the trees of our
+    parser (``parsed``), or treebanks (``tree``)."""
+    structure = SETS.get(name, "chain")
+    return "parsed" if structure == "chain" and method in PARSED else structure
 
 
 # ---- classes of tokens
@@ -132,13 +128,14 @@ def _model(data: Path, method: str, structure: str):
 
     warm()
     method = method.removesuffix(POSTERIORS)
-    name, settings = (METHODS if structure == "chain" else TREES)[method]
-    classes = 256 if structure == "chain" else 128
+    name, settings = {"chain": METHODS, "parsed": PARSED, "tree": TREES}[structure][method]
+    classes = 128 if structure == "tree" else 256
     how = {"classes": classes, "max_types": 25_000, "digits": True, **settings}
-    if name == "hmm" and structure == "chain":
+    if name == "hmm" and structure != "tree":
         how = {"passes": 5, **how}
     make = partial(find(TASKS["classes"].methods[name].learner), **how)
-    text = make().read(TEXT) if structure == "chain" else make().read(*_banks(data))
+    files = {"chain": lambda: [english.text(data)], "parsed": lambda: [english.running_text(data)]}
+    text = make().read(*files.get(structure, lambda: english.banks(data))())
     plain = "-".join(f"features {structure} {method}".replace(",", "").split())
     return trained(f"{plain}-{source_digest(SOURCES)}", make, text)[0]
 
@@ -166,17 +163,21 @@ def _prepared(model: Any, text: Any) -> Any:
 # ---- the sets
 
 
-def _read(data: Path, name: str, part: str) -> tuple[Any, list[list[str]], list[list[str]], Any]:
+def _read(data: Path, name: str, part: str, structure: str) -> tuple[Any, list[list[str]], list[list[str]], Any]:
     """Words by sentence, tags of words (or none), tags of spans, and the text that classes are found for."""
     if name == "streusle":
         return _streusle(data / name / f"{part}.tsv")
-    from corpuscle.text import read_columns
+    from corpuscle.text import read_columns, read_conllu
+    from corpuscle.words import Forest
 
     columns = read_columns(data / name / f"{part}.bio.tsv")
     sentences = range(len(columns))
     tags = [columns.values("column2", i) if "column2" in columns.layers else [] for i in sentences]
     labels = [columns.values("label", i) for i in sentences]
-    return [columns.corpus.words(i) for i in sentences], tags, labels, columns.corpus
+    words = [columns.corpus.words(i) for i in sentences]
+    if structure == "parsed":
+        return words, tags, labels, Forest.tree(read_conllu(english.parsed(data, words, f"{name}-{part}")))
+    return words, tags, labels, columns.corpus
 
 
 def _streusle(path: Path) -> tuple[Any, list[list[str]], list[list[str]], Any]:
@@ -203,14 +204,14 @@ def names(timer, data: str, name: str, method: str, features: str) -> dict[str, 
     """Learn a tagger, judge it; counts of spans by sentence are kept for paired tests."""
     from corpuscle.text.schemes import spans_of_tags
 
-    folder = Path(data)
-    train, test = (_read(folder, name, part) for part in ("train", "dev"))
+    folder, structure = Path(data), _structure(name, method)
+    train, test = (_read(folder, name, part, structure) for part in ("train", "dev"))
     gold = [set(spans_of_tags(labels, "bio", True)) for labels in test[2]]
     with timer:
         if method == NONE and features != "full":
             found = _strings_seen(train, test)
         else:
-            found = _tagged(folder, SETS[name], method, features, (train, test))
+            found = _tagged(folder, structure, method, features, (train, test))
     counts = [(len(a & b), len(a), len(b)) for a, b in zip(found, gold, strict=True)]
     right, said, wanted = map(sum, zip(*counts, strict=True))
     scores = {"precision": 100 * right / max(1, said), "recall": 100 * right / wanted}
@@ -299,8 +300,8 @@ def supersenses(timer, data: str, name: str, method: str) -> dict[str, Any]:
     """Accuracy on nouns and on verbs, by split."""
     import numpy as np
 
-    folder, structure = Path(data), "tree" if name == "streusle" else "chain"
-    words, _, labels, text = _read(folder, name, "train")
+    folder, structure = Path(data), _structure(name, method)
+    words, _, labels, text = _read(folder, name, "train", structure)
     figures: dict[str, Any] = {}
     with timer:
         rows = None if method == NONE else _roots(folder, method, structure, text)

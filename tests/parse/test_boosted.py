@@ -10,6 +10,7 @@ from corpuscle.cli.main import main
 from corpuscle.parse import BoostedParser, MstParser, PairParser
 from corpuscle.samples import generate
 from corpuscle.text import write_conllu
+from tests.hostile import survives_hostile_edits
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +62,16 @@ def test_the_command_makes_one_file_of_two(bank, parts, tmp_path, capsys):
     ]
     assert main(["parse", "boost", *names[::-1], "--dev", dev, "-o", str(tmp_path / "new")]) == 2
     assert "a model of kind parse.pairs" in capsys.readouterr().err
+
+
+def test_hostile_files_of_boosted_parsers_are_refused(bank, tmp_path):
+    small = {"hash_bits": 10, "relation_bits": 8, "passes": 1}
+    base = MstParser(decode="projective", **small).fit(bank[:5])
+    BoostedParser(base, PairParser(tag_layer="upos", **small).fit(bank[5:10])).fit(bank[10:12]).save(tmp_path / "m")
+
+    def use(path):
+        loaded = corpuscle.load(path)
+        loaded.annotate(bank[12:14], confidence=True)
+        loaded.k_best(bank[12:13], 2)
+
+    assert survives_hostile_edits(tmp_path / "m", use, edits=80) > 20

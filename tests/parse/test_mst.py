@@ -49,7 +49,7 @@ def test_a_parser_learns_its_training_trees_by_heart_and_parses_others(bank, par
 @pytest.mark.parametrize("settings", [
     {"order": 1}, {"order": 1, "trees": 4}, {"order": 2, "trees": 3}, {"learner": "perceptron"},
     {"order": 1, "decode": "nonprojective"}, {"order": 1, "decode": "nonprojective", "trees": 3},
-    {"order": 2, "decode": "nonprojective"},
+    {"order": 2, "decode": "nonprojective"}, {"order": 1, "distance": "collins"}, {"order": 2, "distance": "both"},
 ])  # fmt: skip
 def test_every_way_to_learn_and_to_decode_learns(bank, settings):
     parser = MstParser(passes=3, **SMALL, **settings).fit(bank[:60])
@@ -75,6 +75,25 @@ def test_scores_are_sums_of_the_weights_of_features(bank, parser):
         assert room.arcs[h, m] == pytest.approx(parser.weights_[places[:count]].astype(float).sum())
     count = sibling_features(layers, base, 1, 1, 3, decoding.shift, places)
     assert room.siblings[1, 1, 3] == pytest.approx(parser.weights_[places[:count]].astype(float).sum())
+
+
+def test_features_are_combined_with_length_with_verbs_and_commas_between_or_with_both():
+    def places(words, tags, distance, h, m):
+        layers = layers_of(Treebank.from_sentences([words], tags=[tags]), ("tags",), distance=distance)
+        room = training.room_for(len(words), 1, N_TAGS)
+        count = arc_features(layers, layers.starts[0] + 1, h, m, np.uint64(42), room.marks, room.places)
+        return room.places[:count].copy()
+
+    plain = ["dogs", "he", "likes", "now", "bark"], ["NOUN", "PRON", "VERB", "ADV", "VERB"]
+    longer = ["dogs", "he", "likes", "me", "now", "bark"], ["NOUN", "PRON", "VERB", "PRON", "ADV", "VERB"]
+    for distance, same in (("length", False), ("collins", True), ("both", False)):
+        one, other = places(*plain, distance, 1, 5), places(*longer, distance, 1, 6)
+        assert np.array_equal(one[::2], other[::2])  # without distance: the same words, neighbours and tags between
+        assert np.array_equal(one[1::2], other[1::2]) == same  # 4 and 5 words apart; a verb and no comma between
+    comma = ["dogs", ",", "likes", "now", "bark"], ["NOUN", "PRON", "VERB", "ADV", "VERB"]
+    for distance, same in (("length", True), ("collins", False), ("both", False)):
+        one, other = places(*plain, distance, 1, 5), places(*comma, distance, 1, 5)
+        assert np.array_equal(one[::2], other[::2]) and np.array_equal(one[1::2], other[1::2]) == same
 
 
 @pytest.mark.parametrize("trees", [1, 3])
@@ -349,7 +368,7 @@ def test_bad_input_is_one_line(bank, parser, tmp_path, capsys):
         "empty.conllu": "",
         "long.conllu": "".join(f"{i}\ta\t_\tA\t_\t_\t{i - 1}\tx\t_\t_\n" for i in range(1, 2001)) + "\n",
     }
-    lines = {"cycle.conllu": 3, "two.conllu": 4, "far.conllu": 1, "columns.conllu": 1}
+    lines = {"cycle.conllu": 3, "two.conllu": 4, "far.conllu": 1, "columns.conllu": 1, "long.conllu": 1}
     for name, content in rows.items():
         (tmp_path / name).write_text(content)
         code = main(["parse", "train", str(tmp_path / name), "-o", str(tmp_path / "new")])

@@ -15,6 +15,7 @@ from corpuscle.samples import generate
 from corpuscle.text import write_conllu
 from corpuscle.text.alignments import AlignmentMatrix, Alignments, write_pharaoh
 from corpuscle.text.treebank import Treebank
+from tests.hostile import survives_hostile_edits
 from tests.schemas import FRACTION, last_line_conforms
 
 SMALL = {"hash_bits": 14, "relation_bits": 8, "passes": 25}
@@ -281,3 +282,18 @@ def test_projection_through_noisy_links_recovers_a_grammar():
     ])  # fmt: skip
     every = ProjectedParser(threshold=0.501, **settings).fit(Projection(source, target, hard))
     assert soft >= 0.83 and soft >= right(every) + 0.04
+
+
+def test_hostile_files_of_projected_parsers_are_refused(tmp_path):
+    source = generate(seed=3, sentences=12).treebank()[:10]
+    links = AlignmentMatrix.from_matrices(np.eye(n, dtype=np.float32) for n in source.corpus.lengths.tolist())
+    small = {"hash_bits": 10, "relation_bits": 8, "passes": 2}
+    target = source.without("tags", "xpos")
+    for number, settings in enumerate(({"tag_layer": "upos"}, {"tag_layer": "classes", "classes": 4})):
+        data = Projection(source, source if number == 0 else target, links)
+        ProjectedParser(**small, **settings).fit(data).save(tmp_path / f"{number}.model")
+
+        def use(path):
+            corpuscle.load(path).annotate(source[:2], confidence=True)
+
+        assert survives_hostile_edits(tmp_path / f"{number}.model", use, edits=60, seed=number) > 15

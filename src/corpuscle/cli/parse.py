@@ -65,6 +65,8 @@ def train(
 ) -> Figures:
     """Learn a parser from a treebank (CoNLL-U) with heads, relations and tags."""
 
+    from corpuscle.parse.base import LONGEST
+
     begin, bank = clock(), read_trees(treebank)
     development = None if dev is None else read_trees(dev)
     if dev is not None and not hasattr(model, "fit"):
@@ -72,6 +74,7 @@ def train(
     known = _sources(model, class_model, vectors)
     with naming(treebank):
         bank.check_trees(treebank, single_root=getattr(model, "single_root", False))
+        bank.check_lengths(LONGEST, treebank)
         if development is not None:
             development.check_trees(dev)
         if hasattr(model, "fit"):
@@ -215,12 +218,15 @@ def apply(
 ) -> None:
     """Parse a CoNLL-U file (.conllu, stdin) by its words and tags, or a text, one sentence of words a line; writes
     CoNLL-U."""
+    from corpuscle.parse.base import LONGEST
     from corpuscle.text import write_conllu
     from corpuscle.text.conllu import is_treebank
 
     loaded, bank = load(model, "parse"), read_bank(input, raw)
     if raw or not (is_treebank(input) or input == "-"):
         tags = "predict"
+    else:
+        bank.check_lengths(LONGEST, input)
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
     with naming(input):

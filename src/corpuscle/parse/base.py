@@ -45,6 +45,7 @@ class DependencyParser(container.Model):
     sources_: tuple[str, ...] = ()
     known_: WordSources = WordSources.none()
     tagger_: Tagger | None = None
+    distance: str = "length"
 
     def tagged(self, bank: Treebank) -> Treebank:
         """The treebank with the tags of the tagger inside, whatever it had."""
@@ -116,7 +117,7 @@ class DependencyParser(container.Model):
                 if needed:
                     raise InputError(None, None, reason)
                 warn(reason)  # a few words may well have none
-        return layers_of(bank, self.tag_layers_, self.sources_, self.known_)
+        return layers_of(bank, self.tag_layers_, self.sources_, self.known_, self.distance)
 
     def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
         """Learn the names of arcs from a treebank, if all of its words have one."""

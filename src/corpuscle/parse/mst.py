@@ -133,7 +133,7 @@ class MstParser(MstSettings, DependencyParser):
             "lifted": int((heads != bank.heads).sum()), "relations": len(bank.relations.vocab) - FIRST,
         }  # fmt: skip
         self.items_ = item_hashes(bank.corpus)
-        layers = layers_of(bank, self.tag_layers_, self.sources_, self.known_)
+        layers = layers_of(bank, self.tag_layers_, self.sources_, self.known_, self.distance)
         self._learn_arcs(layers, heads, starts, dev, checkpoint)
         self._learn_relations(layers, bank, min(self.passes, _RELATION_PASSES), checkpoint)
         self.temperature_ = 1.0

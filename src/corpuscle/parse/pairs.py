@@ -42,7 +42,7 @@ from corpuscle.parse.kernels.pairs import (
 from corpuscle.parse.kernels.segments import best_segments
 from corpuscle.parse.settings import PairSettings
 from corpuscle.parse.training import RELATIONS
-from corpuscle.parse.words import layers_of, tag_layers
+from corpuscle.parse.words import layers_of, marks_before, tag_layers
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
@@ -63,8 +63,6 @@ TOLERANCE = 1e-6
 _RELATION_PASSES = 5
 _PAIRS = 1 << 17
 """So many pairs are learned from in one call of a kernel."""
-_COMMAS = frozenset(",，、،")
-_VERBS = ("VERB", "AUX")
 
 STATE = {
     "point": container.Array("float64", ("variables",), finite=True),
@@ -252,20 +250,8 @@ class PairParser(PairSettings, DependencyParser):
     def _sight(self, bank: Treebank) -> Sight:
         """What the classifier sees of sentences."""
         layers, bank = self._layers(bank), self._tagged(bank)
-        layer = getattr(bank, (self.tag_layers_ or ("tags",))[0])
-        verbal = np.array([tag in _VERBS or tag.startswith("V") for tag in layer.vocab.strings])
-        comma = np.array([form in _COMMAS for form in bank.corpus.vocab.strings])
-        corpus = bank.corpus
-        shift = np.repeat(layers.starts[:-1] + 2 - corpus.sentence_starts[:-1], corpus.lengths)
-        where = np.arange(corpus.n_tokens) + shift
-
-        def before(marked: np.ndarray) -> np.ndarray:
-            counts = np.zeros(layers.starts[-1] + 1, np.int32)
-            counts[where[marked] + 1] = 1
-            return np.cumsum(counts, dtype=np.int32)
-
-        verbs = before(verbal[layer.ids]) if self.tag_layers_ else before(np.zeros(corpus.n_tokens, bool))
-        return Sight(layers.starts, layers.lexical[0], layers.tags[0], verbs, before(comma[corpus.tokens]))
+        marks = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
+        return Sight(layers.starts, layers.lexical[0], layers.tags[0], *marks)
 
     # ---- parsing
 

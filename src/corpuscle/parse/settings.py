@@ -28,6 +28,11 @@ class MstSettings(Seeded, Parallel):
         choices=("none", "lemmas", "features"),
         metavar="NAME,...",
     )
+    distance: str = setting(
+        "What arcs are combined with: their length, the verbs and commas between their words (Collins), or both.",
+        default="length",
+        choices=("length", "collins", "both"),
+    )
     learner: str = setting("How weights move.", default="mira", choices=("mira", "perceptron"))
     trees: int = setting("MIRA: the right tree must be better than so many of the best.", default=1, low=1, high=100)
     step: float = setting("MIRA: how far one sentence may move the weights.", default=1.0, above=0.0)

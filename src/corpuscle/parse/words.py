@@ -11,17 +11,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.errors import InputError
-from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, Layers
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.words import WordSources
 
-__all__ = ["SOURCES", "TAG_LAYERS", "layers_of", "sources_of", "tag_layers"]
+__all__ = ["DISTANCES", "SOURCES", "TAG_LAYERS", "layers_of", "marks_before", "sources_of", "tag_layers"]
 
 TAG_LAYERS = ("xpos", "tags")
 """The layers that can serve as tags, the finest one first."""
 SOURCES = {"lemmas": 0.5, "features": 0.2}
 """Layers that can stand beside forms, and the share of words that must have them."""
+
+DISTANCES = {"length": LENGTH, "collins": COLLINS, "both": BOTH}
+_COMMAS = frozenset(",，、،")
+_VERBS = ("VERB", "AUX")
 
 PREFIX = 5
 """Words that are longer than this have a prefix of as many letters beside them."""
@@ -49,11 +53,34 @@ def sources_of(bank: Treebank, wanted: Sequence[str]) -> tuple[str, ...]:
                  if name in wanted and np.count_nonzero(getattr(bank, name).ids) >= least * n)  # fmt: skip
 
 
+def marks_before(bank: Treebank, tags: str | None, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many verbs, by a layer of tags (None: there are none), and how many commas stand before each place, int32
+    (places + 1,)."""
+    corpus = bank.corpus
+    where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], corpus.lengths)
+
+    def before(marked: np.ndarray) -> np.ndarray:
+        counts = np.zeros(starts[-1] + 1, np.int32)
+        counts[where[marked] + 1] = 1
+        return np.cumsum(counts, dtype=np.int32)
+
+    comma = np.array([form in _COMMAS for form in corpus.vocab.strings])
+    verbs = np.zeros(corpus.n_tokens, bool)
+    if tags is not None:
+        layer = getattr(bank, tags)
+        verbs = np.array([tag in _VERBS or tag.startswith("V") for tag in layer.vocab.strings])[layer.ids]
+    return before(verbs), before(comma[corpus.tokens])
+
+
 def layers_of(
-    bank: Treebank, tags: Sequence[str], sources: Sequence[str] = (), known: WordSources | None = None
+    bank: Treebank,
+    tags: Sequence[str],
+    sources: Sequence[str] = (),
+    known: WordSources | None = None,
+    distance: str = "length",
 ) -> Layers:
     """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others stand
-    beside forms; ``known``: what raw text says of forms."""
+    beside forms; ``known``: what raw text says of forms; ``distance``: a name of ``DISTANCES``."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
     starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
@@ -75,4 +102,6 @@ def layers_of(
     rows = [laid_out(hashes, corpus.tokens) for hashes in lexical] + [layer(name) for name in sources]
     hashed = np.array([layer(name) for name in tags])
     pairs = np.array([(row, 0) for row in range(len(rows))], np.int64)
-    return Layers(starts, np.array(rows), hashed, (hashed >> np.uint64(64 - _TAG_BITS)).astype(np.int32), pairs)
+    numbers = (hashed >> np.uint64(64 - _TAG_BITS)).astype(np.int32)
+    marks = (np.zeros(0, np.int32),) * 2 if distance == "length" else marks_before(bank, tags[0], starts)
+    return Layers(starts, np.array(rows), hashed, numbers, pairs, DISTANCES[distance], *marks)

@@ -291,6 +291,14 @@ class Treebank:
             if len(second):
                 raise self._fault(path, roots[second[0] + 1], "is a second root")
 
+    def check_lengths(self, most: int, path: AnyPath | None = None) -> None:
+        """Raise an ``InputError`` if a sentence has more than ``most`` words; ``path``: as for ``check_trees``."""
+        lengths = self.corpus.lengths
+        long = np.flatnonzero(lengths > most)
+        if len(long):
+            reason = f"begins a sentence of {lengths[long[0]]:,} words; parsers take at most {most:,}"
+            raise self._fault(path, self.corpus.sentence_starts[long[0]], reason)
+
     def sound_trees(self, single_root: bool = False) -> np.ndarray:
         """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
         starts, bad = self.corpus.sentence_starts, (self.heads < 0) | (self._reach() != len(self.heads))

@@ -8,7 +8,9 @@ import corpuscle
 from corpuscle import samples
 from corpuscle.packs import learn
 from corpuscle.packs.steps.alignments import ALIGNMENTS
+from corpuscle.packs.steps.parser import PARSER
 from corpuscle.packs.steps.projected_parser import PROJECTED
+from corpuscle.packs.steps.tagger import TAGGER
 from corpuscle.parse import BranchingParser
 from corpuscle.text import read_conllu
 from tests.packs.kits import findings, kit_of
@@ -26,23 +28,26 @@ def big_sample(folder):
     return folder / "sample"
 
 
-@pytest.mark.parametrize("sides", [("src", "tgt"), ("tgt", "src")])
-def test_trees_come_over_to_the_language_without_a_treebank(folder, big_sample, sides):
+@pytest.mark.parametrize(("sides", "own"), [(("src", "tgt"), ()), (("tgt", "src"), (TAGGER, PARSER))])
+def test_trees_come_over_to_the_language_without_a_treebank(folder, big_sample, sides, own):
     kit = kit_of(folder / f"kit-{sides[0]}", big_sample, "tagged.conllu")
     (kit / "parallel").mkdir()
     for side, other in zip(("src", "tgt"), sides, strict=True):
         (kit / "parallel" / f"a.{side}").write_bytes((big_sample / "parallel" / f"train.{other}").read_bytes())
     pack = folder / f"pack-{sides[0]}"
-    learn(kit, pack, steps=[ALIGNMENTS, PROJECTED])
+    learn(kit, pack, steps=[ALIGNMENTS, *own, PROJECTED])
     found = findings(pack, "projected")
     assert found["side"] == (sides[0] == "tgt") and found["arcs"] > 500
-    assert found["uas"] > max(found["uas_left"], found["uas_right"])
+    if own:
+        assert found["by"] == "pack"
+    else:
+        assert found["by"] == "classes" and found["uas"] > max(found["uas_left"], found["uas_right"])
     gold = read_conllu(big_sample / "gold" / "parallel.tgt.conllu")
     parsed = corpuscle.load(pack / "models" / "projected.parser").parse(gold)
     alone = max((BranchingParser(method=side).parse(gold).heads == gold.heads).mean() for side in ("left", "right"))
     assert (parsed.heads == gold.heads).mean() > alone + 0.05
     text = "".join(Page((pack / "report.html").read_text(encoding="utf-8")).text)
-    assert "came over" in text
+    assert "came over" in text and ("in the place of tags" in text) == (not own)
 
 
 def test_a_treebank_of_a_third_language_is_left_out(folder, big_sample):

@@ -18,7 +18,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"parser of the other language: {counted(findings['arcs'], 'arc')} came over from "
             f"{counted(findings['pairs'], 'sentence pair')}"
         ),
-        figures=pick(findings, "pairs", "treebank", "unseen", "uas", "uas_left", "uas_right", "arcs", "words"),
+        figures=pick(findings, "pairs", "treebank", *_judged(findings), "arcs", "words"),
         cards=[(count(findings["arcs"]), "arcs projected to the other language")],
         body=[_in_words(findings), *_pictures(findings)],
         commands=[
@@ -28,15 +28,29 @@ def report(findings: Findings, step: Step) -> Chapter:
     )
 
 
+def _judged(findings: Findings) -> tuple[str, ...]:
+    """The figures of the parser of the treebank, which the pack's own one has in a chapter of its own."""
+    return ("unseen", "uas", "uas_left", "uas_right") if findings["by"] == "classes" else ()
+
+
+def _source(findings: Findings) -> str:
+    """Who parsed the language of the treebank."""
+    if findings["by"] == "pack":
+        return f"The tagger and the parser of its {counted(findings['treebank'], 'sentence')}, see their chapters, "
+    return (
+        f"A parser that learned from nine tenths of its {counted(findings['treebank'], 'sentence')}, with word classes "
+        f"in the place of tags, gives {percent(findings['uas'])} of the words of the "
+        f"{counted(findings['unseen'], 'unseen sentence')} the right head (hanging every word on its neighbour: "
+        f"{percent(max(findings['uas_left'], findings['uas_right']))}). It "
+    )
+
+
 def _in_words(findings: Findings) -> Html:
     first, second = ("second", "first") if findings["side"] else ("first", "second")
     return p(
         f"The treebank knows {percent(findings['known'])} of the words of the {first} language of the translations, so "
-        "that is its language. A parser that learned from nine tenths of its "
-        f"{counted(findings['treebank'], 'sentence')}, with word classes in the place of tags, gives "
-        f"{percent(findings['uas'])} of the words of the {counted(findings['unseen'], 'unseen sentence')} the right "
-        f"head (hanging every word on its neighbour: {percent(max(findings['uas_left'], findings['uas_right']))}). "
-        f"It parsed the {first} side of {counted(findings['pairs'], 'sentence pair')}; through the word alignment "
+        f"that is its language. {_source(findings)}"
+        f"parsed the {first} side of {counted(findings['pairs'], 'sentence pair')}; through the word alignment "
         f"{counted(findings['arcs'], 'arc')} that are sure enough to learn from came over to the "
         f"{count(findings['words'])} words of the {second} side. There are no gold trees of that language to compare "
         "with: these figures say how much came over, not how many trees are right."

@@ -128,6 +128,13 @@ def _parser(found: Findings) -> str:
 
 
 def _projected(found: Findings) -> str:
+    if found["by"] == "pack":
+        share = found["arcs"] / max(1, found["words"])
+        how = _grade(share, (0.5, "Much came over"), (0.25, "A part came over"), (0, "Little came over"))
+        return (
+            f"{how}: {100 * share:.0f} arcs for a hundred words, by the trees of the pack's parser; nobody has "
+            "annotated the other language."
+        )
     best = max(found["uas_left"], found["uas_right"])
     how = _grade(found["uas"] - best, (0.3, "Much better"), (0.1, "Better"), (-9, "Hardly better"))
     return (

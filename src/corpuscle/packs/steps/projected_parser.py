@@ -1,9 +1,10 @@
 """The projected parser of a pack: trees for the other language of the translations, which has no treebank.
 
-One side of the translations is in the language of the kit's treebank: that whose words the treebank knows better. A
-parser learns from the treebank, with word classes in the place of tags, since translations have none; it is measured on
-a tenth that it has not seen, and parses that side. Through the links of the pack's word alignment the arcs come over to
-the other side, and a parser of that language learns from the pairs of words that are sure enough.
+One side of the translations is in the language of the kit's treebank: that whose words the treebank knows better. The
+pack's own tagger and parser parse that side. Where the pack has none, as without tags, a parser learns from the
+treebank with word classes in the place of tags; it is measured on a tenth that it has not seen. Through the links of
+the pack's word alignment the arcs come over to the other side, and a parser of that language, in which word classes
+stand for tags, learns from the pairs of words that are sure enough.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from corpuscle.packs.job import Job
 from corpuscle.packs.step import Findings, LeftOut, Step, by_rule, check_enough, naming, pick
 from corpuscle.packs.steps.alignments import FILE as ALIGNER
 from corpuscle.packs.steps.alignments import read_parallel
+from corpuscle.packs.steps.parser import FILE as PARSER
+from corpuscle.packs.steps.tagger import FILE as TAGGER
 from corpuscle.parse import BranchingParser, PairParser, ProjectedParser, Projection
 from corpuscle.text import Corpus, Treebank
 from corpuscle.text.vocab import FIRST
@@ -65,18 +68,15 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     own, other = bitext.source, bitext.target
     if shares[1] > shares[0]:
         own, other, matrix = other, own, matrix.transposed()
+    target = _bank(other)
     with naming(path):
-        train, unseen = job.split_trees
-        side, target = _bank(own), _bank(other)
-        words = [each.corpus.words(i) for each in (train, side) for i in range(len(each))]
-        text = Corpus.from_sentences(words)
-        classes = ExchangeClasses(classes=_classes(text, settings), **job.work).fit(text)
-        parser = PairParser(tag_layer="classes", **job.work)
-        parser.classes_ = classes
-        parser.fit(train)
+        parsed = _by_the_pack(job, _bank(own))
+        judged: Findings = {"by": "pack"}
+        if parsed is None:
+            parsed, judged = _by_classes(job, _bank(own), settings)
     chosen = {"classes": _classes(target.corpus, settings), **pick(settings, "threshold", "kappa")}
     model = ProjectedParser(tag_layer="classes", **job.work, **chosen)
-    data = Projection(parser.annotate(side), target, matrix)
+    data = Projection(parsed, target, matrix)
     with naming(job.kit.folder / "parallel"):
         job.fit(model, data, name=FILE, save=True)
     return {
@@ -84,13 +84,37 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
         "treebank": len(bank),
         "side": int(shares[1] > shares[0]),
         "known": max(shares),
+        **judged,
+        "arcs": model.provenance_["arcs"],
+        "words": model.provenance_["words"],
+        "trees": _examples(model, data.target),
+    }
+
+
+def _by_the_pack(job: Job, side: Treebank) -> Treebank | None:
+    """The trees of the pack's tagger and parser; None without these, or if the parser needs tags of another kind."""
+    if not all((job.pack / name).is_file() for name in (TAGGER, PARSER)):
+        return None
+    tagger, parser = load(job.pack / TAGGER), load(job.pack / PARSER)
+    if not set(parser.tag_layers_) <= set(tagger.layers_):
+        return None
+    return parser.annotate(tagger.annotate(side))
+
+
+def _by_classes(job: Job, side: Treebank, settings: Mapping[str, Any]) -> tuple[Treebank, Findings]:
+    """The trees of a parser with word classes in the place of tags, and how often it is right."""
+    train, unseen = job.split_trees
+    words = [each.corpus.words(i) for each in (train, side) for i in range(len(each))]
+    text = Corpus.from_sentences(words)
+    parser = PairParser(tag_layer="classes", **job.work)
+    parser.classes_ = ExchangeClasses(classes=_classes(text, settings), **job.work).fit(text)
+    parser.fit(train)
+    return parser.annotate(side), {
+        "by": "classes",
         "unseen": len(unseen),
         "uas": _right(parser, unseen),
         "uas_left": _right(BranchingParser(method="left"), unseen),
         "uas_right": _right(BranchingParser(method="right"), unseen),
-        "arcs": model.provenance_["arcs"],
-        "words": model.provenance_["words"],
-        "trees": _examples(model, data.target),
     }
 
 
@@ -117,7 +141,7 @@ def _examples(model: ProjectedParser, bank: Treebank) -> list[dict[str, Any]]:
 
 
 PROJECTED = Step(
-    name="projected", title="Parser of the other language", version=1, needs=("tagged", "parallel"), writes=(FILE,),
-    run=run, report=chapter.report, settings=SETTINGS, after=("align", "parser"),
+    name="projected", title="Parser of the other language", version=2, needs=("tagged", "parallel"), writes=(FILE,),
+    run=run, report=chapter.report, settings=SETTINGS, after=("align", "tagger", "parser"),
     learned="a parser projected to the other language", kernels="corpuscle.parse",
 )  # fmt: skip

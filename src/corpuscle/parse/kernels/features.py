@@ -11,12 +11,14 @@ For an arc from h to m, with lexical value w (form, prefix, ...), tag t, and tho
 - from each tag layer: (t b t) for every distinct tag b between them; (t t+1 t-1 t), (t-1 t t-1 t), (t t+1 t t+1),
   (t-1 t t t+1), and each with one neighbour left out.
 
-Every one with and without direction and distance (1, 2, 3, 4, 5, 6-10, more). Of two neighbouring modifiers s and m of
-h: (t t t), (t t), (w w), (w t), (t w), with and without direction and distance of s and m.
+Every one with and without direction and distance (1, 2, 3, 4, 5, 6-10, more), or with the distance of Collins (see
+``collins``), or with both. Of two neighbouring modifiers s and m of h: (t t t), (t t), (w w), (w t), (t w), with and
+without direction and distance of s and m.
 
 McDonald, Crammer and Pereira, "Online large-margin training of dependency parsers", 2005, table 1; McDonald and
-Pereira, "Online learning of approximate dependency parsing algorithms", 2006, section 4; hashing as in Weinberger,
-Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009.
+Pereira, "Online learning of approximate dependency parsing algorithms", 2006, section 4; Collins, "A new statistical
+parser based on bigram lexical dependencies", 1996, section 3.1.2; hashing as in Weinberger, Dasgupta, Langford, Smola
+and Attenberg, "Feature hashing for large scale multitask learning", 2009.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ import numpy as np
 
 from corpuscle.compiled import kernel, kernel_inline
 
-__all__ = ["Layers", "arc_features", "place_of", "sibling_features"]
+__all__ = ["BOTH", "COLLINS", "LENGTH", "Layers", "arc_features", "collins", "place_of", "sibling_features"]
+
+LENGTH, COLLINS, BOTH = 0, 1, 2
+"""The distance that features are combined with."""
 
 _HEAD, _MODIFIER, _THIRD, _FOURTH = (np.uint64(odd) for odd in (
     0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
@@ -48,7 +53,9 @@ class Layers(NamedTuple):
     - ``starts``: int64 (n_sentences + 1,);
     - ``lexical``: uint64 (lexical layers, places), hashes of forms and the like, 0 where there is none;
     - ``tags``: uint64 (tag layers, places), hashes of tags; ``numbers``: int32 (tag layers, places), tags as numbers;
-    - ``pairs``: int64 (n_pairs, 2), a lexical layer and the tag layer that goes with it.
+    - ``pairs``: int64 (n_pairs, 2), a lexical layer and the tag layer that goes with it;
+    - ``distance``: LENGTH, COLLINS or BOTH; ``verbs``, ``commas``: int32 (places + 1,), how many there are before each
+      place, empty where the distance is the length.
     """
 
     starts: np.ndarray
@@ -56,6 +63,24 @@ class Layers(NamedTuple):
     tags: np.ndarray
     numbers: np.ndarray
     pairs: np.ndarray
+    distance: int
+    verbs: np.ndarray
+    commas: np.ndarray
+
+
+@kernel_inline
+def collins(verbs, commas, i, j):
+    """Six answers about words at places i and j as one number below 128: is i before j, are they adjacent, is a verb
+    between them, how many commas are (0, 1, 2, more), does a comma follow the first, does one precede the second?"""
+    low, high = min(i, j), max(i, j)
+    return (
+        (1 if i < j else 0)
+        + (2 if high - low == 1 else 0)
+        + (4 if verbs[high] > verbs[low + 1] else 0)
+        + 8 * min(3, commas[high] - commas[low + 1])
+        + (32 if commas[low + 2] > commas[low + 1] else 0)
+        + (64 if commas[high] > commas[high - 1] else 0)
+    )
 
 
 @kernel_inline
@@ -135,8 +160,12 @@ def arc_features(layers, base, h, m, shift, marks, places):
     ``base``: the place of the root of the sentence; ``marks``: int64 (tags + 1,), room; its last entry counts.
     """
     count = 0
-    spread = np.uint64(_distance(h, m)) * _SIXTH
     hp, mp = base + h, base + m
+    apart = _distance(h, m)
+    if layers.distance != LENGTH:
+        answers = 16 * (1 + collins(layers.verbs, layers.commas, hp, mp))
+        apart = answers if layers.distance == COLLINS else answers + apart
+    spread = np.uint64(apart) * _SIXTH
     for pair in range(len(layers.pairs)):
         lexical, tags = layers.lexical[layers.pairs[pair, 0]], layers.tags[layers.pairs[pair, 1]]
         count = _lexical_features(

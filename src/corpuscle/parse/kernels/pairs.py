@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.parse.kernels.features import collins
 from corpuscle.random import mix, uniform
 
 __all__ = [
@@ -88,16 +89,7 @@ class Sampling(NamedTuple):
 @kernel
 def distance(sight, i, j):
     """The six answers about the words at places i and j as one number below 128."""
-    low, high = min(i, j), max(i, j)
-    commas = min(3, sight.commas[high] - sight.commas[low + 1])
-    return (
-        (1 if i < j else 0)
-        + (2 if high - low == 1 else 0)
-        + (4 if sight.verbs[high] > sight.verbs[low + 1] else 0)
-        + 8 * commas
-        + (32 if sight.commas[low + 2] > sight.commas[low + 1] else 0)
-        + (64 if sight.commas[high] > sight.commas[high - 1] else 0)
-    )
+    return collins(sight.verbs, sight.commas, i, j)
 
 
 @kernel_inline

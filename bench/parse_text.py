@@ -1,0 +1,173 @@
+"""Parsers projected from English through text that our own tagger, parser and aligner have prepared.
+
+The English side is tagged and parsed by the parser of ``bench/english.py``, the links are those of our aligner, learned
+from the same pairs. The target words have the tags of our tagger, which learned from a treebank of that language, or
+none: then 200 word classes of the target side stand for tags. Judged on the development part of PUD (number mod 5 = 4)
+with the words prepared as the text has them: in lower case, French of the Hansards without accents, Chinese in
+simplified characters (by OpenCC, ``pip install opencc-python-reimplemented``), and with tags of the same tagger.
+
+Of each text every so many pairs are taken, so that there are 20,000, of which smaller amounts are the first ones; each
+amount has an aligner, classes and a parser of its own. Rows of methods have 5,000 pairs and the tags of the tagger.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench import english
+from bench.harness import Call, Cell, Claim, row, typical
+from bench.parse_project import PASSES, TREEBANKS, _aligned, _halves, _pud, _uas
+
+TEXTS = {
+    "fr, captions": ("multi30k/train.en", "multi30k/train.fr"),
+    "fr, Hansards": ("align-fr-en/train.en", "align-fr-en/train.fr"),
+    "de, captions": ("multi30k/train.en", "multi30k/train.de"),
+    "de, Tatoeba": ("tatoeba/en-de.tsv",),
+    "cs, captions": ("multi30k/train.en", "multi30k/train.cs"),
+    "zh, Tatoeba and captions": ("align-zh-en/train.en", "align-zh-en/train.zh"),
+}
+AMOUNTS = (1000, 5000, 20_000)
+MIDDLE = AMOUNTS[1]
+WAYS: dict[str, dict[str, Any]] = {
+    "direct": {"method": "direct"}, "direct, coverage 0.8": {"method": "direct", "coverage": 0.8},
+    "tree": {"method": "tree"}, "tree, coverage 0.8": {"method": "tree", "coverage": 0.8},
+    "b 0.65": {"threshold": 0.65}, "b 0.95": {"threshold": 0.95}, "r 1": {"ratio": 1.0}, "r 5": {"ratio": 5.0},
+}  # fmt: skip
+SOURCES = (*english.SOURCES, "corpuscle/engine/optim/*.py", "corpuscle/align/*.py")
+
+
+def cells(data: Path) -> Iterator[Cell]:
+    """A cell for each text."""
+    for name, texts in TEXTS.items():
+        language = name[:2]
+        if language == "zh" and importlib.util.find_spec("opencc") is None:
+            continue
+        files = tuple(data / text for text in texts)
+        inputs = (*files, _pud(data, language), data / f"ud-{TREEBANKS[language]}" / "train.conllu")
+        call = Call("projected", "bench.parse_text:job", {"data": str(data), "name": name})
+        yield Cell(name, name, (call,), inputs=inputs, repeats=1, warm_up=False, sources=SOURCES)
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line of running text.
+
+    >>> _words("Geh's dir gut, Tom?")
+    ["Geh's", 'dir', 'gut', ',', 'Tom', '?']
+    """
+    import re
+
+    return re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", line)
+
+
+def _read(data: Path, name: str) -> tuple[list[list[str]], list[list[str]]]:
+    """The pairs of a text in lower case."""
+    texts = [(data / text).read_text(encoding="utf-8").splitlines() for text in TEXTS[name]]
+    if len(texts) == 1:
+        pairs = [[_words(side) for side in line.split("\t")[:2]] for line in texts[0]]
+    else:
+        pairs = [[line.split() for line in both] for both in zip(*texts, strict=True)]
+    pairs = [pair for pair in pairs if len(pair) == 2 and all(0 < len(side) <= 60 for side in pair)]
+    # short sentences stand first in some of the texts
+    chosen = [pairs[i * len(pairs) // AMOUNTS[-1]] for i in range(min(len(pairs), AMOUNTS[-1]))]
+    order = [pair for first in range(20) for pair in chosen[first::20]]
+    lower = [[[word.lower() for word in side] for side in pair] for pair in order]
+    return [pair[0] for pair in lower], [pair[1] for pair in lower]
+
+
+def _spelled(bank: Any, name: str) -> Any:
+    """A treebank with its words as the text has them."""
+    import unicodedata
+
+    from corpuscle.text import Treebank
+
+    def prepared(word: str) -> str:
+        word = word.lower()
+        if name == "fr, Hansards":
+            word = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+        return convert(word)
+
+    convert: Any = str
+    if name.startswith("zh"):
+        import opencc
+
+        convert = opencc.OpenCC("t2s").convert
+    sentences = range(len(bank))
+    starts, tags, names = bank.corpus.sentence_starts.tolist(), bank.tags.strings(), bank.relations.strings()
+    return Treebank.from_sentences(
+        [[prepared(word) for word in bank.corpus.words(i)] for i in sentences],
+        heads=[bank.sentence_heads(i).tolist() for i in sentences],
+        tags=[tags[starts[i] : starts[i + 1]] for i in sentences],
+        relations=[names[starts[i] : starts[i + 1]] for i in sentences],
+    )
+
+
+def job(timer: Any, data: str, name: str) -> dict[str, float]:
+    """UAS on the development sentences by amount, tags, method and kind of links."""
+    from corpuscle.parse import ProjectedParser, Projection
+    from corpuscle.tag import Tagger
+    from corpuscle.text import Treebank, read_conllu
+
+    folder, language = Path(data), name[:2]
+    one, other = _read(folder, name)
+    source = read_conllu(english.parsed(folder, one, f"project-{name.replace(',', '').replace(' ', '-')}"))
+    dev = _spelled(_halves(str(_pud(folder, "en")), str(_pud(folder, language)))[2], name)
+    bank = _spelled(read_conllu(folder / f"ud-{TREEBANKS[language]}" / "train.conllu"), name)
+    tagger = Tagger(workers=1).fit(bank)
+    target = tagger.annotate(Treebank.from_sentences(other))
+    bare, seen = dev.without("tags"), tagger.annotate(dev.without("tags"))
+    figures: dict[str, float] = {}
+    right = sum(a == b for a, b in zip(seen.tags.strings(), dev.tags.strings(), strict=True))
+    figures["UPOS of the tagger"] = 100 * right / len(dev.heads)
+    with timer:
+        for amount in AMOUNTS:
+            pair = source[:amount], target[:amount]
+            matrix, links = _aligned(*pair)
+            given = Projection(*pair, matrix)
+            figures[f"{amount:,} pairs"] = _uas(ProjectedParser(passes=PASSES).fit(given), seen)
+            classes = given._replace(target=pair[1].without("tags"))
+            parser = ProjectedParser(passes=PASSES, tag_layer="classes").fit(classes)
+            figures[f"{amount:,} pairs, classes"] = _uas(parser, bare)
+            if amount == MIDDLE:
+                for way, settings in WAYS.items():
+                    figures[way] = _uas(ProjectedParser(passes=PASSES, **settings).fit(given), seen)
+                hard = given._replace(links=links)
+                figures["1-best links"] = _uas(ProjectedParser(passes=PASSES).fit(hard), seen)
+    return figures
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """What more text, single pairs and matrices bring."""
+    few, some, many = (f"{amount:,} pairs" for amount in AMOUNTS)
+    found = []
+    for name in TEXTS:
+        for text, better, other in (
+            ("the most pairs over the fewest", many, few), ("instances of pairs over whole trees", some, "tree"),
+            ("matrices over 1-best links", some, "1-best links"),
+        ):  # fmt: skip
+            claim = Claim(f"{name}: UAS of {text}", "above 0")
+            if name in results:
+                gain = typical(results[name], "projected", better) - typical(results[name], "projected", other)
+                claim = Claim(claim.text, claim.target, f"{gain:+.2f}", gain > 0)
+            found.append(claim)
+    return found
+
+
+def tables(results: dict[str, Any]) -> list[str]:
+    """All texts side by side."""
+    runs = {name: result["runs"]["projected"][0]["figures"] for name, result in results.items()}
+    names = list(dict.fromkeys(figure for each in runs.values() for figure in each))
+    lines = [row(["UAS", *runs]), row(["---"] + ["---:"] * len(runs))]
+    lines += [row([name, *(f"{each[name]:.1f}" for each in runs.values())]) for name in names]
+    spent = [f"{result['runs']['projected'][0]['cpu']:.0f}" for result in results.values()]
+    return ["\n".join([*lines, row(["CPU s, all rows", *spent]), ""])]
+
+
+def notes(results: dict[str, Any]) -> str:
+    """How to read the table."""
+    return "\n\n".join(" ".join(part.split()) for part in (__doc__ or "").split("\n\n")[1:]) + (
+        f" {PASSES} steps of L-BFGS. Sentences of PUD are long and of news, those of the texts are short: captions, "
+        "conversation, speeches."
+    )
