@@ -306,8 +306,10 @@ def _raw_text(results: dict[str, Any]) -> list[Claim]:
         ways = [way for way in ("+ classes", *KNOWN) if cell and way in cell["runs"]]
         if cell and ways:
             best = max(ways, key=lambda way: typical(cell, way, "LAS"))
-            gain = typical(cell, best, "LAS") - typical(cell, "forms and tags", "LAS")
-            claim = Claim(claim.text, claim.target, f"{gain:+.2f} ({best}, best of {len(ways)})", gain > 0)
+            plain = typical(cell, "forms and tags", "LAS")
+            gain, inside = typical(cell, best, "LAS") - plain, typical(cell, best, "LAS low") < plain
+            holds = None if gain > 0 and inside else gain > 0
+            claim = Claim(claim.text, claim.target, f"{gain:+.2f} ({best}, best of {len(ways)})", holds)
         found.append(claim)
     return found
 
