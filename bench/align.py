@@ -237,11 +237,12 @@ def ours_alone(timer, source: str, target: str, method: str) -> dict[str, float]
 
 def _peers(timer, commands: list[tuple[str, ...]]) -> dict[str, float]:
     """Run other people's programs; their CPU time is ours to report."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with timer:
         for command in commands:
             subprocess.run(command, check=True, capture_output=True)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    timer.cpu += usage.ru_utime + usage.ru_stime
+    timer.cpu += usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
     return {"peak of the program": usage.ru_maxrss / 1024}
 
 

@@ -18,7 +18,7 @@ from bench.harness import Call, Cell, Claim, row
 ALIGNERS = ("ibm1", "diagonal", "hmm", "fertility", "loglinear")
 SEEDS = (1, 2, 3)
 PAIRS, JUDGED = 5000, 500
-TUNING = {"tuning_pairs": 300, "rounds": 3, "restarts": 3, "beam": 20}
+TUNING = {"tuning_pairs": 200, "rounds": 3, "restarts": 3, "beam": 20}
 SETS = {
     **{f"multi30k en-{other}": ("multi30k/train.en", f"multi30k/train.{other}") for other in ("de", "fr", "cs")},
     "tatoeba en-de": ("tatoeba/en-de.tsv", None),

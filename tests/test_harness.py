@@ -168,6 +168,33 @@ def test_the_sources_and_functions_that_cells_name_exist(bench):
             assert not name or callable(harness._function(name)), cell.name
 
 
+def test_perplexities_of_the_same_pieces_are_compared_and_chance_is_told():
+    def cell(logs):
+        return {"runs": {"ours": [{"curves": {"logs": logs, "lengths": [10] * len(logs)}}]}}
+
+    better, worse = [-20.0] * 50, [-21.0] * 50
+    mixed = [log + (2 if i % 2 else -2) for i, log in enumerate(better)]
+    results = {"better": cell(better), "worse": cell(worse), "mixed": cell(mixed)}
+    assert harness.perplexity_ratio(results, "worse", "better") == ("1.105 (1.105 to 1.105)", True)  # exp(1 / 10)
+    assert harness.perplexity_ratio(results, "better", "worse")[1] is False
+    assert harness.perplexity_ratio(results, "mixed", "better")[1] is None
+    assert harness.perplexity_ratio(results, "mixed", "absent") == ()
+
+
+def test_links_of_giza_are_read_by_number_and_without_the_null_word(tmp_path):
+    from bench.align_large import _read_links
+
+    path = tmp_path / "x.A3.final"
+    path.write_text(
+        "# Sentence pair (3) source length 2 target length 3 alignment score : 0.1\n"
+        "das Haus da\nNULL ({ 3 }) the ({ 1 }) house ({ 2 })\n"
+        "# Sentence pair (1) source length 1 target length 2 alignment score : 0.2\n"
+        "ja doch\nNULL ({ }) yes ({ 1 2 })\n"
+    )
+    links = _read_links(path, 3)
+    assert [links.pair(k).tolist() for k in range(3)] == [[[0, 0], [0, 1]], [], [[0, 0], [1, 1]]]
+
+
 def test_a_pattern_without_sources_is_an_error():
     with pytest.raises(ValueError, match="no source matches"):
         harness.source_digest(("corpuscle/no-such-file.py",))
