@@ -277,7 +277,7 @@ def tagger(timer: Any, train: str, dev: str) -> dict[str, float]:
 
     warm()
     known, gold = read_conllu(train)[:TAGGED], read_conllu(dev)[:TAGGED_DEV]
-    known, gold = known.without("xpos", "feats", "lemmas"), gold.without("xpos", "feats", "lemmas")
+    known, gold = known.without("xpos", "features", "lemmas"), gold.without("xpos", "features", "lemmas")
     right, figures = gold.tags.strings(), {"sentences": float(len(gold.corpus))}
     learners: dict[str, Any] = {PCFG: Pcfg(workers=1), "tag": Tagger(workers=1)}
     for states in STATES[:3]:
