@@ -5,9 +5,10 @@ part, by F1 of whole spans. Three sets of features. *paper*: the class of a toke
 word form; its row without classes labels the strings that were entities in the training part. *window*: the same of two
 tokens to either side, too. *full*: words, affixes, shapes and tags of five tokens as entity taggers have them, to which
 classes are added (bit strings cut at 4, 6, 10 and 20 where there are any). Classes come from the Brown corpus,
-WikiText-2 and the text of two treebanks (chains), for conll2003-en and ncbi-disease, and from the same text with the
-trees of our parser (trees; it learned from EWT, and parses the sets, too); from the trees of the treebanks, and from
-their text, for streusle, whose spans are noun and verb supersenses and whose trees are given.
+WikiText-2 and the text of two treebanks (chains), for conll2003-en and ncbi-disease, and from a quarter of that text,
+as it is and with the trees of our parser, which learned from EWT and parses the sets, too (a quarter, to save time);
+from the trees of the treebanks, and from their text, for streusle, whose spans are noun and verb supersenses and whose
+trees are given.
 
 ``supersenses``: the supersense of nouns and verbs by a linear SVM on the square roots of the probabilities of classes
 (one class where a word has one), among those that the training part has for the word; 50 random splits of the training
@@ -59,13 +60,17 @@ TREES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 POSTERIORS, LEAST = ", posteriors", 0.01
 """Methods whose features are all classes above the second, weighted by their probabilities, and not the best one."""
-PARSED = {name: TREES[name] for name in ("Brown, tree", "HMM, random, tree", "HMM, Brown, tree")}
-"""Those of running text with the trees of our parser."""
+PARSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "Brown, quarter": ("brown", {}),
+    "Brown, quarter, tree": ("brown", {"structure": "tree"}),
+    "HMM, Brown, quarter": ("hmm", {"init": "brown"}),
+    "HMM, Brown, quarter, tree": ("hmm", {"init": "brown", "structure": "tree"}),
+}
+"""Those of a quarter of the running text, as it is and with the trees of our parser."""
 METHODS |= {name + POSTERIORS: METHODS[name] for name in ("HMM, random", "HMM, Brown")}
-PARSED |= {name + POSTERIORS: PARSED[name] for name in ("HMM, Brown, tree",)}
+PARSED |= {name + POSTERIORS: PARSED[name] for name in PARSED if name.startswith("HMM")}
 TREES |= {name + POSTERIORS: TREES[name] for name in ("HMM, random, chain", "HMM, Brown, tree")}
 FULL = ("Brown", "exchange", "HMM, random, posteriors", "HMM, Brown, posteriors")
-FEW_PARSED = ("Brown, tree", "HMM, Brown, tree, posteriors")
 FULL_TREES = ("Brown, chain", "Brown, tree", "HMM, random, chain, posteriors", "HMM, Brown, tree, posteriors")
 """Those that are tried with all features, where a tagger takes minutes to learn."""
 WIDTHS = {"paper": 0, "window": 2, "full": 2}
@@ -87,8 +92,8 @@ def cells(data: Path) -> Iterator[Cell]:
             chosen = methods if features != "full" else FULL if structure == "chain" else FULL_TREES
             for method in (NONE, *chosen):
                 yield _cell(data, f"names, {name}, {features} features", method, "names", name, features=features)
-            if structure == "chain":
-                for method in PARSED if features == "paper" else FEW_PARSED:
+            if structure == "chain" and features == "paper":
+                for method in PARSED:
                     yield _cell(data, f"names, {name}, {features} features", method, "names", name, features=features)
     for name in ("semcor-supersense", "streusle"):
         methods = METHODS if name != "streusle" else TREES
@@ -115,7 +120,7 @@ def _structure(name: str, method: str) -> str:
     """What the classes of a method are learned from for a set: running text (``chain``), the same with the trees of our
     parser (``parsed``), or treebanks (``tree``)."""
     structure = SETS.get(name, "chain")
-    return "parsed" if structure == "chain" and method in PARSED else structure
+    return "parsed" if method in PARSED else structure
 
 
 # ---- classes of tokens

@@ -8,11 +8,7 @@ stands the same model with every word of the text, since the sets have many rare
 positive pointwise mutual information of the same text, 100 dimensions, cosines: what a bag of words knows. The paper
 has 1.9 billion tokens.
 
-The same stands below of a text eleven times as large with the trees of our own tagger and parser: the Brown corpus,
-WikiText-2 and the text of the two treebanks, 3.4 million tokens (``parsed``). The parser learned from EWT alone;
-classes and labelled transitions are again chosen on MEN, the cut-off is kept.
-
-GS2011 has been looked at with six models of gold trees: those of before words and transitions had priors (the chosen
+GS2011 has been looked at with six models: those of before words and transitions had priors (the chosen
 one 0.018, -0.078 to 0.129; that of every word, added when the chosen one had been seen, 0.116, 0.022 to 0.216; two of
 128 classes and every word, plain and labelled, 0.002 and 0.011), and the two of today. Differences are to be read in
 this light, and beside the correlations themselves, which are below 0 for the chosen model.
@@ -39,9 +35,6 @@ MODELS = [
 """Classes, cut-off, labelled transitions."""
 CHOSEN, EVERY = (32, 5, False), (32, 1, False)
 """The chosen model, and the same that knows every word of the text, since sets have rare words."""
-PARSED = [(32, 5, False), (64, 5, False), (128, 5, False), (32, 5, True)]
-CHOSEN_PARSED = (32, 5, False)
-"""Models of the parsed text, and the chosen one."""
 MEASURES = ("hellinger", "js", "kl", "cosine")
 SETS = {"rg65": "RG65", "ws353": "WS353", "ws353-similarity": "WS353, similarity", "ws353-relatedness": "relatedness"}
 PHRASES = {"gs2011": "subject, verb, object (GS2011)", "ml2010-verb-object": "verb, object (ML2010)"}
@@ -86,36 +79,6 @@ def cells(data: Path) -> Iterator[Cell]:
         calls = {"meaning": ("phrases", {"path": str(path)})}
         calls["every word"] = "phrases", {"path": str(path), "model": EVERY}
         yield cell(f"phrases-{file}", f"Phrases: {name}", calls, path)
-    yield from _parsed_cells(data)
-
-
-def _parsed_cells(data: Path) -> Iterator[Cell]:
-    """What the text with our own trees gives."""
-    men, bless = data / "word-similarity" / "men3000.tsv", data / "bless" / "bless.tsv"
-    sets = {name: data / "word-similarity" / f"{file}.tsv" for file, name in SETS.items()}
-
-    def cell(name: str, title: str, calls: dict[str, tuple[str, dict[str, Any]]], *files: Path) -> Cell:
-        given = {"texts": [str(data)], "parsed": True}
-        sides = tuple(Call(side, f"bench.meaning:{what}", {**given, **more}) for side, (what, more) in calls.items())
-        sources = (*SOURCES, *english.SOURCES)
-        return Cell(f"parsed-{name}", f"Parsed text: {title}", sides, None, files, None, 1, False, sources)
-
-    calls: dict[str, tuple[str, dict[str, Any]]] = {
-        _name(model): ("men", {"model": model, "pairs": str(men)}) for model in PARSED
-    }
-    calls["ppmi"] = "men", {"model": None, "pairs": str(men)}
-    yield cell("sweep", "classes, chosen on MEN", calls, men)
-    given: dict[str, Any] = {"files": {name: str(path) for name, path in sets.items()}, "model": CHOSEN_PARSED}
-    calls = {measure: ("pairs", {**given, "measure": measure}) for measure in ("hellinger", "kl", "ppmi")}
-    yield cell("pairs", "word pairs", calls, *sets.values())
-    ways = {"path": str(bless), "prior": "uniform", "model": CHOSEN_PARSED}
-    calls = {"without map": ("bless", ways | {"mapped": False}), "with map": ("bless", ways | {"mapped": True})}
-    yield cell("relations", "BLESS, medians by relation, standardised by concept", calls, bless)
-    for file, name in PHRASES.items():
-        path = data / "composition" / f"{file}.tsv"
-        calls = {"meaning": ("phrases", {"path": str(path), "model": CHOSEN_PARSED})}
-        yield cell(f"phrases-{file}", f"phrases, {name}", calls, path)
-
 
 def _name(model: Any) -> str:
     classes, cut, labelled = model
@@ -169,7 +132,7 @@ def men(timer, texts: list[str], model: Any, pairs: str, parsed: bool = False) -
     from corpuscle.words import judge_pairs
 
     forest, scored = _forest(texts, parsed), read_scored_pairs(pairs)
-    common = _tagged(_model(forest, PARSED[0] if parsed else (32, 10, False), parsed)[0], scored)
+    common = _tagged(_model(forest, (32, 10, False), parsed)[0], scored)
     if model is None:
         with timer:
             vectors = _ppmi(forest)
@@ -265,7 +228,7 @@ def phrases(timer, texts: list[str], path: str, model: Any = CHOSEN, parsed: boo
     for (a, b), each in found.differences.items():
         figures |= {f"{a} - {b}": each.difference, f"{a} - {b}, low": each.low, f"{a} - {b}, high": each.high}
         figures[f"{a} - {b}, p"] = each.p_value
-    if tuple(model) not in (CHOSEN, CHOSEN_PARSED):
+    if tuple(model) == EVERY:
         return figures
     vectors, scores = _ppmi(forest), dict[str, list[float]]()
     known = [each for each in judgements if all(map(meaning.find, (*each.first.terms, *each.second.terms)))]  # type: ignore[union-attr]
@@ -310,13 +273,6 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             measured = f"{found[name]:.3f} ({low:.3f} to {high:.3f})"
             holds = None if low <= 0 <= high else found[name] > 0
             made.append(Claim(f"GS2011: head in context above head alone{text}", "higher", measured, holds))
-    for cell, text in (("parsed-phrases-gs2011", "GS2011"), ("parsed-phrases-ml2010-verb-object", "ML2010")):
-        if cell in results:
-            found, name = results[cell]["runs"]["meaning"][0]["figures"], "head-context - head"
-            low, high = found[f"{name}, low"], found[f"{name}, high"]
-            measured = f"{found[name]:.3f} ({low:.3f} to {high:.3f})"
-            holds = None if low <= 0 <= high else found[name] > 0
-            made.append(Claim(f"{text}, parsed text: head in context above head alone", "higher", measured, holds))
     return made
 
 
@@ -360,11 +316,18 @@ def _phrases_table(result: dict[str, Any]) -> list[str]:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """A table a cell, as people read it; and the box plot."""
+    if "relations" in results:
+        _draw(results["relations"])
+    return plain_tables(results)
+
+
+def plain_tables(results: dict[str, Any]) -> list[str]:
+    """A table a cell, as people read it."""
     made = []
     for name, result in results.items():
-        if name.endswith("pairs"):
+        if name == "pairs":
             lines = _pairs_table(result)
-        elif "phrases" in name:
+        elif name.startswith("phrases"):
             lines = _phrases_table(result)
         else:
             sides = {side: runs[0]["figures"] for side, runs in result["runs"].items()}
@@ -375,8 +338,6 @@ def tables(results: dict[str, Any]) -> list[str]:
                 for side, each in sides.items()
             ]
         made.append("\n".join([f"### {result['title']}", "", *lines, ""]))
-    if "relations" in results:
-        _draw(results["relations"])
     return made
 
 
@@ -396,5 +357,5 @@ def _draw(result: dict[str, Any]) -> None:
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables."""
     lines = [part.replace("\n", " ").strip() + "\n" for part in (__doc__ or "").split("\n\n")[1:]]
-    lines.append(f"Chosen: {_name(CHOSEN)}; of the parsed text: {_name(CHOSEN_PARSED)}.")
+    lines.append(f"Chosen: {_name(CHOSEN)}.")
     return "\n".join(["### Notes", "", *lines])

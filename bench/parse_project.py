@@ -24,9 +24,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "pairs, SVM": {"pairs": True, "classifier": "svm"},
 }  # fmt: skip
 DISTANCES: dict[str, dict[str, Any]] = {
-    f"{name} order, {shown}": {"order": order, "distance": distance}
-    for name, order in (("first", 1), ("second", 2))
-    for distance, shown in (("collins", "verbs and commas"), ("both", "length, verbs and commas"))
+    "first order, verbs and commas": {"order": 1, "distance": "collins"},
+    "first order, length, verbs and commas": {"order": 1, "distance": "both"},
 }
 """Graph-based parsers with the distance of Collins that pairs have."""
 LANGUAGES = ("fr", "de", "cs", "zh", "ar", "hi", "ru")
@@ -68,8 +67,7 @@ def cells(data: Path) -> Iterator[Cell]:
         if name == "ptb-sample":
             yield Cell("ratio", "pairs", (Call("pairs", f"{HERE}:ratio_job", names),), inputs=files, **facts)
         yield Cell(f"supervised {name}", "second order", tuple(sides), inputs=files, **facts)
-        ways = {way: how for way, how in DISTANCES.items() if name == "ptb-sample" or how["order"] == 1}
-        sides = [Call(way, f"{HERE}:supervised_job", {**names, "settings": how}) for way, how in ways.items()]
+        sides = [Call(way, f"{HERE}:supervised_job", {**names, "settings": how}) for way, how in DISTANCES.items()]
         yield Cell(f"distance {name}", f"distance {name}", tuple(sides), inputs=files, **facts)
 
 

@@ -1,4 +1,4 @@
-"""Kernels take few arguments: what travels together is a record."""
+"""Kernels take few arguments: what travels together is a record. And commands write numbers in one way."""
 
 import ast
 import re
@@ -39,3 +39,21 @@ def test_there_are_kernels_to_look_at():
 def test_a_kernel_with_many_arguments_says_what_a_record_would_cost(where, node):
     says = ast.get_docstring(node) or ""
     assert "argument" in says and MEASURED.search(says), f"{node.name} has {arguments(node)} arguments: make a record"
+
+
+def formats(path: Path) -> list[str]:
+    """The formats of fractions in the f-strings of a file."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    values = (node for node in nodes if isinstance(node, ast.FormattedValue))
+    specs = (ast.unparse(value.format_spec) for value in values if value.format_spec is not None)
+    return [spec for spec in specs if re.search(r"\.\d", spec)]
+
+
+def test_commands_and_measures_write_numbers_as_text_wording_says():
+    found = {
+        str(path.relative_to(SOURCES)): formats(path)
+        for folder in ("cli", "measure") for path in sorted((SOURCES / folder).glob("*.py"))
+    }  # fmt: skip
+    assert formats(SOURCES / "text" / "wording.py")
+    # The confidence that is a part of a label in a tree is data.
+    assert {name: specs for name, specs in found.items() if specs} == {"cli/constituents.py": ["f'.3f'"]}

@@ -177,7 +177,7 @@ def test_results_are_json_in_the_last_line_and_messages_go_to_stderr(run):
     assert out == '{"rate": 0.25, "worst": null, "n": 3, "words": ["ñ", "日"]}\n'
     assert last_line_conforms(out, {"rate": FRACTION, "worst": float | None, "n": int, "words": [str]})
     assert run("toy", "show", "--quiet")[2].count("\n") == 2  # warnings stay
-    assert run("toy", "show")[1].splitlines()[0] == "rate: 0.25"
+    assert run("toy", "show")[1].splitlines()[0] == "rate: 0.250"
 
 
 def test_warnings_of_others_look_as_usual(run, capsys):

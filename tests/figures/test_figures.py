@@ -56,6 +56,16 @@ def test_higher_values_are_drawn_higher():
     assert float(second.get("cx", "")) > float(first.get("cx", ""))
 
 
+def test_plots_beside_each_other_can_have_one_scale():
+    heights = [
+        next(parsed(line_plot([Series("s", [1, 2], y)], title="t", reach=(0, 100))).iter(SVG + "circle")).get("cy")
+        for y in ([20, 30], [20, 95])
+    ]
+    assert heights[0] == heights[1]
+    alone = parsed(line_plot([Series("s", [1, 2], [20, 30])], title="t"))
+    assert next(alone.iter(SVG + "circle")).get("cy") != heights[0]
+
+
 def test_points_that_cannot_be_drawn_leave_a_gap():
     root = parsed(line_plot([Series("s", [1, 2, 3, 4], [1, math.nan, 10, 0])], title="t", log_y=True))
     path = next(root.iter(SVG + "path")).get("d", "")

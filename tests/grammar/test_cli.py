@@ -221,7 +221,7 @@ def test_brackets_are_induced_and_parse_finds_their_kind(tmp_path, capsys):
         assert figures["method"] == method and figures["sentences"] == 10
         assert {row["name"] for row in figures["brackets"]} == {*BRANCHINGS, "oracle-top-right", method}
         lines = run(capsys, "grammar", "parse", model, bank, "--confidence").out.splitlines()
-        assert len(lines) == 10 and lines[0].startswith("(TOP (X~1.00 (X~")
+        assert len(lines) == 10 and lines[0].startswith("(TOP (X~1.000 (X~")
         figures = last_line_conforms(
             run(capsys, "grammar", "evaluate", bank, "--model", model, "--json", "--quiet").out,
             SCORES | {"overlap_training": FRACTION, "overlap_tuning": FRACTION},

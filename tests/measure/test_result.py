@@ -41,7 +41,7 @@ def results() -> dict[str, measure.Result]:
 @pytest.mark.parametrize(
     ("name", "beginning"),
     [
-        ("perplexity", "perplexity 9.83 (95 % 9.49 to 10.31) | without oov 8.73 | tokens 7 | oov 14.3 % | "),
+        ("perplexity", "perplexity 9.833 (95 % 9.488 to 10.312) | without oov 8.729 | tokens 7 | oov 14.3 % | "),
         ("letters", "perplexity a letter 6.050 (95 % 6.050 to 6.050) | letters 5 | unknown 20.0 % | bits a letter 2.5"),
         ("f1", "F1 60.0 % (95 % 50.0 % to 66.7 %) | precision 75.0 % (95 % 50.0 % to 100.0 %) | recall 50.0 % ("),
         ("accuracy", "accuracy 50.0 % (95 % 0.0 % to 100.0 %) | decisions 2 | signature accuracy|of:tokens|"),
@@ -68,23 +68,23 @@ def test_the_text_of_a_result_is_what_commands_show():
     found = {name: result.text() for name, result in results().items()}
     assert found["perplexity"] == (
         "perplexity 9.833 (95 % 9.488 to 10.312), without unknown words 8.729\n"
-        "7 tokens with </s>, 1 unknown (14.29%), 3.2976 bits a token"
+        "7 tokens with </s>, 1 unknown (14.3 %), 3.298 bits a token"
     )
     assert found["letters"] == "perplexity 6.050 a letter (6.050 to 6.050), 5 letters, 1 of them unknown"
     assert found["links"].splitlines() == [
-        "      AER: 33.33 % (33.33 to 33.33)",
-        "precision: 100.00 % (100.00 to 100.00)",
-        "   recall: 50.00 % (50.00 to 50.00)",
-        "       F1: 66.67 % (66.67 to 66.67)",
+        "      AER: 33.3 % (33.3 % to 33.3 %)",
+        "precision: 100.0 % (100.0 % to 100.0 %)",
+        "   recall: 50.0 % (50.0 % to 50.0 %)",
+        "       F1: 66.7 % (66.7 % to 66.7 %)",
         "1 links, 2 sure and 2 possible gold links",
     ]
     labels = ("ACC", "mean F", "MRR", "MAP_ref")
-    assert found["names"].splitlines() == [*(f"{x}: 0.5000 (95 % 0.0000 to 1.0000)" for x in labels), "2 names"]
+    assert found["names"].splitlines() == [*(f"{x}: 0.500 (95 % 0.000 to 1.000)" for x in labels), "2 names"]
     assert found["segmentation"].splitlines() == [
-        "words      precision 50.00%, recall 33.33%, F1 40.00%",
-        "boundaries precision 0.00%, recall 0.00%, F1 0.00%",
-        "lexicon    precision 50.00%, recall 33.33%, F1 40.00%",
-        "95 % interval of the words' F1: 0.00% to 100.00%",
+        "words      precision 50.0 %, recall 33.3 %, F1 40.0 %",
+        "boundaries precision 0.0 %, recall 0.0 %, F1 0.0 %",
+        "lexicon    precision 50.0 %, recall 33.3 %, F1 40.0 %",
+        "95 % interval of the words' F1: 0.0 % to 100.0 %",
     ]
     assert found["accuracy"] == "accuracy 50.0 % (95 % 0.0 % to 100.0 %)\ndecisions 2"
     documents = measure.perplexity([-9.0], [4], [4], [0.0], events="tokens", items="documents")

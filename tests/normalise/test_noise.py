@@ -130,4 +130,4 @@ def test_the_survey_command_says_what_its_schema_says(tmp_path, capsys):
     assert other["errors"] == {"letter": 0, "number": 0, "letter and number": 0, "slang": 1, "other": 1}
     assert json.loads(printed.splitlines()[-1])["words"] == 4
     assert main(["normalise", "survey", str(text)]) == 0
-    assert "t.txt: 3 messages, 5 words, 100.0% not known" in capsys.readouterr().out
+    assert "t.txt: 3 messages, 5 words, 100.0 % not known" in capsys.readouterr().out

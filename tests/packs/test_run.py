@@ -366,6 +366,16 @@ def test_the_report_says_what_was_learned_and_what_was_not_used(learned):
     assert report["steps"]["lm"]["findings"]["order"] == findings["order"]
 
 
+def test_figures_at_the_top_stand_beside_a_simple_way(learned):
+    html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
+    cards = re.findall(r'<div class="card"><b>([^<]*)</b><span>([^<]*)</span>(?:<small>([^<]*)</small>)?', html)
+    beside = {what.split(",")[0]: simple for _, what, simple in cards}
+    frequency = state(learned / "pack")["steps"]["lm"]["findings"]["orders"][0]["perplexity"]
+    assert beside["perplexity on unseen text"] == f"by frequency alone: {frequency:,.1f}"
+    facts = {"words of text read", "dictionary entries", "words with vectors"}
+    assert [what for what, simple in beside.items() if not simple and what not in facts] == []
+
+
 def test_hostile_text_stays_text(learned):
     html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
     assert HOSTILE not in html and "<script" not in html

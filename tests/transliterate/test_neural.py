@@ -280,7 +280,7 @@ def test_a_combined_model_ranks_the_candidates_of_both(phrase, model, pairs, tmp
         both.transliterate(["abc"], beam=3)
     with pytest.raises(SettingError, match="spell names alike"):
         CombinedTransliterator(lowercase=False).fit(phrase, model, pairs[80:])
-    with pytest.warns(CorpuscleWarning, match="were in the training pairs"):
+    with pytest.warns(CorpuscleWarning, match="were in training pairs"):
         CombinedTransliterator(candidates=2).fit(phrase, model, pairs[:20])
 
 

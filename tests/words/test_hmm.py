@@ -626,7 +626,7 @@ def test_evaluate_speaks_json(trained, tmp_path, capsys):
     assert figures["support"] == 4.0 and figures["projected"] == figures["log_likelihood"]
     assert main(["classes", "evaluate", f"{trained}/tree", f"{trained}/bank.conllu", "--json"]) == 0
     output = capsys.readouterr()
-    assert json.loads(output.out)["overlap_training"] == 1.0 and "warning: 100% of these" in output.err
+    assert json.loads(output.out)["overlap_training"] == 1.0 and "warning: 100 % of these" in output.err
 
 
 def test_apply_writes_classes_and_posteriors(trained, tmp_path, capsys):
@@ -669,7 +669,7 @@ def test_hard_classes_have_neither_posteriors_nor_likelihoods(trained, tmp_path,
         assert error.startswith("error: ") and reason in error and error.count("\n") == 1
     assert not (tmp_path / "p.npy").exists()
     assert main(["classes", "show", hard, "--word", "w1"]) == 0
-    assert "100.0%" in capsys.readouterr().out
+    assert "100.0 %" in capsys.readouterr().out
 
 
 CIRCLE = "1\ta\t_\t_\t_\t_\t2\tx\t_\t_\n2\tb\t_\t_\t_\t_\t1\tx\t_\t_\n\n"

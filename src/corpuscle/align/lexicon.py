@@ -155,4 +155,4 @@ def write_lexicon(entries: Iterable[Entry], path: AnyPath, examples: Bitext | No
         for entry in entries
     )  # fmt: skip
     names = ("source", "target", "links", "forward", "backward", "score", "source_example", "target_example")
-    write_table(path, (), rows, ("", "", ".2f", *[".4f"] * 5), names=names[: 6 if examples is None else 8])
+    write_table(path, (), rows, names=names[: 6 if examples is None else 8])

@@ -25,6 +25,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import clock
+from corpuscle.text.wording import number, percent
 
 if TYPE_CHECKING:
     from corpuscle.align import Aligner
@@ -213,7 +214,7 @@ def _write_n_best(model: Aligner, bitext: Bitext, k: int, symmetrise: str, outpu
         for line, ranked in enumerate(n_best(model, bitext, k, int(symmetrise == "backward")), 1)
         for rank, each in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, ".6g", names=("line", "rank", "probability", "links"))
+    write_table(output, (), rows, names=("line", "rank", "probability", "links"))
 
 
 @command(group, work=True)
@@ -337,7 +338,7 @@ def weights(model: str, output: str, top: int | None, family: bool) -> None:
         for direction, name in enumerate(("forward", "backward"))
         for learned in (loaded.strongest(direction, top or 10) if family else loaded.learned_features(direction)[:top])
     )
-    write_table(output, (), rows, ".6g", names=("direction", "feature", "weight"))
+    write_table(output, (), rows, names=("direction", "feature", "weight"))
 
 
 @command(group, work=True, figures=False)
@@ -472,7 +473,7 @@ def _measure_oracle(gold: str, bitext: Bitext, training: Bitext, name: str, seed
         result = alignment_error(wanted, allowed_links(wanted, bitext, neighbourhood, training, direction), seed=seed)
         couples = neighbourhood.size(direction)
         values |= {f"aer_{which}": result["aer"], f"couples_{which}": couples}
-        lines.append(f"{which}: oracle AER {100 * result['aer']:.2f} %, {couples:,} couples")
+        lines.append(f"{which}: oracle AER {percent(result['aer'])}, {couples:,} couples")
     return Figures(values, "\n".join(lines))
 
 
@@ -481,9 +482,10 @@ def _as_text(result: Result, values: dict[str, Any]) -> str:
     lines = [result.text()]
     for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
         if not math.isnan(values.get(key, math.nan)):
-            lines.append(f"links of {name} words seen once in training: {values[key]:.2f}")
+            lines.append(f"links of {name} words seen once in training: {number(values[key])}")
     if "against" in values:
         other = values["against"]
-        interval = f"({100 * other['low']:.2f} to {100 * other['high']:.2f})"
-        lines.append(f"AER minus the other's: {100 * other['difference']:.2f} {interval}, p = {other['p_value']:.3f}")
+        interval = f"({percent(other['low'])} to {percent(other['high'])})"
+        difference, p_value = percent(other["difference"]), number(other["p_value"])
+        lines.append(f"AER minus the other's: {difference} {interval}, p = {p_value}")
     return "\n".join(lines)

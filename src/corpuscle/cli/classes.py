@@ -23,6 +23,7 @@ from corpuscle.cli.command import (
 from corpuscle.cli.common import annotated, load, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import percent
 from corpuscle.words.settings import WAYS
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _show_word(loaded: WordClasses, word: str, k: int, by: str) -> Figures:
         if share >= 0.01
     ]
     count = int(loaded.vocab_.counts[loaded.vocab_.id(word)]) if known else 0
-    lines = [f"{row['share']:>7.1%} {row['class']:>4}  {' '.join(row['words'])}" for row in rows]
+    lines = [f"{percent(row['share']):>8} {row['class']:>4}  {' '.join(row['words'])}" for row in rows]
     title = f"{word}: {count:,} tokens" if known else f"{word}: an unknown word"
     return Figures({"word": word, "known": known, "count": count, "classes": rows}, "\n".join([title, *lines]))
 

@@ -35,6 +35,7 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Setting, option_of, size_of
 from corpuscle.text.files import accept
 from corpuscle.text.values import plain
+from corpuscle.text.wording import count, number, seconds
 
 __all__ = [
     "COUNT", "Figures", "annotation", "argument", "command", "given_of", "option", "output", "plain", "raw", "resume",
@@ -56,6 +57,16 @@ class Figures(NamedTuple):
     code: int = 0
 
 
+def _told(name: str, value: Any) -> str:
+    """A value for people."""
+    value = plain(value)
+    if isinstance(value, list):
+        return ", ".join(_told(name, each) for each in value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return seconds(value) if name == "seconds" else count(value) if isinstance(value, int) else number(value)
+
+
 def _show(figures: Figures, as_json: bool) -> None:
     if as_json:
         print(json.dumps(plain(figures.values), ensure_ascii=False, allow_nan=False))
@@ -63,7 +74,7 @@ def _show(figures: Figures, as_json: bool) -> None:
         print(figures.text)
     elif figures.text is None:
         for name, value in figures.values.items():
-            print(f"{name.replace('_', ' ')}: {f'{value:.6g}' if isinstance(value, float) else value}")
+            print(f"{name.replace('_', ' ')}: {_told(name, value)}")
 
 
 # ---- parameters

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
 from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.text.wording import percent
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
@@ -67,12 +68,12 @@ def load(path: str, task: str, kinds: Sequence[str] | None = None) -> Any:
     return model
 
 
-def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]], number: str = ".4f") -> str:
-    """A table as a command shows it, without the last line feed; ``heading`` and ``number`` as in ``write_table``."""
+def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table as a command shows it, without the last line feed; ``heading`` as in ``write_table``."""
     from corpuscle.text.tables import format_row
 
     lines = [format_row(heading)] if heading else []
-    return "".join([*lines, *(format_row(row, number) for row in rows)]).removesuffix("\n")
+    return "".join([*lines, *(format_row(row) for row in rows)]).removesuffix("\n")
 
 
 def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
@@ -82,7 +83,7 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
     shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
     for key, share in shares.items():
         if share > 0.05:
-            warn(f"{share:.0%} of these sentences were in the {key[8:]} text of {name}")
+            warn(f"{percent(share, 0)} of these sentences were in the {key[8:]} text of {name}")
     return shares
 
 

@@ -10,6 +10,7 @@ from corpuscle.cli.grammar import group
 from corpuscle.errors import InputError, SettingError
 from corpuscle.grammar.settings import CommonSettings
 from corpuscle.progress import clock
+from corpuscle.text.wording import number, seconds
 
 if TYPE_CHECKING:
     from corpuscle.grammar import CommonGrammar
@@ -90,7 +91,7 @@ def common(
     figures |= {"deviations": deviations(model), "tree": language_tree(model)}
     text = (
         f"{output}: {figures['sentences']:,} sentences of {len(codes)} languages ({figures['left_out']:,} left out), "
-        f"{figures['iterations']} iterations, objective {figures['objective']:,.1f}, {figures['seconds']:.1f} s\n"
+        f"{figures['iterations']} iterations, objective {number(figures['objective'])}, {seconds(figures['seconds'])}\n"
         f"{figures['tree']}"
     )
     return Figures(figures, text)
@@ -108,11 +109,11 @@ def _names(path: str | None, categories: int) -> list[str]:
     """Names of categories: numbers, or from a file of number, tab, name."""
     from corpuscle.text import read_table
 
-    names = [str(number) for number in range(categories)]
-    for line, (number, name) in read_table(path, ("category", "name"), skip_blank=True) if path is not None else ():
-        if not number.isdecimal() or int(number) >= categories:
-            raise InputError(path, line, f"{number[:20]!r} is no category from 0 to {categories - 1}")
-        names[int(number)] = name
+    names = list(map(str, range(categories)))
+    for line, (category, name) in read_table(path, ("category", "name"), skip_blank=True) if path is not None else ():
+        if not category.isdecimal() or int(category) >= categories:
+            raise InputError(path, line, f"{category[:20]!r} is no category from 0 to {categories - 1}")
+        names[int(category)] = name
     return names
 
 
@@ -150,7 +151,7 @@ def categories(model: str, names: str | None, k: int, html: str | None) -> Figur
     emits = loaded.common_.emits[:, 0] / loaded.common_.emits.sum(axis=1)
     heading = ("category", "emits", *loaded.languages_)
     each = zip(called, emits, words, strict=True)
-    rows = [(name, f"{share:.2f}", *map(" ".join, row.values())) for name, share, row in each]
+    rows = [(name, float(share), *map(" ".join, row.values())) for name, share, row in each]
     if html is not None:
         from corpuscle.packs.page import document, table
         from corpuscle.text.files import write_atomically

@@ -113,7 +113,7 @@ def written_tree(parsed: Parsed, confidence: bool) -> str:
 
     trees = parsed.trees
     if confidence:
-        labels = [f"{name}~{sure:.2f}" for name, sure in zip(trees.labels.strings(), parsed.confidence, strict=True)]
+        labels = [f"{name}~{sure:.3f}" for name, sure in zip(trees.labels.strings(), parsed.confidence, strict=True)]
         trees = replace(trees, labels=Layer.from_strings(labels, missing=""))
     return "".join(line + "\n" for line in format_brackets(trees.with_root()))
 

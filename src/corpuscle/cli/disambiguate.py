@@ -9,6 +9,7 @@ from corpuscle.cli.command import COUNT, Figures, argument, command, option, out
 from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import percent, seconds
 
 if TYPE_CHECKING:
     from corpuscle.disambiguate import Disambiguator
@@ -38,7 +39,7 @@ def train(model: Any, treebank: str, output: str, candidates: str | None) -> Fig
     return Figures(
         figures,
         f"{output}: {figures['labels']:,} analyses of {', '.join(figures['elements'])}, {figures['words']:,} words, "
-        f"{figures['seconds']:.1f} s",
+        f"{seconds(figures['seconds'])}",
     )
 
 
@@ -103,8 +104,8 @@ def vocabulary(model: str, input: str, output: str, raw: bool, known: str | None
     figures = {name: value for name, value in found._asdict().items() if name != "cards"}
     return Figures(
         figures | {"unknown_lemmas": len(found.cards)},
-        f"{len(found.cards):,} of {found.lemmas:,} lemmas are not known ({found.difficulty:.1%}), "
-        f"{found.unknown_words:.1%} of {found.words:,} words",
+        f"{len(found.cards):,} of {found.lemmas:,} lemmas are not known ({percent(found.difficulty)}), "
+        f"{percent(found.unknown_words)} of {found.words:,} words",
     )
 
 

@@ -11,6 +11,7 @@ from corpuscle.cli.command import COUNT, Figures, argument, command, option, out
 from corpuscle.cli.common import load, naming, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import seconds
 
 if TYPE_CHECKING:
     from corpuscle.entities import Documents, EntityTagger
@@ -73,7 +74,7 @@ def train(
         text += f", {figures['mentions']:,} mentions"
         if figures["lost"]:
             text += f" ({figures['lost']:,} of them cannot be said by tags)"
-    return Figures(figures, f"{text}, {figures['seconds']:.1f} s")
+    return Figures(figures, f"{text}, {seconds(figures['seconds'])}")
 
 
 def _write(texts: list[Standoff], documents: Documents, form: str, output: str) -> None:

@@ -22,6 +22,7 @@ from corpuscle.cli.constituents import read_found, read_sentences, read_trees, s
 from corpuscle.cli.trees import comparing
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import percent, seconds
 
 if TYPE_CHECKING:
     from corpuscle.grammar import TreebankGrammar
@@ -58,7 +59,7 @@ def train(model: TreebankGrammar, trees: tuple[str, ...], output: str, dev: str 
     return Figures(
         figures,
         f"{output}: {figures['trees']:,} trees, {figures['phrases']:,} phrases, {figures['tags']:,} tags, "
-        f"{figures['rules']:,} rules, {figures['seconds']:.1f} s",
+        f"{figures['rules']:,} rules, {seconds(figures['seconds'])}",
     )
 
 
@@ -138,7 +139,7 @@ def probability(model: str, input: str) -> Figures:
         "log10": float(tens[possible].sum()), "items": len(tens), "impossible": int((~possible).sum()),
         "each": [float(value) if fine else None for value, fine in zip(tens, possible, strict=True)],
     }  # fmt: skip
-    return Figures(figures, "\n".join(f"{value:.4f}" for value in tens))
+    return Figures(figures, table_text((), ([float(value)] for value in tens)))
 
 
 @command(group, work=True)
@@ -237,7 +238,8 @@ def compare(gold: str, trees_a: str, trees_b: str, punctuation: str, max_length:
         with comparing(path):
             result = bracket_scores(right, sides[path], **how)  # type: ignore[arg-type]
         values |= {f"{name}_{side}": result[name] for name in ("labelled_f1", "unlabelled_f1", "exact")}
-        lines.append(f"{path}: labelled F1 {result['labelled_f1']:.2%}, unlabelled {result['unlabelled_f1']:.2%}")
+        labelled, unlabelled = percent(result["labelled_f1"]), percent(result["unlabelled_f1"])
+        lines.append(f"{path}: labelled F1 {labelled}, unlabelled {unlabelled}")
     for figure in ("labelled_f1", "unlabelled_f1", "spans_f1"):
         difference = compare_brackets(right, sides[trees_a], sides[trees_b], figure=figure, **how)  # type: ignore[arg-type]
         values |= difference.to_json() if figure == "labelled_f1" else {figure: difference.to_json()}

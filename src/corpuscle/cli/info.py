@@ -9,18 +9,11 @@ import click
 
 from corpuscle.cli.command import Figures, argument, command
 from corpuscle.progress import one_line
+from corpuscle.text.wording import size
 
 __all__ = ["group"]
 
 group = click.Group("info")
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
@@ -45,13 +38,13 @@ def info(model: str) -> Figures:
     """Show what is in a model file: kind, settings and where they come from, training data, arrays."""
     from corpuscle.model import read_header
 
-    header, places, size = read_header(model)
-    lines = [one_line(f"{header['kind']} (version {header['kind_version']}), {_size(size)}")]
+    header, places, length = read_header(model)
+    lines = [one_line(f"{header['kind']} (version {header['kind_version']}), {size(length)}")]
     lines += _section("settings", [(name, str(value), origin) for name, (value, origin) in header["settings"].items()])
     for part in "preprocessing", "provenance", "extra":
         lines += _section(part, _flat(header[part]))
     lines += _section("components", [(name, part["kind"]) for name, part in header["components"].items()])
     shapes = {name: " x ".join(map(str, place.shape)) for name, place in places.items()}
-    lines += _section("arrays", [(name, e.dtype.name, shapes[name], _size(e.size)) for name, e in places.items()])
+    lines += _section("arrays", [(name, e.dtype.name, shapes[name], size(e.size)) for name, e in places.items()])
     arrays = {name: {"dtype": e.dtype.name, "shape": e.shape, "bytes": e.size} for name, e in places.items()}
-    return Figures({**header, "bytes": size, "arrays": arrays}, "\n".join(lines))
+    return Figures({**header, "bytes": length, "arrays": arrays}, "\n".join(lines))

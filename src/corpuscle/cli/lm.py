@@ -22,6 +22,7 @@ from corpuscle.cli.common import load, naming, read_input, refuse_markup, table_
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.settings import NgramSettings
 from corpuscle.progress import clock, one_line, say
+from corpuscle.text.wording import count, number, percent, seconds
 
 if TYPE_CHECKING:
     from corpuscle.lm import ClassModel, Events, LanguageModel, LogLinearModel, NgramModel
@@ -184,7 +185,7 @@ def _learn(
         shown = (f"{name} {value}" if isinstance(value, int | float | str) else name for name, value in chosen.items())
         say(f"chosen on {dev}: {', '.join(shown)}")
     known = f"{sizes['words']:,} words, {sizes['types']:,} of them known"
-    said = f"{output}: {model.method_name}, order {figures['order']}, {known}, {figures['seconds']:.1f} s"
+    said = f"{output}: {model.method_name}, order {figures['order']}, {known}, {seconds(figures['seconds'])}"
     return Figures(figures, said + _parts_table(figures.get("parts", {})))
 
 
@@ -194,9 +195,9 @@ def _parts_table(parts: Mapping[str, Mapping[str, float]]) -> str:
         return ""
     columns = ("method", "weight", "without it", "perplexity", "MB", "tokens a second", "seconds")
     rows = [
-        (name, f"{part['weight']:.3f}", f"{part['contribution']:+.1%}" if part["weight"] else "does not pay",
-         f"{part['perplexity']:.2f}", f"{part['bytes'] / 1e6:.1f}", f"{part['words_per_second']:,.0f}",
-         f"{part['seconds']:.1f}")
+        (name, number(part["weight"]), percent(part["contribution"], sign="+") if part["weight"] else "does not pay",
+         number(part["perplexity"]), number(part["bytes"] / 1e6), count(part["words_per_second"]),
+         number(part["seconds"]))
         for name, part in parts.items()
     ]  # fmt: skip
     return "\n" + table_text(columns, rows)
@@ -236,7 +237,7 @@ def score(model: str, text: str, by_word: bool, documents: str | None, raw: bool
     else:
         corpora = iter_text(text, **loaded.reading)
     rows = _score_rows(loaded, corpora, _word_rows if by_word else _sentence_rows)
-    write_table("-", ("sentence", *columns), rows, (".4f", ".4f", ".4f", ".4f" if by_word else ".6f", ".4f"))
+    write_table("-", ("sentence", *columns), rows)
 
 
 def _score_rows(model: LanguageModel, corpora: Iterator[Corpus], rows_of: Any) -> Iterator[tuple[Any, ...]]:
@@ -286,7 +287,7 @@ def next_words(model: str, context: str, k: int) -> Figures:
     found = loaded.next_words(begin + words, k)
     return Figures(
         {"context": words, "next": [{"word": word, "probability": probability} for word, probability in found]},
-        table_text((), ((probability, word) for word, probability in found), ".6f"),
+        table_text((), ((probability, word) for word, probability in found)),
     )
 
 
@@ -331,7 +332,7 @@ def mix(model: tuple[str, ...], output: str, dev: str, documents: str | None) ->
     mixture.save(output)
     weights = mixture.weights_.tolist()
     perplexities = [float(each.perplexity(corpus, draws=1)["perplexity"]) for each in (*parts, mixture)]
-    shown = [f"{value:.3f}" for value in perplexities]
+    shown = [number(value) for value in perplexities]
     rows = zip([*weights, 1.0], shown, map(one_line, [*model, output]), strict=True)
     return Figures(
         {"weights": weights, "perplexity": perplexities[-1], "perplexities": perplexities[:-1]},
@@ -352,7 +353,7 @@ def weights(model: str, word: tuple[str, ...], output: str, top: int | None) -> 
 
     loaded = load(model, "lm", ("lm.loglinear",))
     rows = ((" ".join(context), *rest) for context, *rest in islice(loaded.weights(word), top))
-    write_table(output, (), rows, ".6g", names=("context", "word", "weight"))
+    write_table(output, (), rows, names=("context", "word", "weight"))
 
 
 @command(group, settings=[NgramSettings.SETTINGS[name] for name in ("prune", "entropy")])
@@ -431,5 +432,5 @@ def compare(model_a: str, model_b: str, text: str, seed: int) -> Figures:
             **comparison.to_json(),
             **shares,
         },
-        f"{model_a}: {first:.3f}\n{model_b}: {second:.3f}\n{comparison.text()}",
+        f"{model_a}: {number(first)}\n{model_b}: {number(second)}\n{comparison.text()}",
     )

@@ -20,6 +20,7 @@ from corpuscle.cli.command import (
 )
 from corpuscle.cli.common import annotated, load, table_text
 from corpuscle.errors import InputError, SettingError
+from corpuscle.text.wording import percent
 from corpuscle.words.settings import MeaningSettings
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def phrases(
         (way, *(each.to_json()[name] for each in (found.ratings[way], found.means[way]) for name in kept))
         for way in found.ratings
     ]
-    lines = [table_text(("way", "ratings", "low", "high", "means", "low", "high"), rows, ".3f")]
+    lines = [table_text(("way", "ratings", "low", "high", "means", "low", "high"), rows)]
     lines += [f"{a} beside {b}: {each.text()}" for (a, b), each in found.differences.items()]
     lines.append(f"{found.covered} of {found.items} phrase pairs have known words, {found.rare} of them a rare one")
     return Figures(values, "\n".join(lines))
@@ -269,7 +270,7 @@ def relations(model: str, triples: str, partial: bool, plot: str | None, **setti
         for name, each in found.items()
     ]
     heading = ("", "relation", "median", "mean", "lower", "upper", "beside", "p")
-    text = table_text(heading, rows, ".3g")
+    text = table_text(heading, rows)
     text += f"\n{len(plain.concepts)} of {plain.were} concepts, {plain.known:,} of {plain.triples:,} triples are known"
     figures = {"measure": meaning.measure, "concepts": plain.were, "covered": len(plain.concepts)}
     figures |= {"triples": plain.triples, "known": plain.known, "plain": both["without map"]}
@@ -350,7 +351,7 @@ def senses(
     lines = []
     for i, sense in enumerate(found, 1):
         near = " ".join(each for each, _, _ in sense.words)
-        lines += [f"{i}. {sense.share:.1%} of {sum(len(s.tokens) for s in found)} tokens: {near}"]
+        lines += [f"{i}. {percent(sense.share)} of {sum(len(s.tokens) for s in found)} tokens: {near}"]
         lines += [f"   {token.shown}" for token in sense.tokens[:examples]]
     return Figures({"word": meaning.vocab.word(meaning.id(word)), "senses": rows}, "\n".join(lines))
 

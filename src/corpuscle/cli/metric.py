@@ -10,6 +10,7 @@ from corpuscle.cli.command import COUNT, Figures, argument, command, option, out
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import number
 
 if TYPE_CHECKING:
     from corpuscle.metric import Items, MetricModel
@@ -89,7 +90,7 @@ def evaluate(model: str, items: str, groups: str, documents: str | None, starts:
             for name, each in spaces(loaded, read).items()
         }
         lines += [
-            f"K-means, {name}: Rand index {one['rand']:.3f}, balanced {one['balanced']:.3f}"
+            f"K-means, {name}: Rand index {number(one['rand'])}, balanced {number(one['balanced'])}"
             for name, one in values["k_means"].items()
         ]
     return Figures(values, "\n".join(lines))
@@ -116,7 +117,7 @@ def neighbours(model: str, items: str, output: str, k: int, among: str | None) -
         for query in range(len(found))
         for rank, (item, distance) in enumerate(zip(found[query], distances[query], strict=True), 1)
     )
-    write_table(output, ("query", "rank", "item", "distance", "correct"), rows, ".6f")
+    write_table(output, ("query", "rank", "item", "distance", "correct"), rows)
 
 
 @command(group, figures=False)
@@ -151,5 +152,6 @@ def show(model: str, directions: int, k: int) -> Figures:
         }
         for number, features in enumerate(top)
     ]
-    lines = [f"{n:>4} {values[n]:>10.4g}  {' '.join(name for name, _ in features)}" for n, features in enumerate(top)]
+    names = [" ".join(name for name, _ in features) for features in top]
+    lines = [f"{n:>4} {number(values[n]):>10}  {each}" for n, each in enumerate(names)]
     return Figures({"distance": loaded.distance_, "directions": rows}, "\n".join(lines))

@@ -10,6 +10,8 @@ from corpuscle.cli.command import Figures, argument, command, option, output, ra
 from corpuscle.cli.common import load, naming, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.files import suffix_of
+from corpuscle.text.wording import percent, seconds
 
 if TYPE_CHECKING:
     from corpuscle.normalise import Normaliser
@@ -94,8 +96,8 @@ def train(
     from corpuscle.text.normalised import read_normalised
 
     begin = clock()
-    gold = _joined([read_normalised(path) for path in messages if path.endswith(_GOLD)])
-    texts = [message for path in messages if not path.endswith(_GOLD) for message in _lines(path, raw)]
+    gold = _joined([read_normalised(path) for path in messages if suffix_of(path) in _GOLD])
+    texts = [message for path in messages if suffix_of(path) not in _GOLD for message in _lines(path, raw)]
     with naming(messages[0]):
         model.fit(
             texts, gold, clean=[] if clean is None else _lines(clean, raw),
@@ -111,7 +113,7 @@ def train(
     return Figures(
         figures,
         f"{output}: {figures['messages']:,} messages ({figures['annotated']:,} annotated), {figures['words']:,} words, "
-        f"{figures['ngrams']:,} n-grams, {figures['seconds']:.1f} s",
+        f"{figures['ngrams']:,} n-grams, {seconds(figures['seconds'])}",
     )
 
 
@@ -166,7 +168,7 @@ def evaluate(gold: str, model: str, gold_detection: bool, seed: int) -> Figures:
         raise InputError(gold, None, str(error)) from None
     figures = detection(right, found, loaded.unknown(right))
     text = "of unknown words: " + ", ".join(
-        f"{name} {figures[f'detection_{name}']:.2%}" for name in ("precision", "recall", "f1")
+        f"{name} {percent(figures[f'detection_{name}'])}" for name in ("precision", "recall", "f1")
     )
     return Figures(result.to_json() | shares | figures, f"{result.text()}\n{text}")
 
@@ -186,7 +188,7 @@ def survey(texts: tuple[str, ...], words: str | None, slang: str | None, raw: bo
     from corpuscle.normalise.tokens import is_examined
     from corpuscle.text.normalised import read_normalised
 
-    gold = {path: read_normalised(path) for path in texts if path.endswith(_GOLD)}
+    gold = {path: read_normalised(path) for path in texts if suffix_of(path) in _GOLD}
     read = {path: list(map(list, gold[path].corpus)) if path in gold else _lines(path, raw) for path in texts}
     if words is not None:
         known = {word.lower() for word in read_words(words)}
@@ -208,7 +210,8 @@ def _survey_text(row: dict[str, Any]) -> str:
     """What a survey says of one text."""
     shares = " ".join(map(str, row["histogram"]))
     text = (
-        f"{row['name']}: {row['messages']:,} messages, {row['tokens']:,} words, {row['unknown_rate']:.1%} not known "
+        f"{row['name']}: {row['messages']:,} messages, {row['tokens']:,} words, "
+        f"{percent(row['unknown_rate'])} not known "
         f"({row['unknown_types']:,} of {row['types']:,} types); messages by tenths of unknown words: {shares}"
     )
     frequent = ", ".join(f"{word} ({n})" for word, n in row["frequent"][:_RANKED])

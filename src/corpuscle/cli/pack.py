@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group
 from corpuscle.cli.common import table_text
+from corpuscle.text.wording import number
 
 __all__ = ["group"]
 
@@ -45,12 +46,12 @@ def diff(first: str, second: str) -> Figures:
 
     found = differences(first, second)
     rows = [(each.what, each.name, *(clip(_shown(value), 60) for value in each[2:])) for each in found]
-    text = table_text(("what", "name", "first", "second"), rows, ".6g") if rows else "no difference"
+    text = table_text(("what", "name", "first", "second"), rows) if rows else "no difference"
     return Figures({"same": not found, "differences": [each._asdict() for each in found]}, text)
 
 
 def _shown(value: object) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+    return "" if value is None else number(value) if isinstance(value, float) else " ".join(str(value).split())
 
 
 @command(group)

@@ -34,6 +34,7 @@ from corpuscle.cli.trees import (
 from corpuscle.errors import InputError, SettingError
 from corpuscle.parse.settings import BoostSettings, ProjectionSettings, RerankSettings
 from corpuscle.progress import clock
+from corpuscle.text.wording import number, percent, seconds
 
 if TYPE_CHECKING:
     pass
@@ -88,7 +89,8 @@ def train(
     }  # fmt: skip
     return Figures(
         figures,
-        f"{output}: {figures['sentences']:,} sentences, {figures['relations']} relations, {figures['seconds']:.1f} s",
+        f"{output}: {figures['sentences']:,} sentences, {figures['relations']} relations, "
+        f"{seconds(figures['seconds'])}",
     )
 
 
@@ -155,7 +157,7 @@ def project(
     return Figures(
         figures,
         f"{output}: {figures['arcs']:,} arcs and {figures['others']:,} other pairs of {figures['sentences']:,} "
-        f"sentences, {figures['seconds']:.1f} s",
+        f"sentences, {seconds(figures['seconds'])}",
     )
 
 
@@ -176,7 +178,8 @@ def boost(base: str, pairs: str, output: str, dev: str, **settings: Any) -> Figu
         model.fit(trees).save(output)
     figures = {"weight": model.weight_, "uas_dev": model.right_, "uas_dev_base": alone, **model.provenance_}
     return Figures(
-        figures, f"{output}: weight {model.weight_:.4g}, UAS {100 * alone:.2f} before, {100 * model.right_:.2f} after"
+        figures,
+        f"{output}: weight {number(model.weight_)}, UAS {percent(alone)} before, {percent(model.right_)} after",
     )
 
 
@@ -283,7 +286,7 @@ def evaluate(
     if len(sure := confidence(guess)) == len(right.heads):
         shares["calibration_error"] = calibration_error(sure, guess.heads == right.heads)
     figures, text = result.to_json() | shares, result.text()
-    text += "".join(f"\n{label}: {shares[name]:{form}}" for name, label, form in _MORE if name in shares)
+    text += "".join(f"\n{label}: {write(shares[name])}" for name, label, write in _MORE if name in shares)
     if by is not None:
         rows = attachment_by(right, guess, by, mode)
         figures[f"by_{by}"] = rows
@@ -292,10 +295,11 @@ def evaluate(
 
 
 _MORE = (
-    ("oracle_uas", "best of the list: UAS", ".1%"), ("oracle_las", "best of the list: LAS", ".1%"),
-    ("oracle_complete", "best of the list: complete", ".1%"), ("trees", "trees a sentence", ".1f"),
-    ("calibration_error", "calibration error of confidence", ".3f"),
+    ("oracle_uas", "best of the list: UAS", percent), ("oracle_las", "best of the list: LAS", percent),
+    ("oracle_complete", "best of the list: complete", percent), ("trees", "trees a sentence", number),
+    ("calibration_error", "calibration error of confidence", number),
 )  # fmt: skip
+_COMPARED = {"las": "LAS", "uas": "UAS", "complete": "complete"}
 
 
 @command(group, seed=True)
@@ -315,8 +319,9 @@ def compare(gold: str, parses_a: str, parses_b: str, mode: str, punctuation: str
     for path, side in ((parses_a, "a"), (parses_b, "b")):
         with comparing(path):
             result = attachment(right, sides[path], mode=mode, punct=punctuation, seed=seed)
-        values |= {f"{name}_{side}": result[name] for name in ("las", "uas", "complete")}
-        lines.append(f"{path}: LAS {result['las']:.2%}, UAS {result['uas']:.2%}, complete {result['complete']:.2%}")
+        values |= {f"{name}_{side}": result[name] for name in _COMPARED}
+        figures = (f"{label} {percent(result[name])}" for name, label in _COMPARED.items())
+        lines.append(f"{path}: {', '.join(figures)}")
     pair = sides[parses_a], sides[parses_b]
     for figure in ("las", "uas"):
         difference = compare_attachment(right, *pair, figure=figure, mode=mode, punct=punctuation, seed=seed)
@@ -442,7 +447,8 @@ def rerank(
     return Figures(
         figures,
         f"{output}: {figures['trees']:,} trees of {figures['sentences']:,} sentences, the first of each list "
-        f"{figures['uas_lists']:.1%} right, the best {figures['oracle_lists']:.1%}; {figures['seconds']:.1f} s",
+        f"{percent(figures['uas_lists'])} right, the best {percent(figures['oracle_lists'])}; "
+        f"{seconds(figures['seconds'])}",
     )
 
 

@@ -11,6 +11,7 @@ from corpuscle.cli.command import COUNT, Figures, argument, command, option, out
 from corpuscle.cli.common import load, naming, place_of, read_input, table_text
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import clock
+from corpuscle.text.wording import number, percent, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,7 @@ def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: s
     }
     summary = (
         f"{output}: {figures['letters']:,} letters, {figures['words']:,} words, {figures['lexicon']:,} of them "
-        f"distinct, {model.sweeps} sweeps in {figures['seconds']:.1f} s"
+        f"distinct, {model.sweeps} sweeps in {seconds(figures['seconds'])}"
     )
     return Figures(figures, summary)
 
@@ -158,7 +159,7 @@ def _applied(path: str, gold: Corpus) -> tuple[Corpus, dict[str, float]]:
         raise InputError(path, None, "a model of phrases; only words can be measured")
     found, share = model.segment(gold, spaces="remove"), model.overlap(gold)
     if share > 0.05 and model.provenance_.get("given_sentences"):
-        warn(f"{share:.0%} of these lines were in the training text, perhaps segmented")
+        warn(f"{percent(share, 0)} of these lines were in the training text, perhaps segmented")
     return found, {"overlap_training": share}
 
 
@@ -184,9 +185,9 @@ def perplexity(model: str, text: str, best: bool, spaces: str, seed: int) -> Fig
         result = loaded.perplexity(corpus, best=best, spaces=spaces, seed=seed)
     share = loaded.overlap(corpus)
     if share > 0.05:
-        warn(f"{share:.0%} of these lines were in the training text of {model}")
-    shown = f"{result.text()}\n{result['word_perplexity']:.3f} a word ({result['words']:,} words and the ends of lines)"
-    return Figures(result.to_json() | {"overlap_training": share}, shown)
+        warn(f"{percent(share, 0)} of these lines were in the training text of {model}")
+    words = f"{number(result['word_perplexity'])} a word ({result['words']:,} words and the ends of lines)"
+    return Figures(result.to_json() | {"overlap_training": share}, f"{result.text()}\n{words}")
 
 
 @command(group, work=True, figures=False)
@@ -202,8 +203,7 @@ def score(model: str, text: str, best: bool, spaces: str) -> None:
     with naming(text):
         corpora = iter_text(text, unk_token="literal", lines_per_chunk=5000)
         rows = _score_rows(loaded.score_lines(corpora, best=best, spaces=spaces))
-        formats = (".4f", ".4f", ".4f", ".6f", ".4f")
-        write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows, formats)
+        write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows)
 
 
 def _score_rows(pieces: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
@@ -240,7 +240,7 @@ def next_words(model: str, context: str, k: int, spaces: str | None) -> Figures:
             "next": [{"word": word, "probability": probability} for word, probability in found.words],
             "new": found.new,
         },
-        table_text((), [*((p, word) for word, p in found.words), (found.new, "(a new word)")], ".6f"),
+        table_text((), [*((p, word) for word, p in found.words), (found.new, "(a new word)")]),
     )
 
 
@@ -266,7 +266,7 @@ def lexicon(model: str, output: str) -> None:
     from corpuscle.text import write_table
 
     heading = ("word", "occurrences", "tables", "type", "surprisal")
-    write_table(output, heading, load(model, "segment", _LEARNED).lexicon(), ".6g")
+    write_table(output, heading, load(model, "segment", _LEARNED).lexicon())
 
 
 @command(group, work=True, seed=True, figures=False)
@@ -298,7 +298,7 @@ def posterior(model: str, text: str, output: str, draws: int, spaces: str | None
         (line[i] + 1, i - letters.starts[line[i]], strings[tokens[i - 1]], strings[tokens[i]], float(probabilities[i]))
         for i in inner.tolist()
     )
-    write_table(output, ("line", "position", "before", "after", "probability"), rows, ".6g")
+    write_table(output, ("line", "position", "before", "after", "probability"), rows)
 
 
 @command(group, figures=False)
@@ -315,4 +315,4 @@ def history(model: str, output: str) -> None:
         for chain, sweeps in enumerate(loaded.history_.tolist())
         for sweep, row in enumerate(sweeps)
     )
-    write_table(output, ("chain", "sweep", *loaded.history_columns()), rows, ".6g")
+    write_table(output, ("chain", "sweep", *loaded.history_columns()), rows, ".9g")

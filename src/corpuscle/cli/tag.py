@@ -10,6 +10,7 @@ from corpuscle.cli.command import COUNT, Figures, argument, command, option, out
 from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import seconds
 
 if TYPE_CHECKING:
     from corpuscle.tag import Tagger
@@ -64,7 +65,7 @@ def train(
     return Figures(
         figures,
         f"{output}: {figures['labels']:,} labels of {', '.join(model.layers_)}, {figures['lemma_rules']:,} rules for "
-        f"lemmas, {figures['sentences']:,} sentences, {figures['seconds']:.1f} s",
+        f"lemmas, {figures['sentences']:,} sentences, {seconds(figures['seconds'])}",
     )
 
 

@@ -10,6 +10,7 @@ from corpuscle.cli.command import Figures, argument, command, option, output, re
 from corpuscle.cli.common import load, naming, table_text
 from corpuscle.errors import SettingError, warn
 from corpuscle.progress import clock, one_line
+from corpuscle.text.wording import number, percent, seconds
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
@@ -73,17 +74,15 @@ def train(
 
     begin = clock()
     corpus = model.read(*docs, documents=documents, split=split)
-    seconds: dict[int, float] = {}
+    times: dict[int, float] = {}
     with naming(docs[0]), model.checkpoint(corpus, output, resume) as checkpoint:
         model.fit(
-            corpus, checkpoint=checkpoint, log=lambda sweep, _: seconds.update({sweep: clock() - begin})
+            corpus, checkpoint=checkpoint, log=lambda sweep, _: times.update({sweep: clock() - begin})
         ).save(output)
     if log is not None:
         # Sweeps before a resumption have no time: nobody knows how long they took.
-        rows = (
-            (i, f"{value:.6f}", f"{seconds[i]:.3f}" if i in seconds else "") for i, value in enumerate(model.history_)
-        )
-        write_table(log, ("sweep", "log_probability", "seconds"), rows)
+        rows = ((i, value, times.get(i, "")) for i, value in enumerate(model.history_))
+        write_table(log, ("sweep", "log_probability", "seconds"), rows, ".9g")
     figures = {
         "method": model.method,
         "topics": model.topics_,
@@ -100,7 +99,7 @@ def train(
     }
     text = (
         f"{output}: {model.method}, {model.topics_} topics, order {model.order}, {figures['documents']:,} documents, "
-        f"{corpus.n_tokens:,} words, {model.nodes:,} nodes, {model.sweeps_} sweeps in {figures['seconds']:.1f} s"
+        f"{corpus.n_tokens:,} words, {model.nodes:,} nodes, {model.sweeps_} sweeps in {seconds(figures['seconds'])}"
     )
     return Figures(figures, text)
 
@@ -127,13 +126,13 @@ def perplexity(
         warn(_NOTHING_KNOWN)
     share = overlap(loaded.items_, corpus)
     if share > 0.05:
-        warn(f"{share:.0%} of these sentences were among those that the model learned from")
+        warn(f"{percent(share, 0)} of these sentences were among those that the model learned from")
     figures = result.to_json()
     text = result.text()
     if len(by_sample) > 1:
         mean = sum(by_sample) / len(by_sample)
         figures |= {"perplexity_by_sample": by_sample, "mean_of_samples": mean}
-        text += f"; mean of the perplexities of {len(by_sample)} samples {mean:.3f}"
+        text += f"; mean of the perplexities of {len(by_sample)} samples {number(mean)}"
     figures |= {"documents": len(document_names(corpus)), "overlap_training": share, "seconds": seconds}
     return Figures(figures | {"words_per_second": corpus.n_tokens / max(seconds, 1e-9)}, text)
 
@@ -182,7 +181,7 @@ def score(
     log10 = sums / np.log(10)
     rows = zip(range(1, len(corpus) + 1), corpus.lengths, oov.astype(int), log10, perplexity, names, strict=True)
     heading = ("sentence", "tokens", "oov", "log10", "perplexity", "document")
-    write_table(output, heading, rows, ["", "", "", ".6f", ".4f", ""])
+    write_table(output, heading, rows)
 
 
 def _save(path: str, text: str) -> None:
@@ -301,7 +300,7 @@ def show(
     lines = _topic_lines(everything if has_topics(loaded) else [])
     if contexts:
         topical = ((row.topical, row.customers, row.text or "(no context)") for row in shown)
-        lines.append(table_text(("topical", "customers", "context"), topical, ".3f"))
+        lines.append(table_text(("topical", "customers", "context"), topical))
     return Figures(values, "" if tsv == "-" else "\n".join(lines))
 
 
@@ -314,7 +313,7 @@ def _topic_lines(found: list[TopicSummary]) -> list[str]:
     lines = [] if found else ["no topics: a model of the method hpylm is one n-gram model"]
     for topic in found:
         name = f"topic {topic.number}" if topic.number else "the global topic"
-        share = f", {topic.share:.1%}" if topic.number or topic.share else ""
+        share = f", {percent(topic.share)}" if topic.number or topic.share else ""
         lines.append(f"{name}{share}: " + " ".join(word for word, _ in topic.words))
         if topic.phrases:
             lines.append("    " + " · ".join(phrase.text for phrase in topic.phrases))
@@ -390,10 +389,10 @@ def _sentences(document: Mark, lengths: list[int]) -> list[list[Marked]]:
 def _marked_lines(corpus: Corpus, texts: list[list[list[Marked]]], by_sentence: bool) -> list[str]:
     """Marked documents, a word or a sentence a line."""
     lines: list[str] = []
-    for number, sentences in enumerate(texts):
-        lines += [""] * bool(number)
+    for document, sentences in enumerate(texts):
+        lines += [""] * bool(document)
         if corpus.labels is not None:
-            lines.append(f"# {one_line(corpus.labels[number])}")
+            lines.append(f"# {one_line(corpus.labels[document])}")
         for sentence in sentences:
             if by_sentence:
                 lines.append(" ".join(f"{word}/{topic if share > 0.5 else 0}" for word, share, topic in sentence))

@@ -11,6 +11,7 @@ from corpuscle.cli.command import Figures, argument, command, option, output, ra
 from corpuscle.cli.common import load, naming, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
+from corpuscle.text.wording import number
 
 if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
@@ -65,14 +66,14 @@ def _of_phrases(model: PhraseTranslator) -> tuple[dict[str, Any], str]:
     figures = {
         "entries": len(model.table_), "rounds": len(model.history_), "tuning_bleu": value, "weights": _named(model),
     }  # fmt: skip
-    tuned = "" if value is None else f", BLEU {value:.4f} on the pairs it was tuned on"
+    tuned = "" if value is None else f", BLEU {number(value)} on the pairs it was tuned on"
     return figures, f"{len(model.table_):,} phrase pairs{tuned}"
 
 
 def _of_networks(model: NeuralTranslator) -> tuple[dict[str, Any], str]:
     """What there is to say about a new neural model."""
     figures = {"pieces": len(model.vocab_)} | networks.figures_of(model, "validation_bleu")
-    return figures, f"{len(model.vocab_):,} pieces, BLEU {figures['validation_bleu']:.4f} held out, without a beam"
+    return figures, f"{len(model.vocab_):,} pieces, BLEU {number(figures['validation_bleu'])} held out, without a beam"
 
 
 def _named(model: PhraseTranslator) -> dict[str, float]:
@@ -133,7 +134,7 @@ def apply(
         for line, ranked in enumerate(found, 1)
         for rank, (target, score) in enumerate(ranked, 1)
     )
-    write_table(output, (), rows, ".6f", names=("line", "rank", "score", "target"))
+    write_table(output, (), rows, names=("line", "rank", "score", "target"))
 
 
 @command(group, work=True, seed=True)

@@ -25,6 +25,7 @@ from corpuscle.cli.command import (
 from corpuscle.cli.common import load, naming
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import clock, one_line, say
+from corpuscle.text.wording import number, percent
 
 if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
@@ -91,7 +92,7 @@ def _of_phrases(model: PhraseTransliterator) -> tuple[dict[str, Any], str]:
         "tuning_value": value,
         "weights": _named(model),
     }
-    tuned = "" if value is None else f", {model.metric} {value:.4f} on the pairs it was tuned on"
+    tuned = "" if value is None else f", {model.metric} {number(value)} on the pairs it was tuned on"
     return figures, f"{len(model.table_):,} phrase pairs{tuned}"
 
 
@@ -100,7 +101,7 @@ def _of_networks(model: NeuralTransliterator) -> tuple[dict[str, Any], str]:
     made = {"synthetic_pairs": model.provenance_["synthetic_pairs"]}
     figures = made | networks.figures_of(model, "validation_accuracy")
     models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
-    return figures, f"{models}, {figures['validation_accuracy']:.1%} of held-out names right without a beam"
+    return figures, f"{models}, {percent(figures['validation_accuracy'])} of held-out names right without a beam"
 
 
 def _synthetic(model: Any, path: str | None, side: str | None, helper: str | None) -> list[Any]:
@@ -173,7 +174,7 @@ def apply(
             for source, candidates in zip(sources, found, strict=True)
             for rank, (target, score) in (enumerate(candidates, 1) if candidates else [(0, ("", ""))])
         )
-        write_table(output, (), rows, ".6f", names=("source", "rank", "target", "score"))
+        write_table(output, (), rows, names=("source", "rank", "target", "score"))
 
 
 def _say_unknown(model: Any, sources: list[str], found: list[list[Any]]) -> None:
@@ -240,7 +241,7 @@ def evaluate(
     references = [[spelling.normal(target) for target in pair.targets] for pair in gold]
     result = news_measures(candidates, references, seed=seed)
     found = accuracy_at(candidates, references, at)
-    lines = [result.text(), *(f"right answer among the first {rank}: {share:.4f}" for rank, share in found.items())]
+    lines = [result.text(), *(f"right answer among the first {rank}: {number(share)}" for rank, share in found.items())]
     values = {f"acc_at_{rank}": share for rank, share in found.items()}
     return Figures(result.to_json() | values | shares, "\n".join(lines))
 
@@ -250,7 +251,7 @@ def _overlap(model: Any, pairs: list[Pair]) -> dict[str, float]:
     shares = dict(zip(("overlap_training", "overlap_tuning"), model.overlap(pairs), strict=True))
     for name, share in shares.items():
         if share > 0.05:
-            warn(f"{share:.0%} of these names were in the model's {name[8:]} pairs")
+            warn(f"{percent(share, 0)} of these names were in the model's {name[8:]} pairs")
     return shares
 
 
@@ -333,7 +334,7 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
         model = CombinedTransliterator(candidates=candidates, **spelled).fit(one, other, pairs)
     model.save(output)
     weights = dict(zip(COMBINED_FEATURES, model.weights_.tolist(), strict=True))
-    said = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
+    said = ", ".join(f"{name} {number(value)}" for name, value in weights.items())
     return Figures(
         {"tuning_pairs": len(pairs), "weights": weights, "model": output}, f"{output}: tuned on {len(pairs):,}: {said}"
     )

@@ -85,4 +85,4 @@ def write_instances(model: Any, path: str) -> None:
     weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
     columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    write_table(path, ("sentence", "head", "modifier", "arc", "sure", "weight"), rows, ".6g")
+    write_table(path, ("sentence", "head", "modifier", "arc", "sure", "weight"), rows)

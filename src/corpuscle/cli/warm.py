@@ -9,6 +9,7 @@ import click
 from corpuscle.catalogue import TASKS, find
 from corpuscle.cli.command import Figures, argument, command
 from corpuscle.errors import SettingError
+from corpuscle.text.wording import seconds
 
 __all__ = ["group"]
 
@@ -22,9 +23,9 @@ def warm(task: str | None) -> Figures:
     tasks = [name for name, each in TASKS.items() if each.kernels]
     if task is not None and task not in tasks:
         raise SettingError(f"nothing to warm for {task!r}; tasks with kernels: {', '.join(tasks)}")
-    seconds = {}
+    took = {}
     for name in tasks if task is None else [task]:
         begin = time.perf_counter()
         find(f"{TASKS[name].package}:warm")()
-        seconds[name] = round(time.perf_counter() - begin, 3)
-    return Figures({"seconds": seconds}, "\n".join(f"{name}: {value:.1f} s" for name, value in seconds.items()))
+        took[name] = round(time.perf_counter() - begin, 3)
+    return Figures({"seconds": took}, "\n".join(f"{name}: {seconds(value)}" for name, value in took.items()))

@@ -28,7 +28,7 @@ from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.files import AnyPath, open_bytes, read_raw
+from corpuscle.text.files import AnyPath, open_bytes, read_raw, suffix_of
 from corpuscle.text.gapped import TokenMention, mentions_of_tags
 from corpuscle.text.layers import Layer
 from corpuscle.text.pubtator import read_pubtator
@@ -270,7 +270,8 @@ def from_corpus(corpus: Corpus, labels: Layer | None = None, path: AnyPath | Non
 
 def format_of(path: str) -> str:
     """The format of a file or folder, by its name and, for plain text, by what lies beside or in it."""
-    stem, suffix = os.path.splitext(path.removesuffix(".gz").removesuffix(".xz"))
+    suffix = suffix_of(path)
+    stem = path.removesuffix(".gz").removesuffix(".xz").removesuffix(suffix)
     if os.path.isdir(path) or suffix == ".ann" or (suffix == ".txt" and os.path.exists(stem + ".ann")):
         return "brat"
     by_suffix = {".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu"}
@@ -278,7 +279,7 @@ def format_of(path: str) -> str:
         return by_suffix[suffix]
     if suffix in (".tsv", ".bio", ".conll", ".iob", ".iob2"):
         return "columns"
-    if path != "-" and os.path.isfile(path) and _PUBTATOR.match(open_bytes(path)[:200]):
+    if path != "-" and os.path.exists(path) and _PUBTATOR.match(open_bytes(path)[:200]):
         return "pubtator"
     return "text"
 

@@ -127,12 +127,14 @@ def line_plot(
     log_x: bool = False,
     log_y: bool = False,
     zero: bool = False,
+    reach: Sequence[float] = (),
     x_ticks: Sequence[float] | None = None,
     numbers: bool = False,
 ) -> str:
     """Lines of several series over one pair of axes, with markers where the points are few, and a legend.
 
-    ``zero`` lets the y axis begin at zero; ``x_ticks`` puts ticks exactly there (orders 1, 2, 3); ``numbers`` writes
+    ``zero`` lets the y axis begin at zero; ``reach``: values that it has in any case, so that plots beside each other
+    have the same scale; ``x_ticks`` puts ticks exactly there (orders 1, 2, 3); ``numbers`` writes
     the height of each point above it. Points that cannot be drawn (not finite; not positive on a log axis) leave a gap.
     """
     sheet = Sheet(WIDTH, 0)
@@ -144,7 +146,7 @@ def line_plot(
     bottom = top + 210
     sheet.height = bottom + (46 if x_label else 26)
 
-    heights = [v for s in series for part in (s.y, s.low or (), s.high or ()) for v in part]
+    heights = [*reach, *(v for s in series for part in (s.y, s.low or (), s.high or ()) for v in part)]
     y = axis(heights, bottom, top, log=log_y, zero=zero)
     x = axis([v for s in series for v in s.x], _left(y), WIDTH - 2 * _MARGIN, log=log_x, tight=True)
     if x_ticks is not None:

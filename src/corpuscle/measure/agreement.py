@@ -23,7 +23,7 @@ from corpuscle.measure.result import Result, Shown, resampled, signature
 
 __all__ = ["agreement"]
 
-_SHOWN = (Shown("alpha", "Krippendorff's alpha", ".3f"), Shown("agreement", "agreement"), Shown("units", "units", ","))
+_SHOWN = (Shown("alpha", "Krippendorff's alpha", "."), Shown("agreement", "agreement"), Shown("units", "units", ","))
 
 
 def _alpha(sums: np.ndarray) -> np.ndarray:

@@ -23,9 +23,9 @@ __all__ = ["analyses", "analyses_by_element", "analyses_by_probability", "ranks_
 
 _SHOWN = (
     Shown("a1", "first"), Shown("a2", "first or second"), Shown("ceiling", "a candidate"),
-    Shown("mrr", "reciprocal rank", ".3f"),
+    Shown("mrr", "reciprocal rank", "."),
     Shown("random", "at random"), Shown("ambiguous_a1", "ambiguous words"), Shown("unseen_a1", "unseen words"),
-    Shown("candidates", "candidates a word", ".2f"), Shown("keystrokes", "to look at", ".2f"),
+    Shown("candidates", "candidates a word", "."), Shown("keystrokes", "to look at", "."),
     Shown("words", "words", ","), Shown("unseen_words", "unseen", ","),
     Shown("ambiguous_words", "ambiguous", ","),
 )  # fmt: skip

@@ -30,7 +30,7 @@ __all__ = [
 MAX_ITEMS = 20_000
 """More items than this are added up into this many blocks."""
 
-FIGURE = Shown("figure", "figure", ".4g")
+FIGURE = Shown("figure", "figure", ".")
 """A figure of which nothing is known but that it is a number."""
 
 Figure = Callable[[np.ndarray], np.ndarray]

@@ -50,7 +50,7 @@ BRACKETS = (
     Shown("labelled_f1", "labelled F1"), Shown("labelled_precision", "precision"), Shown("labelled_recall", "recall"),
     Shown("unlabelled_f1", "unlabelled F1"), Shown("labelled_f1_proper", "labelled F1 without whole sentences"),
     Shown("spans_f1", "F1 of spans"), Shown("spans_f1_proper", "F1 of spans without whole sentences"),
-    Shown("exact", "exact trees"), Shown("crossing", "crossing brackets a tree", ".2f"),
+    Shown("exact", "exact trees"), Shown("crossing", "crossing brackets a tree", "."),
     Shown("no_crossing", "trees without crossing"), Shown("tags", "tags"), Shown("unparsed", "trees not found", ","),
     Shown("trees", "trees", ","),
 )  # fmt: skip

@@ -26,8 +26,8 @@ __all__ = ["compare_clusterings", "pair_agreement"]
 CLUSTERINGS = (
     Shown("v_measure", "V-measure"), Shown("homogeneity", "homogeneity"), Shown("completeness", "completeness"),
     Shown("many_to_one", "many-to-one"), Shown("one_to_one", "one-to-one"),
-    Shown("variation_of_information", "variation of information", ".3f"),
-    Shown("adjusted_rand", "adjusted Rand index", ".3f"), Shown("items", "items", ","),
+    Shown("variation_of_information", "variation of information", "."),
+    Shown("adjusted_rand", "adjusted Rand index", "."), Shown("items", "items", ","),
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from corpuscle.measure.result import Comparison, Result, Shown, resampled, signa
 
 __all__ = ["compare_spearman", "human_ceiling", "rank_correlation", "ranks", "spearman"]
 
-SPEARMAN = (Shown("spearman", "Spearman", ".3f"), Shown("covered/pairs", "covered"), Shown("pairs", "pairs", ","))
+SPEARMAN = (Shown("spearman", "Spearman", "."), Shown("covered/pairs", "covered"), Shown("pairs", "pairs", ","))
 _CELLS = 2_000_000  # of the table of draws and points that is worked on at a time
 
 

@@ -14,22 +14,23 @@ import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap_ratio, paired_bootstrap
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
+from corpuscle.text.wording import number, percent
 
 __all__ = ["compare_perplexity", "letter_perplexity", "perplexity", "token_likelihood"]
 
 TOKENS = (
-    Shown("perplexity", "perplexity", ".2f"), Shown("perplexity_without_oov", "without oov", ".2f"),
-    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("bits_per_token", "bits a token", ".3f"),
+    Shown("perplexity", "perplexity", "."), Shown("perplexity_without_oov", "without oov", "."),
+    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("bits_per_token", "bits a token", "."),
 )  # fmt: skip
 LIKELIHOOD = (
-    Shown("log_likelihood", "log-likelihood a token", ".4f"), Shown("perplexity", "perplexity", ".2f"),
-    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("projected", "projected", ".4f"),
-    Shown("support", "support", ".2f"),
+    Shown("log_likelihood", "log-likelihood a token", "."), Shown("perplexity", "perplexity", "."),
+    Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("projected", "projected", "."),
+    Shown("support", "support", "."),
 )  # fmt: skip
-_DIFFERENCE = Shown("perplexity", "perplexity", ".3f")
+_DIFFERENCE = Shown("perplexity", "perplexity", ".")
 LETTERS = (
-    Shown("perplexity", "perplexity a letter", ".3f"), Shown("letters", "letters", ","),
-    Shown("unknown/letters", "unknown"), Shown("bits_per_letter", "bits a letter", ".3f"),
+    Shown("perplexity", "perplexity a letter", "."), Shown("letters", "letters", ","),
+    Shown("unknown/letters", "unknown"), Shown("bits_per_letter", "bits a letter", "."),
 )  # fmt: skip
 
 
@@ -85,19 +86,19 @@ def perplexity(
 def _of_sentences(result: Result) -> str:
     known, ends = result["perplexity_without_oov"], " with </s>" if "</s>" in result.signature else ""
     return (
-        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f})"
-        + ("" if np.isnan(known) else f", without unknown words {known:.3f}")
-        + f"\n{result['tokens']:,} tokens{ends}, {result['oov']:,} unknown ({result['oov'] / result['tokens']:.2%}), "
-        f"{result['bits_per_token']:.4f} bits a token"
+        f"perplexity {number(result['perplexity'])} (95 % {number(result['low'])} to {number(result['high'])})"
+        + ("" if np.isnan(known) else f", without unknown words {number(known)}")
+        + f"\n{result['tokens']:,} tokens{ends}, {result['oov']:,} unknown "
+        f"({percent(result['oov'] / result['tokens'])}), {number(result['bits_per_token'])} bits a token"
     )
 
 
 def _of_documents(result: Result) -> str:
     known = result["perplexity_without_oov"]
     return (
-        f"perplexity {result['perplexity']:.3f} (95 % {result['low']:.3f} to {result['high']:.3f}), "
+        f"perplexity {number(result['perplexity'])} (95 % {number(result['low'])} to {number(result['high'])}), "
         f"{result['tokens']:,} words, {result['oov']:,} unknown"
-        + (f", {known:.3f} without them" if np.isfinite(known) else "")
+        + (f", {number(known)} without them" if np.isfinite(known) else "")
     )
 
 
@@ -148,7 +149,7 @@ def letter_perplexity(
 
 def _of_letters(result: Result) -> str:
     return (
-        f"perplexity {result['perplexity']:.3f} a letter ({result['low']:.3f} to {result['high']:.3f}), "
+        f"perplexity {number(result['perplexity'])} a letter ({number(result['low'])} to {number(result['high'])}), "
         f"{result['letters']:,} letters, {result['unknown']:,} of them unknown"
     )
 

@@ -14,6 +14,7 @@ from corpuscle.measure.result import Comparison, Result, Shown, resampled, signa
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
+from corpuscle.text.wording import percent
 
 __all__ = ["alignment_error", "compare_alignments", "singleton_fertility"]
 
@@ -73,8 +74,8 @@ def alignment_error(gold: Alignments, found: Alignments, *, draws: int = 1000, s
 
 def _text(result: Result) -> str:
     lines = [
-        f"{shown.label:>9}: {100 * result[shown.name]:.2f} % "
-        f"({100 * result[f'{shown.name}_low']:.2f} to {100 * result[f'{shown.name}_high']:.2f})"
+        f"{shown.label:>9}: {percent(result[shown.name])} "
+        f"({percent(result[f'{shown.name}_low'])} to {percent(result[f'{shown.name}_high'])})"
         for shown in LINKS[:4]
     ]
     gold = f"{result['sure']:,} sure and {result['possible']:,} possible gold links"

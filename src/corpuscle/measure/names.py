@@ -24,12 +24,13 @@ from corpuscle.measure.kernels.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
 from corpuscle.text.characters import letters_of
 from corpuscle.text.corpus import starts_of
+from corpuscle.text.wording import number
 
 __all__ = ["accuracy_at", "news_measures", "news_statistics"]
 
 FIGURES = (
-    Shown("acc", "ACC", ".3f"), Shown("f_score", "mean F", ".3f"), Shown("mrr", "MRR", ".3f"),
-    Shown("map_ref", "MAP_ref", ".3f"),
+    Shown("acc", "ACC", "."), Shown("f_score", "mean F", "."), Shown("mrr", "MRR", "."),
+    Shown("map_ref", "MAP_ref", "."),
 )  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def accuracy_at(
 
 def _text(result: Result) -> str:
     lines = [
-        f"{label}: {result[name]:.4f} (95 % {result[f'{name}_low']:.4f} to {result[f'{name}_high']:.4f})"
+        f"{label}: {number(result[name])} (95 % {number(result[f'{name}_low'])} to {number(result[f'{name}_high'])})"
         for name, label, _ in FIGURES
     ]
     return "\n".join([*lines, f"{result['names']:,} names"])

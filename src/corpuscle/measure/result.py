@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from corpuscle import __version__
 from corpuscle.text.html import fragment, p, small, table
+from corpuscle.text.wording import count, number, percent
 
 __all__ = ["Comparison", "Interval", "Printed", "Result", "Row", "Shown", "resampled", "signature", "with_interval"]
 
@@ -44,11 +45,12 @@ def _plain(value: Any) -> Any:
 
 
 class Shown(NamedTuple):
-    """How a figure is shown: its name among the figures (``oov/tokens`` is the ratio of two), its label, its format."""
+    """How a figure is shown: its name among the figures (``oov/tokens`` is the ratio of two), its label, and what it
+    is: a share (``%``), a count (``,``), or another number (``.``)."""
 
     name: str
     label: str
-    format: str = ".1%"
+    sort: str = "%"
 
     def value(self, figures: Mapping[str, float]) -> float:
         """The number; not a number where it is missing."""
@@ -57,8 +59,9 @@ class Shown(NamedTuple):
         return value if not whole else value / figures[whole] if figures.get(whole) else math.nan
 
     def write(self, value: float) -> str:
-        """A value of this figure, a per cent sign after a space."""
-        return f"{value:{self.format}}".replace("%", " %")
+        """A value of this figure."""
+        write: Callable[[float], str] = percent if self.sort == "%" else count if self.sort == "," else number
+        return write(value)
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class Comparison(Printed):
         """The difference, and the p-value."""
         difference, low, high = map(self.of.write, (self.difference, self.low, self.high))
         yield Row(f"difference of {self.of.label}", difference, f"{low} to {high}")
-        yield Row("p", f"{self.p_value:.3g}")
+        yield Row("p", number(self.p_value))
 
     def text(self) -> str:
         """The comparison for people, on one line."""

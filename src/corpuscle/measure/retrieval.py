@@ -23,9 +23,9 @@ from corpuscle.measure.result import Result, Shown, resampled, signature
 __all__ = ["ELEVEN_POINT", "Ranked", "rank_items", "retrieval"]
 
 _BLOCK = 1 << 23
-ELEVEN_POINT = Shown("eleven_point", "11-point average precision", ".4f")
+ELEVEN_POINT = Shown("eleven_point", "11-point average precision", ".")
 RETRIEVAL = (
-    ELEVEN_POINT, Shown("r_precision", "R-precision", ".4f"), Shown("map", "mean average precision", ".4f"),
+    ELEVEN_POINT, Shown("r_precision", "R-precision", "."), Shown("map", "mean average precision", "."),
     Shown("queries", "queries", ","),
 )  # fmt: skip
 

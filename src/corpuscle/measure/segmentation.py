@@ -18,6 +18,7 @@ from corpuscle.measure.counts import compare_f1, precision_recall, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
+from corpuscle.text.wording import percent
 
 __all__ = ["OtherText", "compare_segmentations", "segmentation_counts", "segmentation_scores"]
 
@@ -163,11 +164,11 @@ def segmentation_scores(gold: Corpus, found: Corpus, *, draws: int = 1000, seed:
 
 def _text(result: Result) -> str:
     lines = [
-        f"{name:<11}precision {result[prefix + 'precision']:.2%}, recall {result[prefix + 'recall']:.2%}, "
-        f"F1 {result[prefix + 'f1']:.2%}"
+        f"{name:<11}precision {percent(result[prefix + 'precision'])}, recall {percent(result[prefix + 'recall'])}, "
+        f"F1 {percent(result[prefix + 'f1'])}"
         for name, prefix in (("words", ""), ("boundaries", "boundary_"), ("lexicon", "lexicon_"))
     ]
-    interval = f"{result['f1_low']:.2%} to {result['f1_high']:.2%}"
+    interval = f"{percent(result['f1_low'])} to {percent(result['f1_high'])}"
     return "\n".join([*lines, f"95 % interval of the words' F1: {interval}"])
 
 

@@ -22,7 +22,7 @@ from corpuscle.text.corpus import starts_of
 
 __all__ = ["bleu", "bleu_rows", "compare_bleu"]
 
-_BLEU = Shown("bleu", "BLEU", ".4f")
+_BLEU = Shown("bleu", "BLEU", ".")
 
 
 def _tokeniser(name: str) -> Callable[[str], str]:
@@ -82,7 +82,7 @@ def bleu(
         "BLEU", references=1, case="mixed", tokeniser=tokenise, smoothing="exp",
         interval=resampled("sentences", draws, seed),
     )  # fmt: skip
-    shown = (_BLEU, Shown("length_ratio", "length ratio", ".3f"), Shown("sentences", "sentences", ","))
+    shown = (_BLEU, Shown("length_ratio", "length ratio", "."), Shown("sentences", "sentences", ","))
     return Result(figures, bootstrap(rows, _figure, draws=draws, seed=seed), how, shown)
 
 

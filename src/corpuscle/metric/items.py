@@ -8,7 +8,6 @@ same length; otherwise the last field is a text. Fields are separated by tabs, o
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import AnyPath, read_lines
+from corpuscle.text.files import AnyPath, read_lines, suffix_of
 from corpuscle.text.plain import read_text
 from corpuscle.text.tables import read_table
 
@@ -36,7 +35,7 @@ class Items(NamedTuple):
 
 
 def _rows(path: AnyPath) -> Iterator[tuple[int, list[str]]]:
-    if not os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".csv"):
+    if suffix_of(path) != ".csv":
         yield from read_table(path)
         return
     for number, line in read_lines(path):

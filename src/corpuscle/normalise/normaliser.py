@@ -62,6 +62,7 @@ from corpuscle.text.normalised import Normalised
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.wording import percent
 
 __all__ = ["Choice", "Normaliser"]
 
@@ -403,7 +404,7 @@ def _warn_of_coverage(known: Collection[str], messages: Messages) -> None:
     words = [token for message in messages for token in message if is_examined(token)]
     share = sum(word in known for word in words) / max(1, len(words))
     if words and share < 0.5:
-        warn(f"only {share:.0%} of the words are in the word list: is it one of this language?")
+        warn(f"only {percent(share, 0)} of the words are in the word list: is it one of this language?")
 
 
 def _check(loaded: container.Container) -> None:

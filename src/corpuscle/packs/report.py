@@ -18,7 +18,7 @@ from corpuscle.packs.intake import Intake
 from corpuscle.packs.kit import ROLES, Kit
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.step import Chapter, Step
-from corpuscle.text.html import Html, code, div, element, h3, p, section, span
+from corpuscle.text.html import Html, code, div, element, h3, p, section, small, span
 from corpuscle.text.wording import clip, counted, enumerated, size
 
 __all__ = ["render"]
@@ -82,7 +82,10 @@ def _summary(
         else ""
     )
     lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
-    boxes = [div(element("b", number), span(what), class_="card") for number, what in cards]
+    boxes = [
+        div(element("b", card.number), span(card.what), small(card.beside) if card.beside else "", class_="card")
+        for card in cards
+    ]
     short = [
         div(element("dt", element("a", step.title, href=f"#{step.name}")), element("dd", verdict))
         for step in steps

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath
@@ -75,20 +75,28 @@ def nothing_wrong(job: Job) -> list[InputError]:
     return []
 
 
+class Card(NamedTuple):
+    """A number for the top of the report: what it is, and what a simple way or chance would give."""
+
+    number: str
+    what: str
+    beside: str = ""
+
+
 @dataclass(frozen=True)
 class Chapter:
     """What a step tells the reader.
 
     - ``headline``: one sentence of plain text;
     - ``figures``: its main numbers by name, for ``--json``;
-    - ``cards``: (number, what it is) for the top of the report;
+    - ``cards``: its numbers for the top of the report;
     - ``body``: the pieces of its text, one after the other;
     - ``commands``: (command line, what it does); ``{model}`` stands for the first file that the step writes.
     """
 
     headline: str
     figures: Mapping[str, Any]
-    cards: list[tuple[str, str]]
+    cards: list[Card]
     body: list[Html]
     commands: list[tuple[str, str]]
 

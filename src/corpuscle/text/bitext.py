@@ -18,7 +18,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
+from corpuscle.text.files import AnyPath, decode, open_bytes, suffix_of, write_atomically
 from corpuscle.text.plain import read_strings, read_text, write_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
@@ -105,7 +105,7 @@ def read_bitext(
         if len(left) != len(right):
             raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
         return Bitext(left, right)
-    if os.fspath(source).lower().removesuffix(".gz").removesuffix(".xz").endswith(".tmx"):
+    if suffix_of(source).lower() == ".tmx":
         from corpuscle.text.tmx import read_tmx
 
         sides = read_tmx(source)

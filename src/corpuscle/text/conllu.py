@@ -7,7 +7,6 @@ those of https://universaldependencies.org/format.html; CoNLL-X files, which hav
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, read_lines, suffix_of, write_atomically
 from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
 from corpuscle.text.vocab import FIRST
@@ -81,8 +80,8 @@ class _Sentence:
 
 
 def is_treebank(path: AnyPath) -> bool:
-    """Whether a file is CoNLL-U, by its name: ``.conllu``, packed or not."""
-    return os.fspath(path).removesuffix(".gz").removesuffix(".xz").endswith(".conllu")
+    """Whether a file is CoNLL-U: its name ends in ``.conllu``, packed or not, or it is a pipe with its columns."""
+    return suffix_of(path) == ".conllu"
 
 
 def read_conllu(path: AnyPath) -> Treebank:

@@ -1,7 +1,8 @@
 """Files: bytes in and bytes out, with errors that a user can act on.
 
-Reading takes a path, or ``-`` for stdin, and unpacks gzip and xz, which it knows by their first bytes. Writing goes to
-a new file in the same folder, which takes the place of the target only when everything has been written: an
+Reading takes a path, or ``-`` for stdin, and unpacks gzip and xz, which it knows by their first bytes. A named pipe is
+copied aside when it is first opened, so that it may be read again like any file; stdin is read as it comes. Writing
+goes to a new file in the same folder, which takes the place of the target only when everything has been written: an
 interrupted or failed command leaves no half-written file and destroys no old one.
 
 Two limits guard the memory: an archive may unpack to 100 times its own size (64 MiB in any case), and a line may have
@@ -14,7 +15,10 @@ import gzip
 import io
 import lzma
 import os
+import shutil
+import stat
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,7 +32,7 @@ from corpuscle.errors import InputError
 
 __all__ = [
     "BOM", "STDIO", "AnyPath", "accept", "decode", "expand", "open_bytes", "open_stream", "read_blocks", "read_lines",
-    "read_raw", "reading", "write_atomically",
+    "read_raw", "reading", "suffix_of", "write_atomically",
 ]  # fmt: skip
 
 AnyPath: TypeAlias = str | PathLike[str]
@@ -64,6 +68,43 @@ def reading(path: AnyPath) -> Iterator[None]:
         raise InputError(path, None, (error.strerror or str(error)).lower()) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(path, None, str(error)) from error
+
+
+class _Replayed(io.RawIOBase):
+    """A file that is kept open, from its beginning, whoever else reads it."""
+
+    def __init__(self, kept: IO[bytes]):
+        self._kept, self._at = kept, 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As much as the buffer holds, or what is left."""
+        data = os.pread(self._kept.fileno(), len(buffer), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+_pipes: dict[tuple[int, int], IO[bytes]] = {}
+"""What came out of named pipes, by what the system knows them by: nobody can read it from them again."""
+
+
+def _open(path: AnyPath) -> BinaryIO:
+    """An input file; of a named pipe, all that came out of it."""
+    status = os.stat(path)
+    if not stat.S_ISFIFO(status.st_mode):
+        return cast(BinaryIO, open(path, "rb"))
+    key = status.st_dev, status.st_ino
+    if key not in _pipes:
+        kept = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the process)
+        with open(path, "rb") as pipe:
+            shutil.copyfileobj(pipe, kept, _BLOCK)
+        kept.flush()
+        _pipes[key] = kept
+    return cast(BinaryIO, io.BufferedReader(_Replayed(_pipes[key]), _BLOCK))
 
 
 class _Counted(io.RawIOBase):
@@ -140,10 +181,27 @@ def open_stream(path: AnyPath, *, lines: bool = True) -> Iterator[_Stream]:
             if os.fspath(path) == STDIO:
                 raw = cast(BinaryIO, sys.stdin.buffer)
             else:
-                raw = stack.enter_context(open(path, "rb"))
+                raw = stack.enter_context(_open(path))
             packed = _Counted(raw)
             stream = _unpacked(cast(BinaryIO, io.BufferedReader(packed, _BLOCK)), path)
         yield _Stream(stream, packed, path, lines)
+
+
+def suffix_of(path: AnyPath) -> str:
+    """What a file is, by the end of its name: ``.conllu`` of ``trees.conllu.gz``. The name of a pipe does not say it,
+    its first line that is no comment does (``.conllu``, ``.jsonl``, ``.mrg``, ``.tsv`` or none of these)."""
+    name = os.fspath(path)
+    try:
+        piped = name != STDIO and stat.S_ISFIFO(os.stat(name).st_mode)
+    except (OSError, ValueError):
+        piped = False
+    if not piped:
+        return os.path.splitext(name.removesuffix(".gz").removesuffix(".xz"))[1]
+    lines = (line.strip() for line in open_bytes(path).split(b"\n"))
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    if first.count(b"\t") == 9:
+        return ".conllu"
+    return {b"{": ".jsonl", b"(": ".mrg"}.get(first[:1], ".tsv" if b"\t" in first else "")
 
 
 def open_bytes(path: AnyPath, *, lines: bool = True) -> bytes:

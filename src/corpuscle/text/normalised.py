@@ -26,7 +26,7 @@ import numpy as np
 from corpuscle.errors import InputError
 from corpuscle.text.columns import Columns, read_columns, write_columns
 from corpuscle.text.corpus import Corpus, items_of
-from corpuscle.text.files import AnyPath, read_lines, write_atomically
+from corpuscle.text.files import AnyPath, read_lines, suffix_of, write_atomically
 from corpuscle.text.layers import Layer, flattened
 
 __all__ = ["FLAGS", "Normalised", "read_normalised", "write_normalised"]
@@ -85,7 +85,7 @@ class Normalised:
 
 def read_normalised(path: AnyPath) -> Normalised:
     """Read messages with their standard forms: JSON lines where the name ends in ``.jsonl``, else columns."""
-    if str(path).endswith(".jsonl"):
+    if suffix_of(path) == ".jsonl":
         return _read_json(path)
     columns = read_columns(path, separator="\t", allow_empty=True)
     names = list(columns.layers)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import repeat
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,8 +20,8 @@ from corpuscle.text.wording import enumerated
 
 __all__ = ["NUMBER", "capturing", "escaped_field", "format_row", "read_table", "unescaped_field", "write_table"]
 
-NUMBER = ".4f"
-"""How fractions are written, unless a table says otherwise."""
+NUMBER = ".6g"
+"""How fractions are written; vectors and what grows with the text have more digits."""
 
 _FORBIDDEN = re.compile(r"[\t\n\r]")
 _SPECIAL = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
@@ -57,18 +56,14 @@ def _is_fraction(field: object) -> bool:
 
 
 def format_row(
-    row: Iterable[object], number: str | Sequence[str] = NUMBER, escaped: bool = False, path: AnyPath | None = None
+    row: Iterable[object], number: str = NUMBER, escaped: bool = False, path: AnyPath | None = None
 ) -> str:
-    """A row as a line with its line feed; ``number``: the format of fractions, or of those of each column. ``path`` is
-    for the error.
+    """A row as a line with its line feed; ``number``: the format of fractions; ``path`` is for the error.
 
     >>> format_row(["word", 3, 0.25])
-    'word\\t3\\t0.2500\\n'
+    'word\\t3\\t0.25\\n'
     """
-    formats = repeat(number) if isinstance(number, str) else number
-    fields = [
-        f"{field:{each}}" if _is_fraction(field) else str(field) for field, each in zip(row, formats, strict=False)
-    ]
+    fields = [f"{field:{number}}" if _is_fraction(field) else str(field) for field in row]
     if escaped:
         fields = list(map(escaped_field, fields))
     line = "\t".join(fields)
@@ -82,7 +77,7 @@ def write_table(
     path: AnyPath,
     heading: Sequence[str],
     rows: Iterable[Iterable[object]],
-    number: str | Sequence[str] = NUMBER,
+    number: str = NUMBER,
     *,
     escaped: bool = False,
     names: Sequence[str] = (),
@@ -90,7 +85,7 @@ def write_table(
     """Write a table, all of it or nothing; ``-`` is stdout.
 
     ``heading``: the names of the columns; without any, the table has no heading, and ``names`` are what its fields are
-    called as data. ``number``: the format of fractions, or of those of each column.
+    called as data. ``number``: the format of fractions.
     """
     if path == STDIO and _captured is not None:
         columns = heading or names

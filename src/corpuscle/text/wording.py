@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corpuscle.text.characters import clusters
-
-__all__ = ["beginning", "clip", "count", "counted", "enumerated", "percent", "shape_of", "size"]
+__all__ = ["beginning", "clip", "count", "counted", "enumerated", "number", "percent", "seconds", "shape_of", "size"]
 
 LONGEST_WORD = 60
 
@@ -32,13 +30,31 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes / 1e3:,.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """A fraction as people write it.
+def number(value: float) -> str:
+    """A number that is neither a count nor a share: three decimals, or three digits where these would be noughts.
 
-    >>> percent(0.1234)
-    '12.3 %'
+    >>> number(1234.5678), number(0.00012345), number(0)
+    ('1,234.568', '0.000123', '0.000')
     """
-    return f"{100 * share:.{digits}f} %"
+    return f"{value:.3g}" if 0 < abs(value) < 0.01 else f"{value:,.3f}"
+
+
+def seconds(value: float) -> str:
+    """How long something took.
+
+    >>> seconds(12.345)
+    '12.3 s'
+    """
+    return f"{value:,.1f} s"
+
+
+def percent(share: float, digits: int = 1, sign: str = "-") -> str:
+    """A fraction as people write it; ``sign``: ``+`` shows that of positive ones, too.
+
+    >>> percent(0.1234), percent(0.1234, sign="+")
+    ('12.3 %', '+12.3 %')
+    """
+    return f"{100 * share:{sign}.{digits}f} %"
 
 
 def enumerated(things: Sequence[str]) -> str:
@@ -52,7 +68,11 @@ def enumerated(things: Sequence[str]) -> str:
 
 def clip(word: str, length: int = LONGEST_WORD) -> str:
     """A word, cut with an ellipsis between two grapheme clusters where it is absurdly long."""
-    return word if len(word) <= length else "".join(clusters(word[:length])[:-1]) + "…"
+    if len(word) <= length:
+        return word
+    from corpuscle.text.characters import clusters  # not above: every command shows numbers, few cut words
+
+    return "".join(clusters(word[:length])[:-1]) + "…"
 
 
 def beginning(words: Sequence[str], most: int) -> str:

@@ -19,6 +19,7 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
+from corpuscle.text.wording import percent
 from corpuscle.transliterate.base import Candidate, Transliterator
 from corpuscle.transliterate.neural import NeuralTransliterator
 from corpuscle.transliterate.phrase import PhraseTransliterator
@@ -64,7 +65,7 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
             if (model.units, model.lowercase) != (self.units, self.lowercase):
                 raise SettingError("both models must spell names alike: the same units, and lower case or not")
             if (share := model.overlap(dev)[0]) > 0.05:
-                warn(f"{share:.0%} of these names were in the training pairs of a model: the weights will trust it")
+                warn(f"{percent(share, 0)} of these names were in training pairs of a model: the weights will trust it")
         self.phrase_, self.neural_ = phrase, neural
         names = [pair.source for pair in dev]
         lists, features = self._pooled(names)

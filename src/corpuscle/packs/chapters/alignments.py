@@ -7,7 +7,7 @@ import numpy as np
 from corpuscle.figures import alignment_grid, bar_plot
 from corpuscle.packs import page
 from corpuscle.packs.chapters import dictionary
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, element, fragment, h3, p
 from corpuscle.text.wording import count, counted, percent
 
@@ -23,6 +23,7 @@ def report(findings: Findings, step: Step) -> Chapter:
     held = findings["held_out"]
     found = held["found"] / held["asked"] if held["asked"] else None
     what = f"unseen sentences whose translation is found among {held['choices']}"
+    chance = f"by chance: {percent(1 / max(1, held['choices']), 0)}"
     return Chapter(
         headline=(
             f"word alignment: {counted(findings['entries'], 'dictionary entry', 'dictionary entries')} "
@@ -37,8 +38,8 @@ def report(findings: Findings, step: Step) -> Chapter:
             **pick(findings, "bits_with", "bits_without"),
         },
         cards=[
-            (count(findings["entries"]), f"dictionary entries, {count(findings['seen_once'])} of them seen only once"),
-            *([] if found is None else [(percent(found, 0), what)]),
+            Card(count(findings["entries"]), f"dictionary entries, {count(findings['seen_once'])} seen only once"),
+            *([] if found is None else [Card(percent(found, 0), what, chance)]),
         ],
         body=[*_in_words(findings), *_pictures(findings), *_dictionary(findings, step), *_suspicious(findings, step)],
         commands=[

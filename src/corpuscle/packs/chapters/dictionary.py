@@ -25,7 +25,7 @@ from corpuscle.text.html import Html, bdi, div, element, fragment, p, small, spa
 from corpuscle.text.languages import code_of
 from corpuscle.text.lift import Sense, write_lift
 from corpuscle.text.scripts import direction
-from corpuscle.text.tables import write_table
+from corpuscle.text.tables import NUMBER, write_table
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted
 
@@ -119,7 +119,7 @@ def write_tables(
     frequent = frequent_words(bitext.source)
     rows = [
         (
-            e.source, e.target, e.confidence, f"{e.links:.2f}", e.forward, e.backward, *e.shown_in(bitext),
+            e.source, e.target, e.confidence, e.links, e.forward, e.backward, *e.shown_in(bitext),
             kind_of(e, frequent), how_sure(e.links, e.confidence),
         )
         for e in entries
@@ -129,7 +129,7 @@ def write_tables(
     with write_atomically(comma, "w") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows([f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+        writer.writerows([f"{cell:{NUMBER}}" if isinstance(cell, float) else cell for cell in row] for row in rows)
     codes = (code_of(languages[0]) or "qaa", code_of(languages[1]) or "qab")
     words = (
         (word, [_sense(entry, bitext) for entry in sorted(group, key=lambda e: -e.confidence)])

@@ -6,7 +6,7 @@ from typing import Any
 
 from corpuscle.figures import WordShown, bar_plot, draw_readings
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step
+from corpuscle.packs.step import Card, Chapter, Findings, Step
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import counted, percent
@@ -27,7 +27,12 @@ def report(findings: Findings, step: Step) -> Chapter:
             "sentences": findings["sentences"], "held_out": findings["held_out"],
             **{name: figures[name] for name in names if name in figures}, "frequency_a1": baseline["a1"],
         },
-        cards=[(percent(figures["a1"], 0), "of words with the right analysis first")],
+        cards=[
+            Card(
+                percent(figures["a1"], 0), "of words with the right analysis first",
+                f"the most frequent one: {percent(findings['baseline']['a1'], 0)}",
+            )
+        ],
         body=[_in_words(findings), _picture(findings), *_words(findings)],
         commands=[
             ("corpuscle disambiguate apply {model} TEXT --json", "the likeliest analyses of every word, for readers"),

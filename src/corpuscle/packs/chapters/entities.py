@@ -6,7 +6,7 @@ from typing import Any
 
 from corpuscle.figures import bar_plot, draw_mentions
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.gapped import TokenMention
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.wording import count, counted, percent
@@ -35,7 +35,12 @@ def report(findings: Findings, step: Step) -> Chapter:
             "baseline_f1": findings["baseline"],
             **pick(figures, "strict_f1", "relaxed_f1", "discontinuous_f1", "low", "high"),
         },
-        cards=[(percent(figures["strict_f1"], 0), "F1 of entities in unseen documents")],
+        cards=[
+            Card(
+                percent(figures["strict_f1"], 0), "F1 of entities in unseen documents",
+                f"looking up what was marked: {percent(findings['baseline'], 0)}",
+            )
+        ],
         body=[_in_words(findings), _pictures(findings), *_by_type(findings), *_sentences(findings)],
         commands=[
             ("corpuscle entities apply {model} TEXT", "find entities in a text"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpuscle.figures import NodeShown, draw_constituents
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.wording import counted, percent
 
@@ -20,7 +20,12 @@ def report(findings: Findings, step: Step) -> Chapter:
             **pick(findings, "trees", "held_out", "rules", "baseline"),
             **pick(figures, "labelled_f1", "labelled_f1_low", "labelled_f1_high", "unlabelled_f1", "exact", "crossing"),
         },
-        cards=[(percent(figures["labelled_f1"], 0), "F1 of brackets in unseen sentences")],
+        cards=[
+            Card(
+                percent(figures["labelled_f1"], 0), "F1 of brackets in unseen sentences",
+                f"a plain PCFG: {percent(findings['baseline'], 0)}",
+            )
+        ],
         body=[_in_words(findings), *_labels(findings), *_examples(findings)],
         commands=[
             ("corpuscle grammar parse {model} TEXT", "parse other sentences"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
 from corpuscle.text.wording import count, counted, percent
 
@@ -20,7 +20,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"{count(findings['proposed'])} more proposed"
         ),
         figures=pick(findings, "texts", "phrases", "translated", "words", "glossed", "proposed", "glosses", "morphs"),
-        cards=[(percent(share, 0), "words of the glossed texts that have a gloss")],
+        cards=[Card(percent(share, 0), "words of the glossed texts that have a gloss")],
         body=[*_in_words(findings, step), *map(_phrase, findings["shown"])],
         commands=[],
     )

@@ -11,13 +11,15 @@ from corpuscle.catalogue import TASKS
 from corpuscle.figures import Series, line_plot
 from corpuscle.packs import page
 from corpuscle.packs.heldout import FEWEST_DOCUMENTS, part_held
-from corpuscle.packs.step import Chapter, Findings, Step
+from corpuscle.packs.step import Card, Chapter, Findings, Step
 from corpuscle.text.html import Html, bdi, fragment, h3, p, span
 from corpuscle.text.wording import clip, count, percent
 
 __all__ = ["report"]
 
 _SHADES, _BITS_A_SHADE = 7, 2.5
+_SHARES = (0.0, 100.0)
+"""The scale of two plots of shares that stand beside each other."""
 
 
 def report(findings: Findings, step: Step) -> Chapter:
@@ -33,10 +35,11 @@ def report(findings: Findings, step: Step) -> Chapter:
         ),
         figures={name: chosen[name] for name in chosen if name != "signature"},
         cards=[
-            (count(findings["words"]), "words of text read"),
-            (count(findings["types"]), "different words"),
-            (_shown(chosen["perplexity"]), "perplexity on unseen text"),
-            (percent(unseen), "unknown words in unseen text"),
+            Card(count(findings["words"]), f"words of text read, {count(findings['types'])} different ones"),
+            Card(
+                _shown(chosen["perplexity"]), f"perplexity on unseen text, {percent(unseen)} of its words unknown",
+                f"by frequency alone: {_shown(findings['orders'][0]['perplexity'])}",
+            ),
         ],
         body=[
             *_in_words(findings, chosen, unseen),
@@ -146,12 +149,12 @@ def _plots(findings: Findings) -> Html:
         page.curve(
             "unknown words", coverage["read"], [100 * u for u in coverage["unseen"]], _trend(coverage),
             title="Would more text help?", x_label="words of text read", y_label="unknown words in unseen text, %",
-            log_x=True, zero=True,
+            log_x=True, reach=_SHARES,
         ),
         page.curve(
             "covered", coverage["vocabulary"], [100 * c for c in coverage["covered"]], _few_words(coverage),
             title="How few words cover the text", x_label="most frequent words known",
-            y_label="share of unseen text that they cover, %", log_x=True, zero=True,
+            y_label="share of unseen text that they cover, %", log_x=True, reach=_SHARES,
         ),
         page.curve(
             "words", frequencies["rank"], frequencies["count"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpuscle.figures import bar_plot
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.wording import count, counted, percent
 
@@ -30,9 +30,10 @@ def report(findings: Findings, step: Step) -> Chapter:
     numbers = {**pick(findings, "messages", "annotated", "changed"), "unknown_rate": strange}
     if figures is not None:
         numbers |= {**pick(figures, "f1", "precision", "recall", "low", "high"), "baseline_f1": findings["baseline"]}
-    card = (percent(strange, 0), "of the words of messages are not in the text")
+    card = Card(percent(strange, 0), "of the words of messages are not in the text")
     if figures is not None:
-        card = (percent(figures["f1"], 0), "F1 of corrected words in unseen messages")
+        simple = f"most frequent replacement: {percent(findings['baseline'], 0)}"
+        card = Card(percent(figures["f1"], 0), "F1 of corrected words in unseen messages", simple)
     return Chapter(
         headline=f"messages: {said}",
         figures=numbers,

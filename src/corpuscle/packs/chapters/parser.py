@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpuscle.figures import Series, draw_arcs, line_plot
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.wording import counted, percent
 
@@ -13,14 +13,15 @@ __all__ = ["report"]
 
 def report(findings: Findings, step: Step) -> Chapter:
     """What was found by the step."""
-    figures = findings["measures"]
+    figures, curve = findings["measures"], findings["curve"]
+    less = f"learned from {counted(curve[0][0], 'sentence')}: {percent(curve[0][1], 0)}" if len(curve) > 1 else ""
     return Chapter(
         headline=f"parser: {percent(figures['uas'])} of {counted(figures['words'], 'unseen word')} get the right head",
         figures={
             **pick(findings, "sentences", "held_out"),
             **pick(figures, "uas", "uas_low", "uas_high", "las", "las_low", "las_high", "complete"),
         },
-        cards=[(percent(figures["uas"], 0), "heads right in unseen sentences")],
+        cards=[Card(percent(figures["uas"], 0), "heads right in unseen sentences", less)],
         body=[_in_words(findings), _curve(findings), *_worst(findings), *_examples(findings)],
         commands=[
             ("corpuscle parse apply {model} TAGGED.conllu --confidence", "parse other tagged sentences"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpuscle.figures import draw_arcs
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, p
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -19,13 +19,22 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"{counted(findings['pairs'], 'sentence pair')}"
         ),
         figures=pick(findings, "pairs", "treebank", *_judged(findings), "arcs", "words"),
-        cards=[(count(findings["arcs"]), "arcs projected to the other language")],
+        cards=[_card(findings)],
         body=[_in_words(findings), *_pictures(findings)],
         commands=[
             ("corpuscle parse apply {model} SENTENCES.conllu", "parse sentences of the other language"),
             ("corpuscle parse apply {model} SENTENCES.conllu --confidence", "with how sure it is of each arc"),
         ],
     )
+
+
+def _card(findings: Findings) -> Card:
+    came = "arcs projected to the other language"
+    if findings["by"] == "pack":
+        return Card(count(findings["arcs"]), came, f"an arc for each word: {count(findings['words'])}")
+    simple = max(findings["uas_left"], findings["uas_right"])
+    what = f"heads right in the language of the treebank; {counted(findings['arcs'], 'arc')} came over"
+    return Card(percent(findings["uas"], 0), what, f"every word on its neighbour: {percent(simple, 0)}")
 
 
 def _judged(findings: Findings) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from corpuscle.packs import page
 from corpuscle.packs.heldout import part_held
 from corpuscle.packs.job import FEWEST_SPACES
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.characters import clusters
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span
 from corpuscle.text.wording import count, counted, percent
@@ -36,7 +36,12 @@ def report(findings: Findings, step: Step) -> Chapter:
             "agreement": findings["agreement"]["f1"],
             "boundary_agreement": findings["agreement"]["boundary_f1"],
         },
-        cards=[(percent(findings["agreement"]["boundary_f1"], 0), "word boundaries on which two models agree")],
+        cards=[
+            Card(
+                percent(findings["agreement"]["boundary_f1"], 0), "word boundaries on which two models agree",
+                f"cuts at random: {percent(1 / max(1.0, length), 0)}",
+            )
+        ],
         body=[*_in_words(findings, step, length), _plots(findings), *_frequent(findings), *_examples(findings)],
         commands=[
             ("corpuscle segment apply {model} TEXT", "split other text into words"),

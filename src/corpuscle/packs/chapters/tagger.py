@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from corpuscle.figures import bar_plot
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step
+from corpuscle.packs.chapters.verdicts import most_frequent
+from corpuscle.packs.step import Card, Chapter, Findings, Step
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import counted, percent
@@ -19,7 +20,10 @@ _NAMES = {
 def report(findings: Findings, step: Step) -> Chapter:
     """What was found by the step."""
     figures, layers = findings["measures"], findings["layers"]
-    main = layers[0]
+    main, simple = layers[0], ""
+    if main == "upos" and findings["tags"]:
+        tag, share = most_frequent(findings["tags"])
+        simple = f"{tag} for every word: {percent(share, 0)}"
     return Chapter(
         headline=f"tagger: {percent(figures[main])} of the {_NAMES[main]} right in unseen sentences",
         figures={
@@ -27,7 +31,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             **{name: figures[name] for name in (*layers, "all", "sentence", "known", "unknown") if name in figures},
             "low": figures[f"{main}_low"], "high": figures[f"{main}_high"],
         },
-        cards=[(percent(figures[main], 0), f"{_NAMES[main]} right")],
+        cards=[Card(percent(figures[main], 0), f"{_NAMES[main]} right in unseen sentences", simple)],
         body=[_in_words(findings), _pictures(findings), *_by_tag(findings), *_errors(findings)],
         commands=[
             ("corpuscle tag apply {model} TEXT", "tag a text, one sentence a line"),

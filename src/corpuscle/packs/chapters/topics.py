@@ -7,10 +7,10 @@ from typing import Any
 from corpuscle.figures import shaded_text
 from corpuscle.figures.svg import colour_of
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated
-from corpuscle.text.wording import count, counted, percent
+from corpuscle.text.wording import counted, percent
 
 __all__ = ["report"]
 
@@ -31,7 +31,13 @@ def report(findings: Findings, step: Step) -> Chapter:
             **pick(topics, "perplexity", "low", "high"),
             "perplexity_without_topics": plain["perplexity"],
         },
-        cards=[(count(findings["topics"]), "topics")],
+        cards=[
+            Card(
+                f"{topics['perplexity']:,.1f}",
+                f"perplexity of unseen documents, {counted(findings['topics'], 'topic')}",
+                f"without topics: {plain['perplexity']:,.1f}",
+            )
+        ],
         body=[
             *_in_words(findings, step),
             h3("Topics, the most used first"),

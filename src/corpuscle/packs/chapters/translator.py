@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.wording import counted, percent
 
@@ -21,7 +21,12 @@ def report(findings: Findings, step: Step) -> Chapter:
             **pick(figures, "bleu", "low", "high", "length_ratio"),
             **pick(findings, "unknown"),
         },
-        cards=[(f"{100 * figures['bleu']:.0f}", "BLEU of drafts of unseen sentences")],
+        cards=[
+            Card(
+                f"{100 * figures['bleu']:.0f}", "BLEU of drafts of unseen sentences",
+                "the very words of the other translator: 100",
+            )
+        ],
         body=[_in_words(findings), *_examples(findings)],
         commands=[
             ("corpuscle translate apply {model} SENTENCES", "a draft of each sentence"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpuscle.figures import bar_plot, phrase_lattice
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import clip, count, counted, percent
@@ -25,7 +25,12 @@ def report(findings: Findings, step: Step) -> Chapter:
             "names": findings["held_out"],
             **pick(figures, "acc", "f_score", "mrr", "map_ref", "acc_low", "acc_high"),
         },
-        cards=[(percent(figures["acc"], 0), "unseen names written right")],
+        cards=[
+            Card(
+                percent(figures["acc"], 0), "unseen names written right",
+                f"letter by letter: {percent(findings['baseline'], 0)}",
+            )
+        ],
         body=[_in_words(findings), *_rivals(findings), _pictures(findings), *_errors(findings)],
         commands=[
             ("corpuscle transliterate apply {model} NAMES", "write names in the other script"),

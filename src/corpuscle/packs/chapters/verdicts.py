@@ -5,12 +5,13 @@ Every step of ``learn`` has one here: they stand in the summary of the report, f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from corpuscle.packs.step import Findings, Step
 from corpuscle.text.wording import counted, percent
 
-__all__ = ["verdict_of"]
+__all__ = ["most_frequent", "verdict_of"]
 
 _COUNTED = ("few", "many")
 
@@ -105,14 +106,19 @@ def _translate(found: Findings) -> str:
     )
 
 
+def most_frequent(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """The tag that most words have, and their share."""
+    most = max(rows, key=lambda row: row["words"])
+    return most["tag"], most["words"] / max(1, sum(row["words"] for row in rows))
+
+
 def _tagger(found: Findings) -> str:
     measures, rows = found["measures"], found["tags"]
     main = next(name for name in ("upos", "xpos", "feats", "lemma") if name in measures)
     said = f"{percent(measures[main], 0)} of the words of unseen sentences are right"
     if main == "upos" and rows:
-        most = max(rows, key=lambda row: row["words"])
-        share = most["words"] / max(1, sum(row["words"] for row in rows))
-        said += f"; calling every word {most['tag']} would give {percent(share, 0)}"
+        tag, share = most_frequent(rows)
+        said += f"; calling every word {tag} would give {percent(share, 0)}"
     return f"{_grade(measures[main], (0.95, 'Good'), (0.85, 'Usable'), (0, 'Weak'))}: {said}."
 
 

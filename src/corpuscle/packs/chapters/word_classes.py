@@ -7,9 +7,9 @@ import numpy as np
 
 from corpuscle.figures import LeafShown, bar_plot, merge_tree
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import element, h3, p
-from corpuscle.text.wording import clip, count, counted, percent
+from corpuscle.text.wording import clip, counted, percent
 
 __all__ = ["report"]
 
@@ -20,6 +20,7 @@ def report(findings: Findings, step: Step) -> Chapter:
     """What was found by the step."""
     classes = findings["classes"]
     grouped = counted(len(classes), "class", "classes")
+    bits = findings["mutual_information_bits"]
     half = 1 + int(np.searchsorted(np.cumsum([c["share"] for c in classes]), 0.5))
     cards = [
         page.card(
@@ -43,7 +44,7 @@ def report(findings: Findings, step: Step) -> Chapter:
     return Chapter(
         headline=f"word classes: {grouped} of {counted(findings['types'], 'word')}",
         figures={"classes": len(classes), **pick(findings, "types", "mutual_information_bits")},
-        cards=[(count(len(classes)), "word classes")],
+        cards=[Card(f"{bits:.1f} bits", f"that a class tells about the next one; {grouped}", "by chance: 0")],
         body=[
             p(
                 "Words of one class stand in similar places: the words before and after them belong to the same "

@@ -6,7 +6,7 @@ from typing import Any
 
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.packs import page
-from corpuscle.packs.step import Chapter, Findings, Step, pick
+from corpuscle.packs.step import Card, Chapter, Findings, Step, pick
 from corpuscle.text.html import Html, bdi, element, fragment, h3, p
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -22,7 +22,7 @@ def report(findings: Findings, step: Step) -> Chapter:
             f"{counted(len(ambiguous), 'word')} of several senses shown"
         ),
         figures={**pick(findings, "words", "dimensions", "classes", "structure"), "ambiguous": len(ambiguous)},
-        cards=[(count(findings["words"]), "words with vectors")],
+        cards=[_alike(findings)],
         body=[
             p(
                 "A vector is a point in a space of many dimensions, one for each word that occurs at least "
@@ -41,6 +41,14 @@ def report(findings: Findings, step: Step) -> Chapter:
             ("corpuscle vectors export {model} -o vectors.txt", "all vectors, in the format of word2vec"),
         ],
     )
+
+
+def _alike(findings: Findings) -> Card:
+    near = findings["alike"]
+    if not near["words"]:
+        return Card(count(findings["words"]), "words with vectors")
+    what = f"nearest neighbours that behave alike, of {counted(findings['words'], 'word')}"
+    return Card(percent(near["share"], 0), what, f"any word: {percent(near['chance'], 0)}")
 
 
 def _map(findings: Findings) -> list[Html]:
@@ -64,7 +72,7 @@ def _neighbours(findings: Findings) -> list[Html]:
             bdi(clip(each["word"]), class_="word"),
             count(each["count"]),
             fragment(*(
-                fragment(bdi(clip(word), class_="word"), f" {cosine:.2f}") for word, cosine in each["neighbours"]
+                fragment(bdi(clip(word), class_="word"), f"\u00a0{cosine:.2f}") for word, cosine in each["neighbours"]
             ), between=" · "),
         )
         for each in findings["nearest"]
