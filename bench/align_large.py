@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.align import FILES, SETS, SOURCES, _lines, _warm
 from bench.align_loglinear import prepare
-from bench.harness import Call, Cell, Claim, joined, row, typical
+from bench.harness import Call, Cell, Claim, joined, not_run, row, typical
 from corpuscle.align.settings import NEIGHBOURHOODS
 
 MOST, FEW = 30_000, 300
@@ -208,7 +208,7 @@ def tables(results: dict[str, Any]) -> list[str]:
         shown.append("\n".join(lines))
     for result in joined({name: each for name, each in results.items() if name != "neighbourhoods"}):
         head = ["", "AER e→f", "AER f→e", "AER sym (95 % interval)", "links of a rare word", "ms a pair, learning",
-                "ms a pair, applying", "CPU s", "peak MB"]  # fmt: skip
+                "ms a pair, applying", "CPU s"]  # fmt: skip
         lines = [f"### {result['title']}", "", row(head), row(["---"] + ["---:"] * (len(head) - 1))]
         for side, (run,) in result["runs"].items():
             figures = run["figures"]
@@ -216,7 +216,7 @@ def tables(results: dict[str, Any]) -> list[str]:
             applying = figures.get("ms a pair, applying")
             cells = [f"{figures['AER e→f']:.1f}", f"{figures['AER f→e']:.1f}", interval]
             cells += [f"{figures['singletons']:.2f}", f"{figures['ms a pair, learning']:.2f}"]
-            cells += ["" if applying is None else f"{applying:.3f}", f"{run['cpu']:.0f}", f"{run['peak']:,.0f}"]
+            cells += ["" if applying is None else f"{applying:.3f}", f"{run['cpu']:.0f}"]
             lines.append(row([side, *cells]))
         shown.append("\n".join(lines))
     return shown
@@ -249,4 +249,5 @@ def notes(results: dict[str, Any]) -> str:
         "rare word*: of an English word that occurs once in the text, e→f.",
         f"- The first {MOST:,} pairs of each training text; those of Chinese are its shortest sentences. Nothing was "
         "chosen here.",
+        *not_run(cells(Path()), results),
     ])  # fmt: skip

@@ -27,7 +27,7 @@ from bench.harness import (
 )
 from bench.segment import SOURCES, _chain, _scores, _segmenter
 
-SWEEPS, LONG, PART = 40, 20_000, 30
+SWEEPS, LONG, PART = 40, 20_000, 100
 CORPORA: dict[str, tuple[str, str, str, int, dict[str, Any]]] = {
     "brent": ("transcripts of speech to children", "brent/br-phono.txt", "", 0, {}),
     "msr": ("Chinese, MSR", "sighan2005/msr-part.train.txt", "sighan2005/msr-part.dev.txt", 1_300, {"max_word": 4}),
@@ -99,7 +99,7 @@ def cells(data: Path) -> Iterator[Cell]:
     sides = [
         Call(f"Dirichlet {method}, {count} sweeps", "bench.segment_outside:outside",
              {**files("brent"), "method": method, "sweeps": count})
-        for method in DIRICHLET for count in (20, 200)
+        for method in DIRICHLET for count in (20, 50)
     ]  # fmt: skip
     yield cell("brent-dirichlet", "brent", "outside training", sides)
     text = {"train": str(data / CORPORA["brent"][1])}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.align import EFLOMAL, _peers, _warm
-from bench.harness import Call, Cell, Claim, row
+from bench.harness import Call, Cell, Claim, not_run, row
 
 ALIGNERS = ("ibm1", "diagonal", "hmm", "fertility", "loglinear")
 SEEDS = (1, 2, 3)
@@ -197,4 +197,5 @@ def notes(results: dict[str, Any]) -> str:
         "### Notes", "",
         f"- The first {PAIRS:,} pairs of each set, {JUDGED} sentences judged; {tuning}; otherwise default settings.",
         "- The range over seeds is that of tuning (other held-out pairs, other random starts), not of test sentences.",
+        *not_run(cells(Path()), results),
     ])  # fmt: skip
