@@ -114,7 +114,7 @@ def test_an_interrupted_training_resumes_to_the_identical_bytes(tmp_path, monkey
     bitext, links = world(1, 100)
     learner, path = NeuralTranslator(**QUICK), tmp_path / "m"
     learner.fit(bitext, links=links).save(tmp_path / "whole")
-    monkeypatch.setattr("corpuscle.translate.neural.Checkpoint", _stopping(1))
+    monkeypatch.setattr("corpuscle.translate.base.Checkpoint", _stopping(1))
     with pytest.raises(Interrupted), learner.checkpoint(bitext, None, links, path) as checkpoint:
         learner.fit(bitext, None, links, checkpoint)
     monkeypatch.undo()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.align import learner
 from corpuscle.errors import InputError, warn
-from corpuscle.model import Model
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Kind, Model
 from corpuscle.random import Random
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
@@ -33,6 +36,21 @@ class Translation(NamedTuple):
 
 class Translator(LinkSettings, Model):
     """What learns from sentence pairs."""
+
+    @abstractmethod
+    def _unfinished(self) -> Kind:
+        """What a file of unfinished training holds."""
+
+    def checkpoint(
+        self,
+        bitext: Bitext,
+        dev: Bitext | None,
+        links: Alignments | None,
+        path: str | PathLike[str],
+        resume: bool = False,
+    ) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        return Checkpoint(path, self._unfinished(), self.settings, self.signature(bitext, dev, links), resume=resume)
 
     @staticmethod
     def _usable(bitext: Bitext) -> np.ndarray:

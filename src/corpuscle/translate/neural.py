@@ -11,7 +11,6 @@ and search; Sennrich, Haddow and Birch, "Neural machine translation of rare word
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,20 +66,11 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
     subwords_: Subwords = learned()
     shortlist_: Shortlist = learned()
 
-    def checkpoint(
-        self,
-        bitext: Bitext,
-        dev: Bitext | None,
-        links: Alignments | None,
-        path: str | PathLike[str],
-        resume: bool = False,
-    ) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+    def _unfinished(self) -> Kind:
         require("torch", extra="neural")
         from corpuscle.neural.members import member_arrays
 
-        kind = partial("translate.neural", member_arrays("members"))
-        return Checkpoint(path, kind, self.settings, self.signature(bitext, dev, links), resume=resume)
+        return partial("translate.neural", member_arrays("members"))
 
     def fit(
         self,

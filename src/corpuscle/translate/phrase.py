@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -144,16 +143,8 @@ class PhraseTranslator(PhraseSettings, Translator):
         if self.history_:
             self.set_weights(self.history_[-1].weights)
 
-    def checkpoint(
-        self,
-        bitext: Bitext,
-        dev: Bitext | None,
-        links: Alignments | None,
-        path: str | PathLike[str],
-        resume: bool = False,
-    ) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
-        return Checkpoint(path, PARTIAL, self.settings, self.signature(bitext, dev, links), resume=resume)
+    def _unfinished(self) -> Kind:
+        return PARTIAL
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         return Decoder(self.table_, self.lm_, self.source_vocab_, weights, self)
