@@ -368,8 +368,9 @@ def notes(results: dict[str, Any]) -> str:
         "  model has a quarter and a third fewer errors than frequency. Why was not studied.",
         "- Words of a document: the paper's features cut E1 of lemmas by 5.7 points; here, with chapters of the Quran,",
         "  they change little, and weighing each word by itself makes it worse: many weights for few documents.",
-        "- Further models, analyses of neighbours, ways of weighing, Buckwalter's tables and 22,000 and 88,000 words",
-        "  were measured before document features became faster, a change after which all recorded rankings are the",
-        "  same (`python -m bench.record disambiguate`); their seconds are those of then.",
+        "- Of PADT, further models, analyses of neighbours, ways of weighing, Buckwalter's tables, and 22,000 and 88,000",
+        "  words, were measured before document features became faster, a change after which all recorded rankings are",
+        "  the same (`python -m bench.record disambiguate`), and all of PADT before empty input got an answer; their",
+        "  seconds are those of then.",
         "- Tokens of the Quran are written words: `pre1`, `pre2`, `suf` and `pron` are what is attached.",
     ])  # fmt: skip
