@@ -39,6 +39,11 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         default="auto",
         choices=("auto", "merge", "pairs", "learned"),
     )
+    gaps: str = setting(
+        "Mentions in two pieces that tags miss: found by a classifier of pieces, or not, or where that does better.",
+        default="auto",
+        choices=("auto", "learned", "none"),
+    )
     passes: int = setting(
         "Passes over a text: the second also sees what the first found of the same words elsewhere in it.",
         default=1,
