@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from corpuscle.entities.dictionary import DICTIONARY, Dictionary
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.elsewhere import parts_of, told_elsewhere
 from corpuscle.entities.features import Sheet
+from corpuscle.entities.heaviest import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
-from corpuscle.entities.learning import all_features, field_of, learn_field
+from corpuscle.entities.learning import field_of, learn_field
 from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
 from corpuscle.entities.pairing import PAIRING, Pairing
 from corpuscle.entities.pieces import FEWEST, PIECES, Pieces, Said, with_pieces
@@ -50,7 +51,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES, WordSources
 
-__all__ = ["CrfTagger", "Feature"]
+__all__ = ["CrfTagger"]
 
 _CHUNK = 20_000
 """A worker tags about so many tokens at a time."""
@@ -59,7 +60,6 @@ _FEWEST_DOCUMENTS = 5
 """Sections that fewer documents have are all "other"."""
 _FEWEST_AMBIGUOUS = 20
 """A classifier of pairs is tried where at least so many sentences have several pieces."""
-_HEAVIEST = 20
 _ROUGHLY = 50
 """Iterations that are enough for a tagger of a part of the text, which only says what a first pass would find."""
 
@@ -70,14 +70,6 @@ FIELD = {
     "field/weights": Array("float64", ("weights",), finite=True),
     "field/steps": Array("float64", ("types", "types"), finite=True),
 }
-
-
-class Feature(NamedTuple):
-    """A weight and what it is of: the label, the template and an example of its words."""
-
-    label: str
-    feature: str
-    weight: float
 
 
 class CrfTagger(CrfSettings, EntityTagger):
@@ -151,7 +143,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             sheet, tags, labels, c1=self.c1, c2=self.c2, iterations=self.iterations, min_count=self.min_count
         )
         self._field = field_of(self._weights)
-        self.heaviest_ = _heaviest(sheet, documents, self._weights, labels)
+        self.heaviest_ = heaviest_features(sheet, documents, self._weights, labels)
         self._describe(documents, encoded, iterations, sheet)
         return self
 
@@ -453,34 +445,6 @@ def _tag_chunk(chunk: tuple[Any, int, int, bool], tagger: CrfTagger) -> tuple[np
     if likely:
         likely_tags(tokens, tagger._field, begin, end, shares)
     return labels, shares
-
-
-def _heaviest(
-    sheet: Sheet, documents: Documents, weights: Mapping[str, np.ndarray], labels: Sequence[str]
-) -> list[Feature]:
-    """The heaviest features of each label, spelled by the first place where they occur in the training text."""
-    rows = np.repeat(np.arange(len(weights["field/keys"])), np.diff(weights["field/starts"]))
-    chosen: list[int] = []
-    for label in range(len(labels)):
-        mine = np.flatnonzero(weights["field/labels"] == label)
-        chosen += mine[np.argsort(-weights["field/weights"][mine], kind="stable")[:_HEAVIEST]].tolist()
-    wanted = np.unique(weights["field/keys"][rows[chosen]])
-    found = all_features(sheet)
-    at = np.flatnonzero(np.isin(found, wanted).ravel())
-    _, first = np.unique(found.ravel()[at], return_index=True)
-    where = dict(zip(wanted.tolist(), at[first].tolist(), strict=True))
-    forms = documents.corpus.vocab.decode(documents.corpus.tokens)
-    names, seen, results = sheet.names_of_templates, set(), []
-    for k in chosen:
-        token, template = divmod(where[int(weights["field/keys"][rows[k]])], len(sheet.templates))
-        places = [token + d for d in dict.fromkeys(d for d, _ in sheet.templates[template])]
-        words = [forms[place] if 0 <= place < len(forms) else "" for place in places]
-        name = labels[int(weights["field/labels"][k])]
-        spelled = f"{names[template]} as at {' '.join(words)}"
-        if (name, spelled) not in seen:
-            seen.add((name, spelled))
-            results.append(Feature(name, spelled, float(weights["field/weights"][k])))
-    return results
 
 
 def _check(loaded: container.Container) -> None:

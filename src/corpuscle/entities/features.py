@@ -74,7 +74,8 @@ class Sheet:
         if levels is not None:
             marks = hashes_of(LEVELS)
             columns["nc before"], columns["nc after"] = marks[levels[:, 0]], marks[levels[:, 1]]
-        columns |= short_forms(documents) | told
+        columns |= short_forms(documents)
+        columns |= told
         if sources.n_columns:
             of_types = sources.of(forms)
             for k in range(sources.n_columns):

@@ -149,7 +149,7 @@ def _text(documents: Documents, said: Said, types: Sequence[str]) -> tuple[Text,
         hashes_of([form[-_ENDING:].lower() for form in forms])[corpus.tokens],
         hashes_of([shape_of(form, 1) for form in forms])[corpus.tokens], begins, ends, covers, said.chances,
     )  # fmt: skip
-    counted = [(kernels.keys_of_spans(text, table), np.ones(len(table)))]
+    counted = [(kernels.keys_of_spans(text, table), np.ones(len(table), np.int64))]
     counted += [np.unique(kernels.keys_of_stretches(text, k), return_counts=True) for k in _STRETCHES]
     return text, _lexicon(counted)
 
@@ -246,14 +246,15 @@ class Pieces:
         cls, documents: Documents, parts: Sequence[tuple[np.ndarray, Said]], types: Sequence[str]
     ) -> tuple[Pieces, list[list[dict[TokenMention, float]]]] | None:
         """From documents in parts, each with what a chain of the others says of it; and the mentions that classifiers
-        of the others find in the sentences of each. None where no candidate is right."""
+        of the others find in the sentences of each. None where there are not both right and
+        wrong candidates."""
         held = [documents.select(some) for some, _ in parts]
         seen, right = [], []
         for (some, said), own in zip(parts, held, strict=True):
             others = np.setdiff1d(np.arange(len(documents)), some)
             seen.append(candidates_of(own, said, _known(documents.select(others), types), types))
             right.append(_right(own, seen[-1].candidates, types))
-        if any(not sum(flags.sum() for j, flags in enumerate(right) if j != k) for k in range(len(parts))):
+        if any(len({*np.concatenate([r for j, r in enumerate(right) if j != k])}) < 2 for k in range(len(parts))):
             return None
         chances = []
         for k, mine in enumerate(seen):

@@ -78,9 +78,9 @@ _PRIME, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 class Lexicon(NamedTuple):
-    """Counts of words by their roles: ``index``, a hash table over ``keys`` uint64 (n,); ``counts`` int32 (n,)."""
+    """Counts of words by their roles: ``table``, a hash table over ``keys`` uint64 (n,); ``counts`` int32 (n,)."""
 
-    index: np.ndarray
+    table: np.ndarray
     keys: np.ndarray
     counts: np.ndarray
 
@@ -116,7 +116,7 @@ def key_of(role, type, string):
 
 @kernel_inline
 def _count(lexicon, role, type, string):
-    item = find(lexicon.index, lexicon.keys, key_of(role, type, string))
+    item = find(lexicon.table, lexicon.keys, key_of(role, type, string))
     return 0 if item < 0 else np.int64(lexicon.counts[item])
 
 
