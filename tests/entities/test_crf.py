@@ -11,7 +11,7 @@ from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import from_corpus, from_standoff
 from corpuscle.entities.kernels.fields import likely_tags, score_tokens, tag_tokens
 from corpuscle.entities.ncvalue import NcValues
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 from corpuscle.measure import mention_scores
 from corpuscle.random import Random
 from corpuscle.text import Corpus, Layer, Mention, Standoff
@@ -46,7 +46,7 @@ def findings(seed, n):
 
 @pytest.fixture(scope="module")
 def learned():
-    return CrfTagger(nc="none", iterations=60).fit(from_standoff(findings(1, 200)))
+    return CrfTagger(nc="none", iterations=60, algorithm="lbfgs").fit(from_standoff(findings(1, 200)))
 
 
 def test_findings_in_pieces_are_recovered_and_plain_tags_lose_them(learned):
@@ -146,10 +146,24 @@ def test_a_model_survives_its_file_and_any_number_of_workers(learned, tmp_path):
         assert other.mentions == found.mentions and other.confidence == found.confidence
         np.testing.assert_array_equal(other.surest, found.surest)
     assert again.heaviest_ == learned.heaviest_ and {each.label for each in again.heaviest_} >= {"HB-X", "DB-X"}
-    twin = CrfTagger(nc="none", iterations=60).fit(from_standoff(findings(1, 200)))
-    twin.save(tmp_path / "n")
-    for name in learned._weights:
-        np.testing.assert_array_equal(learned._weights[name], twin._weights[name])
+
+
+@pytest.mark.parametrize("algorithm", ["sgd", "lbfgs"])
+def test_the_same_seed_gives_the_same_weights(algorithm):
+    one, twin = (
+        CrfTagger(nc="none", iterations=10, algorithm=algorithm).fit(from_standoff(findings(1, 100))) for _ in range(2)
+    )
+    for name in one._weights:
+        np.testing.assert_array_equal(one._weights[name], twin._weights[name])
+    assert one.provenance_["iterations"] == 10
+
+
+def test_both_algorithms_find_the_same_tags_and_only_one_has_both_penalties(learned):
+    documents = from_standoff(findings(1, 200))
+    other = CrfTagger(nc="none", iterations=100).fit(documents)
+    assert other.best_tags(documents) == learned.best_tags(documents)
+    with pytest.raises(SettingError, match="c1 needs"):
+        CrfTagger(nc="none", c1=0.1).fit(documents)
 
 
 def test_confidence_is_a_probability_and_lower_where_words_are_new(learned):

@@ -60,7 +60,7 @@ _FEWEST_DOCUMENTS = 5
 """Sections that fewer documents have are all "other"."""
 _FEWEST_AMBIGUOUS = 20
 """A classifier of pairs is tried where at least so many sentences have several pieces."""
-_ROUGHLY = 50
+_ROUGHLY = 25
 """Iterations that are enough for a tagger of a part of the text, which only says what a first pass would find."""
 
 FIELD = {
@@ -139,9 +139,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             raise InputError(None, None, "the words have no tags: NC-values need them")
         self._learn_policy(documents)
         sheet = self._sheet(documents, levels, self._learn_across(documents))
-        self._weights, iterations = learn_field(
-            sheet, tags, labels, c1=self.c1, c2=self.c2, iterations=self.iterations, min_count=self.min_count
-        )
+        self._weights, iterations = learn_field(sheet, tags, labels, self)
         self._field = field_of(self._weights)
         self.heaviest_ = heaviest_features(sheet, documents, self._weights, labels)
         self._describe(documents, encoded, iterations, sheet)
