@@ -172,9 +172,10 @@ def _joined(networks: list[Any], left: int, right: int) -> Any:
     """Single networks as one model."""
     first = networks[0]
     joined = first.replace(ensemble=left, right_to_left=right)
-    if any(list(each.vocab_) != list(first.vocab_) for each in networks):
+    if any(each.vocab_ != first.vocab_ for each in networks):
         raise ValueError("networks of one model have the same letters")
-    joined.vocab_, joined.history_ = first.vocab_, first.history_
+    for name in ("vocab_", "history_", "provenance_", "items_", "tuning_items_"):
+        setattr(joined, name, getattr(first, name))
     joined.models_ = [each.models_[0] for each in networks]
     return joined
 

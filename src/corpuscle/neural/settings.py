@@ -134,8 +134,7 @@ class TrainingSettings(Seeded):
     )
     warm_up: int = setting("So many updates lead up to it.", default=200, low=0, high=1_000_000)
     schedule: str | None = setting(
-        "How the rate falls: in a line to 0 at the end; after validations without a new least cross-entropy; or as one "
-        "over the root of the updates.",
+        "How the rate falls: in a line to 0; after validations without a new minimum; or by the root of the updates.",
         default=None, choices=SCHEDULES, shown="linear, of a transformer root",
     )  # fmt: skip
     batch: int | None = setting(

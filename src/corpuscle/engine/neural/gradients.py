@@ -12,7 +12,10 @@ one over the standard deviation; r, z = sigmoid(X + N), c = tanh(X + r N), h' = 
     dn = g dN    dA = s (dn - mean(dn) - n mean(n dn))
 
 Attention: shares p = softmax(v . tanh(key + query)), found = sum of p times values; the way back computes the tangents
-anew instead of keeping them. All arrays float32 and contiguous; t: the position.
+anew instead of keeping them. All arrays float32 and contiguous; t: the position. Derivatives through time: Werbos,
+"Backpropagation through time: what it does and how to do it", 1990; of normalised sums: Ba, Kiros and Hinton, "Layer
+normalization", 2016, supplement; several operations as one in both directions: Appleyard, Kocisky and Blunsom,
+"Optimizing performance of recurrent neural networks on GPUs", 2016, section 3.
 """
 
 from __future__ import annotations
