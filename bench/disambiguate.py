@@ -21,7 +21,7 @@ MODELS = {name: {"method": name} for name in ("first", "frequency", "uni", "base
 MORE = {name: {"method": name} for name in ("ind", "agreement", "viterbi")}
 CHEAT = {"cheat": {"method": "cheat"}, "cheat, right neighbours": {"method": "cheat", "neighbours": "gold"}}
 _SPLIT = {"crossfit": 0}
-_PAPER = {**_SPLIT, "free": False}
+_PAPER = {**_SPLIT, "free": False, "endings": 0}
 PAPER = {name: {"method": name, **_PAPER} for name in ("uni", "baseline", "ind", "full", "cheat")}
 ESTIMATORS: dict[str, dict[str, Any]] = {
     name: {"method": "full", "stage2": name, **_SPLIT}
@@ -30,6 +30,7 @@ ESTIMATORS: dict[str, dict[str, Any]] = {
     f"{name}, {transform}": {"method": "full", "stage2": name, "transform": transform, **_SPLIT}
     for name in ("softmax", "svr") for transform in ("raw", "fraction")
 }  # fmt: skip
+WITHOUT = {"full, no endings": {"method": "full", "endings": 0}, "full": {"method": "full"}}
 PARTS = {f"{share:.0%}": {"method": "full", "d2": share, **_SPLIT} for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)}
 DOCUMENTS = {
     f"{what}, {'with' if on else 'without'} documents": {"method": "full", "documents": on, **more, **_SPLIT}
@@ -54,6 +55,8 @@ def cells(data: Path) -> Iterator[Cell]:
     for name in ("arabic-padt", "quran"):
         yield _cell(data, f"paper-{name}", f"{name}: counts with the word only, a tenth for the weights", name, PAPER)
         yield _cell(data, f"elements-{name}", f"{name}: each element by its own model", name, None)
+    for name in SETS:
+        yield _cell(data, f"tagger-{name}", f"{name}: without endings, and beside a tagger", name, WITHOUT, "beside")
     title = "arabic-padt: how the counts are weighed, a tenth for the weights"
     yield _cell(data, "estimators", title, SETS[0], ESTIMATORS)
     yield _cell(data, "parts", "arabic-padt: the share of the text for the weights", SETS[0], PARTS)
@@ -85,9 +88,11 @@ def _make_quran(data: Path) -> None:
         convert(source / f"{part}.tsv", source / "lemmas-glosses.tsv", FILES / f"quran-{part}.conllu")
 
 
-def _cell(data: Path, name: str, title: str, which: str, runs: dict[str, dict[str, Any]] | None) -> Cell:
+def _cell(
+    data: Path, name: str, title: str, which: str, runs: dict[str, dict[str, Any]] | None, job: str = "models"
+) -> Cell:
     train, dev = _files(data, which)
-    job = "elements" if runs is None else "models"
+    job = "elements" if runs is None else job
     arguments = {"train": train, "dev": dev} | ({} if runs is None else {"runs": runs})
     inputs, prepare = (Path(train), Path(dev)), None
     if which == "quran":
@@ -134,12 +139,12 @@ def measured(model: Any, gold: Any) -> tuple[dict[str, float], Any]:
 
 def _speed(model: Any, bank: Any) -> float:
     """The words that are ranked in a CPU second once their candidates are there."""
-    from corpuscle.disambiguate.lists import ranked, text_of
+    from corpuscle.disambiguate.lists import ranked
     from corpuscle.disambiguate.weighing import shares_of
 
-    lists = model.lists_of(text_of(bank, model.strip_vowels))
+    lists = model.lists_of(model.text_of(bank))
     begin = time.process_time()
-    text = text_of(bank, model.strip_vowels)
+    text = model.text_of(bank)
     scores, counts = model.scores(text, lists)
     ranked(lists, scores, counts, shares_of(scores, lists.rows.starts))
     return len(text.tokens) / (time.process_time() - begin)
@@ -165,6 +170,33 @@ def models(timer: Any, train: str, dev: str, runs: dict[str, dict[str, Any]]) ->
         figures |= {f"{name} · {key}": value for key, value in rows.items()}
         print(name, rows, flush=True)
     return figures
+
+
+def beside(timer: Any, train: str, dev: str, runs: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Models, and a tagger with all features of words, neighbours and tags: the candidate nearest to its analysis."""
+    from corpuscle.measure.tags import TAG_LAYERS
+    from corpuscle.tag import Tagger
+    from corpuscle.text import read_conllu
+
+    figures = models(timer, train, dev, runs)
+    bank, gold = read_conllu(train), read_conllu(dev)
+    full = learner(runs["full"]).fit(bank)
+    begin = time.process_time()
+    with timer:
+        tagger = Tagger(workers=1).fit(bank)
+    learned = time.process_time() - begin
+    ranking = full.rank(gold)
+    names, ids = full.labels_of(tagger.annotate(gold.without(*TAG_LAYERS.values())))
+    said, right = [name.split("\t") for name in names], full.gold(gold, ranking).tolist()
+    candidates, starts = [name.split("\t") for name in ranking.names], ranking.starts.tolist()
+    wrong = ambiguous = 0
+    for i, id in enumerate(ids.tolist()):
+        here = ranking.labels[starts[i] : starts[i + 1]].tolist()
+        if len(here) > 1 and right[i] in here:
+            alike = [sum(a == b for a, b in zip(said[id], candidates[each], strict=True)) for each in here]
+            ambiguous, wrong = ambiguous + 1, wrong + (here[alike.index(max(alike))] != right[i])
+    name = "nearest to the analysis of a tagger"
+    return figures | {f"{name} · ambiguous E1": 100 * wrong / ambiguous, f"{name} · training CPU s": learned}
 
 
 def _ceiling(model: Any, gold: Any) -> float:
