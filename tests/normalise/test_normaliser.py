@@ -78,6 +78,16 @@ def test_annotated_messages_teach_which_words_are_wrong_even_those_of_the_lexico
     assert alone.normalise([["teh", "catt"]]) == [["the", "catt"]]
 
 
+def test_new_words_stay_although_all_words_of_the_annotated_messages_are_known():
+    names = [first + last for first in ("Sal", "Wes", "Hol", "Mar", "Kel") for last in ("ton", "dale", "wick", "by", "ham")]
+    random = Random(4, "tests.normalise.names")
+    sentences = [[*sentence, "in", random.choice(names)] for sentence in clean(5, 150)]
+    known, new = ([s for s in sentences if (s[-1] in names[:15]) == is_known] for is_known in (True, False))
+    model = Normaliser(min_count=1).fit([], corrupted(known, 6))
+    kept = [message[-1] for message in model.normalise(new)]
+    assert np.mean([a == b[-1] for a, b in zip(kept, new, strict=True)]) > 0.8
+
+
 def test_standard_forms_of_several_words_and_of_none():
     typed, meant = ["wanna", "go", "al", "right", "now"], ["want to", "go", "alright", "", "now"]
     gold = Normalised.from_messages([typed] * 20, [meant] * 20)
