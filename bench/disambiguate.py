@@ -20,8 +20,8 @@ SETS = ("arabic-padt", "quran", "turkish-imst", "czech-fictree")
 MODELS = {name: {"method": name} for name in ("first", "frequency", "uni", "baseline", "full")}
 MORE = {name: {"method": name} for name in ("ind", "agreement", "viterbi")}
 CHEAT = {"cheat": {"method": "cheat"}, "cheat, right neighbours": {"method": "cheat", "neighbours": "gold"}}
-_SPLIT = {"crossfit": 0}
-_PAPER = {**_SPLIT, "free": False, "endings": 0}
+_SPLIT = {"crossfit": 0, "endings": 0}
+_PAPER = {**_SPLIT, "free": False}
 PAPER = {name: {"method": name, **_PAPER} for name in ("uni", "baseline", "ind", "full", "cheat")}
 ESTIMATORS: dict[str, dict[str, Any]] = {
     name: {"method": "full", "stage2": name, **_SPLIT}
@@ -222,7 +222,7 @@ def elements(timer: Any, train: str, dev: str) -> dict[str, float]:
     warm()
     bank, gold = read_conllu(train), read_conllu(dev)
     with timer:
-        full = Ranker(crossfit=0, workers=1).fit(bank)
+        full = Ranker(crossfit=0, endings=0, workers=1).fit(bank)
     ranking = full.rank(gold)
     names, ids = full.labels_of(gold)
     found, right = (label_hashes(each, full.elements_)[:, 1:].view(np.int64) for each in (ranking.names, names))
@@ -232,7 +232,7 @@ def elements(timer: Any, train: str, dev: str) -> dict[str, float]:
         figures |= {f"{name} · full E1": 100 * row["e1"], f"{name} · full E2": 100 * row["e2"]}
         try:
             with timer:
-                alone = Ranker(crossfit=0, elements=(name,), workers=1).fit(bank)
+                alone = Ranker(crossfit=0, endings=0, elements=(name,), workers=1).fit(bank)
         except Exception as error:  # an element that no word has in two ways has nothing to learn
             print(name, error)
             continue
@@ -255,7 +255,7 @@ def chains(timer: Any, train: str, dev: str, elements: list[str]) -> dict[str, f
     figures: dict[str, float] = {}
     begin = time.process_time()
     with timer:
-        ranker = Ranker(elements=tuple(elements), workers=1).fit(bank)
+        ranker = Ranker(elements=tuple(elements), endings=0, workers=1).fit(bank)
     figures |= {"full · training CPU s": time.process_time() - begin, "full · E1": measured(ranker, gold)[0]["E1"]}
     sides = [(_sentences(each, ranker), *ranker.labels_of(each), each.corpus.sentence_starts) for each in (bank, gold)]
     figures["full · labels"] = len(ranker.labels_) - 3

@@ -118,6 +118,17 @@ def test_the_dictionary_comes_first(plain):
     assert plain.normalise(messages) == [["LAUGHING OUT LOUD", "you", "talking"]]
 
 
+def test_without_annotation_changes_must_be_likely_unless_the_word_is_known_to_be_wrong():
+    careful = Normaliser(min_count=1).fit(clean=clean(1, 300))
+    bold = careful.replace(min_confidence=0.0).fit(clean=clean(1, 300))
+    assert (careful.least_confidence, bold.least_confidence) == (0.9, 0.0)
+    message = [["the", "tor", "forgoten"]]
+    sure = {one.typed: one.confidence for one in bold.choices(message)[0]}
+    assert sure["tor"] < 0.9 < sure["forgoten"]
+    assert careful.normalise(message) == [["the", "tor", "forgotten"]]
+    assert careful.normalise(message, [[False, True, False]]) == bold.normalise(message, [[False, True, False]])
+
+
 def test_a_word_without_candidates_stays_and_a_doubtful_one_where_care_is_asked_for(plain):
     assert plain.normalise([["qqqqqqqqqq"]]) == [["qqqqqqqqqq"]] and plain.choices([["qqqqqqqqqq"]]) == [[]]
     careful = Normaliser(min_count=1, min_confidence=1.0).fit(clean=clean(1, 300))
