@@ -514,8 +514,9 @@ def notes(results: dict[str, Any]) -> str:
         "- Speed is claimed by CPU second, for the machine was busy: two threads of an idle one have more than one.",
         "- Unknown words by text and eleven languages were measured before explanations of a message",
         "  became a function of their own, which changes nothing that is measured.",
-        "- End to end, weighted: a change must be 90 % likely; with `--min-confidence 0` F1 is .554 (DL+loglinear) and .450",
-        "  (loglinear). The 90 % were chosen on the training messages of W-NUT and a generated language, then seen here.",
+        "- End to end, weighted: a change must be 90 % likely; with `--min-confidence 0` F1 is .554 (DL+loglinear)",
+        "  and .450 (loglinear). The 90 % were chosen on the training messages of W-NUT and a generated language,",
+        "  then seen here.",
         "- The development parts were used for no choice of settings but those that the text of the page names.",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -44,11 +44,9 @@ def with_documents(sentences, size=1, **layers):
 
 
 def test_counts_equal_a_contingency_table_of_dictionaries(bank):
-    text, elements = text_of(bank, True, endings=2), elements_of(bank)
+    text, elements = text_of(bank, True), elements_of(bank)
     names, gold = labels_of(bank, elements)
-    values = label_hashes(names, elements)
-    columns = columns_for("full", len(elements), free=True, shares=True, endings=True)
-    assert len(columns) == 2 * (1 + len(elements)) * (7 + 7 + 3 + 2)
+    values, columns = label_hashes(names, elements), columns_for("full", len(elements), free=True, shares=True)
     counts = Counts.of(text.contexts, gold, values, columns)
     tables = [Counter() for _ in columns]
     rows, where = [], []
@@ -56,19 +54,14 @@ def test_counts_equal_a_contingency_table_of_dictionaries(bank):
         padded = [EDGES[0], *sentence, EDGES[1]]
         for i, word in enumerate(sentence, 1):
             before, behind = padded[i - 1], padded[i + 1]
-            (a, y, yz), (b, z, zz) = ((w, w, w) if w in EDGES else (w[0], w[-1], w[-2:]) for w in (before, behind))
-            end = word[-2:]
-            fields = None, before, behind, a, b, y, z
-            where.append([
-                *((word, field) for field in fields), *((None, field) for field in fields),
-                ("ending", end), ("ending", end, yz), ("ending", end, zz), None, ("ending", yz), ("ending", zz),
-            ])  # fmt: skip
-    for contexts, label in zip(where, gold.tolist(), strict=True):
+            letters = [(w, w) if w in EDGES else (w[0], w[-1]) for w in (before, behind)]
+            where.append([word, None, before, behind, letters[0][0], letters[1][0], letters[0][1], letters[1][1]])
+    for (word, *fields), label in zip(where, gold.tolist(), strict=True):
         parts = names[label].split("\t")
         row = []
         for target, kind in columns.tolist():
             value = None if target < 0 else names[label] if target == 0 else parts[target - 1]
-            row.append((contexts[kind], value))
+            row.append((word if kind < 7 else None, fields[kind % 7], value))
         rows.append(row)
         for table, key in zip(tables, row, strict=True):
             table[key] += 1
@@ -111,16 +104,15 @@ def test_weight_one_on_frequency_and_none_elsewhere_is_the_frequency_baseline(ba
 
 def test_counts_of_a_single_element_are_those_of_the_whole_label(bank):
     ranker = Ranker(elements=("pos",)).fit(bank[:100])
-    text = ranker.text_of(bank)
-    lists = ranker.lists_of(text)
+    text, lists = text_of(bank, True), ranker.lists_of(text_of(bank, True))
     numbers = ranker.numbers(text, lists, None)[:, : len(ranker.columns)]
-    for kind in {kind for _, kind in ranker.columns.tolist()}:
+    for kind in range(14):
         same = [i for i, (_, other) in enumerate(ranker.columns.tolist()) if other == kind]
         assert len(same) == 2 and (numbers[:, same[0]] == numbers[:, same[1]]).all()
 
 
 def test_the_order_of_candidates_changes_no_score(bank, ranker):
-    text = ranker.text_of(bank[250:])
+    text = text_of(bank[250:], True)
     lists = ranker.lists_of(text)
     order = np.lexsort((-np.arange(len(lists.rows.tokens)), lists.rows.tokens))
     turned = lists._replace(rows=lists.rows._replace(labels=lists.rows.labels[order]))

@@ -79,7 +79,8 @@ def test_annotated_messages_teach_which_words_are_wrong_even_those_of_the_lexico
 
 
 def test_new_words_stay_although_all_words_of_the_annotated_messages_are_known():
-    names = [first + last for first in ("Sal", "Wes", "Hol", "Mar", "Kel") for last in ("ton", "dale", "wick", "by", "ham")]
+    ends = ("ton", "dale", "wick", "by", "ham")
+    names = [first + last for first in ("Sal", "Wes", "Hol", "Mar", "Kel") for last in ends]
     random = Random(4, "tests.normalise.names")
     sentences = [[*sentence, "in", random.choice(names)] for sentence in clean(5, 150)]
     known, new = ([s for s in sentences if (s[-1] in names[:15]) == is_known] for is_known in (True, False))

@@ -106,7 +106,7 @@ class Disambiguator(AnalyserSettings, container.Model):
         names, gold = self.labels_of(bank)
         pairs = table_pairs(table or (), self.elements_, self.strip_vowels)
         self.labels_ = Vocab.from_words(dict.fromkeys([*names, *(label for _, label in pairs)]))
-        text = self.text_of(bank)
+        text = text_of(bank, self.strip_vowels)
         self.items_, self.chosen_ = item_hashes(bank.corpus), {}
         self._spell(bank, text, gold, names=self.labels_.strings[FIRST:])
         return Learning(bank, text, gold, label_hashes(self.labels_.strings[FIRST:], self.elements_), pairs)
@@ -158,7 +158,7 @@ class Disambiguator(AnalyserSettings, container.Model):
         chosen = np.any([layer.ids > 0 for layer in (bank.lemmas, bank.tags, bank.xpos, bank.features)], axis=0)
         if not chosen.any():
             raise InputError(None, None, "no word has an analysis to learn from")
-        model, text = copy(self), self.text_of(bank)
+        model, text = copy(self), text_of(bank, self.strip_vowels)
         if refit:
             model._refit(bank, text, chosen)
         names, ids = self.labels_of(bank)
@@ -195,10 +195,6 @@ class Disambiguator(AnalyserSettings, container.Model):
     def words_of(self, bank: Treebank) -> Treebank:
         """A treebank with the words that are ranked: its own, or its multiword tokens (``join``)."""
         return joined(Treebank.checked(bank)) if self.join else Treebank.checked(bank)
-
-    def text_of(self, bank: Treebank) -> Text:
-        """A treebank as a text, with the contexts that are looked at."""
-        return text_of(bank, self.strip_vowels, self.settings.get("endings", 0))
 
     def labels_of(self, bank: Treebank) -> tuple[list[str], np.ndarray]:
         """The distinct labels of the words of a treebank, and which one each has, int32."""
@@ -251,7 +247,7 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def knows(self, bank: Treebank) -> np.ndarray:
         """Which words have an analysis that is not guessed, bool (n_words,)."""
-        text, proposals = self.text_of(self.words_of(bank)), self._proposals
+        text, proposals = text_of(self.words_of(bank), self.strip_vowels), self._proposals
         known = self.lexicon_.knows(text.forms)
         if proposals is not None:
             known |= np.array([bool(proposals.notes(form)) for form in text.forms], bool)
@@ -262,7 +258,7 @@ class Disambiguator(AnalyserSettings, container.Model):
         forms and glosses where the treebank or the tables have them; with words or lemmas that a reader knows, also
         whether it is one of those (``familiar``)."""
         bank = self.words_of(bank)
-        text, ranking, known = self.text_of(bank), self.rank(bank), self.knows(bank).tolist()
+        text, ranking, known = text_of(bank, self.strip_vowels), self.rank(bank), self.knows(bank).tolist()
         kinds = [dict(zip(self.elements_, name.split("\t"), strict=True)) for name in ranking.names]
         starts, words = ranking.starts.tolist(), []
         for i, type in enumerate(text.tokens.tolist()):

@@ -11,7 +11,7 @@ from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
 from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for
-from corpuscle.disambiguate.lists import Ranking, ranked
+from corpuscle.disambiguate.lists import Ranking, ranked, text_of
 from corpuscle.disambiguate.settings import BaselineSettings
 from corpuscle.disambiguate.weighing import shares_of
 from corpuscle.settings import learned
@@ -47,7 +47,7 @@ class BaselineDisambiguator(BaselineSettings, Disambiguator):
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the most frequent first (``frequency``), or as they come, all as likely."""
-        text = self.text_of(self.words_of(bank))
+        text = text_of(self.words_of(bank), self.strip_vowels)
         lists = self.lists_of(text)
         counts = self.counts_.look_up(lists.rows, text.contexts, lists.values, _FREQUENCY)[:, 0]
         if self.method == "first":

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.disambiguate.kernels.counting import Table, fill_keys, look_up
+from corpuscle.disambiguate.kernels.counting import N_KINDS, Table, fill_keys, look_up
 from corpuscle.model import Array
 
 __all__ = ["COUNTS", "Counts", "Rows", "columns_for"]
@@ -17,24 +17,16 @@ COUNTS = {
     "counts/values": Array("int32", ("keys",), low=0),
 }
 _STEP = 4096
-_KINDS = 7
-_ENDINGS = (14, 15, 16), (18, 19)
-"""Kinds of contexts with the ending of the word, and with those of neighbours alone."""
+_HALF = N_KINDS // 2
 
 
-def columns_for(
-    method: str, n_elements: int, free: bool, shares: bool, endings: bool = False, n_kinds: int = _KINDS
-) -> np.ndarray:
+def columns_for(method: str, n_elements: int, free: bool, shares: bool, n_kinds: int = _HALF) -> np.ndarray:
     """Which counts a method looks at, int32 (n_columns, 2): target (0: the whole label, then the elements) and kind;
-    the count of a label with its form comes first. ``free``: also without the form; ``endings``: also
-    with endings (but ``uni``, which looks at no neighbour); ``shares``: behind them, one for each, the counts of the
-    contexts alone; ``n_kinds``: of contexts with the form."""
+    the count of a label with its form comes first. ``free``: also without the form; ``shares``: behind them, one
+    for each, the counts of the contexts alone; ``n_kinds``: of contexts with the form."""
     targets = range(1) if method == "baseline" else range(1 + n_elements)
     kinds, halves = range(1) if method == "uni" else range(n_kinds), (0, n_kinds) if free else (0,)
-    groups = [[kind + more for kind in kinds] for more in halves]
-    if endings and method != "uni":
-        groups += _ENDINGS[: len(groups)]
-    columns = [(target, kind) for group in groups for target in targets for kind in group]
+    columns = [(target, kind + more) for more in halves for target in targets for kind in kinds]
     if shares:
         columns += [(-1, kind) for _, kind in columns]
     return np.array(columns, np.int32)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpuscle.disambiguate.kernels.counting import fill_contexts
+from corpuscle.disambiguate.kernels.counting import N_KINDS, fill_contexts
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
@@ -101,30 +101,18 @@ def label_hashes(labels: Sequence[str], elements: Sequence[str]) -> np.ndarray:
     return hashes
 
 
-def contexts_of(
-    forms: Sequence[str], tokens: np.ndarray, words: np.ndarray, starts: np.ndarray, endings: int
-) -> np.ndarray:
-    """The contexts of tokens (see ``kernels.counting``), uint64 (n_tokens, 14), or (n_tokens, 20) with endings of so
-    many letters; ``forms``: of each type, ``tokens``: types, ``words``: their hashes, ``starts``: of sentences."""
-    filled = np.diff(starts) > 0
-    edges = starts[:-1][filled], starts[1:][filled] - 1
-
-    def hashed(part: slice) -> np.ndarray:
-        return hashes_of([form[part] for form in forms])[tokens] if len(tokens) else words
-
-    def contexts(here: np.ndarray, *around: np.ndarray, first: int = 0) -> np.ndarray:
-        """With nothing, then with each of some properties of the neighbours."""
-        fields = [np.zeros(len(here), np.uint64)]
-        for each in around:
-            before, behind = np.roll(each, 1), np.roll(each, -1)
-            before[edges[0]], behind[edges[1]] = EDGES
-            fields += [before, behind]
-        found = np.zeros((len(here), 2 * len(fields)), np.uint64)
-        fill_contexts(here, np.array(fields), first, found)
-        return found
-
-    whole = contexts(words, words, hashed(slice(1)), hashed(slice(-1, None)))
-    if not endings:
-        return whole
-    ends = hashed(slice(-endings, None))
-    return np.hstack([whole, contexts(ends, ends, first=whole.shape[1])])
+def contexts_of(forms: Sequence[str], tokens: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The contexts of tokens (see ``kernels.counting``), uint64 (n_tokens, 14); ``forms``: of each type, ``tokens``:
+    types, ``words``: their hashes, ``starts``: of sentences."""
+    contexts = np.zeros((len(tokens), N_KINDS), np.uint64)
+    if not len(tokens):
+        return contexts
+    filled = starts[:-1][np.diff(starts) > 0]
+    last = starts[1:][np.diff(starts) > 0] - 1
+    fields = [np.zeros(len(tokens), np.uint64)]
+    for here in (words, *(hashes_of([form[part] for form in forms])[tokens] for part in (slice(1), slice(-1, None)))):
+        before, behind = np.roll(here, 1), np.roll(here, -1)
+        before[filled], behind[last] = EDGES
+        fields += [before, behind]
+    fill_contexts(words, np.array(fields), contexts)
+    return contexts

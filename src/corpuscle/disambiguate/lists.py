@@ -16,8 +16,8 @@ __all__ = ["Lists", "Ranking", "Text", "in_order", "ranked", "select", "text_of"
 
 
 class Text(NamedTuple):
-    """A text as it is written: ``forms`` of types; ``tokens`` int32 (n,), types; ``words`` uint64 (n,), hashes of
-    forms; ``contexts`` uint64 (n, 14 or 20); ``sentences`` int64 (n,); ``documents`` int64 (n,), or sentences where
+    """A text as it is written: ``forms`` of types; ``tokens`` int32 (n,), types; ``words`` uint64 (n,),
+    hashes of forms; ``contexts`` uint64 (n, 14); ``sentences`` int64 (n,); ``documents`` int64 (n,), or sentences where
     there are none."""
 
     forms: list[str]
@@ -52,8 +52,8 @@ class Ranking(NamedTuple):
     names: list[str]
 
 
-def text_of(bank: Treebank, strip_vowels: bool, endings: int = 0) -> Text:
-    """A treebank as a text, whose contexts have endings of so many letters."""
+def text_of(bank: Treebank, strip_vowels: bool) -> Text:
+    """A treebank as a text."""
     corpus = bank.corpus
     kinds, tokens = np.unique(corpus.tokens, return_inverse=True)
     strings = corpus.vocab.strings
@@ -64,7 +64,7 @@ def text_of(bank: Treebank, strip_vowels: bool, endings: int = 0) -> Text:
     starts = corpus.document_starts
     documents = sentences if starts is None else np.searchsorted(starts, sentences, "right") - 1
     words = hashes_of(list(numbers))[types]
-    contexts = contexts_of(list(numbers), types, words, corpus.sentence_starts, endings)
+    contexts = contexts_of(list(numbers), types, words, corpus.sentence_starts)
     return Text(list(numbers), types, words, contexts, sentences, documents)
 
 

@@ -20,7 +20,7 @@ from corpuscle.disambiguate import weighing
 from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
 from corpuscle.disambiguate.counts import COUNTS, Counts, chunks, columns_for, transformed
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, ranked, select, useful
+from corpuscle.disambiguate.lists import Lists, Ranking, Text, ranked, select, text_of, useful
 from corpuscle.disambiguate.settings import RankerSettings
 from corpuscle.disambiguate.topics import TOPICS, WIDTH, WORD_WEIGHTS, Common, Products, Topics
 from corpuscle.disambiguate.votes import Votes, fit_votes
@@ -75,9 +75,7 @@ class Ranker(RankerSettings, Disambiguator):
     @property
     def columns(self) -> np.ndarray:
         """The counts that are looked up, see ``columns_for``."""
-        return columns_for(
-            self.method, len(self.elements_), self.free, self.transform == "fraction", self.endings > 0
-        )
+        return columns_for(self.method, len(self.elements_), self.free, self.transform == "fraction")
 
     # ---- learning
 
@@ -159,7 +157,7 @@ class Ranker(RankerSettings, Disambiguator):
 
     def _own_columns(self) -> list[np.ndarray]:
         """The numbers that are about each element alone."""
-        targets = columns_for(self.method, len(self.elements_), self.free, False, self.endings > 0)[:, 0]
+        targets = columns_for(self.method, len(self.elements_), self.free, shares=False)[:, 0]
         own = [np.flatnonzero(targets == 1 + e) for e in range(len(self.elements_))]
         if self.topics_ is not None:
             place = self.elements_.index("lemma")
@@ -212,7 +210,7 @@ class Ranker(RankerSettings, Disambiguator):
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the likeliest first."""
-        text = self.text_of(self.words_of(bank))
+        text = text_of(self.words_of(bank), self.strip_vowels)
         lists = self.lists_of(text)
         scores, counts = self.scores(text, lists)
         return ranked(lists, scores, counts, shares_of(scores, lists.rows.starts))
@@ -284,7 +282,7 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it does not say whether it looks at documents")
     if votes is not (model.method == "agreement"):
         raise ValueError("its weights are not those of its method")
-    n_numbers = len(columns_for(model.method, len(elements), model.free, False, model.endings > 0)) + WIDTH * topics
+    n_numbers = len(columns_for(model.method, len(elements), model.free, shares=False)) + WIDTH * topics
     shape = (len(elements), n_numbers) if votes else (n_numbers,)
     if loaded.arrays["votes/weights" if votes else "weights"].shape != shape:
         raise ValueError("its weights do not fit its elements")

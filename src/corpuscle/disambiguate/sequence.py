@@ -24,7 +24,7 @@ from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.base import Learning
 from corpuscle.disambiguate.counts import COUNTS, Counts, Rows
 from corpuscle.disambiguate.kernels.sequences import best_sequences, expected
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order
+from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, text_of
 from corpuscle.disambiguate.passes import SecondPass
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import SequenceSettings
@@ -128,7 +128,7 @@ class SequenceRanker(SequenceSettings, SecondPass):
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, that of the best sequence first."""
         first, bank = self.first(), self.words_of(bank)
-        text = self.text_of(bank)
+        text = text_of(bank, self.strip_vowels)
         lists, scores = _sorted(first, text)
         few, some, mask = self._few(lists, scores)
         grid = Grid.of(text, few, some, self.bigrams_, self.top)
@@ -253,9 +253,9 @@ def _sorted(first: Ranker, text: Text) -> tuple[Lists, np.ndarray]:
 
 def _check(loaded: container.Container) -> None:
     """What the declarations of the arrays cannot say."""
-    model, first = SequenceRanker.restored(loaded.described), loaded.component("first_ranker")
-    inner = Ranker.restored(first.described)
-    if inner.method != "full" or inner.endings != model.endings:
-        raise ValueError("its first pass is not a full ranker of its words")
+    SequenceRanker.restored(loaded.described)
+    first = loaded.component("first_ranker")
+    if Ranker.restored(first.described).method != "full":
+        raise ValueError("its first pass is not a full ranker")
     if len(loaded.arrays["weights"]) != 1 + len(first.extra["elements"]):
         raise ValueError("its weights do not fit its elements")

@@ -38,9 +38,6 @@ class _Ranking(AnalyserSettings, Seeded, Parallel):
     """How rankers count and weigh."""
 
     free: bool = setting("Count also without the word itself, which helps with rare and new words.", default=True)
-    endings: int = setting(
-        "Count also with the last letters of words in their place, so many; 0: not.", default=2, low=0, high=20
-    )
     documents: bool = setting("Compare the words of a document with those around a lemma before.", default=True)
     transform: str = setting(
         "What becomes of a count: its logarithm, nothing, or its share.",

@@ -24,7 +24,7 @@ from corpuscle.disambiguate.base import Learning, added
 from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for, transformed
 from corpuscle.disambiguate.kernels.counting import fill_contexts
 from corpuscle.disambiguate.labels import EDGES, label_hashes
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, ranked, useful
+from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, ranked, text_of, useful
 from corpuscle.disambiguate.passes import SecondPass
 from corpuscle.disambiguate.ranker import WEIGHTS, Ranker, pooled
 from corpuscle.disambiguate.settings import TwoPassSettings
@@ -55,7 +55,7 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
     @property
     def _columns(self) -> np.ndarray:
         places, shares = _places(self.elements_), self.transform == "fraction"
-        return columns_for("full", len(self.elements_), self.free, shares, n_kinds=2 * len(places))
+        return columns_for("full", len(self.elements_), self.free, shares, 2 * len(places))
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> TwoPassRanker:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
@@ -103,7 +103,7 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the likeliest first."""
         first, bank = self.first(), self.words_of(bank)
-        text = self.text_of(bank)
+        text = text_of(bank, self.strip_vowels)
         lists = first.lists_of(text)
         if self.neighbours == "gold":
             names, ids = self.labels_of(bank)
@@ -139,7 +139,7 @@ def _around(text: Text, values: np.ndarray, elements: Sequence[str]) -> np.ndarr
         for shift, edge, at in ((1, EDGES[0], new[:-1]), (-1, EDGES[1], new[1:])):
             fields.append(np.where(at, edge, np.roll(here, shift)))
     contexts = np.zeros((n, 2 * len(fields)), np.uint64)
-    fill_contexts(text.words, np.array(fields, np.uint64).reshape(len(fields), n), 0, contexts)
+    fill_contexts(text.words, np.array(fields, np.uint64).reshape(len(fields), n), contexts)
     return contexts
 
 
@@ -150,7 +150,6 @@ def _check(loaded: container.Container) -> None:
     places = _places(elements)
     columns = columns_for("full", len(elements), model.free, shares=False, n_kinds=2 * len(places))
     inner = Ranker.restored(first.described)
-    same = all(getattr(inner, name) == getattr(model, name) for name in ("transform", "free", "endings"))
-    n_weights = len(first.arrays["weights"]) + len(columns)
-    if not places or not same or inner.method != "full" or len(loaded.arrays["weights"]) != n_weights:
+    same = inner.method == "full" and inner.transform == model.transform and inner.free == model.free
+    if not places or not same or len(loaded.arrays["weights"]) != len(first.arrays["weights"]) + len(columns):
         raise ValueError("its weights do not fit its first pass")

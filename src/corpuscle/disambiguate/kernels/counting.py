@@ -1,8 +1,7 @@
 """Counts of analyses in contexts, as sorted 64-bit keys.
 
 A context of a token is its form t with nothing, a neighbour, or the first or last letter of a neighbour (kinds 0 to 6),
-the same without t (kinds 7 to 13), the ending of t with nothing or the ending of a neighbour (kinds 14 to 16), and the
-same without that of t (kinds 17 to 19). A key is mixed from a context and a value of an analysis: the whole label, or
+and the same without t (kinds 7 to 13). A key is mixed from a context and a value of an analysis: the whole label, or
 one of its elements. Keys are even over all 64 bits, so that their first bits lead to the few of a sorted table among
 which one is. A column is a pair (target, kind); target -1 counts the context alone.
 
@@ -19,8 +18,9 @@ import numpy as np
 from corpuscle.compiled import kernel, kernel_inline
 from corpuscle.random import mix
 
-__all__ = ["Table", "fill_contexts", "fill_keys", "look_up"]
+__all__ = ["N_KINDS", "Table", "fill_contexts", "fill_keys", "look_up"]
 
+N_KINDS = 14
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -35,13 +35,12 @@ class Table(NamedTuple):
 
 
 @kernel
-def fill_contexts(words, fields, first, contexts):
-    """``words`` uint64 (n,), ``fields`` uint64 (m, n) -> ``contexts`` uint64 (n, 2 m): with the word, then without;
-    ``first``: a number for the first field, so that equal values of other fields are other contexts."""
+def fill_contexts(words, fields, contexts):
+    """``words`` uint64 (n,), ``fields`` uint64 (7, n) -> ``contexts`` uint64 (n, 14)."""
     half = len(fields)
     for i in range(len(words)):
         for kind in range(half):
-            start = mix(np.uint64(first + kind + 1) * _PRIME ^ fields[kind, i])
+            start = mix(np.uint64(kind + 1) * _PRIME ^ fields[kind, i])
             contexts[i, kind] = mix(start * _PRIME ^ words[i])
             contexts[i, half + kind] = start
 
