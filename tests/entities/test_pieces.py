@@ -45,7 +45,7 @@ def notes(seed, n):
 
 
 def said_nothing(documents, types):
-    return Said.nothing(documents.corpus.n_tokens, len(types))
+    return Said(["O"] * documents.corpus.n_tokens, np.zeros((documents.corpus.n_tokens, len(types) + 1)))
 
 
 def in_two(documents):
@@ -114,7 +114,8 @@ def tagger():
 
 def test_pieces_are_found_where_the_tags_say_nothing(tagger):
     test = from_standoff(notes(2, 100))
-    found = tagger.pieces_.find(test, said_nothing(test, tagger.pieces_.types))
+    types = tagger._types
+    found = tagger.pieces_.find(test, said_nothing(test, types), types)
     right = sum(len(set(some) & set(gold)) for some, gold in zip(found, test.mentions, strict=True))
     assert right >= 0.9 * len(in_two(test)) and right >= 0.9 * sum(map(len, found))
     assert all(0 <= sure <= 1 for some in found for sure in some.values())
@@ -129,7 +130,9 @@ def test_a_model_with_pieces_survives_its_file_and_its_mentions_are_read(tagger,
     survives_hostile_edits(tmp_path / "m", lambda path: corpuscle.load(path).tag(test), edits=60)
 
 
-def test_where_few_mentions_have_gaps_no_classifier_is_tried_and_one_document_is_too_few():
+def test_where_tags_say_all_no_classifier_is_kept_and_one_document_is_too_few():
+    learned = CrfTagger(nc="none", iterations=30).fit(from_standoff(notes(1, 300)))
+    assert learned.pieces_ is None and learned.chosen_["gaps"] == "none"
     few = CrfTagger(nc="none", iterations=5).fit(from_standoff(notes(1, 20)))
     assert few.pieces_ is None and "gaps" not in few.chosen_
     with pytest.raises(InputError, match="pieces needs several documents"):
@@ -138,8 +141,9 @@ def test_where_few_mentions_have_gaps_no_classifier_is_tried_and_one_document_is
 
 def test_without_right_candidates_nothing_is_learned():
     documents = from_standoff([standoff(["red", "cells", "."], [TokenMention("C", (0, 1))])] * 6)
-    part = np.array([0, 0, 0, 1, 1, 1])
-    assert Pieces.learn(documents, part, [Said.nothing(9, 1)] * 2) is None
+    halves = [np.arange(3), np.arange(3, 6)]
+    parts = [(half, said_nothing(documents.select(half), ["C"])) for half in halves]
+    assert Pieces.learn(documents, parts, ["C"]) is None
 
 
 def test_sentences_and_documents_stay_apart():

@@ -24,7 +24,7 @@ from corpuscle import model as container
 from corpuscle.entities.base import EntityTagger, Guess, Tagged
 from corpuscle.entities.dictionary import DICTIONARY, Dictionary
 from corpuscle.entities.documents import Documents
-from corpuscle.entities.elsewhere import FOLDS, parts_of, told_elsewhere
+from corpuscle.entities.elsewhere import parts_of, told_elsewhere
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.heaviest import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
@@ -85,7 +85,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         "entities.crf", 2,
         lambda extra: {
             **container.VOCAB, **container.ITEMS, **FIELD, **SOURCES, **PAIRING,
-            **({} if extra.get("nc") is not True else NC_ARRAYS), **(PIECES if extra.get("pieces") else {}),
+            **({} if extra.get("nc") is not True else NC_ARRAYS), **(PIECES if extra.get("pieces") is True else {}),
             **(vocab_arrays("entries/types/", "entry_kinds") | DICTIONARY if extra.get("dictionary") is True else {}),
             **vocab_arrays("heaviest/", "heaviest"),
             "heaviest/weights": Array("float64", ("heaviest",), finite=True),
@@ -122,6 +122,14 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordSources.none(), dictionary
         self._learn_sections(documents)
         documents = self._known(documents)
+        encoded = [
+            tags_of_mentions(mentions, n, self.encoding)
+            for mentions, n in zip(documents.mentions, documents.corpus.lengths.tolist(), strict=True)
+        ]
+        tags = [tag for sentence in encoded for tag in with_ends(sentence.tags)]
+        labels = ["O", *sorted(set(tags) - {"O"})]
+        counts = Counter(tags)
+        self.labels_ = Vocab.from_words(labels, [counts[label] for label in labels])
         tagged = bool(documents.tags.ids.any())
         self.nc_, levels = None, None
         if self.nc != "none" and tagged:
@@ -130,17 +138,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         elif self.origins["nc"] == "given" and self.nc != "none":
             raise InputError(None, None, "the words have no tags: NC-values need them")
         self._learn_policy(documents)
-        told = self._learn_across(documents)
-        by_tags = documents if self.pieces_ is None else _consecutive(documents)
-        encoded = [
-            tags_of_mentions(mentions, n, self.encoding)
-            for mentions, n in zip(by_tags.mentions, documents.corpus.lengths.tolist(), strict=True)
-        ]
-        tags = [tag for sentence in encoded for tag in with_ends(sentence.tags)]
-        labels = ["O", *sorted(set(tags) - {"O"})]
-        counts = Counter(tags)
-        self.labels_ = Vocab.from_words(labels, [counts[label] for label in labels])
-        sheet = self._sheet(documents, levels, told)
+        sheet = self._sheet(documents, levels, self._learn_across(documents))
         self._weights, iterations = learn_field(sheet, tags, labels, self)
         self._field = field_of(self._weights)
         self.heaviest_ = heaviest_features(sheet, documents, self._weights, labels)
@@ -159,35 +157,25 @@ class CrfTagger(CrfSettings, EntityTagger):
             what = "two passes need" if self.passes == 2 else "a classifier of pieces needs"
             raise InputError(None, None, f"{what} several documents, or sentences: they learn from each other")
 
+        def learned_from(some: Documents, iterations: int) -> CrfTagger:
+            learner = self.replace(passes=1, gaps="none", iterations=min(iterations, self.iterations))
+            return learner.fit(some, sources=self.sources_, dictionary=self.dictionary_)
+
+        document = np.repeat(documents.document_of, documents.corpus.lengths)
+        tags, parts = np.full(documents.corpus.n_tokens, "O", object), []
+        for fold in range(part.max() + 1):
+            others, held = (np.flatnonzero(chosen) for chosen in (part != fold, part == fold))
+            rest = documents.select(others)
+            if any(rest.mentions):
+                said = learned_from(rest, _ROUGHLY)._said(documents.select(held), self._types)
+                tags[part[document] == fold] = said.tags
+                parts.append((held, said))
         if pieces:
-            said = self._across(_consecutive(documents), part)
-            self._learn_pieces(documents, part, said)
+            self._learn_pieces(documents, parts)
         if self.passes == 1:
             return {}
-        if self.pieces_ is None:
-            said = self._across(documents, part)
-        document = np.repeat(documents.document_of, documents.corpus.lengths)
-        tags = np.full(documents.corpus.n_tokens, "O", object)
-        for fold, each in enumerate(said):
-            tags[part[document] == fold] = each.tags
-        self.first_ = self._like(documents if self.pieces_ is None else _consecutive(documents), self.iterations)
+        self.first_ = learned_from(documents, self.iterations)
         return told_elsewhere(documents, tags.tolist())
-
-    def _like(self, documents: Documents, iterations: int) -> CrfTagger:
-        """A tagger of one pass and by tags alone, learned from some documents."""
-        learner = self.replace(passes=1, gaps="none", iterations=min(iterations, self.iterations))
-        return learner.fit(documents, sources=self.sources_, dictionary=self.dictionary_)
-
-    def _across(self, documents: Documents, part: np.ndarray, most: int = FOLDS) -> list[Said]:
-        """What taggers of the other parts say of each part, or of the first ones."""
-        said = []
-        for fold in range(min(most, part.max() + 1)):
-            others, held = (documents.select(np.flatnonzero(some)) for some in (part != fold, part == fold))
-            if any(others.mentions):
-                said.append(self._like(others, _ROUGHLY)._said(held, documents.types))
-            else:
-                said.append(Said.nothing(held.corpus.n_tokens, len(documents.types)))
-        return said
 
     def _wants_pieces(self, documents: Documents, n_parts: int) -> bool:
         """Whether to look for mentions in two pieces: where there are enough of them, and parts to learn from."""
@@ -196,25 +184,23 @@ class CrfTagger(CrfSettings, EntityTagger):
         enough = sum(len(each.runs) == 2 for some in documents.mentions for each in some) >= FEWEST
         return self.encoding != "bio" and enough and n_parts > 1
 
-    def _learn_pieces(self, documents: Documents, part: np.ndarray, said: Sequence[Said]) -> None:
-        """Keep a classifier of pieces, with tags for consecutive mentions only, unless tags for all of them do better
-        in a part of the text that neither has seen."""
-        learned = Pieces.learn(documents, part, said)
+    def _learn_pieces(self, documents: Documents, parts: list[tuple[np.ndarray, Said]]) -> None:
+        """Keep a classifier of pieces, unless tags alone do better where it has not seen the text."""
+        learned = Pieces.learn(documents, parts, self._types)
         if learned is None:
             return
-        pieces, tried = learned
-        own = documents.select(np.flatnonzero(part == 0))
-        other = self._across(documents, part, 1)[0] if self.gaps == "auto" else Said.nothing(own.corpus.n_tokens, 0)
-        right, found, gold = np.zeros(2), np.zeros(2), sum(map(len, own.mentions))
-        for i, (first, last) in enumerate(pairwise(own.corpus.sentence_starts.tolist())):
-            words = own.corpus.words(i)
-            both = with_pieces(self._join(words, said[0].tags[first:last]), tried[i])
-            for way, mentions in enumerate((both, self._join(words, other.tags[first:last]))):
-                right[way] += len(set(mentions) & set(own.mentions[i]))
-                found[way] += len(mentions)
-        f1 = right / (found + gold)
-        if f1[0] > f1[1] or self.gaps == "learned":
-            self.pieces_ = pieces
+        right, found, gold = np.zeros(2), np.zeros(2), 0
+        for (held, said), added in zip(parts, learned[1], strict=True):
+            own = documents.select(held)
+            for i, (first, last) in enumerate(pairwise(own.corpus.sentence_starts.tolist())):
+                alone = self._join(own.corpus.words(i), said.tags[first:last])
+                both = with_pieces(alone, added[i])
+                gold += len(own.mentions[i])
+                right += len(set(alone) & set(own.mentions[i])), len(set(both) & set(own.mentions[i]))
+                found += len(alone), len(both)
+        f1 = 2 * right / (found + gold)
+        if self.gaps == "learned" or f1[1] > f1[0]:
+            self.pieces_ = learned[0]
         self.chosen_["gaps"] = "none" if self.pieces_ is None else "learned"
 
     def _describe(self, documents: Documents, encoded: Sequence[Any], iterations: int, sheet: Sheet) -> None:
@@ -227,8 +213,6 @@ class CrfTagger(CrfSettings, EntityTagger):
             len(set(self._join(list(words), sentence.tags)) & set(mentions))
             for words, sentence, mentions in zip(documents.corpus, encoded, documents.mentions, strict=True)
         )
-        if self.pieces_ is not None:
-            back += sum(len(mention.runs) == 2 for mentions in documents.mentions for mention in mentions)
         n = sum(types.values())
         self.provenance_ = {
             "documents": len(documents), "sentences": len(documents.corpus), "words": documents.corpus.n_tokens,
@@ -302,6 +286,11 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     # ---- tagging
 
+    @property
+    def _types(self) -> list[str]:
+        """The types of its mentions."""
+        return sorted({label.partition("-")[2] for label in self.labels_.strings[FIRST:] if label != "O"})
+
     def _said(self, documents: Documents, types: Sequence[str]) -> Said:
         """What the tags and their probabilities say, for these types."""
         ids, shares = self._likely(self.tokens_of(documents))
@@ -313,7 +302,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         members = np.zeros((len(labels), len(types) + 1))
         for k, label in enumerate(labels):
             if label != "O":
-                members[k, types.index(label.partition("-")[2])] = 1.0
+                members[k, [types.index(label.partition("-")[2])]] = 1.0
                 members[k, -1] = label[0] in "DH"
         return members
 
@@ -352,7 +341,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         pieces, with its own."""
         ids, shares = self._likely(self.tokens_of(documents))
         names, sure = self._tags(ids), shares[np.arange(len(ids)), ids]
-        pieces = self._pieces(documents, names, shares)
+        pieces = self._pieces(documents, Said(names, shares @ self._of_types(self._types)))
         mentions, confidence, by_token = [], [], []
         for i, (first, last) in enumerate(pairwise(documents.corpus.sentence_starts.tolist())):
             tags, more = names[first:last], pieces[i]
@@ -363,20 +352,18 @@ class CrfTagger(CrfSettings, EntityTagger):
             by_token.append(sure[first:last])
         return Tagged(mentions, confidence, by_token)
 
-    def _pieces(
-        self, documents: Documents, tags: Sequence[str], shares: np.ndarray
-    ) -> list[dict[TokenMention, float]]:
+    def _pieces(self, documents: Documents, said: Said) -> list[dict[TokenMention, float]]:
         """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is."""
         if self.pieces_ is None:
             return [{} for _ in range(len(documents.corpus))]
-        return self.pieces_.find(documents, Said(tags, shares @ self._of_types(self.pieces_.types)))
+        return self.pieces_.find(documents, said, self._types)
 
     def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
         """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings
         that say the same are one guess."""
         sheet, guesses = self.tokens_of(documents), []
-        ids, shares_of_all = self._likely(sheet)
-        pieces = self._pieces(documents, self._tags(ids), shares_of_all)
+        ids, likely_ids = self._likely(sheet)
+        pieces = self._pieces(documents, Said(self._tags(ids), likely_ids @ self._of_types(self._types)))
         for i in range(len(documents.corpus)):
             words = documents.corpus.words(i)
             paths, scores = np.zeros((nbest, len(words)), np.int32), np.zeros(nbest)
@@ -414,7 +401,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     def _extra(self) -> dict[str, Any]:
         return {
             "policy": self.policy_, "nc": self.nc_ is not None, "dictionary": self.dictionary_ is not None,
-            "passes": self.passes, "pieces": [] if self.pieces_ is None else list(self.pieces_.types),
+            "passes": self.passes, "pieces": self.pieces_ is not None,
         }  # fmt: skip
 
     def _components(self) -> dict[str, container.Part]:
@@ -429,8 +416,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
         self.sections_ = arrays["sections"]
         self.pairing_ = Pairing(arrays["pairing"]) if "pairing" in arrays else None
-        types = loaded.extra.get("pieces")
-        self.pieces_ = Pieces.from_arrays(arrays, types) if types else None
+        self.pieces_ = Pieces.from_arrays(arrays) if loaded.extra.get("pieces") else None
         self.nc_ = NcValues(*(arrays[name] for name in NC_ARRAYS)) if loaded.extra["nc"] else None
         self.dictionary_ = None
         if loaded.extra["dictionary"]:
@@ -442,12 +428,6 @@ class CrfTagger(CrfSettings, EntityTagger):
             Feature(label, name.removeprefix(f"{label}: "), weight)
             for label, name, weight in zip(labels, names, arrays["heaviest/weights"].tolist(), strict=True)
         ]
-
-
-def _consecutive(documents: Documents) -> Documents:
-    """With mentions in one piece only."""
-    mentions = tuple(tuple(each for each in some if len(each.runs) == 1) for some in documents.mentions)
-    return dataclasses.replace(documents, mentions=mentions)
 
 
 def _chunks(sheet: Sheet) -> list[tuple[int, int]]:
@@ -470,7 +450,7 @@ def _check(loaded: container.Container) -> None:
     extra = loaded.extra
     if extra.get("policy") not in POLICIES:
         raise ValueError("it does not say how pieces are joined")
-    if any(type(extra.get(name)) is not bool for name in ("nc", "dictionary")):
+    if any(type(extra.get(name, False)) is not bool for name in ("nc", "dictionary", "pieces")):
         raise ValueError("it does not say which features it has")
     passes = CrfTagger.restored(loaded.described).passes
     if extra.get("passes", 1) != passes or (passes == 2 and loaded.component("first").extra.get("passes", 1) != 1):
@@ -478,10 +458,5 @@ def _check(loaded: container.Container) -> None:
     labels = Vocab.from_arrays(loaded.arrays).strings[FIRST:]
     if "O" not in labels:
         raise ValueError("it has no tag O")
-    types = extra.get("pieces")
-    if not isinstance(types, list) or not all(isinstance(type, str) for type in types) or len({*types}) < len(types):
-        raise ValueError("it does not say what it finds in pieces")
     for tag in labels:
         mentions_of_tags([without_ends(tag)])
-        if types and tag != "O" and tag.partition("-")[2] not in types:
-            raise ValueError("its tags are not those of what it finds in pieces")

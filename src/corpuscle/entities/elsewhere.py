@@ -19,7 +19,7 @@ from corpuscle.entities.kernels.elsewhere import SHARES, elsewhere
 from corpuscle.random import folds
 from corpuscle.text.hashes import hashes_of
 
-__all__ = ["COLUMNS", "FOLDS", "parts_of", "regions_of", "told_elsewhere"]
+__all__ = ["COLUMNS", "parts_of", "regions_of", "told_elsewhere"]
 
 COLUMNS = ("near", "whole")
 FOLDS = 3

@@ -62,11 +62,6 @@ class Said(NamedTuple):
     tags: Sequence[str]
     chances: np.ndarray
 
-    @classmethod
-    def nothing(cls, n_tokens: int, n_types: int) -> Said:
-        """No mention at all."""
-        return cls(["O"] * n_tokens, np.zeros((n_tokens, n_types + 1)))
-
 
 def _lexicon(counted: Iterable[tuple[np.ndarray, np.ndarray]]) -> Lexicon:
     """From numbers and how often each counts."""
@@ -239,10 +234,8 @@ def with_pieces(
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """A classifier of candidates: the types it knows, what it knows of words, its ``weights`` (BUCKETS,), intercept and
-    threshold."""
+    """A classifier of candidates: what it knows of words, its ``weights`` (BUCKETS,), intercept and threshold."""
 
-    types: tuple[str, ...]
     lexicon: Lexicon
     weights: np.ndarray
     intercept: float
@@ -250,19 +243,18 @@ class Pieces:
 
     @classmethod
     def learn(
-        cls, documents: Documents, part: np.ndarray, said: Sequence[Said]
-    ) -> tuple[Pieces, list[dict[TokenMention, float]]] | None:
-        """From documents, which ``part`` each belongs to, and what a chain of the others says of each part; and the
-        mentions that a classifier of the others finds in the sentences of the first part. None where there are not both
-        right and wrong candidates."""
-        types = documents.types
-        held = [documents.select(np.flatnonzero(part == fold)) for fold in range(len(said))]
+        cls, documents: Documents, parts: Sequence[tuple[np.ndarray, Said]], types: Sequence[str]
+    ) -> tuple[Pieces, list[list[dict[TokenMention, float]]]] | None:
+        """From documents in parts, each with what a chain of the others says of it; and the mentions that classifiers
+        of the others find in the sentences of each. None where there are not both right and
+        wrong candidates."""
+        held = [documents.select(some) for some, _ in parts]
         seen, right = [], []
-        for fold, own in enumerate(held):
-            others = documents.select(np.flatnonzero(part != fold))
-            seen.append(candidates_of(own, said[fold], _known(others, types), types))
+        for (some, said), own in zip(parts, held, strict=True):
+            others = np.setdiff1d(np.arange(len(documents)), some)
+            seen.append(candidates_of(own, said, _known(documents.select(others), types), types))
             right.append(_right(own, seen[-1].candidates, types))
-        if any(len({*np.concatenate([r for j, r in enumerate(right) if j != k])}) < 2 for k in range(len(said))):
+        if any(len({*np.concatenate([r for j, r in enumerate(right) if j != k])}) < 2 for k in range(len(parts))):
             return None
         chances = []
         for k, mine in enumerate(seen):
@@ -278,16 +270,18 @@ class Pieces:
 
         threshold = float(max(_THRESHOLDS, key=f1))
         weights, intercept = _regression(np.concatenate([s.features for s in seen]), np.concatenate(right))
-        tried = _accepted(seen[0].candidates, chances[0], threshold)
-        first = _mentions(held[0], seen[0].candidates, chances[0], tried, types)
-        return cls(tuple(types), _known(documents, types), weights, intercept, threshold), first
+        tried = [
+            _mentions(own, s.candidates, c, _accepted(s.candidates, c, threshold), types)
+            for own, s, c in zip(held, seen, chances, strict=True)
+        ]
+        return cls(_known(documents, types), weights, intercept, threshold), tried
 
-    def find(self, documents: Documents, said: Said) -> list[dict[TokenMention, float]]:
+    def find(self, documents: Documents, said: Said, types: Sequence[str]) -> list[dict[TokenMention, float]]:
         """The mentions in two pieces of each sentence, and how likely each is."""
-        seen = candidates_of(documents, said, self.lexicon, self.types)
+        seen = candidates_of(documents, said, self.lexicon, types)
         chances = _chances(seen.features, self.weights, self.intercept)
         chosen = _accepted(seen.candidates, chances, self.threshold)
-        return _mentions(documents, seen.candidates, chances, chosen, self.types)
+        return _mentions(documents, seen.candidates, chances, chosen, types)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """As they go into a model file, see ``PIECES``."""
@@ -296,10 +290,10 @@ class Pieces:
                 "pieces/weights": self.weights, "pieces/bounds": bounds}  # fmt: skip
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], types: Sequence[str]) -> Pieces:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Pieces:
         """As they stand in a model file."""
         keys, counts, weights, bounds = (arrays[name] for name in PIECES)
-        return cls(tuple(types), _indexed(keys, counts), weights, float(bounds[0]), float(bounds[1]))
+        return cls(_indexed(keys, counts), weights, float(bounds[0]), float(bounds[1]))
 
 
 def _chances(features: np.ndarray, weights: np.ndarray, intercept: float) -> np.ndarray:
