@@ -136,10 +136,10 @@ def _model(data: Path, method: str, learned: Learned):
     if name == "hmm" and learned.passes is not None:
         how = {"passes": learned.passes, **how}
     make = partial(find(TASKS["classes"].methods[name].learner), **how)
-    text = make().read(*learned.files(data))
     plain = "-".join(f"features {learned.name} {method}".replace(",", "").split())
-    sources = (*SOURCES, *english.SOURCES) if learned.parsed else SOURCES
-    return trained(f"{plain}-{source_digest(sources)}", make, text)[0]
+    kept = f"{plain}-{source_digest((*SOURCES, *english.SOURCES) if learned.parsed else SOURCES)}"
+    texts = () if (english.FILES / f"{kept}.model").exists() else (make().read(*learned.files(data)),)
+    return trained(kept, make, *texts)[0]
 
 
 def _classes(data: Path, method: str, learned: Learned, text: Any) -> tuple[Any, Any]:
