@@ -99,27 +99,31 @@ def job(timer: Any, data: str, language: str, tags: str, kinds: list[str]) -> di
     return figures
 
 
-def _gain(result: dict[str, Any], way: str, amount: str) -> Any:
-    """LAS of a way with so many trees minus that without raw text, by paired bootstrap over sentences."""
+def _gain(result: dict[str, Any], way: str, *amounts: str) -> Any:
+    """LAS of a way minus that without raw text, the mean over amounts of trees, by paired bootstrap over sentences."""
+    import numpy as np
+
     from corpuscle.measure import paired_bootstrap
 
     curves = {side: runs[0]["curves"] for side, runs in result["runs"].items()}
-    one, other = (curves[side][f"right, {amount}"] for side in (way, PLAIN))
-    return paired_bootstrap(one, other, [DRAWS * n for n in curves[way]["words"]], items="sentences")
+    one, other = (np.sum([curves[side][f"right, {amount}"] for amount in amounts], axis=0) for side in (way, PLAIN))
+    return paired_bootstrap(one, other, np.multiply(DRAWS * len(amounts), curves[way]["words"]), items="sentences")
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What raw text brings, by language and amount."""
+    """What raw text brings, by language and tags, over all amounts of trees."""
     found = []
     for language, name in TREEBANKS.items():
         for tags, shown in TAGS.items():
-            for amount in AMOUNTS[tags]:
-                claim = Claim(f"{name}, {shown}, {amount} trees: LAS that classes and vectors bring", "above 0")
+            amounts = [f"{amount} trees" for amount in AMOUNTS[tags]]
+            for way in (CLASSES, BOTH):
+                text = f"{name}, {shown}, {AMOUNTS[tags][0]} to {amounts[-1]}: LAS that {way.removeprefix('+ ')} bring"
+                claim = Claim(text, "above 0")
                 if result := results.get(f"{language}-{tags}"):
-                    told = _gain(result, BOTH, f"{amount} trees")
+                    told = _gain(result, way, *amounts)
                     measured = f"{100 * told.difference:+.2f} ({100 * told.low:+.2f} to {100 * told.high:+.2f})"
                     holds = None if told.low <= 0 <= told.high else told.difference > 0
-                    claim = Claim(claim.text, claim.target, measured, holds)
+                    claim = Claim(text, claim.target, measured, holds)
                 found.append(claim)
     return found
 
