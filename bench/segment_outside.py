@@ -64,8 +64,8 @@ STARTS: dict[str, dict[str, Any]] = {
     },
     "every utterance a word": {"start": "growing", "first": "lines"},
     "the true words, `--max-word 20`": {"start": "growing", "max_word": 20, "first": "truth"},
-    "branching entropy (default)": {"start": "branching"},
-    "branching entropy, lengths by script": {"start": "branching", "scripts": True},
+    "branching entropy (default), 200 sweeps": {"start": "branching", "sweeps": 200},
+    "the same, lengths by script": {"start": "branching", "sweeps": 200, "scripts": True},
 }
 """How chains begin; ``first``: the words that they begin with; ``fixed``: discounts and strengths that are not sampled,
 by length of context."""
@@ -325,6 +325,7 @@ def started(
     scripts: bool = False,
     fixed: tuple[list[float], list[float]] | None = None,
     order: int = 2,
+    sweeps: int = STARTED,
     **settings: Any,
 ) -> dict[str, float]:
     """Sweeps of a chain over all of a text, perhaps begun with its true words, or with lines as words; ``scripts``: a
@@ -340,7 +341,7 @@ def started(
     from corpuscle.text import read_text
 
     text = read_text(train, unk_token="literal")
-    chain, letters = _chain(text, order=order, sweeps=STARTED, **settings)
+    chain, letters = _chain(text, order=order, sweeps=sweeps, **settings)
     material = chain.material
     if scripts:
         material = dataclasses.replace(material, masks=letter_masks(letters.vocab, True))
@@ -353,10 +354,10 @@ def started(
         object.__setattr__(chain.material, "first_words", lambda _: np.array(begins, np.uint8))
         chain.branching = True
     if fixed is not None:
-        chain.held = STARTED + 1
+        chain.held = sweeps + 1
         chain.nested.words.discounts[:], chain.nested.words.strengths[:] = fixed
     with timer:
-        for number in range(STARTED + 1):
+        for number in range(sweeps + 1):
             noted = sweep(chain, number)
     found = word_corpus(letters, np.asarray(chain.cuts), "characters")
     right, words, gold = segmentation_counts(text, found)[0].sum(0)
