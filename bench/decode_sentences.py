@@ -18,8 +18,8 @@ from bench.decode import SOURCES, _busy, _figures, _grid, _shortest, split_softm
 from bench.harness import Call, Cell, Claim, trained
 
 COMMON = {
-    "batch": 32, "max_epochs": 1, "validate_every": 900, "rate": 0.003, "warm_up": 100, "dropout": 0.0,
-    "symbol_dropout": 0.0, "aligner": "diagonal",
+    "batch": 32, "max_epochs": 1, "validate_every": 900, "rate": 0.003, "schedule": "plateau", "warm_up": 100,
+    "dropout": 0.0, "symbol_dropout": 0.0, "label_smoothing": 0.0, "aligner": "diagonal",
 }  # fmt: skip
 MODELS: dict[str, dict[str, Any]] = {
     "5k": {"merges": 5000},

@@ -172,9 +172,9 @@ def run_cell(bench: str, cell: Cell, repeats: int, fresh: bool = False, folder: 
     return result
 
 
-def trained(name: str, learner: Callable[[], Any], *texts: Any) -> tuple[Any, float]:
-    """A trained model and the CPU seconds that it took: kept from an earlier run, or learned now from ``texts``,
-    perhaps from where an earlier run was stopped."""
+def trained(name: str, learner: Callable[[], Any], *texts: Any, **more: Any) -> tuple[Any, float]:
+    """A trained model and the CPU seconds that it took: kept from an earlier run, or learned now from ``texts`` and
+    ``more``, perhaps from where an earlier run was stopped."""
     import corpuscle
 
     path, notes = CELLS / "files" / f"{name}.model", CELLS / "files" / f"{name}.json"
@@ -183,8 +183,8 @@ def trained(name: str, learner: Callable[[], Any], *texts: Any) -> tuple[Any, fl
     if not path.exists():
         model, begin = learner(), time.process_time()
         try:
-            with model.checkpoint(*texts, path, resume=Path(f"{path}.partial").exists()) as checkpoint:
-                model.fit(*texts, checkpoint=checkpoint).save(path)
+            with model.checkpoint(*texts, path, resume=Path(f"{path}.partial").exists(), **more) as checkpoint:
+                model.fit(*texts, checkpoint=checkpoint, **more).save(path)
         finally:
             before += time.process_time() - begin
             notes.write_text(json.dumps({"seconds": before}))

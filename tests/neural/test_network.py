@@ -95,3 +95,26 @@ def test_gradients_are_those_of_finite_differences(kind):
             values[place] -= shift
         slope = (sides[0] - sides[1]) / 2e-5
         assert p[name].grad[place].item() == pytest.approx(slope, rel=1e-5, abs=1e-7), name
+
+
+@pytest.mark.parametrize("dropping", [True, False])
+@pytest.mark.parametrize("kind", ["gru", "gru, context above"])
+def test_gradients_of_the_compiled_layers_are_those_of_the_operations(kind, dropping):
+    weights = made(SMALL[kind])
+    batch = padded(SOURCES, INPUTS)
+
+    def gradients(dtype):
+        p, masks = tensors(weights.arrays, dtype), torch.Generator().manual_seed(1)
+
+        def drop(*shape, symbols=False):
+            return (torch.rand(*shape, generator=masks) > 0.3).to(dtype) / 0.7 if dropping else None
+
+        logits, shares = forward(weights.architecture, p, batch, drop)
+        real = batch.real.unsqueeze(1).to(dtype)
+        (torch.log_softmax(logits, -1)[:, :, 4].sum() + (shares.square() * real).cumsum(-1).sum()).backward()
+        return {name: tensor.grad for name, tensor in p.items()}
+
+    quick, exact = gradients(torch.float32), gradients(torch.float64)
+    for name, gradient in exact.items():
+        scale = gradient.abs().max().item()
+        np.testing.assert_allclose(quick[name], gradient, atol=1e-3 * max(1.0, scale), err_msg=name)

@@ -8,9 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra neural")
 
+from corpuscle.errors import SettingError
 from corpuscle.neural.examples import Examples, batches
+from corpuscle.neural.members import plan_of
 from corpuscle.neural.network import Cell, forward
-from corpuscle.neural.settings import PRESETS
+from corpuscle.neural.settings import PRESETS, NetworkSettings
 from corpuscle.neural.training import (
     Plan,
     Task,
@@ -29,7 +31,7 @@ from corpuscle.random import Random
 from corpuscle.text.vocab import END, FIRST, START, Vocab
 from tests.neural.made import SMALL, tensors
 
-PLAN = Plan(0.2, 0.1, 0.0, 0.005, 20, 32, 5, 0.9, 10, True, 0.0)
+PLAN = Plan(0.2, 0.1, 0.0, 0.005, 20, 32, 5, 0.9, 10, True, 0.0, "plateau", 1000)
 
 
 def names(count, symbols=8, shortest=2, longest=6, seed=1):
@@ -95,11 +97,40 @@ def test_a_mask_is_one_for_a_sequence_and_dropout_leaves_the_carried_state():
 
 def test_the_rate_warms_up_and_falls_after_each_validation_without_a_new_minimum(copying):
     progress = begun(copying, 1)
-    assert rate_of(progress, PLAN, True) == pytest.approx(0.005 / 20)
+    assert rate_of(progress, PLAN) == pytest.approx(0.005 / 20)
     later = progress._replace(updates=100, history=np.array([[3.0, 0, 0], [2.0, 0, 0], [2.5, 0, 0], [2.1, 0, 0]]))
-    assert rate_of(later, PLAN, True) == pytest.approx(0.005 * 0.81) and later.waits() == 2
-    assert rate_of(later, PLAN, False) == pytest.approx(0.005 * np.sqrt(20 / 101))
+    assert rate_of(later, PLAN) == pytest.approx(0.005 * 0.81) and later.waits() == 2
+    assert rate_of(later, PLAN._replace(schedule="root")) == pytest.approx(0.005 * np.sqrt(20 / 101))
     assert not later.over(PLAN) and later.over(PLAN._replace(patience=2))
+
+
+def test_the_rate_falls_in_a_line_to_nothing(copying):
+    plan, progress = PLAN._replace(schedule="linear"), begun(copying, 1)
+    assert rate_of(progress, plan) == pytest.approx(0.005 / 20)
+    assert rate_of(progress._replace(updates=400), plan) == pytest.approx(0.005 * 0.6)
+    assert rate_of(progress._replace(updates=1000), plan) == 0
+
+
+@pytest.mark.parametrize(
+    "given, pairs, wanted",
+    [
+        ({}, 12_500, ("linear", 32, 0.01, 36 * 391, 391, 36 * 391)),
+        ({}, 100, ("linear", 32, 0.01, 100 * 4, 4, 100 * 4)),
+        ({}, 100_000, ("linear", 32, 0.01, 75 * 500, 500, 75 * 500)),
+        ({"preset": "medium", "max_epochs": 2, "patience": 3}, 320, ("linear", 32, 0.002, 20, 10, 3)),
+        ({"preset": "transformer"}, 12_500, ("root", 128, 0.001, 36 * 98, 98, 5)),
+        ({"schedule": "plateau", "batch": 128, "rate": 0.003}, 12_500, ("plateau", 128, 0.003, 36 * 98, 98, 5)),
+    ],
+)
+def test_a_plan_is_made_for_the_model_and_the_pairs(given, pairs, wanted):
+    settings = NetworkSettings(**given)
+    plan = plan_of(settings, settings.architecture, pairs, 0.0)
+    assert (plan.schedule, plan.batch, plan.rate, plan.updates, plan.interval, plan.patience) == wanted
+
+
+def test_a_decay_without_validations_to_follow_is_an_error():
+    with pytest.raises(SettingError, match="decay is of schedule plateau"):
+        NetworkSettings(decay=0.5)
 
 
 def test_an_update_follows_adam(copying):

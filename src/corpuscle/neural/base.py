@@ -107,7 +107,7 @@ class Networks(NetworkSettings, Model):
         kinds = [0] * self.ensemble + [1] * self.right_to_left
         seeds = [self.seed + 1000 * number for number in range(len(kinds))]
         tasks = self._tasks(lessons)
-        self.models_, self.history_ = train(tasks, kinds, seeds, self.max_epochs, checkpoint, count, **work)
+        self.models_, self.history_ = train(tasks, kinds, seeds, checkpoint, count, **work)
         for name in ("_decoders", "backwards"):
             self.__dict__.pop(name, None)
 
@@ -118,7 +118,7 @@ class Networks(NetworkSettings, Model):
         from corpuscle.neural.training import Task
 
         a, tasks = self.architecture, []
-        plan = plan_of(self, a.state, len(lessons.rows), a.recurrent, lessons.guide)
+        plan = plan_of(self, a, len(lessons.rows), lessons.guide)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
 
             def order(target: np.ndarray, turned: bool = turned) -> np.ndarray:

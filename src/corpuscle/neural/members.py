@@ -14,7 +14,7 @@ import numpy as np
 from corpuscle.errors import CorpuscleError, warn
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.model import Array, numbered, separated
-from corpuscle.neural.settings import TrainingSettings
+from corpuscle.neural.settings import Architecture, TrainingSettings
 from corpuscle.neural.training import Plan, Progress, Task, advance, begun, named
 from corpuscle.scale import default_workers, processes
 
@@ -52,15 +52,25 @@ def member_arrays(count: str, stage: str = "") -> Any:
     return arrays
 
 
-def plan_of(settings: TrainingSettings, state: int, pairs: int, recurrent: bool, guide: float) -> Plan:
+SEEN, FEWEST_PASSES, MOST_PASSES = 450_000, 12, 100
+"""So many pairs are seen, those of a set so often, if nothing else is said."""
+
+
+def plan_of(settings: TrainingSettings, a: Architecture, pairs: int, guide: float) -> Plan:
     """The plan that settings make for a model of this size and so many pairs."""
     rate = settings.rate
     if rate is None:
-        rate = 0.001 if not recurrent else 0.002 if state <= 256 else 0.0003
-    interval = settings.validate_every or min(500, max(1, -(-pairs // settings.batch)))
+        rate = 0.001 if not a.recurrent else 0.01 if a.state <= 128 else 0.002 if a.state <= 256 else 0.0003
+    schedule = settings.schedule or ("linear" if a.recurrent else "root")
+    batch = settings.batch or (32 if a.recurrent else 128)
+    pass_ = max(1, -(-pairs // batch))
+    interval = settings.validate_every or min(500, pass_)
+    epochs = settings.max_epochs or min(MOST_PASSES, max(FEWEST_PASSES, round(SEEN / max(1, pairs))))
+    updates = max(1, -(-epochs * pass_ // interval)) * interval
+    patience = settings.patience or (updates if schedule == "linear" else 5)
     return Plan(
-        settings.dropout, settings.symbol_dropout, settings.label_smoothing, rate, settings.warm_up, settings.batch,
-        settings.patience, settings.decay, interval, settings.average_weights, guide,
+        settings.dropout, settings.symbol_dropout, settings.label_smoothing, rate, settings.warm_up, batch, patience,
+        settings.decay, interval, settings.average_weights, guide, schedule, updates,
     )  # fmt: skip
 
 
@@ -136,7 +146,6 @@ def train(
     tasks: Sequence[Task],
     kinds: Sequence[int],
     seeds: Sequence[int],
-    epochs: int,
     checkpoint: Checkpoint,
     count: str = "members",
     workers: int | None = None,
@@ -147,9 +156,8 @@ def train(
     with processes(None if cluster is not None else min(workers or default_workers(), len(kinds)), cluster) as pool:
         members = Members(tasks, kinds, seeds, pool)
         plan = tasks[0].plan
-        sweeps = max(1, -(-epochs * -(-len(tasks[0].training) // plan.batch) // plan.interval))
         history, _ = checkpoint.run(
-            members, sweeps, columns=2, facts={count: len(kinds)}, converged=members.over, lasting=True,
-            title="validations", note=tasks[0].quality + " {1:.3f}",
+            members, plan.updates // plan.interval, columns=2, facts={count: len(kinds)}, converged=members.over,
+            lasting=True, title="validations", note=tasks[0].quality + " {1:.3f}",
         )  # fmt: skip
         return members.best(), history

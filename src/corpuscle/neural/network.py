@@ -3,7 +3,8 @@
 What ``reference`` computes for one sequence, this computes for a batch of padded ones. Few large products instead of
 many small ones: the three parts of a gate side by side, inputs of a layer times W for all positions before the loop
 over positions, both columns of the encoder as one product, upper layers of the decoder and the output after the loop
-of the layer below. Tensors are float32, or float64 where gradients are checked.
+of the layer below. Tensors are float32, or float64 where gradients are checked; in float32 the loops over GRUs with
+layer normalisation are compiled (``fused``).
 
 Grundkiewicz and Heafield, "Neural machine translation techniques for named entity transliteration", 2018; dropout with
 one mask for a sequence: Gal and Ghahramani, "A theoretically grounded application of dropout in recurrent neural
@@ -17,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from corpuscle.errors import require
+from corpuscle.neural import fused
 from corpuscle.neural.reference import EPSILON, positions
 from corpuscle.neural.settings import Architecture
 
@@ -126,6 +128,11 @@ def forward(a: Architecture, p: Parameters, batch: Batch, drop: Dropping = keep_
     return _logits(a, p, o), attention
 
 
+def _fused(a: Architecture, x: Tensor) -> bool:
+    """Whether ``fused`` has the cells: GRUs with layer normalisation, in float32."""
+    return a.cell == "gru" and a.layer_norm and x.dtype == torch.float32
+
+
 def _embedded(matrix: Tensor, symbols: Tensor, drop: Dropping) -> Tensor:
     return masked(torch.nn.functional.embedding(symbols, matrix), drop(*symbols.shape, 1, symbols=True))
 
@@ -164,7 +171,12 @@ def _both_columns(
     first, masks = cells[0], [drop(2, b, a.state) for _ in cells]
     mask = drop(2, b, size)
     flat = masked(x, None if mask is None else mask.unsqueeze(2)).reshape(2, b * n, size)
-    projected = first.projected(flat).reshape(2, b, n, -1).unbind(2)
+    inputs = first.projected(flat).reshape(2, b, n, -1)
+    if _fused(a, x):
+        start = x.new_zeros(2, b, a.state)
+        living = alive.squeeze(-1).permute(2, 0, 1).contiguous()
+        return fused.layer(cells, inputs.permute(2, 0, 1, 3), start, living, masks).permute(1, 2, 0, 3)
+    projected = inputs.unbind(2)
     mixing = (flat @ first.Wm).reshape(2, b, n, -1).unbind(2) if first.Wm is not None else ()
     h = memory = x.new_zeros(2, b, a.state)
     padded = (~alive).any(dim=0).any(dim=0).flatten().tolist()
@@ -201,12 +213,19 @@ def _base(
     masks = [drop(b, a.state) for _ in cells]
     mask = drop(b, size)
     flat = masked(y, None if mask is None else mask.unsqueeze(1))
-    projected = first.projected(flat).unbind(1)
-    mixing = (flat @ first.Wm).unbind(1) if first.Wm is not None else ()
+    inputs = first.projected(flat)
     keys = normalised(context @ p["attention/U"], p.get("attention/gu")) + p["attention/b"]
-    hidden = torch.zeros_like(real, dtype=y.dtype).masked_fill_(~real, -math.inf).unsqueeze(1)
     drop_found = drop(b, 2 * a.state)
     h = _start(p, context, real)
+    if _fused(a, y):
+        attention = [p[f"attention/{name}"] for name in ("W", "gw", "v")]
+        made = fused.base(
+            cells, inputs.transpose(0, 1), h, keys, context, real, drop_found, masks, attention
+        )
+        return tuple(part.transpose(0, 1) for part in made)
+    projected = inputs.unbind(1)
+    mixing = (flat @ first.Wm).unbind(1) if first.Wm is not None else ()
+    hidden = torch.zeros_like(real, dtype=y.dtype).masked_fill_(~real, -math.inf).unsqueeze(1)
     memory = torch.zeros_like(h)
     states, found, shares = [], [], []
     for j in range(m):
@@ -233,7 +252,13 @@ def _layer(a: Architecture, p: Parameters, prefix: str, x: Tensor, h: Tensor, dr
     cells = [Cell.of(p, f"{prefix}/{depth}") for depth in range(1, a.high_depth + 1)]
     masks = [drop(b, a.state) for _ in cells]
     mask = drop(b, size)
-    projected = cells[0].projected(masked(x, None if mask is None else mask.unsqueeze(1))).unbind(1)
+    inputs = cells[0].projected(masked(x, None if mask is None else mask.unsqueeze(1)))
+    if _fused(a, x):
+        alive = torch.ones(m, 1, b, dtype=torch.bool)
+        grouped = [None if own is None else own.unsqueeze(0) for own in masks]
+        rows = inputs.transpose(0, 1).unsqueeze(1)
+        return fused.layer(cells, rows, h.unsqueeze(0), alive, grouped).squeeze(1).transpose(0, 1)
+    projected = inputs.unbind(1)
     states = []
     for j in range(m):
         h = cells[0].gru(projected[j], h, masks[0])

@@ -10,11 +10,12 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
 __all__ = [
-    "CELLS", "PRESETS", "Architecture", "ArchitectureSettings", "DecodingSettings", "NetworkSettings",
+    "CELLS", "PRESETS", "SCHEDULES", "Architecture", "ArchitectureSettings", "DecodingSettings", "NetworkSettings",
     "TrainingSettings",
 ]  # fmt: skip
 
 CELLS = ("gru", "mlstm", "transformer")
+SCHEDULES = ("linear", "plateau", "root")
 
 
 @dataclass(frozen=True)
@@ -127,17 +128,27 @@ class TrainingSettings(Seeded):
 
     dropout: float = setting("Share of inputs and states that a sequence does not see.", default=0.2, low=0, below=1)
     symbol_dropout: float = setting("Share of symbols that are hidden.", default=0.1, low=0, below=1)
-    label_smoothing: float = setting("Share of each target spread over all symbols.", default=0.0, low=0, below=1)
+    label_smoothing: float = setting("Share of each target spread over all symbols.", default=0.1, low=0, below=1)
     rate: float | None = setting(
-        "Learning rate at its peak.", default=None, above=0, high=1, shown="0.002, larger models less"
+        "Learning rate at its peak.", default=None, above=0, high=1, shown="0.01, larger models less"
     )
     warm_up: int = setting("So many updates lead up to it.", default=200, low=0, high=1_000_000)
-    batch: int = setting("Pairs of an update.", default=128, low=1, high=100_000)
-    max_epochs: int = setting("At most so often through the pairs.", default=60, low=1, high=100_000)
-    patience: int = setting(
-        "So many validations in a row without a new least cross-entropy end it.", default=5, low=1, high=1000
+    schedule: str | None = setting(
+        "How the rate falls: in a line to 0; after validations without a new minimum; or by the root of the updates.",
+        default=None, choices=SCHEDULES, shown="linear, of a transformer root",
+    )  # fmt: skip
+    batch: int | None = setting(
+        "Pairs of an update.", default=None, low=1, high=100_000, shown="32, of a transformer 128"
     )
-    decay: float = setting("Factor of the rate after each of them.", default=0.9, above=0, high=1)
+    max_epochs: int | None = setting(
+        "At most so often through the pairs.",
+        default=None, low=1, high=100_000, shown="so that 450,000 pairs are seen, 12 to 100",
+    )  # fmt: skip
+    patience: int | None = setting(
+        "So many validations in a row without a new least cross-entropy end it.",
+        default=None, low=1, high=1000, shown="5, without end if linear",
+    )  # fmt: skip
+    decay: float = setting("Factor of the rate after each of them, of schedule plateau.", default=0.9, above=0, high=1)
     validate_every: int | None = setting(
         "Updates between two validations.", default=None, low=1, high=1_000_000, shown="500, or once through fewer"
     )
@@ -156,6 +167,8 @@ class NetworkSettings(ArchitectureSettings, TrainingSettings, Parallel):
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.architecture  # complains about sizes that do not fit
+        if self.origins["decay"] == "given" and self.schedule != "plateau":
+            raise SettingError("decay is of schedule plateau: elsewhere the rate falls by the updates")
 
 
 class DecodingSettings(Settings):

@@ -1,4 +1,4 @@
-"""Training: Adam on padded batches, a running mean of the weights, a rate that falls when validation does not improve.
+"""Training: Adam on padded batches, a running mean of the weights, a rate that falls by a plan or by validation.
 
 All weights are views of one vector, so that an update is a handful of operations whatever the number of tensors. What a
 member has learned so far is a record of arrays, ``Progress``; ``advance`` takes one and returns a later one, so members
@@ -38,7 +38,7 @@ CLIP, TINY = 1.0, 1e-8
 
 class Plan(NamedTuple):
     """How to learn, see ``TrainingSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
-    two validations."""
+    two validations; ``updates``: at most so many."""
 
     dropout: float
     symbol_dropout: float
@@ -51,6 +51,8 @@ class Plan(NamedTuple):
     interval: int
     smoothing: bool
     guide: float
+    schedule: str
+    updates: int
 
 
 class Task(NamedTuple):
@@ -131,11 +133,13 @@ def smoothing(update: int) -> float:
     return min(1 - 1e-4, (update + 1) / (update + 10))
 
 
-def rate_of(progress: Progress, plan: Plan, recurrent: bool) -> float:
+def rate_of(progress: Progress, plan: Plan) -> float:
     """The learning rate of the next update."""
     t = progress.updates + 1
     rate = plan.rate * min(1.0, t / max(1, plan.warm_up))
-    if not recurrent:
+    if plan.schedule == "linear":
+        return rate * max(0.0, 1 - progress.updates / plan.updates)
+    if plan.schedule == "root":
         return rate * min(1.0, math.sqrt(max(1, plan.warm_up) / t))
     lows = np.minimum.accumulate(progress.history[:, 0]) if len(progress.history) else np.zeros(0)
     misses = int((progress.history[1:, 0] >= lows[:-1]).sum()) if len(lows) else 0
@@ -166,7 +170,7 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
         gradient *= min(1.0, CLIP / (norm.item() + TINY))
         first.lerp_(gradient, 1 - slow)
         second.mul_(fast).addcmul_(gradient, gradient, value=1 - fast)
-        rate = rate_of(progress._replace(updates=t), plan, a.recurrent)
+        rate = rate_of(progress._replace(updates=t), plan)
         deviation = second.sqrt().div_(math.sqrt(1 - fast ** (t + 1))).add_(TINY)
         with torch.no_grad():
             theta.addcdiv_(first, deviation, value=-rate / (1 - slow ** (t + 1)))
@@ -184,7 +188,7 @@ def _validated(progress: Progress, task: Task) -> Progress:
     entropy = cross_entropy(task, {name: torch.from_numpy(x) for name, x in arrays.items()})
     if not math.isfinite(entropy):
         return progress._replace(broken=True)
-    row = [entropy, quality(task, arrays), rate_of(progress, task.plan, task.architecture.recurrent)]
+    row = [entropy, quality(task, arrays), rate_of(progress, task.plan)]
     ranks = [(-right, low) for low, right, _ in progress.history.tolist()]
     best = not ranks or (-row[1], row[0]) < min(ranks)
     return progress._replace(

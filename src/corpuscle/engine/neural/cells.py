@@ -31,7 +31,7 @@ _ONE = np.float32(1)
 
 
 @kernel_reordering
-def _moments(x):
+def moments(x):
     """The mean of a vector and one over its standard deviation."""
     size = np.float32(x.size)
     mean = np.float32(0)
@@ -48,7 +48,7 @@ def _moments(x):
 def _normalise(x, gain):
     """Normalise a vector in place."""
     if gain.size:
-        mean, scale = _moments(x)
+        mean, scale = moments(x)
         for i in range(x.size):
             x[i] = (x[i] - mean) * scale * gain[i]
 
@@ -100,7 +100,7 @@ def mlstm(inputs, places, products, gain, memory, out):
 
 
 @kernel_reordering
-def _energy(key, query, v):
+def energy(key, query, v):
     """v . tanh(key + query)."""
     energy = np.float32(0)
     for i in range(v.size):
@@ -109,7 +109,7 @@ def _energy(key, query, v):
 
 
 @kernel_inline
-def _shares(energies):
+def softmax(energies):
     """Softmax in place."""
     peak = energies[0]
     for i in range(energies.size):
@@ -134,8 +134,8 @@ def attend(queries, gain, v, keys, starts, sentences, shares):
         query, weights = queries[row], shares[row, : last - first]
         _normalise(query, gain)
         for i in range(weights.size):
-            weights[i] = _energy(keys[first + i], query, v)
-        _shares(weights)
+            weights[i] = energy(keys[first + i], query, v)
+        softmax(weights)
 
 
 @kernel_bare
@@ -190,7 +190,7 @@ def heads(queries, pairs, places, which, counts, shares, out):
             query, found, weights = queries[row, first:last], out[row, first:last], shares[head, : seen.size]
             for i in range(seen.size):
                 weights[i] = _dot(query, pairs[seen[i], first:last]) * scale
-            _shares(weights)
+            softmax(weights)
             found[:] = np.float32(0)
             for i in range(seen.size):
                 weight, value = weights[i], pairs[seen[i], e + first : e + last]
