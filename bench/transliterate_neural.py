@@ -65,7 +65,7 @@ def cells(data: Path) -> Iterator[Cell]:
         facts = {"reverse": True, "pool": pool, "side": "target"}
         yield _cell(data, name, f"{name}, synthetic, into English", "network", **facts)
     for size in CURVE:
-        yield _cell(data, "en-hi", f"curve, {size}", "together", left=1, right=0, size=size)
+        yield _cell(data, "en-hi", f"curve, {size} pairs", "together", left=1, right=0, size=size)
 
 
 def _cell(data: Path, name: str, title: str, job: str, **facts: Any) -> Cell:
@@ -276,14 +276,16 @@ def tables(results: dict[str, Any]) -> list[str]:
     found = {name: result["runs"][next(iter(result["runs"]))][0] for name, result in results.items()}
     if "en-hi, network 1" in found:
         draw_training(*(found["en-hi, network 1"]["curves"][name] for name in HISTORY))
-    sizes = {size: found[f"curve, {size}"]["figures"] for size in CURVE if f"curve, {size}" in found}
+    sizes = {size: found[f"curve, {size} pairs"]["figures"] for size in CURVE if f"curve, {size} pairs" in found}
     if len(sizes) > 1:
         _draw_pairs(sizes)
     figures = {name: run["figures"] for name, run in found.items()}
-    return [_table(figures), _synthetic_table(figures), _curve_table(sizes)]
+    return [table for table in (_table(figures), _synthetic_table(figures), _curve_table(sizes)) if table]
 
 
 def _lines(title: str, head: list[str], rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
     return "\n".join([f"### {title}", "", row(head), row(["---"] + ["---:"] * (len(head) - 1)), *map(row, rows)])
 
 
