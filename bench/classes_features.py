@@ -6,8 +6,8 @@ word form; its row without classes labels the strings that were entities in the 
 tokens to either side, too. *full*: words, affixes, shapes and tags of five tokens as entity taggers have them, to which
 classes are added (bit strings cut at 4, 6, 10 and 20 where there are any). Classes come from the Brown corpus,
 WikiText-2 and the text of two treebanks (chains), for conll2003-en and ncbi-disease; from the trees of the treebanks,
-and from their text, for streusle, whose spans are noun and verb supersenses and whose trees are given, and for the
-other sets (*treebanks*), whose trees are those of our own parser, which learned from EWT.
+and from their text, for streusle, whose spans are noun and verb supersenses and whose trees are given. Classes of text
+that our own parser has parsed are in ``classes_parsed``.
 
 ``supersenses``: the supersense of nouns and verbs by a linear SVM on the square roots of the probabilities of classes
 (one class where a word has one), among those that the training part has for the word; 50 random splits of the training
@@ -27,10 +27,10 @@ it, the best classes of the sentence (Viterbi).
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench import english
 from bench.classes_tokens import Weights, all_features, classes_and_capitals, prefixes, spans_of_supersenses
@@ -59,13 +59,7 @@ TREES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 POSTERIORS, LEAST = ", posteriors", 0.01
 """Methods whose features are all classes above the second, weighted by their probabilities, and not the best one."""
-PARSED = {
-    "Brown, treebanks, chain": "Brown, chain", "Brown, treebanks, tree": "Brown, tree",
-    "HMM, Brown, treebanks, chain": "HMM, Brown, chain", "HMM, Brown, treebanks, tree": "HMM, Brown, tree",
-}  # fmt: skip
-"""Those of treebanks, for sets that our own parser has parsed."""
 METHODS |= {name + POSTERIORS: METHODS[name] for name in ("HMM, random", "HMM, Brown")}
-PARSED |= {name + POSTERIORS: PARSED[name] for name in PARSED if name.startswith("HMM")}
 TREES |= {name + POSTERIORS: TREES[name] for name in ("HMM, random, chain", "HMM, Brown, tree")}
 FULL = ("Brown", "exchange", "HMM, random, posteriors", "HMM, Brown, posteriors")
 FULL_TREES = ("Brown, chain", "Brown, tree", "HMM, random, chain, posteriors", "HMM, Brown, tree, posteriors")
@@ -89,16 +83,10 @@ def cells(data: Path) -> Iterator[Cell]:
             chosen = methods if features != "full" else FULL if structure == "chain" else FULL_TREES
             for method in (NONE, *chosen):
                 yield _cell(data, f"names, {name}, {features} features", method, "names", name, features=features)
-            if structure == "chain" and features == "paper":
-                for method in PARSED:
-                    yield _cell(data, f"names, {name}, {features} features", method, "names", name, features=features)
     for name in ("semcor-supersense", "streusle"):
         methods = METHODS if name != "streusle" else TREES
         for method in (NONE, *(each for each in methods if not each.endswith(POSTERIORS))):
             yield _cell(data, f"supersenses, {name}", method, "supersenses", name)
-        if name != "streusle":
-            for method in (each for each in PARSED if not each.endswith(POSTERIORS)):
-                yield _cell(data, f"supersenses, {name}", method, "supersenses", name)
 
 
 def _cell(data: Path, title: str, method: str, function: str, name: str, **more: str) -> Cell:
@@ -108,46 +96,57 @@ def _cell(data: Path, title: str, method: str, function: str, name: str, **more:
     )
     plain = "-".join(f"{title} {method}".replace(",", "").split())
     inputs = tuple(sorted((data / name).glob("*.tsv")))
-    trees = _structure(name, method) == "parsed"
-    sources = (*SOURCES, *english.SOURCES) if trees else SOURCES
-    return Cell(plain, title, (side,), None, inputs, partial(english.text, data), 1, False, sources)
+    return Cell(plain, title, (side,), None, inputs, partial(english.text, data), 1, False, SOURCES)
 
 
-def _structure(name: str, method: str) -> str:
-    """What the classes of a method are learned from for a set: running text (``chain``), treebanks (``tree``), or
-    treebanks for a set that our parser has parsed (``parsed``)."""
-    structure = SETS.get(name, "chain")
-    return "parsed" if method in PARSED else structure
+class Learned(NamedTuple):
+    """Where classes come from: the ``name`` of the text, its ``files`` in the folder of data, how many ``classes``, the
+    ``passes`` of hidden Markov models (None: their default), the ``methods``; ``parsed``: sets get trees by our own
+    parser."""
+
+    name: str
+    files: Callable[[Path], list[Path]]
+    classes: int
+    passes: int | None
+    methods: dict[str, tuple[str, dict[str, Any]]]
+    parsed: bool = False
+
+
+RUNNING = Learned("chain", lambda data: [english.text(data)], 256, 5, METHODS)
+BANKS = Learned("tree", english.banks, 128, None, TREES)
+
+
+def _learned(name: str) -> Learned:
+    """What the classes for a set are learned from."""
+    return BANKS if SETS.get(name) == "tree" else RUNNING
 
 
 # ---- classes of tokens
 
 
-def _model(data: Path, method: str, structure: str):
+def _model(data: Path, method: str, learned: Learned):
     """The model of a method: kept from an earlier run, or learned now."""
     from corpuscle.catalogue import TASKS, find
     from corpuscle.words import warm
 
     warm()
     method = method.removesuffix(POSTERIORS)
-    if structure == "parsed":
-        method, structure = PARSED[method], "tree"
-    name, settings = (METHODS if structure == "chain" else TREES)[method]
-    classes = 256 if structure == "chain" else 128
-    how = {"classes": classes, "max_types": 25_000, "digits": True, **settings}
-    if name == "hmm" and structure == "chain":
-        how = {"passes": 5, **how}
+    name, settings = learned.methods[method]
+    how = {"classes": learned.classes, "max_types": 25_000, "digits": True, **settings}
+    if name == "hmm" and learned.passes is not None:
+        how = {"passes": learned.passes, **how}
     make = partial(find(TASKS["classes"].methods[name].learner), **how)
-    text = make().read(english.text(data)) if structure == "chain" else make().read(*english.banks(data))
-    plain = "-".join(f"features {structure} {method}".replace(",", "").split())
-    return trained(f"{plain}-{source_digest(SOURCES)}", make, text)[0]
+    plain = "-".join(f"features {learned.name} {method}".replace(",", "").split())
+    kept = f"{plain}-{source_digest((*SOURCES, *english.SOURCES) if learned.parsed else SOURCES)}"
+    texts = () if (english.FILES / f"{kept}.model").exists() else (make().read(*learned.files(data)),)
+    return trained(kept, make, *texts)[0]
 
 
-def _classes(data: Path, method: str, structure: str, text: Any) -> tuple[Any, Any]:
+def _classes(data: Path, method: str, learned: Learned, text: Any) -> tuple[Any, Any]:
     """The class of each token of a text, int (tokens,), and the path of each class, if they have paths."""
     from corpuscle.text.vocab import FIRST
 
-    model = _model(data, method, structure)
+    model = _model(data, method, learned)
     found = model.apply(_prepared(model, text)).tokens - FIRST
     return found, model.tree_.paths if model.tree_ is not None else None
 
@@ -166,7 +165,7 @@ def _prepared(model: Any, text: Any) -> Any:
 # ---- the sets
 
 
-def _read(data: Path, name: str, part: str, structure: str) -> tuple[Any, list[list[str]], list[list[str]], Any]:
+def _read(data: Path, name: str, part: str, parsed: bool) -> tuple[Any, list[list[str]], list[list[str]], Any]:
     """Words by sentence, tags of words (or none), tags of spans, and the text that classes are found for."""
     if name == "streusle":
         return _streusle(data / name / f"{part}.tsv")
@@ -178,7 +177,7 @@ def _read(data: Path, name: str, part: str, structure: str) -> tuple[Any, list[l
     tags = [columns.values("column2", i) if "column2" in columns.layers else [] for i in sentences]
     labels = [columns.values("label", i) for i in sentences]
     words = [columns.corpus.words(i) for i in sentences]
-    if structure == "parsed":
+    if parsed:
         return words, tags, labels, Forest.tree(read_conllu(english.parsed(data, words, f"{name}-{part}")))
     return words, tags, labels, columns.corpus
 
@@ -203,18 +202,20 @@ def _streusle(path: Path) -> tuple[Any, list[list[str]], list[list[str]], Any]:
 # ---- names
 
 
-def names(timer, data: str, name: str, method: str, features: str) -> dict[str, Any]:
+def names(
+    timer, data: str, name: str, method: str, features: str, learned: Learned | None = None
+) -> dict[str, Any]:
     """Learn a tagger, judge it; counts of spans by sentence are kept for paired tests."""
     from corpuscle.text.schemes import spans_of_tags
 
-    folder, structure = Path(data), _structure(name, method)
-    train, test = (_read(folder, name, part, structure) for part in ("train", "dev"))
+    folder, learned = Path(data), learned or _learned(name)
+    train, test = (_read(folder, name, part, learned.parsed) for part in ("train", "dev"))
     gold = [set(spans_of_tags(labels, "bio", True)) for labels in test[2]]
     with timer:
         if method == NONE and features != "full":
             found = _strings_seen(train, test)
         else:
-            found = _tagged(folder, structure, method, features, (train, test))
+            found = _tagged(folder, learned, method, features, (train, test))
     counts = [(len(a & b), len(a), len(b)) for a, b in zip(found, gold, strict=True)]
     right, said, wanted = map(sum, zip(*counts, strict=True))
     scores = {"precision": 100 * right / max(1, said), "recall": 100 * right / wanted}
@@ -246,7 +247,7 @@ def _strings_seen(train: Any, test: Any) -> list[set[Any]]:
     return found
 
 
-def _tagged(data: Path, structure: str, method: str, features: str, parts: Any) -> list[set[Any]]:
+def _tagged(data: Path, learned: Learned, method: str, features: str, parts: Any) -> list[set[Any]]:
     """The spans that a CRF finds in the second part after it has learned from the first."""
     import tempfile
 
@@ -254,7 +255,7 @@ def _tagged(data: Path, structure: str, method: str, features: str, parts: Any) 
 
     from corpuscle.text.schemes import spans_of_tags
 
-    made = [_features(data, structure, method, features, part) for part in parts]
+    made = [_features(data, learned, method, features, part) for part in parts]
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
     least = 2 if features == "full" else 1
     trainer.set_params({"c1": 0.0, "c2": PENALTY, "max_iterations": ITERATIONS, "feature.minfreq": least})
@@ -267,10 +268,10 @@ def _tagged(data: Path, structure: str, method: str, features: str, parts: Any) 
             return [set(spans_of_tags(tagger.tag(rows), "bio", True)) for rows in made[1]]
 
 
-def _features(data: Path, structure: str, method: str, features: str, part: Any) -> list[list[Weights]]:
+def _features(data: Path, learned: Learned, method: str, features: str, part: Any) -> list[list[Weights]]:
     """The features of every token of every sentence."""
     words, tags, _, text = part
-    classes = iter(_class_features(data, structure, method, features, text) if method != NONE else ())
+    classes = iter(_class_features(data, learned, method, features, text) if method != NONE else ())
     make, width = all_features if features == "full" else classes_and_capitals, WIDTHS[features]
     found = []
     for sentence, of_words in zip(words, tags, strict=True):
@@ -279,35 +280,33 @@ def _features(data: Path, structure: str, method: str, features: str, part: Any)
     return found
 
 
-def _class_features(data: Path, structure: str, method: str, features: str, text: Any) -> Iterator[Weights]:
+def _class_features(data: Path, learned: Learned, method: str, features: str, text: Any) -> Iterator[Weights]:
     """The class of each token as a feature, or the beginnings of its path, or all probable classes."""
     if method.endswith(POSTERIORS):
-        model = _model(data, method, structure)
+        model = _model(data, method, learned)
         for rows in model.posteriors(_prepared(model, text)):
             for row_ in rows:
                 kept = (row_ > LEAST).nonzero()[0].tolist()
                 yield {f"c={number}": float(row_[number]) for number in kept}
         return
-    found, paths = _classes(data, method, structure, text)
+    found, paths = _classes(data, method, learned, text)
     for number in found.tolist():
         names = prefixes(paths[number]) if features == "full" and paths else [f"c={number}"]
         yield dict.fromkeys(names, 1.0)
 
 
-
-
 # ---- supersenses
 
 
-def supersenses(timer, data: str, name: str, method: str) -> dict[str, Any]:
+def supersenses(timer, data: str, name: str, method: str, learned: Learned | None = None) -> dict[str, Any]:
     """Accuracy on nouns and on verbs, by split."""
     import numpy as np
 
-    folder, structure = Path(data), _structure(name, method)
-    words, _, labels, text = _read(folder, name, "train", structure)
+    folder, learned = Path(data), learned or _learned(name)
+    words, _, labels, text = _read(folder, name, "train", learned.parsed)
     figures: dict[str, Any] = {}
     with timer:
-        rows = None if method == NONE else _roots(folder, method, structure, text)
+        rows = None if method == NONE else _roots(folder, method, learned, text)
         for kind in ("noun", "verb"):
             made = _instances(words, labels, kind)
             found = [_split(made, len(words), rows, split) for split in range(SPLITS)]
@@ -320,16 +319,16 @@ def supersenses(timer, data: str, name: str, method: str) -> dict[str, Any]:
     return figures
 
 
-def _roots(data: Path, method: str, structure: str, text: Any) -> Any:
+def _roots(data: Path, method: str, learned: Learned, text: Any) -> Any:
     """The square roots of the probabilities of classes of every token, sparse (tokens, C)."""
     import numpy as np
     import scipy.sparse as sparse
 
-    model = _model(data, method, structure)
+    model = _model(data, method, learned)
     if hasattr(model, "posteriors"):
         parts = model.posteriors(_prepared(model, text))
         return sparse.vstack([sparse.csr_array(np.sqrt(np.where(rows > 1e-4, rows, 0.0))) for rows in parts]).tocsr()
-    found, _ = _classes(data, method, structure, text)
+    found, _ = _classes(data, method, learned, text)
     ones = np.ones(len(found))
     return sparse.csr_array((ones, (np.arange(len(found)), found)), shape=(len(found), model.n_classes_))
 
@@ -392,7 +391,7 @@ def _split(made: Any, n_sentences: int, rows: Any, split: int) -> tuple[float, f
 # ---- what it shows
 
 
-def _grouped(results: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+def grouped_runs(results: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     """Runs by title and method."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for result in results.values():
@@ -401,7 +400,7 @@ def _grouped(results: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def _compared(one: dict[str, Any], other: dict[str, Any]) -> Any:
+def compared(one: dict[str, Any], other: dict[str, Any]) -> Any:
     """F1 of one minus that of another, by paired bootstrap over sentences."""
     import numpy as np
 
@@ -412,7 +411,7 @@ def _compared(one: dict[str, Any], other: dict[str, Any]) -> Any:
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """What these figures must show: hidden Markov models that learned beside Brown clusters."""
-    grouped, made = _grouped(results), []
+    grouped, made = grouped_runs(results), []
     for features, shown in (("paper", "class and capital alone"), ("window", "of five tokens")):
         for name, structure in SETS.items():
             text = f"{name}, {shown}: F1 of the best hidden Markov model over Brown clusters"
@@ -424,7 +423,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
                 continue
             best = max(models, key=lambda method: runs[method]["figures"]["F1"])
             gain = runs[best]["figures"]["F1"] - runs[base]["figures"]["F1"]
-            told = _compared(runs[best], runs[base])
+            told = compared(runs[best], runs[base])
             measured = f"{gain:+.1f} ({best}; best of {len(models)}; {100 * told.low:+.1f} to {100 * told.high:+.1f})"
             made.append(Claim(text, "0.5", measured, gain >= 0.5 if told.low > 0 or told.high < 0 else None))
     return made
@@ -433,7 +432,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def tables(results: dict[str, Any]) -> list[str]:
     """A table for each task and set; differences to Brown clusters with their intervals."""
     made = []
-    for title, runs in _grouped(results).items():
+    for title, runs in grouped_runs(results).items():
         figures = list(dict.fromkeys(key for run in runs.values() for key in run["figures"]))
         spans = "F1" in figures
         base = next((name for name in ("Brown", "Brown, chain") if name in runs), None)
@@ -443,7 +442,7 @@ def tables(results: dict[str, Any]) -> list[str]:
             cells = [side, f"{run['cpu']:.0f}"]
             cells += [f"{run['figures'][key]:,.2f}" if key in run["figures"] else "" for key in figures]
             if spans and base and side != base:
-                told = _compared(run, runs[base])
+                told = compared(run, runs[base])
                 difference = run["figures"]["F1"] - runs[base]["figures"]["F1"]
                 cells += [f"{difference:+.2f} ({100 * told.low:+.2f} to {100 * told.high:+.2f})", f"{told.p_value:.3f}"]
             lines.append(row(cells + [""] * (len(head) - len(cells))))

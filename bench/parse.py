@@ -133,7 +133,7 @@ def job(timer: Any, train: str, dev: str, settings: dict[str, Any]) -> dict[str,
 
 def _known(texts: list[str], kinds: list[str]) -> Any:
     """What lower-cased raw text says of words, as sources of features: 200 classes by exchange, the paths of 500 by
-    merging, clusters of vectors of 50 dimensions."""
+    merging, the same of frequent words alone, clusters of vectors of 50 dimensions."""
     from corpuscle.words import BrownClasses, ExchangeClasses, PpmiVectors, class_sources, joint_sources, vector_sources
 
     if not texts:
@@ -143,6 +143,7 @@ def _known(texts: list[str], kinds: list[str]) -> Any:
         learner: Any = {
             "classes": lambda: ExchangeClasses(classes=200, lowercase=True),
             "paths": lambda: BrownClasses(classes=500, min_count=2, lowercase=True),
+            "frequent": lambda: BrownClasses(classes=500, min_count=10, lowercase=True),
             "vectors": lambda: PpmiVectors(dimensions=50, min_count=3, lowercase=True),
         }[kind]()
         learner.fit(learner.read(*texts))

@@ -53,12 +53,23 @@ STARTS: dict[str, dict[str, Any]] = {
     "growing": {"start": "growing"},
     "growing, seed 2": {"start": "growing", "seed": 2},
     "growing, `--max-word 20`": {"start": "growing", "max_word": 20},
-    "growing, `--end-probability 0.01`": {"start": "growing", "end_probability": 0.01},
-    "growing, `--end-probability 0.3`": {"start": "growing", "end_probability": 0.3},
     "growing, `--order 3`": {"start": "growing", "order": 3},
-    "the true words, `--max-word 20`": {"start": "growing", "max_word": 20, "truth": True},
-    "branching entropy (default)": {"start": "branching"},
+    "growing, lengths by script": {"start": "growing", "scripts": True},
+    "growing, lengths by script, `--order 3`": {"start": "growing", "order": 3, "scripts": True},
+    "growing, parameters of words fixed": {"start": "growing", "fixed": ((0.5, 0.0), (200.0, 300.0))},
+    "growing, the same, lengths by script": {
+        "start": "growing",
+        "scripts": True,
+        "fixed": ((0.5, 0.0), (200.0, 300.0)),
+    },
+    "every utterance a word": {"start": "growing", "first": "lines"},
+    "the true words, `--max-word 20`": {"start": "growing", "max_word": 20, "first": "truth"},
+    "branching entropy (default), 200 sweeps": {"start": "branching", "sweeps": 200},
+    "the same, lengths by script": {"start": "branching", "sweeps": 200, "scripts": True},
 }
+"""How chains begin; ``first``: the words that they begin with; ``fixed``: discounts and strengths that are not sampled,
+by length of context."""
+
 RIVALS = ("mkn words", "hpy words", "mkn letters", "hpy letters")
 COMPARED = ("brent", "msr", "kwdlc", "english")
 """The texts on which they are compared with the segmenter."""
@@ -149,10 +160,11 @@ def tables(results: dict[str, Any]) -> list[str]:
     for name, result in rest.items():
         shown.append("\n".join([_head(f"### {result['title']}: {name.partition('-')[2]}", _COLUMNS), *_rows(result)]))
     if starts is not None:
-        lines = [_head(f"### {starts['title']}", ("F1", "log P", "letters a word", "CPU s"))]
+        lines = [_head(f"### {starts['title']}", ("F1", "log P", "perplexity a letter", "letters a word", "CPU s"))]
         for side, (run,) in starts["runs"].items():
             found = run["figures"]
-            cells = [f"{found['F1']:.3f}", f"{found['log P']:,.0f}", f"{found['letters a word']:.2f}"]
+            cells = [f"{found['F1']:.3f}", f"{found['log P']:,.0f}", f"{found['perplexity']:.2f}"]
+            cells.append(f"{found['letters a word']:.2f}")
             lines.append(row([side, *cells, f"{run['cpu']:.0f}"]))
         shown.append("\n".join(lines))
     return shown
@@ -198,7 +210,9 @@ def notes(results: dict[str, Any]) -> str:
             f"- The Dirichlet processes with {LONG:,} sweeps, as many as in the paper, have every {PART}th utterance "
             "of the transcripts; the time of a sweep grows with the text.",
             "- Chains by how they begin: all utterances, of whose words the last sample is judged; log P is that of "
-            "words and seating, to be compared where the longest word is the same.",
+            "words and seating, to be compared where the longest word is the same; the perplexity is of each utterance "
+            "as all others predict it, over all segmentations, in the last sweep. The paper has types of words by "
+            "script; phonemes are written with digits, letters and marks.",
             *not_run(cells(Path()), results),
         ]
     )
@@ -304,24 +318,48 @@ def rival(timer, train: str, test: str, lines: int, name: str, **settings: Any) 
     }
 
 
-def started(timer, train: str, truth: bool = False, order: int = 2, **settings: Any) -> dict[str, float]:
-    """Sweeps of a chain over all of a text, perhaps begun with its true words: F1 of the last sample and log P."""
+def started(
+    timer,
+    train: str,
+    first: str = "",
+    scripts: bool = False,
+    fixed: tuple[list[float], list[float]] | None = None,
+    order: int = 2,
+    sweeps: int = STARTED,
+    **settings: Any,
+) -> dict[str, float]:
+    """Sweeps of a chain over all of a text, perhaps begun with its true words, or with lines as words; ``scripts``: a
+    law of lengths for each type of word, as in the paper, but punctuation is a letter like others."""
+    import dataclasses
+
     import numpy as np
 
     from corpuscle.learning import sweep
     from corpuscle.measure import segmentation_counts
     from corpuscle.segment import word_corpus
+    from corpuscle.segment.material import letter_masks
     from corpuscle.text import read_text
 
     text = read_text(train, unk_token="literal")
-    chain, letters = _chain(text, order=order, sweeps=STARTED, **settings)
-    if truth:  # as words of branching entropy are: every sentence comes with them, later sweeps may change them
-        begins = [int(at == 0) for line in text for word in line for at in range(len(word))]
+    chain, letters = _chain(text, order=order, sweeps=sweeps, **settings)
+    material = chain.material
+    if scripts:
+        material = dataclasses.replace(material, masks=letter_masks(letters.vocab, True))
+    if first == "lines":
+        material = dataclasses.replace(material, longest=int(np.diff(material.starts).max()))
+    chain = type(chain)(material, chain.settings, chain.seed)
+    if first:  # as words of branching entropy are: every sentence comes with them, later sweeps may change them
+        whole = [[len("".join(line))] if first == "lines" else [len(word) for word in line] for line in text]
+        begins = [int(at == 0) for line in whole for length in line for at in range(length)]
         object.__setattr__(chain.material, "first_words", lambda _: np.array(begins, np.uint8))
         chain.branching = True
+    if fixed is not None:
+        chain.held = sweeps + 1
+        chain.nested.words.discounts[:], chain.nested.words.strengths[:] = fixed
     with timer:
-        for number in range(STARTED + 1):
+        for number in range(sweeps + 1):
             noted = sweep(chain, number)
     found = word_corpus(letters, np.asarray(chain.cuts), "characters")
     right, words, gold = segmentation_counts(text, found)[0].sum(0)
-    return {"F1": float(2 * right / (words + gold)), "log P": float(noted[0]), "letters a word": float(noted[4])}
+    figures = {"F1": 2 * right / (words + gold), "log P": noted[0], "perplexity": noted[1], "letters a word": noted[4]}
+    return {name: float(value) for name, value in figures.items()}

@@ -78,6 +78,17 @@ def test_annotated_messages_teach_which_words_are_wrong_even_those_of_the_lexico
     assert alone.normalise([["teh", "catt"]]) == [["the", "catt"]]
 
 
+def test_new_words_stay_although_all_words_of_the_annotated_messages_are_known():
+    ends = ("ton", "dale", "wick", "by", "ham")
+    names = [first + last for first in ("Sal", "Wes", "Hol", "Mar", "Kel") for last in ends]
+    random = Random(4, "tests.normalise.names")
+    sentences = [[*sentence, "in", random.choice(names)] for sentence in clean(5, 150)]
+    known, new = ([s for s in sentences if (s[-1] in names[:15]) == is_known] for is_known in (True, False))
+    model = Normaliser(min_count=1).fit([], corrupted(known, 6))
+    kept = [message[-1] for message in model.normalise(new)]
+    assert np.mean([a == b[-1] for a, b in zip(kept, new, strict=True)]) > 0.8
+
+
 def test_standard_forms_of_several_words_and_of_none():
     typed, meant = ["wanna", "go", "al", "right", "now"], ["want to", "go", "alright", "", "now"]
     gold = Normalised.from_messages([typed] * 20, [meant] * 20)
@@ -106,6 +117,17 @@ def test_the_dictionary_comes_first(plain):
     alone = Normaliser(combine="dictionary", min_count=1).fit(clean=clean(1, 300), slang=plain.slang_)
     assert alone.normalise(messages) == [["LAUGHING OUT LOUD", "you", "talkin"]]
     assert plain.normalise(messages) == [["LAUGHING OUT LOUD", "you", "talking"]]
+
+
+def test_without_annotation_changes_must_be_likely_unless_the_word_is_known_to_be_wrong():
+    careful = Normaliser(min_count=1).fit(clean=clean(1, 300))
+    bold = careful.replace(min_confidence=0.0).fit(clean=clean(1, 300))
+    assert (careful.least_confidence, bold.least_confidence) == (0.9, 0.0)
+    message = [["the", "tor", "forgoten"]]
+    sure = {one.typed: one.confidence for one in bold.choices(message)[0]}
+    assert sure["tor"] < 0.9 < sure["forgoten"]
+    assert careful.normalise(message) == [["the", "tor", "forgotten"]]
+    assert careful.normalise(message, [[False, True, False]]) == bold.normalise(message, [[False, True, False]])
 
 
 def test_a_word_without_candidates_stays_and_a_doubtful_one_where_care_is_asked_for(plain):

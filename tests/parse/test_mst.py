@@ -18,7 +18,7 @@ from corpuscle.samples import generate
 from corpuscle.text import read_conllu, write_conllu
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
-from corpuscle.words import ExchangeClasses, class_sources, joint_sources
+from corpuscle.words import BrownClasses, ExchangeClasses, class_sources, joint_sources
 from tests.engine.dp.test_charts import all_heads, is_projective, is_tree
 from tests.schemas import last_line_conforms
 
@@ -277,6 +277,15 @@ def test_raw_text_and_other_layers_are_sources_of_features(bank, tmp_path):
         loaded.parse(bank[:2].replace(lemmas=Layer.unset(bank[:2].corpus.n_tokens)))
     bare = bank.replace(features=Layer.unset(bank.corpus.n_tokens))
     assert MstParser(passes=1, **SMALL).fit(bare[:20]).sources_ == ()
+
+
+def test_beside_right_tags_a_source_of_words_serves_with_one_value_and_beside_predicted_ones_with_all(bank):
+    known = class_sources(BrownClasses(classes=8).fit(bank.corpus))
+    gold, predicted = (
+        MstParser(passes=1, tags=tags, **SMALL).fit(bank[:40], known=known) for tags in ("gold", "jackknife")
+    )
+    assert known.n_columns == 4 and gold.known_.n_columns == 1 and predicted.known_.n_columns == 4
+    np.testing.assert_array_equal(gold.known_.values[:, 0], known.values[:, 0])
 
 
 def test_the_margin_is_learned_until_right_trees_win_by_it(bank):

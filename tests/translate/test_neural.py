@@ -182,6 +182,7 @@ def test_the_command_line_trains_applies_measures_and_draws(tmp_path, capsys, mo
         ("translate weights m", "translate.neural"), ("translate apply m test.src --names m", "--names is for phrases"),
         ("translate export m", "say where with -o"), ("translate apply m test.src --beam 0", "beam"),
         ([*train, "-o", "x", "--order", "3"], "means nothing with --method neural"),
+        ([*train, "-o", "x", "--links", "train.links", "--links", "train.links"], "links of one aligner, not of 2"),
         ([*train, "-o", "x", "--units", "characters", "--merges", "3"], "merges"),
         ([*train, "-o", "x", "--rate", "1", "--max-length", "1"], "longer than 1 pieces"),
     ):  # fmt: skip

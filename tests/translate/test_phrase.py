@@ -135,6 +135,22 @@ def test_an_interrupted_training_resumes_to_the_identical_bytes_on_any_number_of
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+def test_the_phrases_of_several_alignments_are_counted_in_equal_parts():
+    bitext, links = world(1, 60)
+    learner = PhraseTranslator(tune=False, max_phrase=2)
+    alone = learner.fit(bitext, links=links)
+    twice = learner.replace().fit(bitext, links=[links, links])
+    assert list(twice.table_.lines(twice.source_vocab_, twice.lm_.vocab_)) == list(
+        alone.table_.lines(alone.source_vocab_, alone.lm_.vocab_)
+    )
+    nothing = Alignments.from_pairs([[] for _ in range(60)])
+    halved = learner.replace().fit(bitext, links=[links, nothing])
+    assert np.array_equal(halved.table_.counts * 2, alone.table_.counts)
+    assert halved.provenance_["signature"] != alone.provenance_["signature"] == twice.replace().fit(
+        bitext, links=[links]
+    ).provenance_["signature"]
+
+
 def test_too_little_to_learn_from_and_settings_that_exclude_each_other():
     bitext, links = world(1, 20)
     with pytest.raises(InputError, match="only 5 sentence pairs"):

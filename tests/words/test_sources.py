@@ -41,3 +41,14 @@ def test_near_vectors_share_clusters_and_sources_stand_side_by_side():
 
 def test_no_source_has_no_columns():
     assert WordSources.none().of(["a", "b"]).shape == (2, 0)
+
+
+def test_one_column_of_each_source_serves_alone():
+    classes = class_sources(BrownClasses(classes=3).fit(Corpus.from_sentences(TEXT)))
+    vectors = vector_sources(Vocab.from_words([f"w{i}" for i in range(60)]), np.eye(FIRST + 60, 3) + 1.0)
+    both = joint_sources(classes, vectors)
+    alone = both.alone()
+    assert both.n_columns > 2 and alone.n_columns == 2 and both.all_serve().alone().n_columns == both.n_columns
+    np.testing.assert_array_equal(alone.of(["cat", "w3"]), both.of(["cat", "w3"])[:, list(both.single)])
+    np.testing.assert_array_equal(alone.of(["cat"])[:, 0], classes.of(["cat"])[:, 0])
+    np.testing.assert_array_equal(alone.alone().values, alone.values)

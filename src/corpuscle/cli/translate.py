@@ -29,7 +29,7 @@ names = option("names", "A transliterator for words that are not known; without,
 @argument("target", required=False)
 @output()
 @option("dev", "Tune weights (stop training) on these pairs, not on a tenth.", nargs=2, type=str, metavar="SRC TGT")
-@option("links", "Links of the sentence pairs, instead of an aligner's.", metavar="LINKS")
+@option("links", "Links of the pairs, instead of an aligner's; may be repeated.", metavar="LINKS", multiple=True)
 @resume
 def train(
     model: Any,
@@ -37,7 +37,7 @@ def train(
     target: str | None,
     output: str,
     dev: tuple[str, str] | None,
-    links: str | None,
+    links: tuple[str, ...],
     resume: bool,
 ) -> Figures:
     """Learn from sentence pairs: SOURCE and TARGET, or both in one file with ||| between them."""
@@ -49,9 +49,9 @@ def train(
     begin = clock()
     bitext = read_bitext(source, target, **model.reading)
     tuning = None if dev is None else read_bitext(*dev, **model.reading)
-    known = None if links is None else read_links(links, len(bitext)).sorted()
-    if known is not None:
-        known.check_range(bitext, links)
+    known = [read_links(path, len(bitext)).sorted() for path in links] or None
+    for path, own in zip(links, known or (), strict=True):
+        own.check_range(bitext, path)
     with naming(source), model.checkpoint(bitext, tuning, known, output, resume) as checkpoint:
         model.fit(bitext, tuning, known, checkpoint).save(output)
     figures, text = (_of_phrases if isinstance(model, PhraseTranslator) else _of_networks)(model)

@@ -16,9 +16,10 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.entities.base import EntityTagger, Guess, Tagged
-    from corpuscle.entities.crf import CrfTagger, Feature
+    from corpuscle.entities.crf import CrfTagger
     from corpuscle.entities.dictionary import Dictionary, DictionaryTagger, read_dictionary
     from corpuscle.entities.documents import Documents, read_documents
+    from corpuscle.entities.heaviest import Feature
     from corpuscle.entities.view import draw_documents
     from corpuscle.entities.warming import warm
 

@@ -2,6 +2,7 @@
 
 Mentions become tags (``text.gapped``), tokens become features (``features``), weights are learned by likelihood
 (``learning``) and applied in compiled code (``kernels.fields``). Tags that do not fit together are read all the same.
+Where a text has many mentions in two pieces, a second stage finds more of them (``pieces``).
 
 Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for segmenting and labeling sequence
 data", 2001; Parikh, Avinesh, Mustafi, Agarwalla and Mungi, "ThinkMiners: disorder recognition using conditional random
@@ -15,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,23 +26,32 @@ from corpuscle.entities.dictionary import DICTIONARY, Dictionary
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.elsewhere import parts_of, told_elsewhere
 from corpuscle.entities.features import Sheet
+from corpuscle.entities.heaviest import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
-from corpuscle.entities.learning import all_features, field_of, learn_field
+from corpuscle.entities.learning import field_of, learn_field
 from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
 from corpuscle.entities.pairing import PAIRING, Pairing
+from corpuscle.entities.pieces import FEWEST, PIECES, Pieces, Said, with_pieces
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import InputError, warn
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.random import folds
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
-from corpuscle.text.gapped import POLICIES, TokenMention, mentions_of_tags, tags_of_mentions
+from corpuscle.text.gapped import (
+    POLICIES,
+    TokenMention,
+    mentions_of_tags,
+    tags_of_mentions,
+    with_ends,
+    without_ends,
+)  # fmt: skip
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES, WordSources
 
-__all__ = ["CrfTagger", "Feature"]
+__all__ = ["CrfTagger"]
 
 _CHUNK = 20_000
 """A worker tags about so many tokens at a time."""
@@ -50,8 +60,7 @@ _FEWEST_DOCUMENTS = 5
 """Sections that fewer documents have are all "other"."""
 _FEWEST_AMBIGUOUS = 20
 """A classifier of pairs is tried where at least so many sentences have several pieces."""
-_HEAVIEST = 20
-_ROUGHLY = 50
+_ROUGHLY = 25
 """Iterations that are enough for a tagger of a part of the text, which only says what a first pass would find."""
 
 FIELD = {
@@ -63,28 +72,20 @@ FIELD = {
 }
 
 
-class Feature(NamedTuple):
-    """A weight and what it is of: the label, the template and an example of its words."""
-
-    label: str
-    feature: str
-    weight: float
-
-
 class CrfTagger(CrfSettings, EntityTagger):
     """A tagger of mentions.
 
     Learned: ``labels_``, a ``Vocab`` of tags; ``field_``, the weights; ``policy_``: how pieces are joined, ``pairing_``
-    if by a classifier; ``first_``: the tagger of the first of two passes, or None; ``nc_``, ``dictionary_``,
-    ``sources_``: what its features need, or None; ``sections_``: uint64, hashes of the sections it knows;
-    ``heaviest_``: the heaviest features of each label.
+    if by a classifier; ``pieces_``: what finds mentions in two pieces that tags miss, or None; ``first_``: the tagger
+    of the first of two passes, or None; ``nc_``, ``dictionary_``, ``sources_``: what its features need, or None;
+    ``sections_``: uint64, hashes of the sections it knows; ``heaviest_``: the heaviest features of each label.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "entities.crf", 1,
+        "entities.crf", 2,
         lambda extra: {
             **container.VOCAB, **container.ITEMS, **FIELD, **SOURCES, **PAIRING,
-            **({} if extra.get("nc") is not True else NC_ARRAYS),
+            **({} if extra.get("nc") is not True else NC_ARRAYS), **(PIECES if extra.get("pieces") is True else {}),
             **(vocab_arrays("entries/types/", "entry_kinds") | DICTIONARY if extra.get("dictionary") is True else {}),
             **vocab_arrays("heaviest/", "heaviest"),
             "heaviest/weights": Array("float64", ("heaviest",), finite=True),
@@ -98,6 +99,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     labels_: Vocab = learned()
     policy_: str = learned()
     pairing_: Pairing | None = learned()
+    pieces_: Pieces | None = learned()
     first_: CrfTagger | None = learned()
     nc_: NcValues | None = learned()
     dictionary_: Dictionary | None = learned()
@@ -124,7 +126,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             tags_of_mentions(mentions, n, self.encoding)
             for mentions, n in zip(documents.mentions, documents.corpus.lengths.tolist(), strict=True)
         ]
-        tags = [tag for sentence in encoded for tag in sentence.tags]
+        tags = [tag for sentence in encoded for tag in with_ends(sentence.tags)]
         labels = ["O", *sorted(set(tags) - {"O"})]
         counts = Counter(tags)
         self.labels_ = Vocab.from_words(labels, [counts[label] for label in labels])
@@ -136,38 +138,70 @@ class CrfTagger(CrfSettings, EntityTagger):
         elif self.origins["nc"] == "given" and self.nc != "none":
             raise InputError(None, None, "the words have no tags: NC-values need them")
         self._learn_policy(documents)
-        sheet = self._sheet(documents, levels, self._first_pass(documents))
-        self._weights, iterations = learn_field(
-            sheet, tags, labels, c1=self.c1, c2=self.c2, iterations=self.iterations, min_count=self.min_count
-        )
+        sheet = self._sheet(documents, levels, self._learn_across(documents))
+        self._weights, iterations = learn_field(sheet, tags, labels, self)
         self._field = field_of(self._weights)
-        self.heaviest_ = _heaviest(sheet, documents, self._weights, labels)
+        self.heaviest_ = heaviest_features(sheet, documents, self._weights, labels)
         self._describe(documents, encoded, iterations, sheet)
         return self
 
-    def _first_pass(self, documents: Documents) -> dict[str, np.ndarray]:
-        """Learn the first pass; what it finds elsewhere in the training text, by taggers of other parts of it."""
-        self.first_ = None
-        if self.passes == 1:
-            return {}
+    def _learn_across(self, documents: Documents) -> dict[str, np.ndarray]:
+        """Learn what needs taggers of other parts of the text: the first of two passes, and what finds mentions in two
+        pieces. Returns what a first pass tells of words elsewhere in the training text."""
+        self.first_, self.pieces_ = None, None
         part = parts_of(documents, self.seed)
+        pieces = self._wants_pieces(documents, n_parts=int(part.max()) + 1)
+        if self.passes == 1 and not pieces:
+            return {}
         if part.max() == 0:
-            raise InputError(None, None, "two passes need several documents, or sentences: they learn from each other")
+            what = "two passes need" if self.passes == 2 else "a classifier of pieces needs"
+            raise InputError(None, None, f"{what} several documents, or sentences: they learn from each other")
 
         def learned_from(some: Documents, iterations: int) -> CrfTagger:
-            learner = self.replace(passes=1, iterations=min(iterations, self.iterations))
+            learner = self.replace(passes=1, gaps="none", iterations=min(iterations, self.iterations))
             return learner.fit(some, sources=self.sources_, dictionary=self.dictionary_)
 
         document = np.repeat(documents.document_of, documents.corpus.lengths)
-        tags = np.full(documents.corpus.n_tokens, "O", object)
+        tags, parts = np.full(documents.corpus.n_tokens, "O", object), []
         for fold in range(part.max() + 1):
             others, held = (np.flatnonzero(chosen) for chosen in (part != fold, part == fold))
             rest = documents.select(others)
             if any(rest.mentions):
-                tagger = learned_from(rest, _ROUGHLY)
-                tags[part[document] == fold] = tagger.best_tags(documents.select(held))
+                said = learned_from(rest, _ROUGHLY)._said(documents.select(held), self._types)
+                tags[part[document] == fold] = said.tags
+                parts.append((held, said))
+        if pieces:
+            self._learn_pieces(documents, parts)
+        if self.passes == 1:
+            return {}
         self.first_ = learned_from(documents, self.iterations)
         return told_elsewhere(documents, tags.tolist())
+
+    def _wants_pieces(self, documents: Documents, n_parts: int) -> bool:
+        """Whether to look for mentions in two pieces: where there are enough of them, and parts to learn from."""
+        if self.gaps != "auto":
+            return self.gaps == "learned"
+        enough = sum(len(each.runs) == 2 for some in documents.mentions for each in some) >= FEWEST
+        return self.encoding != "bio" and enough and n_parts > 1
+
+    def _learn_pieces(self, documents: Documents, parts: list[tuple[np.ndarray, Said]]) -> None:
+        """Keep a classifier of pieces, unless tags alone do better where it has not seen the text."""
+        learned = Pieces.learn(documents, parts, self._types)
+        if learned is None:
+            return
+        right, found, gold = np.zeros(2), np.zeros(2), 0
+        for (held, said), added in zip(parts, learned[1], strict=True):
+            own = documents.select(held)
+            for i, (first, last) in enumerate(pairwise(own.corpus.sentence_starts.tolist())):
+                alone = self._join(own.corpus.words(i), said.tags[first:last])
+                both = with_pieces(alone, added[i])
+                gold += len(own.mentions[i])
+                right += len(set(alone) & set(own.mentions[i])), len(set(both) & set(own.mentions[i]))
+                found += len(alone), len(both)
+        f1 = 2 * right / (found + gold)
+        if self.gaps == "learned" or f1[1] > f1[0]:
+            self.pieces_ = learned[0]
+        self.chosen_["gaps"] = "none" if self.pieces_ is None else "learned"
 
     def _describe(self, documents: Documents, encoded: Sequence[Any], iterations: int, sheet: Sheet) -> None:
         """What the file says of its training text, and warnings about it."""
@@ -252,6 +286,37 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     # ---- tagging
 
+    @property
+    def _types(self) -> list[str]:
+        """The types of its mentions."""
+        return sorted({label.partition("-")[2] for label in self.labels_.strings[FIRST:] if label != "O"})
+
+    def _said(self, documents: Documents, types: Sequence[str]) -> Said:
+        """What the tags and their probabilities say, for these types."""
+        ids, shares = self._likely(self.tokens_of(documents))
+        return Said(self._tags(ids), shares @ self._of_types(types))
+
+    def _of_types(self, types: Sequence[str]) -> np.ndarray:
+        """Which labels belong to each type, and to complex mentions: float64 (labels, types + 1)."""
+        labels = self.labels_.strings[FIRST:]
+        members = np.zeros((len(labels), len(types) + 1))
+        for k, label in enumerate(labels):
+            if label != "O":
+                members[k, [types.index(label.partition("-")[2])]] = 1.0
+                members[k, -1] = label[0] in "DH"
+        return members
+
+    def _tags(self, ids: np.ndarray) -> list[str]:
+        """Labels as tags."""
+        names = [without_ends(label) for label in self.labels_.strings[FIRST:]]
+        return [names[k] for k in ids.tolist()]
+
+    def _likely(self, sheet: Sheet) -> tuple[np.ndarray, np.ndarray]:
+        """The best label of each token, and the probabilities of all, float64 (n_tokens, labels)."""
+        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, True) for bounds in _chunks(sheet)]))
+        ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
+        return ids, np.concatenate([np.zeros((0, len(self._field.steps))), *(part[1] for part in parts)])
+
     def tokens_of(self, documents: Documents) -> Sheet:
         """The tokens of documents with all that the tagger knows of them."""
         documents = self._known(documents)
@@ -269,28 +334,36 @@ class CrfTagger(CrfSettings, EntityTagger):
         sheet = self.tokens_of(documents)
         parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, False) for bounds in _chunks(sheet)]))
         ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
-        return self.labels_.decode(ids + FIRST)
+        return self._tags(ids)
 
     def tag(self, documents: Documents) -> Tagged:
-        """The mentions in documents, each with the product of the probabilities of its tags."""
-        sheet = self.tokens_of(documents)
-        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, True) for bounds in _chunks(sheet)]))
-        ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
-        sure = np.concatenate([np.zeros(0), *(part[1] for part in parts)])
-        names, starts = self.labels_.decode(ids + FIRST), documents.corpus.sentence_starts.tolist()
+        """The mentions in documents, each with the product of the probabilities of its tags; where it was found in two
+        pieces, with its own."""
+        ids, shares = self._likely(self.tokens_of(documents))
+        names, sure = self._tags(ids), shares[np.arange(len(ids)), ids]
+        pieces = self._pieces(documents, Said(names, shares @ self._of_types(self._types)))
         mentions, confidence, by_token = [], [], []
-        for i, (first, last) in enumerate(pairwise(starts)):
-            tags = names[first:last]
+        for i, (first, last) in enumerate(pairwise(documents.corpus.sentence_starts.tolist())):
+            tags, more = names[first:last], pieces[i]
             found = self._join(documents.corpus.words(i), tags) if any(tag != "O" for tag in tags) else []
+            found = with_pieces(found, more) if more else found
             mentions.append(found)
-            confidence.append([float(np.prod(sure[first + np.array(each.tokens)])) for each in found])
+            confidence.append([more.get(each, float(np.prod(sure[first + np.array(each.tokens)]))) for each in found])
             by_token.append(sure[first:last])
         return Tagged(mentions, confidence, by_token)
+
+    def _pieces(self, documents: Documents, said: Said) -> list[dict[TokenMention, float]]:
+        """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is."""
+        if self.pieces_ is None:
+            return [{} for _ in range(len(documents.corpus))]
+        return self.pieces_.find(documents, said, self._types)
 
     def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
         """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings
         that say the same are one guess."""
         sheet, guesses = self.tokens_of(documents), []
+        ids, likely_ids = self._likely(sheet)
+        pieces = self._pieces(documents, Said(self._tags(ids), likely_ids @ self._of_types(self._types)))
         for i in range(len(documents.corpus)):
             words = documents.corpus.words(i)
             paths, scores = np.zeros((nbest, len(words)), np.int32), np.zeros(nbest)
@@ -299,7 +372,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             found = k_best_tags(sheet.tokens, self._field, i, paths, scores) if words else 1
             likely: dict[tuple[TokenMention, ...], float] = {}
             for path, score in zip(paths[:found], scores[:found].tolist(), strict=True):
-                mentions = tuple(self._join(words, self.labels_.decode(path + FIRST)))
+                mentions = tuple(with_pieces(self._join(words, self._tags(path)), pieces[i]))
                 likely[mentions] = likely.get(mentions, 0.0) + min(1.0, math.exp(score - total))
             order = sorted(likely.items(), key=lambda item: -item[1])
             guesses.append([Guess(mentions, min(1.0, share)) for mentions, share in order])
@@ -317,6 +390,8 @@ class CrfTagger(CrfSettings, EntityTagger):
         }  # fmt: skip
         if self.pairing_ is not None:
             arrays["pairing"] = self.pairing_.weights
+        if self.pieces_ is not None:
+            arrays |= self.pieces_.arrays()
         if self.nc_ is not None:
             arrays |= self.nc_.arrays()
         if self.dictionary_ is not None:
@@ -326,7 +401,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     def _extra(self) -> dict[str, Any]:
         return {
             "policy": self.policy_, "nc": self.nc_ is not None, "dictionary": self.dictionary_ is not None,
-            "passes": self.passes,
+            "passes": self.passes, "pieces": self.pieces_ is not None,
         }  # fmt: skip
 
     def _components(self) -> dict[str, container.Part]:
@@ -341,6 +416,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
         self.sections_ = arrays["sections"]
         self.pairing_ = Pairing(arrays["pairing"]) if "pairing" in arrays else None
+        self.pieces_ = Pieces.from_arrays(arrays) if loaded.extra.get("pieces") else None
         self.nc_ = NcValues(*(arrays[name] for name in NC_ARRAYS)) if loaded.extra["nc"] else None
         self.dictionary_ = None
         if loaded.extra["dictionary"]:
@@ -359,44 +435,14 @@ def _chunks(sheet: Sheet) -> list[tuple[int, int]]:
 
 
 def _tag_chunk(chunk: tuple[Any, int, int, bool], tagger: CrfTagger) -> tuple[np.ndarray, np.ndarray]:
-    """The best labels of the tokens of some sentences, and, if asked for, how likely each is."""
+    """The best labels of the tokens of some sentences, and, if asked for, the probabilities of all labels."""
     tokens, begin, end, likely = chunk
     n = int(tokens.starts[end] - tokens.starts[begin])
-    labels, sure = np.zeros(n, np.int32), np.ones(n)
+    labels, shares = np.zeros(n, np.int32), np.zeros((n if likely else 0, len(tagger._field.steps)))
     tag_tokens(tokens, tagger._field, begin, end, labels)
     if likely:
-        shares = np.zeros((n, len(tagger._field.steps)))
         likely_tags(tokens, tagger._field, begin, end, shares)
-        sure = shares[np.arange(n), labels]
-    return labels, sure
-
-
-def _heaviest(
-    sheet: Sheet, documents: Documents, weights: Mapping[str, np.ndarray], labels: Sequence[str]
-) -> list[Feature]:
-    """The heaviest features of each label, spelled by the first place where they occur in the training text."""
-    rows = np.repeat(np.arange(len(weights["field/keys"])), np.diff(weights["field/starts"]))
-    chosen: list[int] = []
-    for label in range(len(labels)):
-        mine = np.flatnonzero(weights["field/labels"] == label)
-        chosen += mine[np.argsort(-weights["field/weights"][mine], kind="stable")[:_HEAVIEST]].tolist()
-    wanted = np.unique(weights["field/keys"][rows[chosen]])
-    found = all_features(sheet)
-    at = np.flatnonzero(np.isin(found, wanted).ravel())
-    _, first = np.unique(found.ravel()[at], return_index=True)
-    where = dict(zip(wanted.tolist(), at[first].tolist(), strict=True))
-    forms = documents.corpus.vocab.decode(documents.corpus.tokens)
-    names, seen, results = sheet.names_of_templates, set(), []
-    for k in chosen:
-        token, template = divmod(where[int(weights["field/keys"][rows[k]])], len(sheet.templates))
-        places = [token + d for d in dict.fromkeys(d for d, _ in sheet.templates[template])]
-        words = [forms[place] if 0 <= place < len(forms) else "" for place in places]
-        name = labels[int(weights["field/labels"][k])]
-        spelled = f"{names[template]} as at {' '.join(words)}"
-        if (name, spelled) not in seen:
-            seen.add((name, spelled))
-            results.append(Feature(name, spelled, float(weights["field/weights"][k])))
-    return results
+    return labels, shares
 
 
 def _check(loaded: container.Container) -> None:
@@ -404,7 +450,7 @@ def _check(loaded: container.Container) -> None:
     extra = loaded.extra
     if extra.get("policy") not in POLICIES:
         raise ValueError("it does not say how pieces are joined")
-    if any(type(extra.get(name)) is not bool for name in ("nc", "dictionary")):
+    if any(type(extra.get(name, False)) is not bool for name in ("nc", "dictionary", "pieces")):
         raise ValueError("it does not say which features it has")
     passes = CrfTagger.restored(loaded.described).passes
     if extra.get("passes", 1) != passes or (passes == 2 and loaded.component("first").extra.get("passes", 1) != 1):
@@ -413,4 +459,4 @@ def _check(loaded: container.Container) -> None:
     if "O" not in labels:
         raise ValueError("it has no tag O")
     for tag in labels:
-        mentions_of_tags([tag])
+        mentions_of_tags([without_ends(tag)])

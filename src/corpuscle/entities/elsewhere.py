@@ -19,7 +19,7 @@ from corpuscle.entities.kernels.elsewhere import SHARES, elsewhere
 from corpuscle.random import folds
 from corpuscle.text.hashes import hashes_of
 
-__all__ = ["COLUMNS", "parts_of", "told_elsewhere"]
+__all__ = ["COLUMNS", "parts_of", "regions_of", "told_elsewhere"]
 
 COLUMNS = ("near", "whole")
 FOLDS = 3
@@ -34,7 +34,7 @@ def parts_of(documents: Documents, seed: int) -> np.ndarray:
     return np.repeat(folds(seed, "entities.passes", n, min(FOLDS, n)), run)[: len(documents)]
 
 
-def _regions(documents: Documents) -> np.ndarray:
+def regions_of(documents: Documents) -> np.ndarray:
     """The sentences near each, from and to: int64 (n_sentences, 2)."""
     n = len(documents.corpus)
     if len(documents) == n:
@@ -57,6 +57,6 @@ def told_elsewhere(documents: Documents, tags: Sequence[str]) -> dict[str, np.nd
     told = np.zeros((len(words), 2), np.int32)
     if len(words):
         groups = np.concatenate([[0], np.flatnonzero(np.diff(words[order])) + 1, [len(words)]]).astype(np.int64)
-        elsewhere(groups, order, labels, sentences, _regions(documents), len(names), told)
+        elsewhere(groups, order, labels, sentences, regions_of(documents), len(names), told)
     spelled = hashes_of(["", *(f"{name} {share}" for name in names for share in range(SHARES))])
     return {name: spelled[told[:, k]] for k, name in enumerate(COLUMNS)}

@@ -11,6 +11,7 @@ from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.elsewhere import COLUMNS
 from corpuscle.entities.kernels.features import Tokens
+from corpuscle.entities.shortforms import short_forms
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.wording import shape_of
 from corpuscle.words import WordSources
@@ -73,12 +74,17 @@ class Sheet:
         if levels is not None:
             marks = hashes_of(LEVELS)
             columns["nc before"], columns["nc after"] = marks[levels[:, 0]], marks[levels[:, 1]]
+        columns |= short_forms(documents)
         columns |= told
         if sources.n_columns:
             of_types = sources.of(forms)
             for k in range(sources.n_columns):
                 columns[f"source{k}"] = of_types[:, k][corpus.tokens]
-        templates = tuple(_templates(columns, window, affixes))
+        numbered = {
+            template: number for number, template in enumerate(_templates(columns, window, affixes), 1)
+            if all(name in columns for _, name in template)
+        }  # fmt: skip
+        templates = tuple(numbered)
         number = {name: k for k, name in enumerate(columns)}
         rows = [
             [(d, number[name]) for d, name in template] + [(0, -1)] * (3 - len(template)) for template in templates
@@ -86,7 +92,9 @@ class Sheet:
         outside = np.repeat(hashes_of(_NEIGHBOURS)[:, None], len(columns), axis=1)
         values = np.ascontiguousarray(np.concatenate([np.column_stack(list(columns.values())), outside]))
         return cls(
-            tuple(columns), Tokens(corpus.sentence_starts, values, np.array(rows, np.int32)), templates
+            tuple(columns),
+            Tokens(corpus.sentence_starts, values, np.array(rows, np.int32), np.array([*numbered.values()], np.uint64)),
+            templates,
         )
 
     @property
@@ -96,18 +104,25 @@ class Sheet:
 
 
 def _templates(columns: Sequence[str] | dict[str, np.ndarray], window: int, affixes: int) -> list[Template]:
-    """All templates whose columns there are."""
+    """All templates in their order, also those whose columns are missing: each has the same number in every text."""
     around = range(-window, window + 1)
     near = range(-min(1, window), min(1, window) + 1)
     made: list[Template] = [((d, name),) for name in ("word", "form", "outline") for d in around]
     made += [((0, "shape"),), *([((-1, "shape"),), ((1, "shape"),)] if window else [])]
     made += [((0, f"{side}{k}"),) for side in ("prefix", "suffix") for k in range(1, affixes + 1)]
     if affixes >= 3:
-        made += [((d, "suffix3"),) for d in near if d]
+        made += [((d, "suffix3"),) for d in around if d]
+    if affixes >= 3 and window:
+        made += [((-1, "suffix3"), (0, "suffix3")), ((0, "suffix3"), (1, "suffix3"))]
+        made += [((-1, "word"), (0, "suffix3")), ((0, "suffix3"), (1, "word"))]
     if window:
         made += [((-1, "word"), (0, "word")), ((0, "word"), (1, "word")), ((-1, "word"), (1, "word"))]
         made += [((-1, "outline"), (0, "outline")), ((0, "outline"), (1, "outline"))]
         made += [((-1, "outline"), (0, "outline"), (1, "outline"))]
+    for name in ("long", "short"):
+        made += [((d, name),) for d in near]
+    made += [((0, "long"), (0, "word")), ((0, "short"), (0, "outline"))]
+    made += [((0, "bracket"), *more) for more in ((), ((0, "outline"),), ((0, "word"),))]
     made += [((0, "lemma"),), ((0, "entry"),), ((0, "entry"), (0, "word")), ((-1, "entry"),), ((1, "entry"),)]
     made += [((d, "tag"),) for d in around] + [((d, "chunk"),) for d in near]
     made += [((-1, "tag"), (0, "tag")), ((0, "tag"), (1, "tag")), ((0, "tag"), (0, "outline"))]
@@ -121,4 +136,4 @@ def _templates(columns: Sequence[str] | dict[str, np.ndarray], window: int, affi
             made += [((d, name),) for d in around]
             if window:
                 made += [((-1, name), (0, name)), ((0, name), (1, name))]
-    return [template for template in dict.fromkeys(made) if all(name in columns for _, name in template)]
+    return list(dict.fromkeys(made))

@@ -1,12 +1,12 @@
 """Learning the weights of a conditional random field by likelihood, with crfsuite.
 
-Features are counted, rare ones dropped, and the rest numbered; crfsuite maximises the penalised likelihood by L-BFGS
-(or OWL-QN where weights are to become 0) and its weights come back as arrays, so that a model file holds nothing that
-is run.
+Features are counted, rare ones dropped, and the rest numbered; crfsuite maximises the penalised likelihood by
+stochastic gradients, or by L-BFGS (OWL-QN where weights are to become 0), and its weights come back as arrays, so that
+a model file holds nothing that is run.
 
-Okazaki, "CRFsuite: a fast implementation of conditional random fields", 2007; Liu and Nocedal, "On the limited memory
-BFGS method for large scale optimization", 1989; Andrew and Gao, "Scalable training of L1-regularized log-linear
-models", 2007.
+Okazaki, "CRFsuite: a fast implementation of conditional random fields", 2007; Shalev-Shwartz, Singer and Srebro,
+"Pegasos: primal estimated sub-gradient solver for SVM", 2007; Liu and Nocedal, "On the limited memory BFGS method for
+large scale optimization", 1989; Andrew and Gao, "Scalable training of L1-regularized log-linear models", 2007.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from corpuscle.engine.containers.hashtable import new_index
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.kernels.features import features
 from corpuscle.entities.kernels.fields import Field, fill_index
+from corpuscle.entities.settings import CrfSettings
+from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
 
 __all__ = ["field_of", "learn_field"]
@@ -48,44 +50,58 @@ def all_features(sheet: Sheet) -> np.ndarray:
 
 
 def learn_field(
-    sheet: Sheet, tags: Sequence[str], labels: Sequence[str], *, c1: float, c2: float, iterations: int, min_count: int
+    sheet: Sheet, tags: Sequence[str], labels: Sequence[str], settings: CrfSettings
 ) -> tuple[dict[str, np.ndarray], int]:
     """The arrays of a field that makes the tags likely, and how many iterations it took."""
+    if settings.c1 and settings.algorithm == "sgd":
+        raise SettingError("the penalty c1 needs the algorithm lbfgs")
     found = all_features(sheet)
     keys, numbers, counts = np.unique(found, return_inverse=True, return_counts=True)
-    kept = (counts >= min_count) & (keys != 0)
+    kept = (counts >= settings.min_count) & (keys != 0)
     keys, renumbered = keys[kept], np.cumsum(kept) - 1
     names = [str(number) for number in range(len(keys))]
     numbers = np.where(kept[numbers], renumbered[numbers], -1).reshape(found.shape)
-    trainer = _trainer()
-    trainer.set_params({"c1": c1, "c2": c2, "max_iterations": iterations, "feature.minfreq": 0.0})
+    trainer = _trainer(settings)
     for first, last in pairwise(sheet.tokens.starts.tolist()):
         if last > first:
             rows = [[names[k] for k in row if k >= 0] for row in numbers[first:last].tolist()]
             trainer.append(rows, list(tags[first:last]))
-    with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, bar("iterations", iterations) as trainer.bar:
+    steps_at_most = settings.iterations
+    with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, bar("iterations", steps_at_most) as trainer.bar:
         path = os.path.join(folder, "crf")
+        _seed(settings.seed)
         trainer.train(path)
         state, steps = _weights(path)
     return _arrays(keys, state, steps, labels), trainer.done
 
 
-def _trainer() -> Any:
+def _trainer(settings: CrfSettings) -> Any:
     import pycrfsuite
 
     class Watched(pycrfsuite.Trainer):
         """Tells how far it is; an interrupt is heard after the iteration that it falls into."""
 
         def __init__(self) -> None:
-            super().__init__(algorithm="lbfgs", verbose=True)
+            super().__init__(algorithm="l2sgd" if settings.algorithm == "sgd" else "lbfgs", verbose=True)
             self.done, self.bar = 0, Bar()
 
         def message(self, message: str) -> None:
-            if message.startswith("***** Iteration"):
+            if message.startswith(("***** Iteration", "***** Epoch")):
                 self.done += 1
                 self.bar.advance()
 
-    return Watched()
+    trainer = Watched()
+    trainer.set_params({"c2": settings.c2, "max_iterations": settings.iterations, "feature.minfreq": 0.0})
+    if settings.algorithm == "lbfgs":
+        trainer.set_params({"c1": settings.c1})
+    return trainer
+
+
+def _seed(seed: int) -> None:
+    """Seed the random numbers of the C library, by which crfsuite shuffles sentences."""
+    import ctypes
+
+    ctypes.CDLL("ucrtbase" if os.name == "nt" else None).srand(seed & 0x7FFFFFFF)
 
 
 def _weights(path: str) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:

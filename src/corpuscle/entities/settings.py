@@ -39,6 +39,11 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         default="auto",
         choices=("auto", "merge", "pairs", "learned"),
     )
+    gaps: str = setting(
+        "Mentions in two pieces that tags miss: found by a classifier of pieces, or not, or where that does better.",
+        default="auto",
+        choices=("auto", "learned", "none"),
+    )
     passes: int = setting(
         "Passes over a text: the second also sees what the first found of the same words elsewhere in it.",
         default=1,
@@ -52,9 +57,14 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         default="mean",
         choices=("none", "raw", "mean", "token"),
     )
+    algorithm: str = setting(
+        "How weights are learned: sentence by sentence, or from all at once (slower; needed for --c1).",
+        default="sgd",
+        choices=("sgd", "lbfgs"),
+    )
     c1: float = setting("Penalty on the size of weights (many become 0).", default=0.0, low=0.0)
     c2: float = setting("Penalty on the squares of weights.", default=0.1, low=0.0)
-    iterations: int = setting("Steps of the optimiser at most.", default=200, low=1, high=100_000)
+    iterations: int = setting("Passes over the training text at most.", default=80, low=1, high=100_000)
     min_count: int = setting("Features that are rarer are not used.", default=2, low=1, high=1_000_000)
 
 

@@ -24,6 +24,8 @@ def warm() -> None:
         dictionary.tag(documents)
         learner = CrfTagger(iterations=1, min_count=1, nc="none", passes=2)
         tagger = learner.fit(documents, dictionary=dictionary.dictionary_)
+        pieces = from_standoff([Standoff("a b c d c", (Mention("X", ((0, 1), (4, 5))),))] * 4)
+        CrfTagger(iterations=1, min_count=1, nc="none", gaps="learned").fit(pieces).tag(pieces)
         tagger.save(path)
         loaded = CrfTagger.from_container(read(path))
         loaded.tag(documents), loaded.guesses(documents, 2)

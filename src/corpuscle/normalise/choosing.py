@@ -98,12 +98,13 @@ def choose(chunk: tuple[Messages, Any, int], model: Normaliser) -> list[list[Cho
     if model.combine == "dictionary":
         confidence[:] = 1.0
     stays = _stays(model, messages, places, candidates, scored.context) if wrong is None else np.zeros(n, bool)
+    least = model.least_confidence if wrong is None else model.min_confidence or 0.0
     found: list[list[Choice]] = [[] for _ in messages]
     begins = candidates.places.tolist()
     for k, (top, sure) in enumerate(zip(best.tolist(), confidence.tolist(), strict=True)):
         message, token = places.messages[k], places.tokens[k]
         typed, form = messages[message][token], places.entries[k].forms[top - begins[k]]
-        is_kept = stays[k] or form == typed.lower() or sure < model.least_confidence
+        is_kept = stays[k] or form == typed.lower() or sure < least
         rows = _ranked(model, places, k, typed, scored, slice(*begins[k : k + 2]))[:ranked] if ranked else []
         found[message].append(Choice(token, typed, typed if is_kept else with_case(form, typed), sure, rows))
     for message, token, form, sure in places.decided:

@@ -37,7 +37,10 @@ class NormaliserSettings(Seeded, Parallel):
         "Combinations sum, similarity, context: the share of candidates (at least 10) that the language model keeps.",
         default=0.1, above=0.0, high=1.0,
     )  # fmt: skip
-    min_confidence: float = setting("Less certain words are not changed.", default=0.0, low=0.0, high=1.0)
+    min_confidence: float | None = setting(
+        "Less certain words are not changed.", default=None, low=0.0, high=1.0,
+        shown="0.9 for combination loglinear where neither annotated messages nor a detector say what is wrong, else 0",
+    )  # fmt: skip
     min_count: int = setting(
         "Without a word list, words of the clean text that occur so often are words.", default=5, low=1, high=10**9
     )

@@ -3,15 +3,17 @@
 Words that were seen there and words that were not are two matters: of the one it counts what they stood for, of the
 others what they look like. So both have weights of their own, but for the language model, which has one weight for
 whole messages. Each annotated token is looked at as if it had not been seen: without itself among the replacements, and
-with a language model of the other parts of the messages (jackknife). The weights have the highest likelihood
-(``engine.optim``). Most words are right as they are, so that the likely answer is too often to leave a word alone: the
-weights of the word itself are then lowered as far as F1 of the changes in the annotated messages rises.
+with a language model of the other parts of the messages (jackknife), and, where no list of words is given, with their
+words alone. The weights have the highest likelihood (``engine.optim``). Most words are right as they are, so that the
+likely answer is too often to leave a word alone: the weights of the word itself are then lowered as far as F1 of the
+changes in the annotated messages rises.
 
 Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,21 +41,28 @@ _LOWER = np.arange(0.0, 2.05, 0.1)
 
 
 def fitted_weights(
-    model: Normaliser, typed: Messages, meant: Messages, clean: Messages, standard: Messages
+    model: Normaliser,
+    typed: Messages,
+    meant: Messages,
+    clean: Messages,
+    standard: Messages,
+    without: Callable[[Messages], Normaliser],
 ) -> np.ndarray | None:
     """The weights for messages as typed and as meant, token by token, given ``clean`` text beside what was meant
     (``standard``, as plain sentences): float64 (2, n_features), of words that were not seen and of those that were;
-    none where there is nothing to learn them from."""
-    part = folds(model.seed, "normalise.weights", len(typed), _FOLDS)
+    none where there is nothing to learn them from. ``without``: the model that knows the words of some of the
+    ``standard`` sentences only."""
+    fold_of = folds(model.seed, "normalise.weights", len(typed), _FOLDS)
     tables: list[np.ndarray] = []
     right: list[np.ndarray] = []
     ill_formed = 0
     for fold in range(_FOLDS):
-        others = [standard[i] for i in np.flatnonzero(part != fold).tolist()]
-        mine = np.flatnonzero(part == fold).tolist()
+        others = [standard[i] for i in np.flatnonzero(fold_of != fold).tolist()]
+        mine = np.flatnonzero(fold_of == fold).tolist()
         if any(others) and mine:
             lm = model.language_model([*clean, *others])
-            ill_formed += _add(model, [typed[i] for i in mine], [meant[i] for i in mine], lm, tables, right)
+            part = without(others)
+            ill_formed += _add(part, [typed[i] for i in mine], [meant[i] for i in mine], lm, tables, right)
     if not tables:
         return None
     starts, width = starts_of(map(len, tables)), len(FEATURES)

@@ -118,6 +118,10 @@ class MstParser(MstSettings, DependencyParser):
             dev = dev and self.tagged(dev)
         self.tag_layers_, self.sources_, self.chosen_ = tag_layers(bank), sources_of(bank, self.sources), {}
         self.known_ = known or WordSources.none()
+        if self.tagger_ is None:
+            # Paths of several lengths, clusters of several sizes stand in for tags that may be wrong; beside right ones
+            # they are noise to a parser of few trees.
+            self.known_ = self.known_.alone()
         starts = bank.corpus.sentence_starts
         crossing = int(crossings(bank.heads, starts))
         auto = crossing > _CROSSING * len(bank)
@@ -142,8 +146,8 @@ class MstParser(MstSettings, DependencyParser):
         elif self.folds:
             parts = folds(self.seed, "parse.folds", len(bank), self.folds)
             rest = (bank.select(parts != part) for part in range(self.folds))
-            like = self.replace(folds=0, tags="gold", workers=self.workers)
-            learners = (like.replace(workers=self.workers).fit(each, known=known) for each in rest)
+            like, seen = self.replace(folds=0, tags="gold", workers=self.workers), self.known_.all_serve()
+            learners = (like.replace(workers=self.workers).fit(each, known=seen) for each in rest)
             self._calibrate([(each, bank.select(parts == part)) for part, each in enumerate(learners)])
         return self
 

@@ -12,6 +12,9 @@ mention (policy ``merge``), or, from four on, one for each two (``pairs``). So e
 sentence survives the way there and back if it has at most one complex mention, or if all of them share one core and
 the rest of each is a single run.
 
+A chain of tags learns better where the last word of a simple mention has a tag of its own, as in the ``bioes`` scheme:
+``with_ends`` gives it one (``E``, or ``S`` for a mention of one word), ``without_ends`` takes it away.
+
 Parikh, Avinesh, Mustafi, Agarwalla and Mungi, "ThinkMiners: disorder recognition using conditional random fields and
 distributional semantics", 2014.
 
@@ -28,12 +31,17 @@ from typing import NamedTuple
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.schemes import tags_of_spans
 
-__all__ = ["ENCODINGS", "POLICIES", "Encoded", "TokenMention", "best_policy", "mentions_of_tags", "tags_of_mentions"]
+__all__ = [
+    "ENCODINGS", "POLICIES", "Encoded", "TokenMention", "best_policy", "mentions_of_tags", "tags_of_mentions",
+    "with_ends", "without_ends",
+]  # fmt: skip
 
 ENCODINGS = ("biodh", "bio")
 POLICIES = ("merge", "pairs")
 _FAMILIES = {"B": "", "I": "", "DB": "D", "DI": "D", "HB": "H", "HI": "H"}
 _FEWEST_PAIRED = 4
+_ENDED = {"B": "S", "I": "E"}
+_NOT_ENDED = {"S": "B", "E": "I"}
 
 
 class TokenMention(NamedTuple):
@@ -137,6 +145,26 @@ def mentions_of_tags(tags: Sequence[str], policy: str = "merge") -> list[TokenMe
         for group in _groups(own, bool(shared), policy):
             found.append(TokenMention(type, tuple(sorted([*group, *shared]))))
     return sorted(set(found), key=lambda mention: (mention.tokens, mention.type))
+
+
+def with_ends(tags: Sequence[str]) -> list[str]:
+    """The tags of a sentence, with those of the last words of simple mentions marked.
+
+    >>> with_ends(["B-X", "I-X", "B-X", "O", "DB-X"])
+    ['B-X', 'E-X', 'S-X', 'O', 'DB-X']
+    """
+    marked = []
+    for tag, after in zip(tags, [*tags[1:], "O"], strict=True):
+        name, hyphen, type = tag.partition("-")
+        goes_on = after == f"I{hyphen}{type}"
+        marked.append(tag if goes_on or name not in _ENDED else f"{_ENDED[name]}{hyphen}{type}")
+    return marked
+
+
+def without_ends(tag: str) -> str:
+    """A tag without the mark of a last word."""
+    name, hyphen, type = tag.partition("-")
+    return f"{_NOT_ENDED.get(name, name)}{hyphen}{type}"
 
 
 def _groups(own: list[list[int]], shared: bool, policy: str) -> list[list[int]]:

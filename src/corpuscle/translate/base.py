@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
+from collections.abc import Sequence
 from os import PathLike
 from typing import NamedTuple
 
@@ -18,7 +19,10 @@ from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.translate.settings import LinkSettings
 
-__all__ = ["Translation", "Translator"]
+__all__ = ["Links", "Translation", "Translator", "each_of"]
+
+Links = Alignments | Sequence[Alignments]
+"""The links of all pairs, by one aligner or by several."""
 
 FEWEST, FEW = 10, 2000
 """With fewer pairs there is nothing to learn; with few the result is poor."""
@@ -34,6 +38,11 @@ class Translation(NamedTuple):
     score: float
 
 
+def each_of(links: Links) -> list[Alignments]:
+    """The links of each aligner."""
+    return [links] if isinstance(links, Alignments) else list(links)
+
+
 class Translator(LinkSettings, Model):
     """What learns from sentence pairs."""
 
@@ -45,7 +54,7 @@ class Translator(LinkSettings, Model):
         self,
         bitext: Bitext,
         dev: Bitext | None,
-        links: Alignments | None,
+        links: Links | None,
         path: str | PathLike[str],
         resume: bool = False,
     ) -> Checkpoint:
@@ -84,13 +93,13 @@ class Translator(LinkSettings, Model):
         return model.fit(bitext).align(bitext, self.symmetrise).sorted()
 
     @staticmethod
-    def signature(bitext: Bitext, dev: Bitext | None, links: Alignments | None) -> str:
+    def signature(bitext: Bitext, dev: Bitext | None, links: Links | None) -> str:
         """A hash of the training and development pairs and of the links."""
         digest = hashlib.blake2b(digest_size=16)
         for pairs in bitext, dev:
             for side in () if pairs is None else (pairs.source, pairs.target):
                 digest.update(side.signature().encode())
             digest.update(b"\0")
-        if links is not None:
-            digest.update(links.links.tobytes() + links.starts.tobytes())
+        for own in () if links is None else each_of(links):
+            digest.update(own.links.tobytes() + own.starts.tobytes())
         return digest.hexdigest()

@@ -29,7 +29,7 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import UNKNOWN, Vocab
-from corpuscle.translate.base import Translation, Translator
+from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.settings import NeuralSettings
 
 __all__ = ["NeuralTranslator"]
@@ -76,10 +76,11 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         self,
         bitext: Bitext,
         dev: Bitext | None = None,
-        links: Alignments | None = None,
+        links: Links | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
-        """Learn from sentence pairs, and from the ``links`` of their words if those are known already.
+        """Learn from sentence pairs, and from the ``links`` of their words if those are known already (of one aligner:
+        attention has one place to be led to).
 
         Training stops, and the best weights are chosen, by ``dev``, which is used for nothing else, or by pairs that
         are held out: a tenth, at most 500.
@@ -97,7 +98,9 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         self.vocab_ = self.subwords_.vocab
         linked = None
         if self.guide or self.shortlist:
-            linked = self._align(part) if links is None else links.select(kept)
+            if links is not None and len(each_of(links)) != 1:
+                raise SettingError(f"a network is led by the links of one aligner, not of {len(each_of(links))}")
+            linked = self._align(part) if links is None else each_of(links)[0].select(kept)
         lessons = self._lessons(part, validation, linked)
         self._train(lessons, checkpoint or Checkpoint(), workers=self.workers, cluster=self.cluster)
         self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(validation.source)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from corpuscle.align import FEATURES as TABLE_FEATURES
-from corpuscle.align import PhraseTable, build_table
+from corpuscle.align import PhraseTable, build_table, merged_links
 from corpuscle.align.phrases_file import TABLE_ARRAYS, check_table, table_arrays, table_from
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.learning import Checkpoint, partial
@@ -30,7 +30,7 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.translate.base import Translation, Translator
+from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.decoding import Decoder
 from corpuscle.translate.settings import PhraseSettings
 from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Round, Tuner, history_arrays, history_from
@@ -65,7 +65,7 @@ class PhraseTranslator(PhraseSettings, Translator):
     """Learns to translate, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``source_vocab_``, ``weights_`` (8,), ``history_``; and from ``fit`` on, but not in
-    the file, the links of all pairs, ``alignments_``.
+    the file, the links of all pairs, ``alignments_``, by each aligner.
     """
 
     KIND: ClassVar[Kind] = KIND
@@ -75,16 +75,17 @@ class PhraseTranslator(PhraseSettings, Translator):
     source_vocab_: Vocab = learned()
     weights_: np.ndarray = learned()
     history_: list[Round] = learned()
-    alignments_: Alignments = learned()
+    alignments_: list[Alignments] = learned()
 
     def fit(
         self,
         bitext: Bitext,
         dev: Bitext | None = None,
-        links: Alignments | None = None,
+        links: Links | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
-        """Learn from sentence pairs, and from their ``links`` if those are known already.
+        """Learn from sentence pairs, and from their ``links`` if those are known already; of several aligners the
+        phrases of all are counted, each pair in equal parts.
 
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs, whose phrases
         are learned afterwards (``final_refit``). The aligner sees all pairs at once.
@@ -94,7 +95,7 @@ class PhraseTranslator(PhraseSettings, Translator):
         if dev is not None and not self.tune:
             raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
         self.__dict__.pop("decoder", None)
-        self.alignments_ = self._align(bitext) if links is None else links
+        self.alignments_ = each_of(self._align(bitext) if links is None else links)
         held = self._held_out(usable, self.tuning_pairs) if self.tune and dev is None else usable[:0]
         self.weights_, self.history_ = np.array(START), []
         self._learn(bitext, np.setdiff1d(usable, held))
@@ -117,7 +118,8 @@ class PhraseTranslator(PhraseSettings, Translator):
         """Phrase table and language model of some pairs."""
         part = bitext.select(pairs)
         part = Bitext(part.source.counted(), part.target.counted())
-        self.table_, _ = build_table(part, self.alignments_.select(pairs), np.ones(len(part)), self.max_phrase)
+        linked = merged_links(part, [own.select(pairs) for own in self.alignments_])
+        self.table_, _ = build_table(*linked, self.max_phrase)
         if not len(self.table_):
             raise InputError(None, None, "no words are linked, so there are no phrases")
         with warnings.catch_warnings():

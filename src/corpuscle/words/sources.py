@@ -27,6 +27,8 @@ __all__ = ["SOURCES", "WordSources", "class_sources", "joint_sources", "vector_s
 
 PREFIXES = (4, 6, 10)
 CENTRES = (50, 200, 1000)
+_SINGLE = 1
+"""Which of the clusterings serves alone."""
 _DIGIT = re.compile(r"\d")
 
 SOURCES = {
@@ -40,11 +42,13 @@ SOURCES = {
 class WordSources:
     """Values of words.
 
-    - ``words``: uint64 (n,), hashes of words, ascending; ``values``: uint64 (n, columns), 0 for nothing.
+    - ``words``: uint64 (n,), hashes of words, ascending; ``values``: uint64 (n, columns), 0 for nothing;
+    - ``single``: the columns that serve alone, one of each class model or set of vectors; files do not keep it.
     """
 
     words: np.ndarray
     values: np.ndarray
+    single: tuple[int, ...] = ()
 
     @classmethod
     def none(cls) -> WordSources:
@@ -52,15 +56,25 @@ class WordSources:
         return cls(np.zeros(0, np.uint64), np.zeros((0, 0), np.uint64))
 
     @classmethod
-    def from_words(cls, words: Sequence[str], values: np.ndarray) -> WordSources:
-        """From distinct words and their values, uint64 (n, columns)."""
+    def from_words(cls, words: Sequence[str], values: np.ndarray, single: int = 0) -> WordSources:
+        """From distinct words and their values, uint64 (n, columns); ``single``: the column that serves alone."""
         hashes, first = np.unique(hashes_of(words), return_index=True)
-        return cls(hashes, np.ascontiguousarray(values[first]))
+        return cls(hashes, np.ascontiguousarray(values[first]), (single,))
 
     @property
     def n_columns(self) -> int:
         """How many values a word has."""
         return self.values.shape[1]
+
+    def alone(self) -> WordSources:
+        """With the columns that serve alone; a source that does not know them stays as it is."""
+        if not self.single:
+            return self
+        return WordSources(self.words, np.ascontiguousarray(self.values[:, list(self.single)]))
+
+    def all_serve(self) -> WordSources:
+        """With all columns, none of which serves alone."""
+        return WordSources(self.words, self.values)
 
     def of(self, words: Sequence[str]) -> np.ndarray:
         """The values of some words, uint64 (n, columns); 0 where a word is not known in any spelling."""
@@ -108,15 +122,16 @@ def vector_sources(vocab: Vocab, matrix: np.ndarray, seed: int = 1) -> WordSourc
             learner = MiniBatchKMeans(n, random_state=seed, n_init=1, batch_size=4096, max_iter=30)
             names = [f"cluster {centres} {number}" for number in range(n)]
             columns.append(hashes_of(names)[learner.fit_predict(vectors)])
-    return WordSources.from_words(vocab.strings[FIRST:], np.column_stack(columns))
+    return WordSources.from_words(vocab.strings[FIRST:], np.column_stack(columns), min(_SINGLE, len(columns) - 1))
 
 
 def joint_sources(*sources: WordSources) -> WordSources:
     """Several sources side by side: a word has the values of all that know it."""
     words = np.unique(np.concatenate([np.zeros(0, np.uint64), *(source.words for source in sources)]))
     values = np.zeros((len(words), sum(source.n_columns for source in sources)), np.uint64)
-    at = 0
+    at, single = 0, []
     for source in sources:
         values[find(source.words, words), at : at + source.n_columns] = source.values
+        single += [at + column for column in source.single]
         at += source.n_columns
-    return WordSources(words, values)
+    return WordSources(words, values, tuple(single))

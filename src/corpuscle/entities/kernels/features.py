@@ -31,18 +31,20 @@ class Tokens(NamedTuple):
     - ``starts``: int64 (n_sentences + 1,), where sentences begin;
     - ``values``: uint64 (n_tokens + 2, columns), what is known of each token, 0 for nothing; the last two rows stand
       before and behind every sentence;
-    - ``templates``: int32 (templates, 3, 2), up to three pairs of a distance and a column, -1 for no column.
+    - ``templates``: int32 (templates, 3, 2), up to three pairs of a distance and a column, -1 for no column;
+    - ``numbers``: uint64 (templates,), the number of each, which does not depend on what columns a text has.
     """
 
     starts: np.ndarray
     values: np.ndarray
     templates: np.ndarray
+    numbers: np.ndarray
 
 
 @kernel_inline
 def feature(tokens, first, last, i, t):
     """The feature of template t at token i of a sentence from ``first`` to ``last``; 0 if a value is missing."""
-    key = np.uint64(t + 1) * _THIRD
+    key = tokens.numbers[t] * _THIRD
     for k in range(3):
         column = tokens.templates[t, k, 1]
         if column >= 0:
