@@ -203,6 +203,11 @@ def test_the_command_line_trains_applies_and_measures(tmp_path, capsys, monkeypa
     quick = "--rounds 2 --restarts 0 --tuning-nbest 5 --beam 10 --links train.links --dev test.src test.tgt --json"
     assert main(["translate", "train", "train.src", "train.tgt", "-o", "m", *quick.split()]) == 0
     last_line_conforms(capsys.readouterr().out, TRAINED)
+    again = [*quick.split(), "--links", "train.links"]
+    assert main(["translate", "train", "train.src", "train.tgt", "-o", "both", *again]) == 0
+    assert main(["translate", "export", "both"]) == main(["translate", "export", "m"]) == 0
+    table = [line for line in capsys.readouterr().out.splitlines() if " ||| " in line]
+    assert table[: len(table) // 2] == table[len(table) // 2 :]
     assert main(["translate", "apply", "m", "test.src", "-o", "out"]) == 0
     assert main(["translate", "evaluate", "test.tgt", "out", "--against", "test.tgt", "--json"]) == 0
     figures = last_line_conforms(capsys.readouterr().out, MEASURED)
