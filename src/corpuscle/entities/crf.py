@@ -302,7 +302,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         members = np.zeros((len(labels), len(types) + 1))
         for k, label in enumerate(labels):
             if label != "O":
-                members[k, [types.index(label.partition("-")[2])]] = 1.0
+                members[k, types.index(label.partition("-")[2])] = 1.0
                 members[k, -1] = label[0] in "DH"
         return members
 
@@ -341,7 +341,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         pieces, with its own."""
         ids, shares = self._likely(self.tokens_of(documents))
         names, sure = self._tags(ids), shares[np.arange(len(ids)), ids]
-        pieces = self._pieces(documents, Said(names, shares @ self._of_types(self._types)))
+        pieces = self._pieces(documents, names, shares)
         mentions, confidence, by_token = [], [], []
         for i, (first, last) in enumerate(pairwise(documents.corpus.sentence_starts.tolist())):
             tags, more = names[first:last], pieces[i]
@@ -352,18 +352,22 @@ class CrfTagger(CrfSettings, EntityTagger):
             by_token.append(sure[first:last])
         return Tagged(mentions, confidence, by_token)
 
-    def _pieces(self, documents: Documents, said: Said) -> list[dict[TokenMention, float]]:
-        """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is."""
+    def _pieces(
+        self, documents: Documents, tags: Sequence[str], shares: np.ndarray
+    ) -> list[dict[TokenMention, float]]:
+        """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is;
+        ``shares``: the probabilities of all labels."""
         if self.pieces_ is None:
             return [{} for _ in range(len(documents.corpus))]
-        return self.pieces_.find(documents, said, self._types)
+        types = self._types
+        return self.pieces_.find(documents, Said(tags, shares @ self._of_types(types)), types)
 
     def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
         """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings
         that say the same are one guess."""
         sheet, guesses = self.tokens_of(documents), []
-        ids, likely_ids = self._likely(sheet)
-        pieces = self._pieces(documents, Said(self._tags(ids), likely_ids @ self._of_types(self._types)))
+        ids, shares = self._likely(sheet)
+        pieces = self._pieces(documents, self._tags(ids), shares)
         for i in range(len(documents.corpus)):
             words = documents.corpus.words(i)
             paths, scores = np.zeros((nbest, len(words)), np.int32), np.zeros(nbest)
@@ -413,10 +417,10 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.labels_, self.policy_ = Vocab.from_arrays(arrays), loaded.extra["policy"]
         self._weights = {name: arrays[name] for name in FIELD}
         self._field = field_of(self._weights)
-        self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.sources_ = WordSources.from_arrays(arrays)
         self.sections_ = arrays["sections"]
         self.pairing_ = Pairing(arrays["pairing"]) if "pairing" in arrays else None
-        self.pieces_ = Pieces.from_arrays(arrays) if loaded.extra.get("pieces") else None
+        self.pieces_ = Pieces.from_arrays(arrays) if loaded.extra["pieces"] else None
         self.nc_ = NcValues(*(arrays[name] for name in NC_ARRAYS)) if loaded.extra["nc"] else None
         self.dictionary_ = None
         if loaded.extra["dictionary"]:
@@ -450,7 +454,7 @@ def _check(loaded: container.Container) -> None:
     extra = loaded.extra
     if extra.get("policy") not in POLICIES:
         raise ValueError("it does not say how pieces are joined")
-    if any(type(extra.get(name, False)) is not bool for name in ("nc", "dictionary", "pieces")):
+    if any(type(extra.get(name)) is not bool for name in ("nc", "dictionary", "pieces")):
         raise ValueError("it does not say which features it has")
     passes = CrfTagger.restored(loaded.described).passes
     if extra.get("passes", 1) != passes or (passes == 2 and loaded.component("first").extra.get("passes", 1) != 1):

@@ -66,8 +66,8 @@ def learn_field(
         if last > first:
             rows = [[names[k] for k in row if k >= 0] for row in numbers[first:last].tolist()]
             trainer.append(rows, list(tags[first:last]))
-    steps_at_most = settings.iterations
-    with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, bar("iterations", steps_at_most) as trainer.bar:
+    progress = bar("iterations", settings.iterations)
+    with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, progress as trainer.bar:
         path = os.path.join(folder, "crf")
         _seed(settings.seed)
         trainer.train(path)

@@ -218,7 +218,7 @@ class BracketInducer(Model):
     def _restore_induced(self, loaded: Container) -> None:
         arrays = loaded.arrays
         self.symbols_ = WordSymbols(*(arrays[name] for name in SYMBOL_ARRAYS))
-        self.known_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.known_ = WordSources.from_arrays(arrays)
         if "tag_map" in loaded.extra:
             self.tag_map_ = TagMap.from_patterns(tuple(row) for row in loaded.extra["tag_map"])
 

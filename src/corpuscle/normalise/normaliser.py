@@ -74,11 +74,7 @@ _CAREFUL = 0.9
 between 0.7 (a generated language) and 0.98 (the training messages of W-NUT 2015)."""
 _FEWEST = 50
 """So many annotated tokens are needed for weights of one's own."""
-_KEPT = 10
 _CACHED = 200_000
-_SIMILAR = np.array([1, 2, 3, 4, 5])
-_TRIED = 8
-"""So many candidates of a token take part in joint decoding."""
 _PARTS = ("seen", "after", "before", "slang", "sounds")
 
 

@@ -250,7 +250,7 @@ class MstParser(MstSettings, DependencyParser):
         self.tag_layers_, self.crossing_ = tuple(loaded.extra["tag_layers"]), loaded.extra["crossing"]
         self.sources_, self.known_ = tuple(loaded.extra.get("sources", ())), WordSources.none()
         if "sources/words" in arrays:
-            self.known_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+            self.known_ = WordSources.from_arrays(arrays)
         self.temperature_ = float(loaded.extra.get("temperature", 1.0))
         inside = loaded.extra.get("tagger", False)
         self.tagger_ = Tagger.from_container(loaded.component("tagger")) if inside else None

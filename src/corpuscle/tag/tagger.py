@@ -212,7 +212,7 @@ class Tagger(TaggerSettings, container.Model):
         arrays = loaded.arrays
         self.layers_, self.labels_ = tuple(loaded.extra["layers"]), Vocab.from_arrays(arrays)
         self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", arrays)
-        self.sources_ = WordSources(arrays["sources/words"], arrays["sources/values"])
+        self.sources_ = WordSources.from_arrays(arrays)
         self.lemmatiser_ = Lemmatiser.from_arrays(arrays)
         self.weights_, self.history_ = arrays["weights"], arrays["history"]
 

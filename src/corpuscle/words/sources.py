@@ -13,7 +13,7 @@ every digit as 0, since texts differ in how they were prepared.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,11 @@ class WordSources:
     def n_columns(self) -> int:
         """How many values a word has."""
         return self.values.shape[1]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> WordSources:
+        """As they stand in a model file, see ``SOURCES``."""
+        return cls(arrays["sources/words"], arrays["sources/values"])
 
     def alone(self) -> WordSources:
         """With the columns that serve alone; a source that does not know them stays as it is."""
