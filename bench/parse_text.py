@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import english
-from bench.harness import Call, Cell, Claim, row, typical
-from bench.parse_project import PASSES, TREEBANKS, _aligned, _halves, _pud, _uas
+from bench.harness import Call, Cell, Claim, row
+from bench.parse_project import PASSES, TREEBANKS, _aligned, _halves, _pud
 
 TEXTS = {
     "fr, captions": ("multi30k/train.en", "multi30k/train.fr"),
@@ -37,6 +37,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "tree": {"method": "tree"}, "tree, coverage 0.8": {"method": "tree", "coverage": 0.8},
     "b 0.65": {"threshold": 0.65}, "b 0.95": {"threshold": 0.95}, "r 1": {"ratio": 1.0},
 }  # fmt: skip
+HARD, TAGGER = "1-best links", "UPOS of the tagger"
 SOURCES = (*english.SOURCES, "corpuscle/engine/optim/*.py", "corpuscle/align/*.py")
 
 
@@ -105,8 +106,10 @@ def _spelled(bank: Any, name: str) -> Any:
     )
 
 
-def job(timer: Any, data: str, name: str) -> dict[str, float]:
-    """UAS on the development sentences by amount, tags, method and kind of links."""
+def job(timer: Any, data: str, name: str) -> dict[str, Any]:
+    """UAS on the development sentences by amount, tags, method and kind of links, with the right words of each."""
+    import numpy as np
+
     from corpuscle.parse import ProjectedParser, Projection
     from corpuscle.tag import Tagger
     from corpuscle.text import Treebank, read_conllu
@@ -119,39 +122,47 @@ def job(timer: Any, data: str, name: str) -> dict[str, float]:
     tagger = Tagger(workers=1).fit(bank)
     target = tagger.annotate(Treebank.from_sentences(other))
     bare, seen = dev.without("tags"), tagger.annotate(dev.without("tags"))
-    figures: dict[str, float] = {}
+    figures: dict[str, Any] = {"words": dev.corpus.lengths.astype(float).tolist()}
     right = sum(a == b for a, b in zip(seen.tags.strings(), dev.tags.strings(), strict=True))
-    figures["UPOS of the tagger"] = 100 * right / len(dev.heads)
+    figures[TAGGER] = 100 * right / len(dev.heads)
+
+    def judge(name: str, given: Any, bank: Any, **settings: Any) -> None:
+        parser = ProjectedParser(passes=PASSES, workers=1, **settings).fit(given)
+        right = (parser.parse(bank).heads == bank.heads).astype(float)
+        figures[name] = 100 * right.mean()
+        figures[f"right, {name}"] = np.add.reduceat(right, bank.corpus.sentence_starts[:-1]).tolist()
+
     with timer:
         for amount in AMOUNTS:
             pair = source[:amount], target[:amount]
             matrix, links = _aligned(*pair)
             given = Projection(*pair, matrix)
-            figures[f"{amount:,} pairs"] = _uas(ProjectedParser(passes=PASSES).fit(given), seen)
-            classes = given._replace(target=pair[1].without("tags"))
-            parser = ProjectedParser(passes=PASSES, tag_layer="classes").fit(classes)
-            figures[f"{amount:,} pairs, classes"] = _uas(parser, bare)
+            judge(f"{amount:,} pairs", given, seen)
+            untagged = given._replace(target=pair[1].without("tags"))
+            judge(f"{amount:,} pairs, classes", untagged, bare, tag_layer="classes")
             if amount == MIDDLE:
                 for way, settings in WAYS.items():
-                    figures[way] = _uas(ProjectedParser(passes=PASSES, **settings).fit(given), seen)
-                hard = given._replace(links=links)
-                figures["1-best links"] = _uas(ProjectedParser(passes=PASSES).fit(hard), seen)
+                    judge(way, given, seen, **settings)
+                judge(HARD, given._replace(links=links), seen)
     return figures
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What more text, single pairs and matrices bring."""
+    """What more text, single pairs and matrices bring, by paired bootstrap over sentences."""
+    from corpuscle.measure import paired_bootstrap
+
     few, some, many = (f"{amount:,} pairs" for amount in AMOUNTS)
     found = []
     for name in TEXTS:
         for text, better, other in (
-            ("the most pairs over the fewest", many, few), ("instances of pairs over whole trees", some, "tree"),
-            ("matrices over 1-best links", some, "1-best links"),
+            (f"{many} over {few}", many, few), ("instances of pairs over whole trees", some, "tree"),
+            ("matrices over 1-best links", some, HARD), ("tags over classes", many, f"{many}, classes"),
         ):  # fmt: skip
             claim = Claim(f"{name}: UAS of {text}", "above 0")
             if name in results:
-                gain = typical(results[name], "projected", better) - typical(results[name], "projected", other)
-                claim = Claim(claim.text, claim.target, f"{gain:+.2f}", gain > 0)
+                curves = results[name]["runs"]["projected"][0]["curves"]
+                one, two = (curves[f"right, {way}"] for way in (better, other))
+                claim = claim.told(paired_bootstrap(one, two, curves["words"], items="sentences"))
             found.append(claim)
     return found
 
