@@ -27,11 +27,12 @@ ROWS: dict[str, dict[str, Any]] = {
     PLAIN: {"features": ["base", "tags"]},
     "tags, log p": {},
     "tags, log p, 20 states": {"states": 20},
-    "tags, log p by pairs": {"estimator": "pairs"},
+    "tags, log p by {}": {},
     "tags, log p, 20 best": {"nbest": 20},
     "tags, log p, 5 best": {"nbest": 5},
 }
-"""Rows of every cell."""
+"""Rows of every cell; {}: the estimator of the other triples than those that are more."""
+FEWER = {"ptb": "pairs", "ewt": "chain"}
 OTHERS: dict[str, dict[str, Any]] = {
     "log p": {"features": ["base", "logp"]},
     "tags, log p by svd": {"projection": "svd"},
@@ -56,7 +57,10 @@ def cells(data: Path) -> Iterator[Cell]:
     for label, (name, order, stripped) in LABELS.items():
         train, dev = (data / file for file in TREEBANKS[name])
         facts = {"train": str(train), "dev": str(dev), "order": order, "stripped": stripped}
-        rows: dict[str, dict[str, Any]] = {row: {"settings": settings} for row, settings in ROWS.items()}
+        rows: dict[str, dict[str, Any]] = {
+            row.format(FEWER[name]): {"settings": {"estimator": FEWER[name]} if "{}" in row else settings}
+            for row, settings in ROWS.items()
+        }
         if label == "ptb, order 1":
             rows |= {row: {"settings": settings} for row, settings in OTHERS.items()}
             rows |= {f"tags, log p by {each}": {"settings": {}, "vectors": each} for each in VECTORS}
