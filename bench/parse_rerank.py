@@ -306,8 +306,9 @@ def notes(results: dict[str, Any]) -> str:
         "the others; the variance of weights (the perceptron: the weight of the parser's score and the number of "
         "passes) is the one of four (the perceptron: 80) with the most, and claims are of 10 or 20 hidden states, "
         "whichever has more: what little choosing adds is in these figures, and the lists of the other folds come from "
-        "parsers that have seen this one. *UAS* and what follows: all development sentences, on which nothing is chosen. *over the parser*, *over tags*: the difference from the parser's first "
-        "tree and from re-ranking without log p, with its paired 95 % interval and p. *complete*, *oracle UAS*: "
-        "sentences without a mistake, and UAS of the best trees of the lists. *hidden states*: estimating them once, "
-        "from all training trees; *CPU s*: the whole row with reading files, without the jackknife's parsers."
+        "parsers that have seen this one. *UAS* and what follows: all development sentences, on which nothing is "
+        "chosen. *over the parser*, *over tags*: the difference from the parser's first tree and from re-ranking "
+        "without log p, with its paired 95 % interval and p. *complete*, *oracle UAS*: sentences without a mistake, "
+        "and UAS of the best trees of the lists. *hidden states*: estimating them once, from all training trees; *CPU "
+        "s*: the whole row with reading files, without the jackknife's parsers."
     )
