@@ -323,18 +323,6 @@ def test_applying_never_imports_torch(model, tmp_path):
 # ---- both models together
 
 
-def test_a_phrase_model_scores_what_others_propose(phrase):
-    one, other = (phrase.transliterate([word], 2)[0] for word in ("abc", "dea"))
-    first, second = one[-1], other[-1]
-    scores = phrase.scores(["abc", "", "abc dea"], [[first.target, "?"], [], [f"{first.target} ?", "?"]])
-    np.testing.assert_allclose(scores[0][0], [first.score, 0])
-    worst = scores[0][1, 0]
-    assert scores[0][1, 1] == 1 and worst <= first.score and scores[1].shape == (0, 2)
-    assert scores[2][:, 1].tolist() == [1, 2] and scores[2][1, 0] <= scores[2][0, 0]
-    (both,) = phrase.scores(["abc dea"], [[f"{first.target} {second.target}"]])
-    np.testing.assert_allclose(both, [[first.score + second.score, 0]])
-
-
 def test_a_combined_model_ranks_the_candidates_of_both(phrase, model, pairs, tmp_path):
     both = CombinedTransliterator(candidates=5).fit(phrase, model, pairs[80:])
     found = both.transliterate([pairs[80].source, ""], 20)

@@ -1,8 +1,8 @@
 """CombinedTransliterator: the candidates of a phrase model and of a neural one in one list, ranked by weighing both.
 
-Every candidate has the score of the phrase model (words that are not among its best 100 have the worst score of those,
-and are counted), the log probabilities of the neural models of either direction, which score whatever is proposed, and
-its number of letters. The weights make right candidates likely on names that neither model has learned from.
+Every candidate has the score of the phrase model (where that did not find it, the worst score that it gave, and a
+mark), the log probabilities of the neural models of either direction, which score whatever is proposed, and its number
+of letters. The weights make right candidates likely on names that neither model has learned from.
 """
 
 from __future__ import annotations
@@ -109,11 +109,15 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
             list(dict.fromkeys(found.target for found in (*one, *other)))
             for one, other in zip(ours, theirs, strict=True)
         ]
-        logs = (model.scores(names, lists) for model in (self.phrase_, self.neural_))
-        features = [
-            np.column_stack([phrase, neural, [float(len(target)) for target in targets]])
-            for targets, phrase, neural in zip(lists, *logs, strict=True)
-        ]
+        logs = self.neural_.scores(names, lists)
+        features = []
+        for targets, found, neural in zip(lists, ours, logs, strict=True):
+            scores = {candidate.target: candidate.score for candidate in found}
+            worst = min(scores.values(), default=0.0)
+            rows = [(scores.get(target, worst), target not in scores, 0.0, 0.0, len(target)) for target in targets]
+            block = np.array(rows, np.float64).reshape(len(rows), len(COMBINED_FEATURES))
+            block[:, 2:4] = neural
+            features.append(block)
         return lists, features
 
     @property

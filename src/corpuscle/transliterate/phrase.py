@@ -60,9 +60,6 @@ DERIVATIONS = 200
 """So many rewritings are added up by their output where ``sum`` is asked for."""
 
 
-SCORED, SCORED_BEAM = 100, 50
-"""A word that is proposed from outside is looked for among so many rewritings, found with so wide a beam."""
-
 _NOTHING = np.zeros(0, np.int64)
 _NO_CONTEXT = windows(np.zeros(1, np.int64), _NOTHING, _NOTHING, FIRST, 0, _NOTHING)
 
@@ -244,26 +241,6 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             ranked = [Candidate(strings[i].replace(SPACE, " "), scores[i]) for i in range(first, last)]
             lists.append(_summed(ranked)[:n_best] if sum else ranked)
         return lists
-
-    def scores(self, names: Sequence[str], candidates: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        """For each candidate of each name its score, and how many of its words are not among the best 100 of theirs:
-        each of those has the worst score of them. Float64 (n, 2)."""
-        split = [self.spelling.normal(name).split() for name in names]
-        words = list(dict.fromkeys(word for name in split for word in name))
-        ranked = dict(zip(words, map(dict, self._ranked(words, SCORED, False, SCORED_BEAM)), strict=True))
-
-        def scored(name: list[str], target: str) -> tuple[float, int]:
-            parts = target.split() if name[1:] else [target]
-            if len(parts) != len(name):
-                parts = [""] * len(name)
-            lists = [ranked[word] for word in name]
-            logs = [each.get(part, min(each.values(), default=0.0)) for each, part in zip(lists, parts, strict=True)]
-            return sum(logs), sum(part not in each for each, part in zip(lists, parts, strict=True))
-
-        return [
-            np.array([scored(name, target) for target in each], np.float64).reshape(-1, 2)
-            for name, each in zip(split, candidates, strict=True)
-        ]
 
     def derivations(self, word: str, n_best: int = 5) -> list[tuple[Candidate, list[tuple[str, str]]]]:
         """The best ways to write one word, each with its phrases (source, target) from left to right."""
