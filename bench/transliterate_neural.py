@@ -190,7 +190,7 @@ def _task(train: str) -> Any:
     from corpuscle.text.vocab import Vocab
     from corpuscle.transliterate import NeuralTransliterator, read_names
 
-    model = NeuralTransliterator()
+    model = NeuralTransliterator(whole_names=False)
     training, held = model.divided(read_names(train), 1, 500)
     rows = model._rows(training)
     model.vocab_ = Vocab.from_words(sorted({letter for each in rows for side in each for letter in side}))

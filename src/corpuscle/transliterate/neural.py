@@ -92,8 +92,8 @@ def _partial(helper: bool) -> Kind:
 class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     """Learns to write names in another script, letter by letter.
 
-    Learned: see ``Networks``; its symbols are the letters of both sides, and accuracy is that of whole names. And
-    ``memory_``, the names or words of the pairs, as letters.
+    Learned: see ``Networks``; its symbols are the letters of both sides, and accuracy is that of whole names, or of
+    words that are written one by one. And ``memory_``, the names or words of the pairs.
     """
 
     KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, _all_arrays, check=_check)
@@ -187,7 +187,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
 
     @property
     def _by_word(self) -> bool:
-        """Whether names are cut into words; a file that does not say so has learned from whole ones."""
+        """Whether names are cut into words; before ``fit`` only if that is asked for."""
         return self.chosen_.get("whole_names", self.whole_names) is False
 
     def _words(self, name: str) -> list[str]:
