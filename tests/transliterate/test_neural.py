@@ -14,6 +14,7 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.neural import Decoder
+from corpuscle.neural.base import Networks
 from corpuscle.text.characters import SPACE
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
@@ -298,6 +299,18 @@ def test_a_model_file_gives_back_the_model(model, tmp_path):
     loaded = corpuscle.load(tmp_path / "m")
     assert loaded.transliterate(["abc", "dea"], 5) == model.transliterate(["abc", "dea"], 5)
     assert loaded.overlap([Pair("zz", ("Q",))]) == (0.0, 0.0)
+
+
+def test_a_file_of_before_there_was_a_memory_writes_whole_names(model, tmp_path, monkeypatch):
+    older = model.replace()
+    older.vocab_, older.models_, older.history_ = model.vocab_, model.models_, model.history_
+    older.provenance_, older.items_, older.tuning_items_ = model.provenance_, model.items_, model.tuning_items_
+    for name in ("_arrays", "_extra"):
+        monkeypatch.setattr(NeuralTransliterator, name, getattr(Networks, name))
+    older.save(tmp_path / "m")
+    monkeypatch.undo()
+    loaded = corpuscle.load(tmp_path / "m")
+    assert not loaded.memory_.counts and loaded._words("abc dea") == ["abc dea"]
 
 
 def test_a_hostile_model_file_is_an_error(model, phrase, pairs, tmp_path):

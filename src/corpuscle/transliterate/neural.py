@@ -72,12 +72,17 @@ def _backwards(letters: Sequence[str]) -> np.ndarray:
 
 def _check(loaded: Container) -> None:
     check_networks(loaded, NeuralTransliterator.restored(loaded.described))
-    if any(entry.count("\t") != 1 for entry in Vocab.from_arrays(loaded.arrays, "memory/").strings[FIRST:]):
+    if any(entry.count("\t") != 1 for entry in _memory(loaded).entries.strings[FIRST:]):
         raise ValueError("what it remembers are no pairs")
 
 
+def _memory(loaded: Container) -> Memory:
+    """What a file remembers; older ones have learned without."""
+    return Memory(Vocab.from_arrays(loaded.arrays, "memory/")) if "memories" in loaded.extra else Memory.of([])
+
+
 def _all_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
-    return network_arrays(extra) | vocab_arrays("memory/", "memories")
+    return network_arrays(extra) | (vocab_arrays("memory/", "memories") if "memories" in extra else {})
 
 
 def _partial(helper: bool) -> Kind:
@@ -187,7 +192,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
 
     @property
     def _by_word(self) -> bool:
-        """Whether names are cut into words; before ``fit`` only if that is asked for."""
+        """Whether names are cut into words; a file that does not say so has learned from whole ones."""
         return self.chosen_.get("whole_names", self.whole_names) is False
 
     def _words(self, name: str) -> list[str]:
@@ -413,6 +418,9 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def _arrays(self) -> Mapping[str, np.ndarray]:
         return {**super()._arrays(), **self.memory_.entries.arrays("memory/")}
 
+    def _extra(self) -> dict[str, Any]:
+        return super()._extra() | {"memories": len(self.memory_.entries) - FIRST}
+
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
-        self.memory_ = Memory(Vocab.from_arrays(loaded.arrays, "memory/"))
+        self.memory_ = _memory(loaded)
