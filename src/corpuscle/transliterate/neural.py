@@ -195,26 +195,17 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         """Whether names are cut into words; a file that does not say so has learned from whole ones."""
         return self.chosen_.get("whole_names", self.whole_names) is False
 
-    @property
-    def _mark(self) -> str:
-        """What stands before a word of several: networks that have met names of several words tell them from others,
-        which are often of another kind."""
-        return SPACE if SPACE in self.vocab_ else ""
-
     def _words(self, name: str) -> list[str]:
         """The parts of a name that are written one by one."""
         normal = self.spelling.normal(name)
-        if not self._by_word or " " not in normal:
-            return [normal] if normal else []
-        return [self._mark + word for word in normal.split()]
+        return normal.split() if self._by_word else [normal] if normal else []
 
-    def _cut(self, source: str, target: str, mark: str = SPACE) -> list[tuple[str, str]]:
+    def _cut(self, source: str, target: str) -> list[tuple[str, str]]:
         """The parts of a name, each with what stands for it, ``SPACE`` for spaces; the whole where words do not
         match."""
         left, right = self.spelling.normal(source), self.spelling.normal(target)
         whole = left.replace(" ", SPACE), right.replace(" ", SPACE)
-        words = word_pairs(left, right) if self._by_word else []
-        return [(mark + word, other) for word, other in words] if words[1:] else words or [whole]
+        return (word_pairs(left, right) if self._by_word else []) or [whole]
 
     def _letters(self, name: str) -> list[str]:
         return self.spelling.symbols(self.spelling.normal(name).replace(" ", SPACE))
@@ -254,8 +245,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return Lessons(numbers, held, guide=guide, links=self._links(rows) if guide else None)
 
     def _memorise(self, pairs: Sequence[Pair]) -> None:
-        parts = self._parts(pairs) if self.remember else []
-        self.memory_ = Memory.of((word.removeprefix(SPACE), target) for word, target in parts)
+        self.memory_ = Memory.of(self._parts(pairs) if self.remember else [])
 
     def _order_from_end(self, symbols: np.ndarray) -> np.ndarray:
         return _backwards(self.vocab_.decode(symbols))
@@ -376,15 +366,14 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def _remembered(self, words: Sequence[str], lists: list[list[Candidate]], n_best: int) -> list[list[Candidate]]:
         """Candidates with those of words that were in the pairs among them, in the order of the memory."""
         models, known = self.ensemble + self.right_to_left, self.memory_.counts
-        plain = [word.removeprefix(SPACE) for word in words]
-        places = [number for number, word in enumerate(plain) if word in known]
-        pools = [dict.fromkeys([*(c.target for c in lists[i]), *known[plain[i]]]) for i in places]
+        places = [number for number, word in enumerate(words) if word in known]
+        pools = [dict.fromkeys([*(c.target for c in lists[i]), *known[words[i]]]) for i in places]
         parts = {(words[i], target): 0.0 for i, pool in zip(places, pools, strict=True) for target in pool}
         logs = self._logs(list(parts)) @ [self.ensemble / models, self.right_to_left / models]
         parts.update(zip(parts, logs.tolist(), strict=True))
         scale = models if self.right_to_left else 1
         for i, pool in zip(places, pools, strict=True):
-            totals = [(target, self.memory_.log(plain[i], target, parts[words[i], target])) for target in pool]
+            totals = [(target, self.memory_.log(words[i], target, parts[words[i], target])) for target in pool]
             ranked = [Candidate(target, scale * log / (len(self._letters(target)) + 1)) for target, log in totals]
             lists[i] = sorted(ranked, key=lambda candidate: -candidate.score)[:n_best]
         return lists
@@ -403,13 +392,11 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def scores(self, names: Sequence[str], candidates: Sequence[Sequence[str]]) -> list[np.ndarray]:
         """For each candidate of each name the mean log probability by the models of either direction, with what is
         remembered, float64 (n, 2); 0 where no model writes from the end."""
-        both = zip(names, candidates, strict=True)
-        cuts = [[self._cut(name, target, self._mark) for target in each] for name, each in both]
+        cuts = [[self._cut(name, target) for target in each] for name, each in zip(names, candidates, strict=True)]
         parts = list(dict.fromkeys(part for each in cuts for cut in each for part in cut))
-        plain = [(word.removeprefix(SPACE), target) for word, target in parts]
         logs = self._logs(parts)
         for way in range(1 + bool(self.right_to_left)):
-            logs[:, way] = [self.memory_.log(*part, log) for part, log in zip(plain, logs[:, way], strict=True)]
+            logs[:, way] = [self.memory_.log(*part, log) for part, log in zip(parts, logs[:, way], strict=True)]
         of = dict(zip(parts, logs, strict=True))
         return [np.array([np.sum([of[part] for part in cut], 0) for cut in each]).reshape(-1, 2) for each in cuts]
 
@@ -422,14 +409,8 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         if not letters:
             raise SettingError("there is no letter in the name")
         written = self.transliterate([name])[0][0].target if target is None else target
-        blocks = []
-        for word, other in self._cut(name, written, self._mark):
-            shares = self._looked(*(self.vocab_.encode(self._letters(side)) for side in (word, other)))
-            if word.startswith(SPACE):  # its mark is its border, as its end is
-                shares[:, -1] += shares[:, 0]
-                shares = shares[:, 1:]
-            blocks.append(shares)
-        shares = block_diag(*blocks)  # the space after a word is its end
+        parts = [[self.vocab_.encode(self._letters(side)) for side in part] for part in self._cut(name, written)]
+        shares = block_diag(*(self._looked(*part) for part in parts))  # the space after a word is its end
         return letters, self._letters(written), shares
 
     # ---- the file
