@@ -1,5 +1,5 @@
 """Entities on development parts: strict F1 by dictionary, with plain features, with what raw text and lists know, and
-for small sets with a second pass over the text.
+for some sets with a second pass over the text.
 
 Classes (500 Brown clusters) and vectors (100 dimensions) come from Brown, WikiText-2 and the training texts of three
 biomedical sets together: for English sets only; nothing of a development part is among them. Lists are gazetteers, for
@@ -33,14 +33,15 @@ NAMES = ("wnut17/train.bio.tsv", "conll2002-es/train.bio.tsv", "conll2003-en/tra
 ENGLISH = {"ncbi-disease", "bc5cdr-disease", "e3c-en", "conll2003-en", "wnut17"}
 NAMED = {"conll2003-en", "wnut17"}
 """Sets that have names, and a gazetteer of those: mentions of other sets, and words of transliteration lists."""
-TARGETS = {"ncbi-disease": 82.5, "conll2003-en": 91.7}
-SMALL = {"e3c-en", "e3c-fr", "e3c-es"}
+PASSES = {"e3c-en", "e3c-fr", "e3c-es", "conll2003-en"}
 """Sets that are also tagged in two passes."""
 SOURCES = (
     "corpuscle/entities/**/*.py", "corpuscle/engine/dp/chains.py", "corpuscle/measure/mentions.py",
     "corpuscle/text/gapped.py",
 )  # fmt: skip
 DICTIONARY, PLAIN, FULL, TWICE = "dictionary", "plain features", "classes, vectors, lists", "and a second pass"
+TARGETS = {"ncbi-disease": (FULL, 82.5), "conll2003-en": (TWICE, 91.7)}
+"""The row that is to reach a figure: two passes where held-out training text says that they are better."""
 ITERATIONS = 40
 """Of large sets, where the default would take twice as long."""
 LARGE = {"conll2003-en", "bc5cdr-disease", "conll2002-es"}
@@ -150,7 +151,7 @@ def rows(timer: Any, train: str, dev: str, data: str, name: str) -> dict[str, fl
         figures.update({f"{way} · {kind}": value for kind, value in mine.items()})
         print(way, mine, flush=True)
 
-    best, passes = FULL if more else PLAIN, 2 if name in SMALL else 1
+    best, passes = FULL if more else PLAIN, 2 if name in PASSES else 1
     long: dict[str, Any] = {"iterations": ITERATIONS} if name in LARGE else {}
     ways: list[Any] = [(DICTIONARY, DictionaryTagger(), {})] + [(PLAIN, CrfTagger(**long), {})] * bool(more)
     for way, learner, facts in [*ways, (best, CrfTagger(passes=passes, **long), more)]:
@@ -262,10 +263,10 @@ def speed(timer: Any, train: str, dev: str) -> dict[str, float]:
 def claims(results: dict[str, Any]) -> list[Claim]:
     """The targets of two sets, gaps, and speed."""
     found = []
-    for name, target in TARGETS.items():
+    for name, (way, target) in TARGETS.items():
         claim = Claim(f"Entities, {name}: strict F1", f"at least {target}")
         if name in results:
-            value = typical(results[name], "all", f"{FULL} · strict f1")
+            value = typical(results[name], "all", f"{way} · strict f1")
             claim = Claim(claim.text, claim.target, f"{value:.1f}", value >= target)
         found.append(claim)
     some = Claim("Entities with gaps (CRAFT): strict F1", "at least 30")
