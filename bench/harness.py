@@ -100,6 +100,11 @@ class Claim:
     measured: str = "not measured"
     holds: bool | None = None
 
+    def told(self, gain: Any) -> Claim:
+        """The same with a paired comparison of shares that must be above 0, in points of a hundred."""
+        measured = f"{100 * gain.difference:+.2f} ({100 * gain.low:+.2f} to {100 * gain.high:+.2f})"
+        return Claim(self.text, self.target, measured, None if gain.low <= 0 <= gain.high else gain.difference > 0)
+
 
 class Timer:
     """Adds up the seconds of wall and CPU time (of all threads) spent in its ``with`` blocks."""

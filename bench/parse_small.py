@@ -120,10 +120,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
                 text = f"{name}, {shown}, {AMOUNTS[tags][0]} to {amounts[-1]}: LAS that {way.removeprefix('+ ')} bring"
                 claim = Claim(text, "above 0")
                 if result := results.get(f"{language}-{tags}"):
-                    told = _gain(result, way, *amounts)
-                    measured = f"{100 * told.difference:+.2f} ({100 * told.low:+.2f} to {100 * told.high:+.2f})"
-                    holds = None if told.low <= 0 <= told.high else told.difference > 0
-                    claim = Claim(text, claim.target, measured, holds)
+                    claim = claim.told(_gain(result, way, *amounts))
                 found.append(claim)
     return found
 

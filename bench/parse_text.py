@@ -6,21 +6,21 @@ none: then 200 word classes of the target side stand for tags. Judged on the dev
 with the words prepared as the text has them: in lower case, French of the Hansards without accents, Chinese in
 simplified characters (by OpenCC, ``pip install opencc-python-reimplemented``), and with tags of the same tagger.
 
-Of each text every so many pairs are taken, so that there are 8,000, of which smaller amounts are the first ones; each
-amount has an aligner, classes and a parser of its own. Rows of methods have 2,000 pairs and the tags of the tagger. The
-texts have 29,000 to 100,000 pairs: amounts were made smaller to save time.
+The texts have 29,000 to 100,000 pairs. Every so many pairs are taken, so that there are 28,000, and again so that there
+are 8,000, of which smaller amounts are the first ones; each amount has an aligner, classes and a parser of its own.
+Rows of methods have 2,000 pairs and the tags of the tagger.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench import english
-from bench.harness import Call, Cell, Claim, row, typical
-from bench.parse_project import PASSES, TREEBANKS, _aligned, _halves, _pud, _uas
+from bench.harness import Call, Cell, Claim, joined, row
+from bench.parse_project import PASSES, TREEBANKS, _aligned, _halves, _pud
 
 TEXTS = {
     "fr, captions": ("multi30k/train.en", "multi30k/train.fr"),
@@ -30,26 +30,28 @@ TEXTS = {
     "cs, captions": ("multi30k/train.en", "multi30k/train.cs"),
     "zh, Tatoeba and captions": ("align-zh-en/train.en", "align-zh-en/train.zh"),
 }
-AMOUNTS = (500, 2000, 8000)
+AMOUNTS, MOST = (500, 2000, 8000), 28000
 MIDDLE = AMOUNTS[1]
 WAYS: dict[str, dict[str, Any]] = {
     "direct": {"method": "direct"}, "direct, coverage 0.8": {"method": "direct", "coverage": 0.8},
     "tree": {"method": "tree"}, "tree, coverage 0.8": {"method": "tree", "coverage": 0.8},
     "b 0.65": {"threshold": 0.65}, "b 0.95": {"threshold": 0.95}, "r 1": {"ratio": 1.0},
 }  # fmt: skip
+CLASSES, HARD, TAGGER = ", classes", "1-best links", "UPOS of the tagger"
 SOURCES = (*english.SOURCES, "corpuscle/engine/optim/*.py", "corpuscle/align/*.py")
 
 
 def cells(data: Path) -> Iterator[Cell]:
-    """A cell for each text."""
-    for name, texts in TEXTS.items():
+    """A cell for each text, then one for more of each."""
+    for name, more in (*((name, {}) for name in TEXTS), *((name, {"amounts": [MOST]}) for name in TEXTS)):
         language = name[:2]
         if language == "zh" and importlib.util.find_spec("opencc") is None:
             continue
-        files = tuple(data / text for text in texts)
+        files = tuple(data / text for text in TEXTS[name])
         inputs = (*files, _pud(data, language), data / f"ud-{TREEBANKS[language]}" / "train.conllu")
-        call = Call("projected", "bench.parse_text:job", {"data": str(data), "name": name})
-        yield Cell(name, name, (call,), inputs=inputs, repeats=1, warm_up=False, sources=SOURCES)
+        side, cell = (f"{MOST:,} pairs", f"{name}, more") if more else ("projected", name)
+        call = Call(side, "bench.parse_text:job", {"data": str(data), "name": name, **more})
+        yield Cell(cell, name, (call,), inputs=inputs, repeats=1, warm_up=False, sources=SOURCES)
 
 
 def _words(line: str) -> list[str]:
@@ -63,8 +65,8 @@ def _words(line: str) -> list[str]:
     return re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", line)
 
 
-def _read(data: Path, name: str) -> tuple[list[list[str]], list[list[str]]]:
-    """The pairs of a text in lower case."""
+def _read(data: Path, name: str, most: int) -> tuple[list[list[str]], list[list[str]]]:
+    """So many pairs of a text, at equal distances, in lower case."""
     texts = [(data / text).read_text(encoding="utf-8").splitlines() for text in TEXTS[name]]
     if len(texts) == 1:
         pairs = [[_words(side) for side in line.split("\t")[:2]] for line in texts[0]]
@@ -72,7 +74,8 @@ def _read(data: Path, name: str) -> tuple[list[list[str]], list[list[str]]]:
         pairs = [[line.split() for line in both] for both in zip(*texts, strict=True)]
     pairs = [pair for pair in pairs if len(pair) == 2 and all(0 < len(side) <= 60 for side in pair)]
     # short sentences stand first in some of the texts
-    chosen = [pairs[i * len(pairs) // AMOUNTS[-1]] for i in range(min(len(pairs), AMOUNTS[-1]))]
+    most = min(most, len(pairs))
+    chosen = [pairs[i * len(pairs) // most] for i in range(most)]
     order = [pair for first in range(20) for pair in chosen[first::20]]
     lower = [[[word.lower() for word in side] for side in pair] for pair in order]
     return [pair[0] for pair in lower], [pair[1] for pair in lower]
@@ -105,65 +108,84 @@ def _spelled(bank: Any, name: str) -> Any:
     )
 
 
-def job(timer: Any, data: str, name: str) -> dict[str, float]:
-    """UAS on the development sentences by amount, tags, method and kind of links."""
+def job(timer: Any, data: str, name: str, amounts: Sequence[int] = AMOUNTS) -> dict[str, Any]:
+    """UAS on the development sentences by amount, tags, method and kind of links, with the right words of each."""
+    import numpy as np
+
     from corpuscle.parse import ProjectedParser, Projection
     from corpuscle.tag import Tagger
     from corpuscle.text import Treebank, read_conllu
 
     folder, language = Path(data), name[:2]
-    one, other = _read(folder, name)
+    one, other = _read(folder, name, amounts[-1])
     source = read_conllu(english.parsed(folder, one, f"project-{name.replace(',', '').replace(' ', '-')}"))
     dev = _spelled(_halves(str(_pud(folder, "en")), str(_pud(folder, language)))[2], name)
     bank = _spelled(read_conllu(folder / f"ud-{TREEBANKS[language]}" / "train.conllu"), name)
     tagger = Tagger(workers=1).fit(bank)
     target = tagger.annotate(Treebank.from_sentences(other))
     bare, seen = dev.without("tags"), tagger.annotate(dev.without("tags"))
-    figures: dict[str, float] = {}
+    figures: dict[str, Any] = {"words": dev.corpus.lengths.astype(float).tolist()}
     right = sum(a == b for a, b in zip(seen.tags.strings(), dev.tags.strings(), strict=True))
-    figures["UPOS of the tagger"] = 100 * right / len(dev.heads)
+    figures[TAGGER] = 100 * right / len(dev.heads)
+
+    def judge(name: str, given: Any, bank: Any, **settings: Any) -> None:
+        parser = ProjectedParser(passes=PASSES, workers=1, **settings).fit(given)
+        right = (parser.parse(bank).heads == bank.heads).astype(float)
+        figures[name] = 100 * right.mean()
+        figures[f"right, {name}"] = np.add.reduceat(right, bank.corpus.sentence_starts[:-1]).tolist()
+
     with timer:
-        for amount in AMOUNTS:
+        for amount in amounts:
             pair = source[:amount], target[:amount]
             matrix, links = _aligned(*pair)
             given = Projection(*pair, matrix)
-            figures[f"{amount:,} pairs"] = _uas(ProjectedParser(passes=PASSES).fit(given), seen)
-            classes = given._replace(target=pair[1].without("tags"))
-            parser = ProjectedParser(passes=PASSES, tag_layer="classes").fit(classes)
-            figures[f"{amount:,} pairs, classes"] = _uas(parser, bare)
+            judge(f"{amount:,} pairs", given, seen)
+            untagged = given._replace(target=pair[1].without("tags"))
+            judge(f"{amount:,} pairs{CLASSES}", untagged, bare, tag_layer="classes")
             if amount == MIDDLE:
                 for way, settings in WAYS.items():
-                    figures[way] = _uas(ProjectedParser(passes=PASSES, **settings).fit(given), seen)
-                hard = given._replace(links=links)
-                figures["1-best links"] = _uas(ProjectedParser(passes=PASSES).fit(hard), seen)
+                    judge(way, given, seen, **settings)
+                judge(HARD, given._replace(links=links), seen)
     return figures
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What more text, single pairs and matrices bring."""
-    few, some, many = (f"{amount:,} pairs" for amount in AMOUNTS)
-    found = []
+    """What more text, single pairs and matrices bring, by paired bootstrap over sentences."""
+    from corpuscle.measure import paired_bootstrap
+
+    few, some, many, most = (f"{amount:,} pairs" for amount in (*AMOUNTS, MOST))
+    texts, found = _of(results, "curves"), []
     for name in TEXTS:
+        curves = texts.get(name, {})
         for text, better, other in (
-            ("the most pairs over the fewest", many, few), ("instances of pairs over whole trees", some, "tree"),
-            ("matrices over 1-best links", some, "1-best links"),
+            (f"{many} over {few}", many, few), (f"{most} over {many}", most, many),
+            ("instances of pairs over whole trees", some, "tree"), ("matrices over 1-best links", some, HARD),
         ):  # fmt: skip
-            claim = Claim(f"{name}: UAS of {text}", "above 0")
-            if name in results:
-                gain = typical(results[name], "projected", better) - typical(results[name], "projected", other)
-                claim = Claim(claim.text, claim.target, f"{gain:+.2f}", gain > 0)
+            claim, sides = Claim(f"{name}: UAS of {text}", "above 0"), [f"right, {way}" for way in (better, other)]
+            if all(side in curves for side in sides):
+                one, two = (curves[side] for side in sides)
+                claim = claim.told(paired_bootstrap(one, two, curves["words"], items="sentences"))
             found.append(claim)
     return found
 
 
+def _of(results: dict[str, Any], what: str) -> dict[str, dict[str, Any]]:
+    """Figures or curves of each text, of all amounts."""
+    return {
+        each["title"]: {name: value for runs in each["runs"].values() for name, value in runs[0][what].items()}
+        for each in joined(results)
+    }
+
+
 def tables(results: dict[str, Any]) -> list[str]:
-    """All texts side by side."""
-    runs = {name: result["runs"]["projected"][0]["figures"] for name, result in results.items()}
-    names = list(dict.fromkeys(figure for each in runs.values() for figure in each))
-    lines = [row(["UAS", *runs]), row(["---"] + ["---:"] * len(runs))]
-    lines += [row([name, *(f"{each[name]:.1f}" for each in runs.values())]) for name in names]
-    spent = [f"{result['runs']['projected'][0]['cpu']:.0f}" for result in results.values()]
-    return ["\n".join([*lines, row(["CPU s, all rows", *spent]), ""])]
+    """All texts side by side: amounts first, then methods."""
+    texts = _of(results, "figures")
+    amounts = [f"{amount:,} pairs{tags}" for tags in ("", CLASSES) for amount in (*AMOUNTS, MOST)]
+    lines = [row(["UAS", *texts]), row(["---"] + ["---:"] * len(texts))]
+    for name in (TAGGER, *amounts, *WAYS, HARD):
+        lines.append(row([name, *(f"{each[name]:.1f}" if name in each else "" for each in texts.values())]))
+    spent = [sum(runs[0]["cpu"] for runs in each["runs"].values()) for each in joined(results)]
+    return ["\n".join([*lines, row(["CPU s, all rows", *(f"{seconds:.0f}" for seconds in spent)]), ""])]
 
 
 def notes(results: dict[str, Any]) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.harness import Call, Cell, Claim, typical
+from bench.harness import Call, Cell, Claim, joined, table, typical
 
 ENGLISH = "english-ewt"
-PEERS = "peers"
 OTHERS = (
     "french-sequoia", "chinese", "arabic-padt", "turkish-imst", "hindi-hdtb", "finnish-tdt", "czech-fictree",
     "japanese-gsd", "german-gsd",
@@ -18,6 +17,7 @@ OTHERS = (
 RAW = {"german-gsd": "de", "czech-fictree": "cs", "french-sequoia": "fr", "finnish-tdt": "fi"}
 """Treebanks for which there is raw text of other kinds."""
 SOURCES = ("corpuscle/tag/**/*.py", "corpuscle/measure/tags.py", "corpuscle/words/sources.py")
+PEERS = {"crfsuite": "crfsuite_job", "UDPipe 1": "udpipe_job"}
 UDPIPE = os.environ.get("UDPIPE_PYTHON", "")
 
 
@@ -35,11 +35,10 @@ def cells(data: Path) -> Iterator[Cell]:
                 sides.append(Call(f"with {source}", "bench.tag:job", files | more))
         yield Cell(name, name, tuple(sides), inputs=(train, dev, *raw), repeats=1, warm_up=False, sources=SOURCES)
         if name == ENGLISH:
-            peers = [sides[0], Call("crfsuite", "bench.tag:crfsuite_job", files)]
-            if UDPIPE:
-                peers.append(Call("UDPipe 1", "bench.tag:udpipe_job", files | {"python": UDPIPE}))
-            title = f"{name} beside others"
-            yield Cell(PEERS, title, tuple(peers), inputs=(train, dev), repeats=1, warm_up=False, sources=SOURCES)
+            for peer, function in PEERS.items():
+                if function != "udpipe_job" or UDPIPE:
+                    call = Call(peer, f"bench.tag:{function}", files)
+                    yield Cell(peer, name, (call,), inputs=(train, dev), repeats=1, warm_up=False, sources=SOURCES)
 
 
 def _measured(gold: Any, found: Any, known: Any, begin: float, learned: float, done: float) -> dict[str, float]:
@@ -136,13 +135,13 @@ def crfsuite_job(timer: Any, train: str, dev: str) -> dict[str, float]:
     return _measured(gold, bare, known, begin, learned, done)
 
 
-def udpipe_job(timer: Any, train: str, dev: str, python: str) -> dict[str, float]:
+def udpipe_job(timer: Any, train: str, dev: str) -> dict[str, float]:
     """UDPipe's tagger with its default settings, in a Python that has it."""
     import json
     import subprocess
 
     with timer:
-        command, home = [python, "-m", "bench.tag", train, dev], Path(__file__).parents[1]
+        command, home = [UDPIPE, "-m", "bench.tag", train, dev], Path(__file__).parents[1]
         done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -200,7 +199,21 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             value = typical(results[ENGLISH], "corpuscle", figure)
             claim = Claim(text, target, f"{value:,.1f}" if least < 1000 else f"{value:,.0f}", value >= least)
         found.append(claim)
+    for peer in PEERS:
+        for figure, target in (("UPOS", "above {:.2f}"), ("training CPU s", "below {:.1f}")):
+            claim = Claim(f"English: {figure}, beside {peer}", "better")
+            if ENGLISH in results and peer in results:
+                value, other = typical(results[ENGLISH], "corpuscle", figure), typical(results[peer], peer, figure)
+                low, high = (typical(results[ENGLISH], "corpuscle", f"UPOS {edge}") for edge in ("low", "high"))
+                holds = value < other if figure != "UPOS" else None if low <= other <= high else value > other
+                claim = Claim(claim.text, target.format(other), f"{value:.2f}", holds)
+            found.append(claim)
     return found
+
+
+def tables(results: dict[str, Any]) -> list[str]:
+    """A table for each treebank, English with its peers."""
+    return list(map(table, joined(results)))
 
 
 def notes(results: dict[str, Any]) -> str:

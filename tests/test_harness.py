@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,6 +147,15 @@ def test_the_summary_has_every_claim_with_its_date_and_counts_what_holds(tmp_pat
     for line in ("a | 1 | 2 | yes", "b | 1 | 0 | **no**", "c | 1 | 1 | not told apart"):
         assert f"| {line} | 2024-01-01 to 2024-01-02 |\n" in text
     assert "| d | 1 | not measured |  |  |\n" in text
+
+
+@pytest.mark.parametrize(("difference", "low", "high", "holds"), [
+    (0.02, 0.01, 0.03, True), (-0.02, -0.03, -0.01, False), (0.02, -0.01, 0.05, None),
+])  # fmt: skip
+def test_a_gain_holds_only_where_its_interval_leaves_zero_out(difference, low, high, holds):
+    claim = Claim("a gain", "above 0").told(SimpleNamespace(difference=difference, low=low, high=high))
+    assert (claim.text, claim.target, claim.holds) == ("a gain", "above 0", holds)
+    assert claim.measured == f"{100 * difference:+.2f} ({100 * low:+.2f} to {100 * high:+.2f})"
 
 
 def test_the_page_of_all_claims_is_what_the_pages_of_results_say():
