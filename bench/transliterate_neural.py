@@ -26,6 +26,7 @@ TABLE = {
 OTHERS: dict[str, dict[str, Any]] = {
     "without dropout": {"dropout": 0.0, "symbol_dropout": 0.0},
     "transformer": {"preset": "transformer"},
+    "whole names, nothing remembered": {"whole_names": True, "remember": False},
 }
 SYNTHETIC = {"en-hi": ("en-vi", "en-fa"), "en-vi": ("en-hi",)}
 """Sets, and others whose English names are made pairs of."""
@@ -91,12 +92,13 @@ def _divided(train: str, reverse: bool, size: int | None) -> tuple[list[Any], li
     return NeuralTransliterator().divided(_pairs(train, reverse, size), 1, HELD_OUT)
 
 
-def _turned(name: str) -> str:
-    """A name from its end, grapheme clusters as they are."""
+def _turned(name: str, by_word: bool) -> str:
+    """A name, or each of its words, from the end, grapheme clusters as they are."""
     from corpuscle.text.characters import clusters
     from corpuscle.transliterate.preparation import Spelling
 
-    return "".join(reversed(list(clusters(Spelling().normal(name)))))
+    normal = Spelling().normal(name)
+    return " ".join("".join(reversed(clusters(part))) for part in (normal.split() if by_word else [normal]))
 
 
 def _learned(
@@ -114,11 +116,14 @@ def _learned(
     network from the real sources to the real targets."""
     from corpuscle.text.pairs import Pair
     from corpuscle.transliterate import NeuralTransliterator, Synthetic
+    from corpuscle.transliterate.preparation import words_match
 
     rest, tuning = _divided(train, reverse, size)
     if from_end:
+        by_word = words_match(rest)
         rest, tuning = (
-            [Pair(pair.source, tuple(map(_turned, pair.targets))) for pair in part] for part in (rest, tuning)
+            [Pair(source, tuple(_turned(target, by_word) for target in targets)) for source, targets in part]
+            for part in (rest, tuning)
         )
     facts = (train, from_end, reverse, size, tuple(pool), side, sorted(settings.items()))
     key = hashlib.blake2b(repr(facts).encode(), digest_size=4).hexdigest()
@@ -133,7 +138,9 @@ def _learned(
 def _measured(model: Any, held_out: list[Any], from_end: bool = False) -> dict[str, float]:
     found = model.transliterate([pair.source for pair in held_out], 20)
     targets = [[candidate.target for candidate in ranked] for ranked in found]
-    return _figures([[_turned(target) for target in each] for each in targets] if from_end else targets, held_out)
+    if from_end:
+        targets = [[_turned(target, not model.whole_names) for target in each] for each in targets]
+    return _figures(targets, held_out)
 
 
 def network(timer, train: str, dev: str, **facts: Any) -> dict[str, Any]:
@@ -171,10 +178,10 @@ def together(timer, train: str, dev: str, left: int, right: int, size: int | Non
 def _joined(networks: list[Any], left: int, right: int) -> Any:
     """Single networks as one model."""
     first = networks[0]
-    joined = first.replace(ensemble=left, right_to_left=right)
+    joined = first.replace(ensemble=left, right_to_left=right, whole_names=first.whole_names)
     if any(each.vocab_ != first.vocab_ for each in networks):
         raise ValueError("networks of one model have the same letters")
-    for name in ("vocab_", "history_", "provenance_", "items_", "tuning_items_"):
+    for name in ("vocab_", "memory_", "history_", "provenance_", "items_", "tuning_items_"):
         setattr(joined, name, getattr(first, name))
     joined.models_ = [each.models_[0] for each in networks]
     return joined
@@ -184,7 +191,7 @@ def _task(train: str) -> Any:
     from corpuscle.text.vocab import Vocab
     from corpuscle.transliterate import NeuralTransliterator, read_names
 
-    model = NeuralTransliterator()
+    model = NeuralTransliterator(whole_names=False)
     training, held = model.divided(read_names(train), 1, 500)
     rows = model._rows(training)
     model.vocab_ = Vocab.from_words(sorted({letter for each in rows for side in each for letter in side}))

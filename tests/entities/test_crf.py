@@ -10,6 +10,7 @@ from corpuscle.entities import CrfTagger, DictionaryTagger
 from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import from_corpus, from_standoff
 from corpuscle.entities.kernels.fields import likely_tags, score_tokens, tag_tokens
+from corpuscle.entities.learning import steps_of
 from corpuscle.entities.ncvalue import NcValues
 from corpuscle.errors import InputError, SettingError
 from corpuscle.measure import mention_scores
@@ -160,10 +161,16 @@ def test_the_same_seed_gives_the_same_weights(algorithm):
 
 def test_both_algorithms_find_the_same_tags_and_only_one_has_both_penalties(learned):
     documents = from_standoff(findings(1, 200))
-    other = CrfTagger(nc="none", iterations=100).fit(documents)
+    other = CrfTagger(nc="none", iterations=100, algorithm="sgd").fit(documents)
     assert other.best_tags(documents) == learned.best_tags(documents)
     with pytest.raises(SettingError, match="c1 needs"):
-        CrfTagger(nc="none", c1=0.1).fit(documents)
+        CrfTagger(nc="none", c1=0.1, algorithm="sgd").fit(documents)
+
+
+def test_few_sentences_are_learned_from_at_once_and_many_one_by_one():
+    assert steps_of(CrfTagger(), 100) == ("lbfgs", 200) and steps_of(CrfTagger(), 5000) == ("sgd", 80)
+    assert steps_of(CrfTagger(c1=0.1), 5000) == ("lbfgs", 200)
+    assert steps_of(CrfTagger(algorithm="sgd", iterations=7), 100) == ("sgd", 7)
 
 
 def test_confidence_is_a_probability_and_lower_where_words_are_new(learned):

@@ -9,7 +9,7 @@ import corpuscle
 from corpuscle.entities import CrfTagger
 from corpuscle.entities.documents import from_standoff
 from corpuscle.entities.kernels.pieces import FARTHEST, LONGEST, N_FEATURES, candidates
-from corpuscle.entities.pieces import Pieces, Said, _known, _text, candidates_of, with_pieces
+from corpuscle.entities.pieces import Part, Pieces, Said, _known, _text, candidates_of, with_pieces
 from corpuscle.errors import InputError
 from corpuscle.measure import mention_scores
 from corpuscle.random import Random
@@ -142,8 +142,20 @@ def test_where_tags_say_all_no_classifier_is_kept_and_one_document_is_too_few():
 def test_without_right_candidates_nothing_is_learned():
     documents = from_standoff([standoff(["red", "cells", "."], [TokenMention("C", (0, 1))])] * 6)
     halves = [np.arange(3), np.arange(3, 6)]
-    parts = [(half, said_nothing(documents.select(half), ["C"])) for half in halves]
+    parts = [Part(half, said_nothing(documents.select(half), ["C"]), [[]] * 3) for half in halves]
     assert Pieces.learn(documents, parts, ["C"]) is None
+
+
+def test_the_threshold_counts_what_the_chain_finds():
+    documents = from_standoff(notes(1, 90))
+    types, parts = documents.types, []
+    for some in np.split(np.arange(90), 3):
+        own = documents.select(some)
+        simple = [[each for each in mentions if len(each.runs) == 1] for mentions in own.mentions]
+        parts.append(Part(some, said_nothing(own, types), simple))
+    _, gain = Pieces.learn(documents, parts, types)
+    n, gaps = sum(map(len, documents.mentions)), len(in_two(documents))
+    assert gain == pytest.approx(1 - 2 * (n - gaps) / (2 * n - gaps), abs=0.03)
 
 
 def test_sentences_and_documents_stay_apart():

@@ -10,10 +10,21 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.parse import MstParser, Reranker
+from corpuscle.parse import MstParser, Reranker, ranking
 from corpuscle.parse import rerank as module
+from corpuscle.parse.kernels.choosing import choice_loss
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN
-from corpuscle.parse.lists import best_trees_of, heads_of, joined, listed, right_heads, standardised, valence_logs
+from corpuscle.parse.lists import (
+    best_trees_of,
+    heads_of,
+    joined,
+    listed,
+    right_heads,
+    scores_of,
+    standardised,
+    valence_logs,
+)
+from corpuscle.parse.ranking import Judged
 from corpuscle.samples import generate
 from corpuscle.text import read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
@@ -80,6 +91,42 @@ def test_scores_are_weighted_sums_of_features_and_numbers(bank, ranker):
     own = standardised(there, no_tags.deviations_)[0].numbers
     np.testing.assert_allclose(plain, own @ no_tags.number_weights_, rtol=1e-9)
     assert not np.allclose(scores, numbers @ ranker.number_weights_)  # tags count, too
+
+
+def test_the_loss_of_lists_is_how_unlikely_their_best_trees_are(bank, ranker):
+    lists, _ = ranker.ranked(bank[:4])
+    lists = standardised(lists, ranker.deviations_)[0]
+    judged = Judged(lists, right_heads(lists, bank[:4].heads))
+    apart = ranking._differences(ranker, lists)
+    weights = np.random.default_rng(1).normal(size=(1 << ranker.hash_bits) + lists.numbers.shape[1])
+    best = np.concatenate([of == of.max() for of in np.split(judged.right, lists.firsts[1:-1])])
+
+    def loss(weights):
+        scores = np.split(scores_of(lists, ranking.ranking_of(ranker, weights)), lists.firsts[1:-1])
+        mass = [np.exp(of).sum() for of in scores]
+        right = [np.exp(of[good]).sum() for of, good in zip(scores, np.split(best, lists.firsts[1:-1]), strict=True)]
+        return -np.log(np.array(right) / np.array(mass)).sum()
+
+    gradient = np.zeros_like(weights)
+    assert choice_loss(lists, best, apart, weights, np.empty(50), gradient) == pytest.approx(loss(weights), rel=1e-9)
+    assert np.count_nonzero(gradient) > 20
+    for place in [*np.argsort(-np.abs(gradient))[:10], len(weights) - 2, len(weights) - 1]:
+        step = np.zeros_like(weights)
+        step[place] = 1e-5
+        assert gradient[place] == pytest.approx(
+            (loss(weights + step) - loss(weights - step)) / 2e-5, rel=1e-4, abs=1e-6
+        )
+
+
+def test_what_is_open_is_chosen_by_held_out_lists(bank, parser, ranker):
+    perceptron = Reranker(learner="perceptron", **QUICK).fit(bank[:100], parser)
+    assert perceptron.history_.shape == (4, 3) and set(perceptron.chosen_) == {"base_weight", "passes"}
+    value, number = np.unravel_index(perceptron.history_.argmax(), (4, 3))
+    assert perceptron.chosen_ == {"base_weight": ranking.BASE_WEIGHTS[value], "passes": number + 1}
+    assert perceptron.number_weights_[0] == perceptron.chosen_["base_weight"]
+    assert ranker.history_.shape == (4, 1) and set(ranker.chosen_) == {"variance"}
+    given = Reranker(variance=0.5, base_weight=2.0, **QUICK).fit(bank[:100], parser)
+    assert not given.chosen_ and given.number_weights_[0] == 2.0
 
 
 def test_numbers_of_children_are_probabilities(bank):
@@ -163,6 +210,8 @@ def test_hostile_files_are_refused(ranker, bank, tmp_path):
 def test_what_cannot_be_is_one_clear_error(bank, parser):
     with pytest.raises(SettingError, match="means nothing without base"):
         Reranker(features=("tags",), base_weight=2.0)
+    with pytest.raises(SettingError, match="means nothing with learner perceptron"):
+        Reranker(learner="perceptron", variance=2.0)
     with pytest.raises(SettingError, match="only tags are observed"):
         Reranker(observe="tags", **QUICK).fit(bank[:20], parser, vectors=(bank.corpus.vocab, np.ones((9, 9))))
     with pytest.raises(SettingError, match="folds are too many"):
@@ -196,7 +245,7 @@ def test_the_command_line_goes_all_the_way(bank, tmp_path, capsys, monkeypatch):
     main(["parse", "rerank", "train.conllu", "--parser", "base", "--dev", "dev.conllu", "-o", "r", "--nbest", "5",
           "--passes", "2", "--states", "3", "--json"])  # fmt: skip
     figures = last_line_conforms(capsys.readouterr().out, RERANK)
-    assert figures["tuned"] == ["base_weight", "passes"] and figures["uas_dev"] > 0.8
+    assert figures["tuned"] == ["variance"] and figures["uas_dev"] > 0.8
     main(["parse", "apply", "r", "dev.conllu", "-o", "out.conllu"])
     read_conllu("out.conllu").check_trees(single_root=True)
     main(["parse", "apply", "r", "dev.conllu", "--nbest", "2"])

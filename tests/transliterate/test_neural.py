@@ -14,9 +14,12 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.neural import Decoder
+from corpuscle.neural.base import Networks
 from corpuscle.text.characters import SPACE
 from corpuscle.text.pairs import Pair
+from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate import CombinedTransliterator, NeuralTransliterator, PhraseTransliterator, Synthetic
+from corpuscle.transliterate.memory import Memory
 from corpuscle.transliterate.neural import _backwards
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
@@ -191,7 +194,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(model):
 
 def test_ranking_without_models_from_the_end_keeps_the_order(model):
     alone = NeuralTransliterator(**QUICK | {"ensemble": 2})
-    alone.vocab_, alone.models_ = model.vocab_, model.models_[:2]
+    alone.vocab_, alone.memory_, alone.models_ = model.vocab_, Memory.of([]), model.models_[:2]
     (written,) = alone.decoder().decode([alone.vocab_.encode("abcd")], beam=20, nbest=20)
     limit = 3 * 4 + 10  # what is as long as this has no end
     means = [h.log / (len(h.symbols) + (len(h.symbols) < limit)) for h in written]
@@ -212,7 +215,7 @@ def test_unknown_letters_warn_or_are_copied(model):
     with pytest.warns(CorpuscleWarning, match="not in the pairs: !"):
         model.transliterate(["a!b"])
     copying = NeuralTransliterator(**QUICK | {"copy_unknown": True})
-    copying.vocab_, copying.models_ = model.vocab_, model.models_[:1]
+    copying.vocab_, copying.memory_, copying.models_ = model.vocab_, Memory.of([]), model.models_[:1]
     found = copying.transliterate(["a!b", "!!"], n_best=2)
     one, other = (copying.transliterate([piece])[0][0] for piece in "ab")
     assert found[0][0].target == f"{one.target}!{other.target}" and found[1][0].target == "!!"
@@ -228,10 +231,64 @@ def test_beam_sum_and_n_best_are_checked(model, phrase):
     assert model.transliterate(["abc"], precision="int8")[0]
 
 
+def test_names_of_matching_words_are_learned_and_written_word_by_word(model, pairs, tmp_path):
+    assert model.chosen_ == {"whole_names": False} and SPACE not in model.vocab_
+    one, other = (model.transliterate([word], 3)[0] for word in ("abc", "dea"))
+    both = model.transliterate([" abc  Dea "], 3)[0]
+    assert both[0].target == f"{one[0].target} {other[0].target}"
+    assert both[0].score == pytest.approx(one[0].score + other[0].score, abs=1e-5)
+    words = [("abc", "XY"), ("dea", "Z")]
+    sums = sum(model.scores([source], [[target]])[0] for source, target in words)
+    np.testing.assert_allclose(model.scores(["abc dea"], [["XY Z"]])[0], sums, atol=1e-5)
+    model.save(tmp_path / "m")
+    assert corpuscle.load(tmp_path / "m").transliterate(["abc dea"], 3)[0] == both
+
+
+def test_names_are_whole_where_their_words_do_not_match(pairs):
+    longer = [Pair(source, (f"{targets[0]} x",)) for source, targets in pairs[:60]]
+    trained = NeuralTransliterator(**QUICK | {"max_epochs": 1}).fit(longer)
+    assert trained.chosen_ == {"whole_names": True} and SPACE in trained.vocab_
+    matching = [Pair("ab cd", ("X Y", "X  y", "Z Y")), Pair("ab", ("x y",)), Pair("a b", ("x y z",))]
+    rows = NeuralTransliterator(whole_names=False)._rows(matching)
+    joined = ["ab x", "cd y", "ab z", f"ab x{SPACE}y", f"a{SPACE}b x{SPACE}y{SPACE}z"]
+    assert [" ".join("".join(side) for side in row) for row in rows] == joined
+    assert len(NeuralTransliterator(whole_names=True)._rows(matching)) == 4
+
+
+def test_what_was_in_the_pairs_is_remembered(model, pairs):
+    source = pairs[0].source
+    known = NeuralTransliterator(**QUICK, ensemble=2, right_to_left=1)
+    known.vocab_, known.models_, known.chosen_ = model.vocab_, model.models_, model.chosen_
+    known.memory_ = Memory.of([])
+    plain = known.transliterate(["abcde", f"{source} abcde"], 3)
+    known.memory_ = Memory.of([(source, "right"), (source, "right"), (source, "other")])
+    assert known.transliterate(["abcde"], 3) == plain[:1]
+    best = known.transliterate([source, f"{source} abcde"], 3)
+    assert [c.target for c in best[0][:2]] == ["right", "other"] and len(best[0]) == 3
+    assert best[1][0].target == f"right {plain[0][0].target}" != plain[1][0].target
+    logs = known._logs([(source, "right")])[0]
+    for way, log in enumerate(logs):
+        assert known.scores([source], [["Right"]])[0][0, way] == pytest.approx(known.memory_.log(source, "right", log))
+    words = [word for pair in pairs[:80] for word in pair.source.split()]
+    assert model.memory_.counts.keys() == set(words)
+    assert not NeuralTransliterator(**QUICK | {"max_epochs": 1}, remember=False).fit(pairs[:60]).memory_.counts
+
+
+def test_what_was_learned_from_is_not_validated_on(pairs):
+    learner = NeuralTransliterator(**QUICK, whole_names=False)
+    learner.vocab_ = Vocab.from_words(list("abcxyz"))
+    rows = learner._rows([Pair("ab", ("x",))])
+    for held, sources in ([Pair("ab ca", ("x y",))], ["ca"]), ([Pair("ab", ("x",))], ["ab"]):
+        kept = learner._lessons(rows, held, 1).validation
+        assert ["".join(learner.vocab_.decode(source)) for source, _ in kept] == sources
+
+
 def test_attention_is_a_share_of_each_source_letter(model):
-    source, written, shares = model.attention("ab c", "XY")
-    assert source == ["a", "b", SPACE, "c"] and written == ["x", "y"] and shares.shape == (3, 5)
-    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
+    for target, letters in ("XY", ["x", "y"]), ("X Y", ["x", SPACE, "y"]):
+        source, written, shares = model.attention("ab c", target)
+        assert source == ["a", "b", SPACE, "c"] and written == letters and shares.shape == (len(letters) + 1, 5)
+        np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
+    assert (shares[:2, 3:] == 0).all() and (shares[2:, :3] == 0).all()
 
 
 # ---- files
@@ -242,6 +299,18 @@ def test_a_model_file_gives_back_the_model(model, tmp_path):
     loaded = corpuscle.load(tmp_path / "m")
     assert loaded.transliterate(["abc", "dea"], 5) == model.transliterate(["abc", "dea"], 5)
     assert loaded.overlap([Pair("zz", ("Q",))]) == (0.0, 0.0)
+
+
+def test_a_file_of_before_there_was_a_memory_writes_whole_names(model, tmp_path, monkeypatch):
+    older = model.replace()
+    older.vocab_, older.models_, older.history_ = model.vocab_, model.models_, model.history_
+    older.provenance_, older.items_, older.tuning_items_ = model.provenance_, model.items_, model.tuning_items_
+    for name in ("_arrays", "_extra"):
+        monkeypatch.setattr(NeuralTransliterator, name, getattr(Networks, name))
+    older.save(tmp_path / "m")
+    monkeypatch.undo()
+    loaded = corpuscle.load(tmp_path / "m")
+    assert not loaded.memory_.counts and loaded._words("abc dea") == ["abc dea"]
 
 
 def test_a_hostile_model_file_is_an_error(model, phrase, pairs, tmp_path):

@@ -413,7 +413,7 @@ def _vectors(path: str) -> Any:
 @output()
 @option("parser", "Choose among the trees of this parser.", metavar="FILE", required=True)
 @option("vectors", "Vectors of words for log p, a model or word2vec text; else from the trees.", metavar="FILE")
-@option("dev", "Choose the weight of the parser's score and the passes by these trees.", metavar="CONLLU")
+@option("dev", "Trees to hold out beside the folds where a setting is chosen; not learned from.", metavar="CONLLU")
 @resume
 def rerank(
     treebank: str, output: str, parser: str, vectors: str | None, dev: str | None, resume: bool, **settings: Any
@@ -442,8 +442,6 @@ def rerank(
         "number_weights": model.number_weights_[1:],
         "seconds": clock() - begin,
     }
-    if dev is not None:
-        figures["uas_dev"] = float(model.history_[:, 1].max())
     return Figures(
         figures,
         f"{output}: {figures['trees']:,} trees of {figures['sentences']:,} sentences, the first of each list "

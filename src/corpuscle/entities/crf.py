@@ -28,10 +28,10 @@ from corpuscle.entities.elsewhere import parts_of, told_elsewhere
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.heaviest import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
-from corpuscle.entities.learning import field_of, learn_field
+from corpuscle.entities.learning import field_of, learn_field, steps_of
 from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
 from corpuscle.entities.pairing import PAIRING, Pairing
-from corpuscle.entities.pieces import FEWEST, PIECES, Pieces, Said, with_pieces
+from corpuscle.entities.pieces import FEWEST, PIECES, Part, Pieces, Said, with_pieces
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import InputError, warn
 from corpuscle.model import Array, vocab_arrays
@@ -60,8 +60,6 @@ _FEWEST_DOCUMENTS = 5
 """Sections that fewer documents have are all "other"."""
 _FEWEST_AMBIGUOUS = 20
 """A classifier of pairs is tried where at least so many sentences have several pieces."""
-_ROUGHLY = 25
-"""Iterations that are enough for a tagger of a part of the text, which only says what a first pass would find."""
 
 FIELD = {
     "field/keys": Array("uint64", ("features",)),
@@ -147,7 +145,8 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     def _learn_across(self, documents: Documents) -> dict[str, np.ndarray]:
         """Learn what needs taggers of other parts of the text: the first of two passes, and what finds mentions in two
-        pieces. Returns what a first pass tells of words elsewhere in the training text."""
+        pieces. Taggers of parts take half of the iterations. Returns what a first pass tells of words elsewhere in the
+        training text."""
         self.first_, self.pieces_ = None, None
         part = parts_of(documents, self.seed)
         pieces = self._wants_pieces(documents, n_parts=int(part.max()) + 1)
@@ -156,9 +155,10 @@ class CrfTagger(CrfSettings, EntityTagger):
         if part.max() == 0:
             what = "two passes need" if self.passes == 2 else "a classifier of pieces needs"
             raise InputError(None, None, f"{what} several documents, or sentences: they learn from each other")
+        way = steps_of(self, len(documents.corpus))
 
         def learned_from(some: Documents, iterations: int) -> CrfTagger:
-            learner = self.replace(passes=1, gaps="none", iterations=min(iterations, self.iterations))
+            learner = self.replace(passes=1, gaps="none", algorithm=way.algorithm, iterations=iterations)
             return learner.fit(some, sources=self.sources_, dictionary=self.dictionary_)
 
         document = np.repeat(documents.document_of, documents.corpus.lengths)
@@ -167,14 +167,15 @@ class CrfTagger(CrfSettings, EntityTagger):
             others, held = (np.flatnonzero(chosen) for chosen in (part != fold, part == fold))
             rest = documents.select(others)
             if any(rest.mentions):
-                said = learned_from(rest, _ROUGHLY)._said(documents.select(held), self._types)
+                own = documents.select(held)
+                said = learned_from(rest, max(1, way.iterations // 2))._said(own, self._types)
                 tags[part[document] == fold] = said.tags
-                parts.append((held, said))
+                parts.append(Part(held, said, self._joined(own, said.tags)))
         if pieces:
             self._learn_pieces(documents, parts)
         if self.passes == 1:
             return {}
-        self.first_ = learned_from(documents, self.iterations)
+        self.first_ = learned_from(documents, way.iterations)
         return told_elsewhere(documents, tags.tolist())
 
     def _wants_pieces(self, documents: Documents, n_parts: int) -> bool:
@@ -184,23 +185,14 @@ class CrfTagger(CrfSettings, EntityTagger):
         enough = sum(len(each.runs) == 2 for some in documents.mentions for each in some) >= FEWEST
         return self.encoding != "bio" and enough and n_parts > 1
 
-    def _learn_pieces(self, documents: Documents, parts: list[tuple[np.ndarray, Said]]) -> None:
+    def _learn_pieces(self, documents: Documents, parts: Sequence[Part]) -> None:
         """Keep a classifier of pieces, unless tags alone do better where it has not seen the text."""
         learned = Pieces.learn(documents, parts, self._types)
         if learned is None:
             return
-        right, found, gold = np.zeros(2), np.zeros(2), 0
-        for (held, said), added in zip(parts, learned[1], strict=True):
-            own = documents.select(held)
-            for i, (first, last) in enumerate(pairwise(own.corpus.sentence_starts.tolist())):
-                alone = self._join(own.corpus.words(i), said.tags[first:last])
-                both = with_pieces(alone, added[i])
-                gold += len(own.mentions[i])
-                right += len(set(alone) & set(own.mentions[i])), len(set(both) & set(own.mentions[i]))
-                found += len(alone), len(both)
-        f1 = 2 * right / (found + gold)
-        if self.gaps == "learned" or f1[1] > f1[0]:
-            self.pieces_ = learned[0]
+        pieces, gain = learned
+        if self.gaps == "learned" or gain > 0:
+            self.pieces_ = pieces
         self.chosen_["gaps"] = "none" if self.pieces_ is None else "learned"
 
     def _describe(self, documents: Documents, encoded: Sequence[Any], iterations: int, sheet: Sheet) -> None:
@@ -251,6 +243,14 @@ class CrfTagger(CrfSettings, EntityTagger):
         if self.pairing_ is not None and any(tag[0] in "DH" for tag in tags):
             return self.pairing_.join(words, tags)
         return mentions_of_tags(tags, self.policy_)
+
+    def _joined(self, documents: Documents, tags: Sequence[str]) -> list[list[TokenMention]]:
+        """The mentions of each sentence that the tags of all tokens mean."""
+        mentions: list[list[TokenMention]] = []
+        for i, (first, last) in enumerate(pairwise(documents.corpus.sentence_starts.tolist())):
+            own = tags[first:last]
+            mentions.append(self._join(documents.corpus.words(i), own) if any(tag != "O" for tag in own) else [])
+        return mentions
 
     def _learn_policy(self, documents: Documents) -> None:
         """Choose how pieces are joined: by the rule that brings back more training mentions, or by a classifier that
@@ -341,11 +341,11 @@ class CrfTagger(CrfSettings, EntityTagger):
         pieces, with its own."""
         ids, shares = self._likely(self.tokens_of(documents))
         names, sure = self._tags(ids), shares[np.arange(len(ids)), ids]
-        pieces = self._pieces(documents, names, shares)
         mentions, confidence, by_token = [], [], []
-        for i, (first, last) in enumerate(pairwise(documents.corpus.sentence_starts.tolist())):
-            tags, more = names[first:last], pieces[i]
-            found = self._join(documents.corpus.words(i), tags) if any(tag != "O" for tag in tags) else []
+        joined, pieces = self._joined(documents, names), self._pieces(documents, names, shares)
+        for (first, last), found, more in zip(
+            pairwise(documents.corpus.sentence_starts.tolist()), joined, pieces, strict=True
+        ):
             found = with_pieces(found, more) if more else found
             mentions.append(found)
             confidence.append([more.get(each, float(np.prod(sure[first + np.array(each.tokens)]))) for each in found])

@@ -104,7 +104,8 @@ class Sheet:
 
 
 def _templates(columns: Sequence[str] | dict[str, np.ndarray], window: int, affixes: int) -> list[Template]:
-    """All templates in their order, also those whose columns are missing: each has the same number in every text."""
+    """All templates in their order, also those whose columns are missing: each has the same number in every text, and
+    in a file, so that new ones come last."""
     around = range(-window, window + 1)
     near = range(-min(1, window), min(1, window) + 1)
     made: list[Template] = [((d, name),) for name in ("word", "form", "outline") for d in around]
@@ -136,4 +137,6 @@ def _templates(columns: Sequence[str] | dict[str, np.ndarray], window: int, affi
             made += [((d, name),) for d in around]
             if window:
                 made += [((-1, name), (0, name)), ((0, name), (1, name))]
+    made += [((-2, "word"), (-1, "word")), ((1, "word"), (2, "word"))] * (window > 1)
+    made += [((-1, "prefix3"),), ((1, "prefix3"),)] * (window > 0 and affixes >= 3)
     return list(dict.fromkeys(made))

@@ -15,7 +15,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,26 @@ from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
 
-__all__ = ["field_of", "learn_field"]
+__all__ = ["Steps", "field_of", "learn_field", "steps_of"]
 
 _CHUNK = 50_000
+_SMALL = 2000
+"""With fewer sentences, passes over all of them at once are quick, and do better."""
+
+
+class Steps(NamedTuple):
+    """The algorithm, sgd or lbfgs, and its passes over the text at most."""
+
+    algorithm: str
+    iterations: int
+
+
+def steps_of(settings: CrfSettings, n_sentences: int) -> Steps:
+    """How weights are learned, where the settings leave it open."""
+    algorithm = settings.algorithm or ("lbfgs" if settings.c1 or n_sentences < _SMALL else "sgd")
+    if settings.c1 and algorithm == "sgd":
+        raise SettingError("the penalty c1 needs the algorithm lbfgs")
+    return Steps(algorithm, settings.iterations or (80 if algorithm == "sgd" else 200))
 
 
 def field_of(arrays: dict[str, np.ndarray]) -> Field:
@@ -53,20 +70,19 @@ def learn_field(
     sheet: Sheet, tags: Sequence[str], labels: Sequence[str], settings: CrfSettings
 ) -> tuple[dict[str, np.ndarray], int]:
     """The arrays of a field that makes the tags likely, and how many iterations it took."""
-    if settings.c1 and settings.algorithm == "sgd":
-        raise SettingError("the penalty c1 needs the algorithm lbfgs")
+    way = steps_of(settings, len(sheet.tokens.starts) - 1)
     found = all_features(sheet)
     keys, numbers, counts = np.unique(found, return_inverse=True, return_counts=True)
     kept = (counts >= settings.min_count) & (keys != 0)
     keys, renumbered = keys[kept], np.cumsum(kept) - 1
     names = [str(number) for number in range(len(keys))]
     numbers = np.where(kept[numbers], renumbered[numbers], -1).reshape(found.shape)
-    trainer = _trainer(settings)
+    trainer = _trainer(settings, way)
     for first, last in pairwise(sheet.tokens.starts.tolist()):
         if last > first:
             rows = [[names[k] for k in row if k >= 0] for row in numbers[first:last].tolist()]
             trainer.append(rows, list(tags[first:last]))
-    progress = bar("iterations", settings.iterations)
+    progress = bar("iterations", way.iterations)
     with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, progress as trainer.bar:
         path = os.path.join(folder, "crf")
         _seed(settings.seed)
@@ -75,14 +91,14 @@ def learn_field(
     return _arrays(keys, state, steps, labels), trainer.done
 
 
-def _trainer(settings: CrfSettings) -> Any:
+def _trainer(settings: CrfSettings, way: Steps) -> Any:
     import pycrfsuite
 
     class Watched(pycrfsuite.Trainer):
         """Tells how far it is; an interrupt is heard after the iteration that it falls into."""
 
         def __init__(self) -> None:
-            super().__init__(algorithm="l2sgd" if settings.algorithm == "sgd" else "lbfgs", verbose=True)
+            super().__init__(algorithm="l2sgd" if way.algorithm == "sgd" else "lbfgs", verbose=True)
             self.done, self.bar = 0, Bar()
 
         def message(self, message: str) -> None:
@@ -91,8 +107,8 @@ def _trainer(settings: CrfSettings) -> Any:
                 self.bar.advance()
 
     trainer = Watched()
-    trainer.set_params({"c2": settings.c2, "max_iterations": settings.iterations, "feature.minfreq": 0.0})
-    if settings.algorithm == "lbfgs":
+    trainer.set_params({"c2": settings.c2, "max_iterations": way.iterations, "feature.minfreq": 0.0})
+    if way.algorithm == "lbfgs":
         trainer.set_params({"c1": settings.c1})
     return trainer
 

@@ -5,7 +5,8 @@ Tags for gaps are rare, and a chain hardly ever gives them. A second stage looks
 A logistic regression of hashed features says how likely each is a mention: whether the words, joined, were a mention
 or stand together in the document, what opens and closes the gap, what is alike on both sides of a conjunction, and what
 the chain thinks of each piece. It is learned from what chains of other parts of the text say, so that it meets in
-training what it will meet later; the threshold is the one with the best F1 on parts that a classifier has not seen.
+training what it will meet later; the threshold is the one with the best F1 over all mentions, those of the chain
+included, on parts that a classifier has not seen.
 
 Candidates that pass are taken from the likeliest down. A piece of one may be a piece of another of its type, but not
 overlap it otherwise. A simple mention of the chain that is a part of an accepted one is dropped.
@@ -34,7 +35,7 @@ from corpuscle.text.gapped import TokenMention, mentions_of_tags
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.wording import shape_of
 
-__all__ = ["FEWEST", "PIECES", "Pieces", "Said", "with_pieces"]
+__all__ = ["FEWEST", "PIECES", "Part", "Pieces", "Said", "with_pieces"]
 
 FEWEST = 50
 """A classifier is tried where the training text has at least so many mentions in two pieces."""
@@ -61,6 +62,15 @@ class Said(NamedTuple):
 
     tags: Sequence[str]
     chances: np.ndarray
+
+
+class Part(NamedTuple):
+    """Some of the training ``documents``, by number, what a chain of the others ``said`` of them, and the ``mentions``
+    of each sentence that its tags mean."""
+
+    documents: np.ndarray
+    said: Said
+    mentions: Sequence[Sequence[TokenMention]]
 
 
 def _lexicon(counted: Iterable[tuple[np.ndarray, np.ndarray]]) -> Lexicon:
@@ -200,7 +210,7 @@ def _regression(features: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, fl
     wrong = np.flatnonzero(~right)[::every]
     rows = np.concatenate([np.flatnonzero(right), wrong])
     weight = np.where(right[rows], 1.0, float(every))
-    model = LogisticRegression(C=0.5, max_iter=500, tol=1e-7).fit(_matrix(features[rows]), right[rows], weight)
+    model = LogisticRegression(C=0.2, max_iter=500, tol=1e-7).fit(_matrix(features[rows]), right[rows], weight)
     return model.coef_[0].astype(np.float64), float(model.intercept_[0])
 
 
@@ -243,16 +253,16 @@ class Pieces:
 
     @classmethod
     def learn(
-        cls, documents: Documents, parts: Sequence[tuple[np.ndarray, Said]], types: Sequence[str]
-    ) -> tuple[Pieces, list[list[dict[TokenMention, float]]]] | None:
-        """From documents in parts, each with what a chain of the others says of it; and the mentions that classifiers
-        of the others find in the sentences of each. None where there are not both right and
-        wrong candidates."""
-        held = [documents.select(some) for some, _ in parts]
+        cls, documents: Documents, parts: Sequence[Part], types: Sequence[str]
+    ) -> tuple[Pieces, float] | None:
+        """From documents in parts, each with what a chain of the others says of it; and by how much F1 over all
+        mentions grows where classifiers of the others add to each. None where there are not both right and wrong
+        candidates."""
+        held = [documents.select(part.documents) for part in parts]
         seen, right = [], []
-        for (some, said), own in zip(parts, held, strict=True):
-            others = np.setdiff1d(np.arange(len(documents)), some)
-            seen.append(candidates_of(own, said, _known(documents.select(others), types), types))
+        for part, own in zip(parts, held, strict=True):
+            others = np.setdiff1d(np.arange(len(documents)), part.documents)
+            seen.append(candidates_of(own, part.said, _known(documents.select(others), types), types))
             right.append(_right(own, seen[-1].candidates, types))
         if any(len({*np.concatenate([r for j, r in enumerate(right) if j != k])}) < 2 for k in range(len(parts))):
             return None
@@ -261,20 +271,23 @@ class Pieces:
             features = np.concatenate([each.features for j, each in enumerate(seen) if j != k])
             weights, intercept = _regression(features, np.concatenate([r for j, r in enumerate(right) if j != k]))
             chances.append(_chances(mine.features, weights, intercept))
-        gold = sum(len(mention.runs) > 1 for mentions in documents.mentions for mention in mentions)
 
         def f1(threshold: float) -> float:
-            chosen = [_accepted(s.candidates, c, threshold) for s, c in zip(seen, chances, strict=True)]
-            good = sum(int(r[some].sum()) for r, some in zip(right, chosen, strict=True))
-            return 2 * good / max(1, gold + sum(map(len, chosen)))
+            good = found = gold = 0
+            for part, own, mine, chance in zip(parts, held, seen, chances, strict=True):
+                chosen = _accepted(mine.candidates, chance, threshold)
+                added = _mentions(own, mine.candidates, chance, chosen, types)
+                for truth, alone, more in zip(own.mentions, part.mentions, added, strict=True):
+                    both = with_pieces(alone, more)
+                    good += len(set(both) & set(truth))
+                    found += len(both)
+                    gold += len(truth)
+            return 2 * good / max(1, found + gold)
 
-        threshold = float(max(_THRESHOLDS, key=f1))
+        figures = {threshold: f1(threshold) for threshold in _THRESHOLDS.tolist()}
+        threshold = max(figures, key=lambda each: figures[each])
         weights, intercept = _regression(np.concatenate([s.features for s in seen]), np.concatenate(right))
-        tried = [
-            _mentions(own, s.candidates, c, _accepted(s.candidates, c, threshold), types)
-            for own, s, c in zip(held, seen, chances, strict=True)
-        ]
-        return cls(_known(documents, types), weights, intercept, threshold), tried
+        return cls(_known(documents, types), weights, intercept, threshold), figures[threshold] - f1(np.inf)
 
     def find(self, documents: Documents, said: Said, types: Sequence[str]) -> list[dict[TokenMention, float]]:
         """The mentions in two pieces of each sentence, and how likely each is."""

@@ -51,20 +51,23 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         high=2,
     )
     window: int = setting("How many words to either side are looked at.", default=2, low=0, high=5)
-    affixes: int = setting("Beginnings and endings of up to so many letters.", default=4, low=0, high=8)
+    affixes: int = setting("Beginnings and endings of up to so many letters.", default=6, low=0, high=8)
     nc: str = setting(
         "NC-values of words, where there are tags: summed over a word's occurrences, averaged, or of each alone.",
         default="mean",
         choices=("none", "raw", "mean", "token"),
     )
-    algorithm: str = setting(
+    algorithm: str | None = setting(
         "How weights are learned: sentence by sentence, or from all at once (slower; needed for --c1).",
-        default="sgd",
+        default=None,
         choices=("sgd", "lbfgs"),
+        shown="lbfgs with fewer than 2,000 sentences, or --c1; else sgd",
     )
     c1: float = setting("Penalty on the size of weights (many become 0).", default=0.0, low=0.0)
     c2: float = setting("Penalty on the squares of weights.", default=0.1, low=0.0)
-    iterations: int = setting("Passes over the training text at most.", default=80, low=1, high=100_000)
+    iterations: int | None = setting(
+        "Passes over the training text at most.", default=None, low=1, high=100_000, shown="80; lbfgs 200"
+    )
     min_count: int = setting("Features that are rarer are not used.", default=2, low=1, high=1_000_000)
 
 

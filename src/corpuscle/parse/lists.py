@@ -29,8 +29,8 @@ from corpuscle.scale import chunks_of, each
 from corpuscle.text.treebank import Treebank
 
 __all__ = [
-    "Jackknife", "best_trees_of", "heads_of", "joined", "likely", "listed", "lists_of", "right_heads", "scores_of",
-    "shortened", "standardised", "valence_logs", "valences_of",
+    "Jackknife", "best_trees_of", "heads_of", "joined", "likely", "listed", "lists_of", "pieces", "right_heads",
+    "scores_of", "shortened", "standardised", "valence_logs", "valences_of",
 ]  # fmt: skip
 
 _WORDS = 1 << 18
@@ -92,7 +92,8 @@ def _longest(lists: Lists) -> int:
     return int(np.diff(lists.starts).max(initial=1))
 
 
-def _pieces(lists: Lists) -> list[tuple[int, int]]:
+def pieces(lists: Lists) -> list[tuple[int, int]]:
+    """The first and the last sentence of parts of equal size, about."""
     return list(pairwise(chunks_of(np.diff(lists.begins) + 1, _WORDS).tolist()))
 
 
@@ -125,7 +126,7 @@ def scores_of(lists: Lists, ranking: Ranking, workers: int | None = None) -> np.
     def work(piece: tuple[int, int]) -> None:
         score_candidates(lists, *piece, ranking, tree_room(_longest(lists)), scores)
 
-    each(work, _pieces(lists), workers)
+    each(work, pieces(lists), workers)
     return scores
 
 
@@ -162,7 +163,7 @@ def valences_of(lists: Lists, logs: np.ndarray, workers: int | None = None) -> n
     def work(piece: tuple[int, int]) -> None:
         valences(lists, *piece, logs, tree_room(_longest(lists)), found)
 
-    each(work, _pieces(lists), workers)
+    each(work, pieces(lists), workers)
     return found
 
 

@@ -3,7 +3,7 @@
 A parser knows arcs and pairs of them; a list of its 50 best trees has a better one than the first in most sentences
 where that is wrong. Each tree gets the parser's score, log p of the words given the tree by hidden states (``latent``),
 tags of heads with their nearest children, of words with their head and its head, perhaps how many children words have;
-weights are learned by the averaged perceptron (``kernels.reranking``) on lists by jackknife (``lists``).
+weights are learned (``ranking``) on lists by jackknife (``lists``).
 
 Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6; Collins,
 "Discriminative reranking for natural language parsing", 2000.
@@ -12,7 +12,7 @@ Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with late
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from itertools import islice
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,7 +23,7 @@ from corpuscle import model as container
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import latent
-from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists, Ranking, learn_lists, tree_room
+from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
 from corpuscle.parse.lists import (
     Jackknife,
@@ -40,8 +40,9 @@ from corpuscle.parse.lists import (
     valences_of,
 )
 from corpuscle.parse.mst import MstParser, Parses, signature
+from corpuscle.parse.ranking import CHOICES, Judged, Trials, learn_weights, ranking_of, share_right
 from corpuscle.parse.settings import RerankSettings
-from corpuscle.parse.training import ARCS, Online
+from corpuscle.parse.training import ARCS
 from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.text.layers import Layer
@@ -53,17 +54,6 @@ from corpuscle.words import WordVectors
 __all__ = ["Reranker"]
 
 Vectors = WordVectors | tuple[Vocab, np.ndarray]
-BASE_WEIGHTS = (3.0, 10.0, 30.0, 100.0)
-"""What the weight of the parser's score may be, where development trees choose it."""
-
-RANKS = {
-    "weights": container.Array("float64", ("ranks",), finite=True),
-    "totals": container.Array("float64", ("ranks",), finite=True),
-    "clock": container.Array("int64", (1,), low=0),
-    "best": container.Array("float64", ("best_ranks",), finite=True),
-    "best_share": container.Array("float64", (1,), finite=True),
-}
-"""The state of learning from lists."""
 
 
 class _Known(NamedTuple):
@@ -73,54 +63,13 @@ class _Known(NamedTuple):
     valences: np.ndarray | None
 
 
-class _ListLearner(Online):
-    """Learns from lists; ``judge``: mean weights -> the share of right heads in development lists, or None."""
-
-    def __init__(
-        self, lists: Lists, targets: np.ndarray, ranking: Ranking, seed: int,
-        judge: Callable[[np.ndarray], float] | None,
-    ):  # fmt: skip
-        super().__init__(lists.starts, seed, "parse.lists")
-        self._lists, self._targets, self.ranking, self._judge = lists, targets, ranking, judge
-        self._room = tree_room(int(np.diff(lists.starts).max(initial=1)))
-        self.best, self.best_share = np.empty(0), np.full(1, -1.0)
-
-    def step(self, sweep: int, number: int) -> None:
-        """Learn from some lists."""
-        self._wrong += learn_lists(self._lists, self.part(sweep, number), self._targets, self.ranking, self._room)
-
-    def mean(self) -> np.ndarray:
-        """The mean of the weights after all lists so far."""
-        return self.ranking.weights - self.ranking.totals / max(1, self.ranking.clock[0])
-
-    def finish(self, sweep: int) -> list[float]:
-        """The share of lists whose best tree was another one, and of right development heads (0: not judged)."""
-        mean, share = self.mean(), 0.0
-        if self._judge is not None:
-            share = self._judge(mean)
-            if share > self.best_share[0]:
-                self.best, self.best_share[0] = mean, share
-        return [self._mistakes() / max(1, len(self._targets)), share]
-
-    def state(self) -> dict[str, np.ndarray]:
-        """What a file keeps."""
-        kept = {name: getattr(self.ranking, name) for name in ("weights", "totals", "clock")}
-        return kept | {"best": self.best, "best_share": self.best_share}
-
-    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Take it back."""
-        for name in ("weights", "totals", "clock"):
-            getattr(self.ranking, name)[:] = arrays[name]
-        self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
-
-
 class Reranker(RerankSettings, container.Model):
     """A parser, and what chooses among its best trees.
 
     Learned: ``parser_``; ``latent_``: trees with hidden states; ``valences_`` float64 (tags, 2, 3, 2): log
     probabilities of having another child; ``weights_`` float32 (2^hash_bits,) of features, ``number_weights_`` float64
     (numbers,) of the parser's score and other numbers, ``deviations_`` float64 (numbers,), which those are divided by;
-    ``history_`` float64 (passes, 2): the share of lists with another best tree, and of right development heads.
+    ``history_`` float64 (values, passes): the share of right heads in held-out lists, by what is chosen from.
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -133,7 +82,7 @@ class Reranker(RerankSettings, container.Model):
             "weights": container.Array("float32", ("table",), finite=True),
             "number_weights": container.Array("float64", ("numbers",), finite=True),
             "deviations": container.Array("float64", ("numbers",), low=1e-300, finite=True),
-            "history": container.Array("float64", ("passes", 2), finite=True),
+            "history": container.Array("float64", ("values", "passes"), finite=True),
         },
         components={"parser": (MstParser.KIND,)},
         check=lambda loaded: _check(loaded),
@@ -149,7 +98,7 @@ class Reranker(RerankSettings, container.Model):
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
-        partial = learning.partial("parse.rerank", *[ARCS] * self.folds, *[RANKS] * len(BASE_WEIGHTS))
+        partial = learning.partial("parse.rerank", *[ARCS] * self.folds, CHOICES)
         return Checkpoint(path, partial, self.settings, signature(bank), resume=resume)
 
     def fit(
@@ -163,7 +112,7 @@ class Reranker(RerankSettings, container.Model):
         checkpoint: Checkpoint | None = None,
     ) -> Reranker:
         """Learn to choose among the best trees of ``parser`` from the treebank it was learned from; development trees
-        choose the weight of its score and the number of passes; ``vectors``: of words, for log p; ``lists``: what
+        are held out beside its folds where a setting is chosen; ``vectors``: of words, for log p; ``lists``: what
         ``jackknife`` returned, for several re-rankers of the same parser."""
         if Treebank.checked(bank).corpus.n_tokens == 0:
             raise InputError(None, None, "the treebank is empty")
@@ -184,24 +133,28 @@ class Reranker(RerankSettings, container.Model):
         for here, of_fold in zip(parts, lists.folds, strict=True):
             known = self._know(_without(bank, here), vectors) if self.jackknife_spectral else whole
             found.append(self._numbered(of_fold, bank.select(here), known))
-        ranked, self.deviations_ = standardised(joined(found))
-        right = right_heads(ranked, bank.select(np.concatenate(parts)).heads)
-        judge = None
+        self.deviations_ = standardised(joined(found))[1]
+        held_out = [self._judged(each, bank.select(here).heads) for here, each in zip(parts, found, strict=True)]
+        judged = None
         if dev is not None:
             assert lists.dev is not None
-            judged, _ = standardised(self._numbered(lists.dev, dev, whole), self.deviations_)
-            judge = judged, right_heads(judged, dev.heads)
+            judged = self._judged(self._numbered(lists.dev, dev, whole), dev.heads)
             self.tuning_items_ = item_hashes(dev.corpus)
-        self._learn(ranked, best_trees_of(ranked, right), judge, checkpoint)
-        first = ranked.firsts[:-1][np.diff(ranked.firsts) > 0]
+        every = Judged.joined(held_out)
+        weights = self._learn(every, held_out, judged, checkpoint)
+        first = every.lists.firsts[:-1][np.diff(every.lists.firsts) > 0]
         self.items_ = item_hashes(bank.corpus)
         self.provenance_ = {
-            "sentences": len(bank), "words": bank.corpus.n_tokens, "trees": int(ranked.firsts[-1]),
-            "uas_lists": float(right[first].sum() / bank.corpus.n_tokens),
-            "oracle_lists": float(np.maximum.reduceat(right, first).sum() / bank.corpus.n_tokens),
+            "sentences": len(bank), "words": bank.corpus.n_tokens, "trees": int(every.lists.firsts[-1]),
+            "uas_lists": float(every.right[first].sum() / bank.corpus.n_tokens),
+            "oracle_lists": float(np.maximum.reduceat(every.right, first).sum() / bank.corpus.n_tokens),
+            **({} if judged is None else {"uas_dev": share_right(self, judged, weights)}),
             **self.latent_.facts,
         }  # fmt: skip
         return self
+
+    def _judged(self, lists: Lists, gold: np.ndarray) -> Judged:
+        return Judged(standardised(lists, self.deviations_)[0], right_heads(lists, gold))
 
     def _check_vectors(self, vectors: Vectors | None) -> None:
         if vectors is None:
@@ -259,50 +212,29 @@ class Reranker(RerankSettings, container.Model):
             columns.append(valences_of(lists, known.valences, self.workers))
         return lists._replace(numbers=np.ascontiguousarray(np.column_stack(columns)))
 
-    def _ranking(self, weights: np.ndarray, base: float) -> Ranking:
-        base = base if "base" in self.features else 0.0
-        shift = np.uint64(64 - self.hash_bits)
-        return Ranking(weights, np.zeros_like(weights), np.zeros(1, np.int64), base, shift, "tags" in self.features)
-
-    def _learn(
-        self, lists: Lists, targets: np.ndarray, dev: tuple[Lists, np.ndarray] | None, checkpoint: Checkpoint
-    ) -> None:
-        size, numbers = 1 << self.hash_bits, lists.numbers.shape[1]
-        tuned = dev is not None and "base" in self.features and self.origins["base_weight"] != "given"
-        best, best_share = None, -1.0
-        for base in BASE_WEIGHTS if tuned else (self.base_weight,):
-            ranking = self._ranking(np.zeros(size + numbers - 1), base)
-
-            def judge(weights: np.ndarray, base: float = base) -> float:
-                assert dev is not None
-                chosen = best_trees_of(dev[0], scores_of(dev[0], self._ranking(weights, base), self.workers))
-                return float(dev[1][chosen[chosen >= 0]].sum() / max(1, dev[0].starts[-1]))
-
-            learner = _ListLearner(lists, targets, ranking, self.seed, None if dev is None else judge)
-            run = checkpoint.run(
-                learner, self.passes, columns=2, facts={"ranks": len(ranking.weights)}, lasting=True,
-                title="passes", note="other trees {:.3f}",
-            )  # fmt: skip
-            share = float(run.history[:, 1].max())
-            if best is None or share > best_share:
-                best, best_share, self.history_ = learner.mean() if dev is None else learner.best, share, run.history
-                self.chosen_ |= {"base_weight": base} if tuned else {}
-        assert best is not None
-        if dev is not None:
-            self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
-        self.weights_ = best[:size].astype(np.float32)
-        base = self.chosen_.get("base_weight", self.base_weight) if "base" in self.features else 0.0
-        self.number_weights_ = np.concatenate([[base], best[size:]])
+    def _learn(self, every: Judged, folds: list[Judged], dev: Judged | None, checkpoint: Checkpoint) -> np.ndarray:
+        """Choose what is open, learn the weights of all lists, and return them."""
+        trials = Trials(self, folds, dev)
+        checkpoint.run(trials, len(trials.values), title="choosing", note="{:.4f} right", lasting=True)
+        value, passes = trials.best()
+        self.history_ = trials.shares
+        if len(trials.values) > 1:
+            self.chosen_["base_weight" if self.learner == "perceptron" else "variance"] = value
+        if self.learner == "perceptron":
+            self.chosen_["passes"] = passes
+        weights = list(islice(learn_weights(self, every, value), passes))[-1]
+        size = 1 << self.hash_bits
+        self.weights_, self.number_weights_ = weights[:size].astype(np.float32), weights[size:]
+        return weights
 
     # ---- parsing
 
-    def ranked(self, bank: Treebank, k: int = 0) -> tuple[Lists, np.ndarray]:
+    def ranked(self, bank: Treebank, k: int = 0, *, found: Lists | None = None) -> tuple[Lists, np.ndarray]:
         """The lists of sentences, with numbers as they are found (the parser's score first), of at least k trees, and
-        the score of every tree, float64 (n_trees,)."""
-        found = lists_of(self.parser_, bank, max(self.nbest, k))
+        the score of every tree, float64 (n_trees,); ``found``: what ``lists_of`` returned for them, if it is known."""
+        found = found or lists_of(self.parser_, bank, max(self.nbest, k))
         lists = self._numbered(found, bank, _Known(self.latent_, self.valences_), k)
-        weights = np.concatenate([self.weights_.astype(np.float64), self.number_weights_[1:]])
-        ranking = self._ranking(weights, float(self.number_weights_[0]))
+        ranking = ranking_of(self, np.concatenate([self.weights_.astype(np.float64), self.number_weights_]))
         return lists, scores_of(standardised(lists, self.deviations_)[0], ranking, self.workers)
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:

@@ -206,13 +206,28 @@ class RerankSettings(LatentSettings):
         default=("base", "tags", "logp"),
         choices=("base", "tags", "logp", "structure"),
     )
-    base_weight: float = setting("The weight of the parser's score.", default=10.0, above=0.0, high=1e6)
+    learner: str = setting(
+        "How weights are learned: maximum entropy over each list, or the averaged perceptron, list by list.",
+        default="maxent", choices=("maxent", "perceptron"),
+    )  # fmt: skip
+    variance: float | None = setting(
+        "maxent: variance of the weights, the penalty is |w|^2 / (2 variance).",
+        default=None, above=0.0, high=1e6, shown="by held-out lists",
+    )  # fmt: skip
+    base_weight: float | None = setting(
+        "The weight of the parser's score.",
+        default=None, above=0.0, high=1e6, shown="learned; perceptron: by held-out lists",
+    )  # fmt: skip
     folds: int = setting("Lists to learn from come from parsers of so many parts but one.", default=3, low=2, high=100)
     jackknife_spectral: bool = setting("The same for log p.", default=True)
-    passes: int = setting("Passes over the lists.", default=10, low=1, high=1000)
+    passes: int = setting(
+        "At most so many steps of L-BFGS, or passes of the perceptron.", default=20, low=1, high=1000
+    )
     hash_bits: int = setting("The weights of features stand in a table of 2^N.", default=18, low=10, high=28)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if "base" not in self.features and self.origins["base_weight"] == "given":
             raise SettingError("base_weight means nothing without base among the features")
+        if self.learner == "perceptron" and self.origins["variance"] == "given":
+            raise SettingError("variance means nothing with learner perceptron")

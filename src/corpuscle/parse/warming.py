@@ -51,7 +51,7 @@ def warm() -> None:
         few = Treebank.from_sentences([["a", "b", "c"]] * 4, heads=[[2, 0, 2]] * 4, tags=[["A", "B", "A"]] * 4)
         base = MstParser(order=1, passes=1, hash_bits=10, relation_bits=8).fit(few)
         every = ("base", "tags", "logp", "structure")
-        for observe in ("words", "both"):
-            ranker = Reranker(observe=observe, features=every, nbest=2, passes=1, hash_bits=10)
+        for observe, learner in (("words", "maxent"), ("both", "perceptron")):
+            ranker = Reranker(observe=observe, learner=learner, features=every, nbest=2, passes=1, hash_bits=10)
             ranker.fit(few, base, few).save(path)
         Reranker.from_container(read(path)).best_trees(few, 2)

@@ -1,30 +1,34 @@
 """NeuralTransliterator: a network reads the letters of a name and writes those of the other script, one by one.
 
-Names are learned whole, spaces being a letter. Several models may write together, the mean of their log probabilities
-deciding at each letter, and models that write from the end rank what those have found. Names of one language alone help
-too: a model of the other direction, or of this one, makes pairs of them.
+Names of several words are learned and written word by word where both sides have as many, otherwise whole, spaces being
+a letter. What was in the pairs is remembered; networks are there for the rest. Several models may write together, the
+mean of their log probabilities deciding at each letter, and models that write from the end rank what those have found.
+Names of one language alone help too: a model of the other direction, or of this one, makes pairs of them.
 
 Grundkiewicz and Heafield, "Neural machine translation techniques for named entity transliteration", 2018.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import Container, Kind
+from corpuscle.model import Array, Container, Kind, vocab_arrays
 from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
 from corpuscle.neural.examples import guide_of
 from corpuscle.neural.precision import TOLERANCE, Difference
+from corpuscle.settings import learned
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair, checked_pairs
-from corpuscle.text.vocab import Vocab
+from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined, reversed_pairs
+from corpuscle.transliterate.memory import Memory
+from corpuscle.transliterate.preparation import word_pairs, words_match
 from corpuscle.transliterate.settings import NeuralSettings
 
 __all__ = ["NeuralTransliterator", "Synthetic"]
@@ -68,6 +72,17 @@ def _backwards(letters: Sequence[str]) -> np.ndarray:
 
 def _check(loaded: Container) -> None:
     check_networks(loaded, NeuralTransliterator.restored(loaded.described))
+    if any(entry.count("\t") != 1 for entry in _memory(loaded).entries.strings[FIRST:]):
+        raise ValueError("what it remembers are no pairs")
+
+
+def _memory(loaded: Container) -> Memory:
+    """What a file remembers; older ones have learned without."""
+    return Memory(Vocab.from_arrays(loaded.arrays, "memory/")) if "memories" in loaded.extra else Memory.of([])
+
+
+def _all_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
+    return network_arrays(extra) | (vocab_arrays("memory/", "memories") if "memories" in extra else {})
 
 
 def _partial(helper: bool) -> Kind:
@@ -82,10 +97,13 @@ def _partial(helper: bool) -> Kind:
 class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     """Learns to write names in another script, letter by letter.
 
-    Learned: see ``Networks``; its symbols are the letters of both sides, and accuracy is that of whole names.
+    Learned: see ``Networks``; its symbols are the letters of both sides, and accuracy is that of whole names, or of
+    words that are written one by one. And ``memory_``, the names or words of the pairs.
     """
 
-    KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, network_arrays, check=_check)
+    KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, _all_arrays, check=_check)
+
+    memory_: Memory = learned()
 
     def checkpoint(
         self,
@@ -129,12 +147,15 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
             raise InputError(None, None, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:
             warn(f"only {len(pairs)} pairs: --method phrase learns more from so few")
+        if self.whole_names is None:
+            self.chosen_["whole_names"] = not words_match(pairs)
         training, validation = self.divided(pairs, self.seed, VALIDATION) if dev is None else (pairs, list(dev))
         checkpoint = checkpoint or Checkpoint()
         made: list[Pair] = []
         if synthetic is not None:
             made = self._synthesised(training, validation, synthetic, checkpoint)
         self._learn(training, validation, made, checkpoint)
+        self._memorise(pairs)
         self._remember(pairs, validation if dev is not None else ())
         self.provenance_ = {
             "pairs": len(pairs),
@@ -144,24 +165,47 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         }
         return self
 
+    def _parts(self, pairs: Iterable[Pair]) -> list[tuple[str, str]]:
+        """Every name, or every word of it, with each of its accepted targets, as often as there are such names."""
+        return [
+            part
+            for source, targets in pairs
+            for part in dict.fromkeys(part for target in targets for part in self._cut(source, target))
+        ]
+
     def _rows(self, pairs: Iterable[Pair]) -> list[tuple[list[str], list[str]]]:
-        """Letters of every name with those of each of its accepted targets, without what is too long or empty."""
+        """The letters of different parts of names and of their targets, without what is too long."""
         rows, long = [], 0
-        for source, targets in pairs:
-            left = self._letters(source)
-            for target in dict.fromkeys(self.spelling.normal(target) for target in targets):
-                right = self._letters(target)
-                if not left or not right:
-                    raise InputError(None, None, f"the pair {source!r}, {target!r} has an empty side")
-                if max(len(left), len(right)) <= self.max_length:
-                    rows.append((left, right))
-                else:
-                    long += 1
+        for source, target in dict.fromkeys(self._parts(pairs)):
+            left, right = self._letters(source), self._letters(target)
+            if not left or not right:
+                raise InputError(None, None, f"the pair {source!r}, {target!r} has an empty side")
+            if max(len(left), len(right)) <= self.max_length:
+                rows.append((left, right))
+            else:
+                long += 1
         if long:
             warn(f"pairs of more than {self.max_length} letters are left out: {long}")
         if not rows:
             raise InputError(None, None, f"all pairs are longer than {self.max_length} letters")
         return rows
+
+    @property
+    def _by_word(self) -> bool:
+        """Whether names are cut into words; a file that does not say so has learned from whole ones."""
+        return self.chosen_.get("whole_names", self.whole_names) is False
+
+    def _words(self, name: str) -> list[str]:
+        """The parts of a name that are written one by one."""
+        normal = self.spelling.normal(name)
+        return normal.split() if self._by_word else [normal] if normal else []
+
+    def _cut(self, source: str, target: str) -> list[tuple[str, str]]:
+        """The parts of a name, each with what stands for it, ``SPACE`` for spaces; the whole where words do not
+        match."""
+        left, right = self.spelling.normal(source), self.spelling.normal(target)
+        whole = left.replace(" ", SPACE), right.replace(" ", SPACE)
+        return (word_pairs(left, right) if self._by_word else []) or [whole]
 
     def _letters(self, name: str) -> list[str]:
         return self.spelling.symbols(self.spelling.normal(name).replace(" ", SPACE))
@@ -187,15 +231,21 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def _lessons(
         self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int
     ) -> Lessons:
-        """Pairs of letters as numbers, with links where so few pairs (``guided``) need them."""
+        """Pairs of letters as numbers, with links where so few pairs (``guided``) need them; what is validated on is
+        new, as long as there is anything new."""
         guide = self.guide if self.guide is not None else GUIDE if guided < SMALL else 0.0
         accepted: dict[tuple[str, ...], list[np.ndarray]] = {}
         encode = self.vocab_.encode
         for source, target in self._rows(validation):
             accepted.setdefault(tuple(source), []).append(encode(target))
+        known = {tuple(source) for source, _ in rows}
+        accepted = {source: targets for source, targets in accepted.items() if source not in known} or accepted
         numbers = [(encode(left), encode(right)) for left, right in rows]
         held = [(encode(source), targets) for source, targets in accepted.items()]
         return Lessons(numbers, held, guide=guide, links=self._links(rows) if guide else None)
+
+    def _memorise(self, pairs: Sequence[Pair]) -> None:
+        self.memory_ = Memory.of(self._parts(pairs) if self.remember else [])
 
     def _order_from_end(self, symbols: np.ndarray) -> np.ndarray:
         return _backwards(self.vocab_.decode(symbols))
@@ -240,11 +290,12 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         self, training: Sequence[Pair], validation: Sequence[Pair], to_source: bool, checkpoint: Checkpoint
     ) -> NeuralTransliterator:
         """A single model of the direction that makes the missing side."""
-        helper = self.replace(ensemble=1, right_to_left=0, oversample=None)
+        helper = self.replace(ensemble=1, right_to_left=0, oversample=None, whole_names=not self._by_word)
         pairs, held = (reversed_pairs(training), reversed_pairs(validation)) if to_source else (training, validation)
         rows = helper._rows(pairs)
         helper.vocab_ = Vocab.from_words(sorted({letter for row in rows for side in row for letter in side}))
         helper._train(helper._lessons(rows, held, guided=len(rows)), checkpoint, "helpers")
+        helper._memorise(pairs)
         return helper
 
     # ---- writing names
@@ -252,7 +303,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def check_precision(self, names: Iterable[str], precision: str, tolerance: float = TOLERANCE) -> Difference:
         """Make sure that a precision changes no more than this share of what is written for the first 200 names; an
         error if it does."""
-        sources = [self.vocab_.encode(letters) for name in names if (letters := self._letters(name))]
+        sources = [self.vocab_.encode(self._letters(word)) for name in names for word in self._words(name)]
         return self._precise(sources, precision, tolerance, beam=self.beam)
 
     @property
@@ -269,27 +320,28 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         precision: str | None = None,
     ) -> list[list[Candidate]]:
         """The best ways to write each name, best first; an empty name has none. Scores are mean log probabilities of a
-        letter. ``beam``: another one than the settings say, at least ``n_best``; ``precision``: ``fp32`` or ``int8``,
-        which is quicker."""
+        letter, added up over words that are written one by one. ``beam``: another one than the settings say, at least
+        ``n_best``; ``precision``: ``fp32`` or ``int8``, which is quicker."""
         if sum:
             raise SettingError("a neural model has one way to write a string: there is nothing to add up")
         beam = max(n_best, self.beam if beam is None else self.SETTINGS["beam"].checked(beam))
-        pieces = [self._pieces(name) for name in names]
-        wanted = list(dict.fromkeys(tuple(piece) for name in pieces for piece, known in name if known))
+        words = [[self._pieces(word) for word in self._words(name)] for name in names]
+        wanted = list(dict.fromkeys(tuple(piece) for name in words for word in name for piece, known in word if known))
         ranked = dict(zip(wanted, self._ranked(wanted, n_best, beam, precision), strict=True))
-        lists = [
-            [ranked[tuple(piece)] if known else [Candidate("".join(piece), 0.0)] for piece, known in name]
-            for name in pieces
-        ]
-        found = [combined(each, n_best, "") for each in lists]
+
+        def written(pieces: list[tuple[list[str], bool]]) -> list[Candidate]:
+            lists = [ranked[tuple(piece)] if known else [Candidate("".join(piece), 0.0)] for piece, known in pieces]
+            return combined(lists, n_best, "")
+
+        found = [combined(list(map(written, name)), n_best) for name in words]
         return [[Candidate(" ".join(c.target.replace(SPACE, " ").split()), c.score) for c in each] for each in found]
 
-    def _pieces(self, name: str) -> list[tuple[list[str], bool]]:
-        """The letters of a name, in one piece; with ``copy_unknown`` cut where letters are not known, and whether each
+    def _pieces(self, word: str) -> list[tuple[list[str], bool]]:
+        """The letters of a word, in one piece; with ``copy_unknown`` cut where letters are not known, and whether each
         piece is."""
-        letters = self._letters(name)
+        letters = self._letters(word)
         if not self.copy_unknown:
-            return [(letters, True)] if letters else []
+            return [(letters, True)]
         pieces: list[tuple[list[str], bool]] = []
         for letter in letters:
             known = letter in self.vocab_
@@ -308,25 +360,67 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         if strange:
             warn(f"letters that were not in the pairs: {' '.join(strange[:10])}")
         found = self._best([self.vocab_.encode(name) for name in names], n_best, beam, precision)
-        return [[Candidate("".join(self.vocab_.decode(h.symbols)), float(h.score)) for h in each] for each in found]
+        lists = [[Candidate("".join(self.vocab_.decode(h.symbols)), float(h.score)) for h in each] for each in found]
+        return self._remembered(["".join(name) for name in names], lists, n_best)
+
+    def _remembered(self, words: Sequence[str], lists: list[list[Candidate]], n_best: int) -> list[list[Candidate]]:
+        """Candidates with those of words that were in the pairs among them, in the order of the memory."""
+        models, known = self.ensemble + self.right_to_left, self.memory_.counts
+        places = [number for number, word in enumerate(words) if word in known]
+        pools = [dict.fromkeys([*(c.target for c in lists[i]), *known[words[i]]]) for i in places]
+        parts = {(words[i], target): 0.0 for i, pool in zip(places, pools, strict=True) for target in pool}
+        logs = self._logs(list(parts)) @ [self.ensemble / models, self.right_to_left / models]
+        parts.update(zip(parts, logs.tolist(), strict=True))
+        scale = models if self.right_to_left else 1
+        for i, pool in zip(places, pools, strict=True):
+            totals = [(target, self.memory_.log(words[i], target, parts[words[i], target])) for target in pool]
+            ranked = [Candidate(target, scale * log / (len(self._letters(target)) + 1)) for target, log in totals]
+            lists[i] = sorted(ranked, key=lambda candidate: -candidate.score)[:n_best]
+        return lists
+
+    def _logs(self, parts: Sequence[tuple[str, str]]) -> np.ndarray:
+        """The mean log probability of targets of words by the networks of either direction, float64 (n, 2); 0 where no
+        network writes from the end."""
+        sources, targets = ([self.vocab_.encode(self._letters(part[side])) for part in parts] for side in (0, 1))
+        logs = np.zeros((len(parts), 2))
+        for way in range(1 + bool(self.right_to_left) if parts else 0):
+            decoder = self.backwards if way else self.decoder()
+            each = self._scored(decoder, sources, [[target] for target in targets], turned=way == 1)
+            logs[:, way] = np.concatenate(each)
+        return logs
 
     def scores(self, names: Sequence[str], candidates: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        """For each candidate of each name the mean log probability by the models of either direction, float64 (n, 2);
-        0 where no model writes from the end."""
-        sources = [self.vocab_.encode(self._letters(name)) for name in names]
-        targets = [[self.vocab_.encode(self._letters(target)) for target in each] for each in candidates]
-        one = self._scored(self.decoder(), sources, targets, turned=False)
-        other = self._scored(self.backwards, sources, targets, turned=True) if self.right_to_left else one
-        return [
-            np.column_stack([first, second * bool(self.right_to_left)])
-            for first, second in zip(one, other, strict=True)
-        ]
+        """For each candidate of each name the mean log probability by the models of either direction, with what is
+        remembered, float64 (n, 2); 0 where no model writes from the end."""
+        cuts = [[self._cut(name, target) for target in each] for name, each in zip(names, candidates, strict=True)]
+        parts = list(dict.fromkeys(part for each in cuts for cut in each for part in cut))
+        logs = self._logs(parts)
+        for way in range(1 + bool(self.right_to_left)):
+            logs[:, way] = [self.memory_.log(*part, log) for part, log in zip(parts, logs[:, way], strict=True)]
+        of = dict(zip(parts, logs, strict=True))
+        return [np.array([np.sum([of[part] for part in cut], 0) for cut in each]).reshape(-1, 2) for each in cuts]
 
     def attention(self, name: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
         """Which letters the first model looks at: the letters of the name and of what is written (the best way, or the
         given one), and shares float64 (target letters and end, source letters and end)."""
+        from scipy.linalg import block_diag
+
         letters = self._letters(name)
         if not letters:
             raise SettingError("there is no letter in the name")
-        written = self._letters(self.transliterate([name])[0][0].target if target is None else target)
-        return letters, written, self._looked(self.vocab_.encode(letters), self.vocab_.encode(written))
+        written = self.transliterate([name])[0][0].target if target is None else target
+        parts = [[self.vocab_.encode(self._letters(side)) for side in part] for part in self._cut(name, written)]
+        shares = block_diag(*(self._looked(*part) for part in parts))  # the space after a word is its end
+        return letters, self._letters(written), shares
+
+    # ---- the file
+
+    def _arrays(self) -> Mapping[str, np.ndarray]:
+        return {**super()._arrays(), **self.memory_.entries.arrays("memory/")}
+
+    def _extra(self) -> dict[str, Any]:
+        return super()._extra() | {"memories": len(self.memory_.entries) - FIRST}
+
+    def _restore(self, loaded: Container) -> None:
+        super()._restore(loaded)
+        self.memory_ = _memory(loaded)

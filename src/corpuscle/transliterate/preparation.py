@@ -15,10 +15,13 @@ from typing import NamedTuple
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair
 
-__all__ = ["RATIO", "Prepared", "Spelling", "WordPair", "prepare"]
+__all__ = ["RATIO", "Prepared", "Spelling", "WordPair", "prepare", "word_pairs", "words_match"]
 
 RATIO = 9
 """A pair one side of which is longer than this many times the other is a mistake."""
+
+MATCHING = 0.9
+"""Words match where so large a share of the names of several words has as many on both sides."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Prepared(NamedTuple):
     lopsided: int
 
 
-def _split(source: str, target: str) -> list[tuple[str, str]]:
+def word_pairs(source: str, target: str) -> list[tuple[str, str]]:
     """The word pairs of a name pair, none if the words cannot be matched."""
     left, right = source.split(" "), target.split(" ")
     if len(left) == len(right):
@@ -68,6 +71,17 @@ def _split(source: str, target: str) -> list[tuple[str, str]]:
     if len(left) == 1 or len(right) == 1:
         return [(SPACE.join(left), SPACE.join(right))]
     return []
+
+
+def words_match(pairs: Iterable[Pair]) -> bool:
+    """Whether names of several words mostly have as many on both sides, or none has several.
+
+    >>> words_match([Pair("deep river", ("river deep",)), Pair("hill", ("hill",))]), words_match([Pair("a b", ("ab",))])
+    (True, False)
+    """
+    counts = [(len(source.split()), len(target.split())) for source, targets in pairs for target in targets]
+    several = [one == other for one, other in counts if max(one, other) > 1]
+    return sum(several) >= MATCHING * len(several)
 
 
 def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first") -> Prepared:
@@ -78,7 +92,7 @@ def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first"
         source = spelling.normal(source)
         chosen = [spelling.normal(target) for target in (targets if references == "all" else targets[:1])]
         chosen = list(dict.fromkeys(chosen))
-        found = [split for split in (_split(source, target) for target in chosen) if split]
+        found = [split for split in (word_pairs(source, target) for target in chosen) if split]
         if not found:
             mismatched += 1
             continue

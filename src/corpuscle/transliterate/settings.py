@@ -94,6 +94,11 @@ class NeuralSettings(BeamSettings, NetworkSettings):
         "How often real pairs stand among synthetic ones.",
         default=None, low=1, high=1000, shown="so that they are as many",
     )  # fmt: skip
+    whole_names: bool | None = setting(
+        "Learn and write names of several words whole, not word by word.",
+        default=None, shown="where words of both sides do not match",
+    )  # fmt: skip
+    remember: bool = setting("Write names and words that were in the pairs as they were there.", default=True)
     copy_unknown: bool = setting("Copy letters that were not in the pairs, instead of guessing.", default=False)
 
 

@@ -1,14 +1,14 @@
 """Choosing among the best trees of a parser by features of whole trees, with weights of the averaged perceptron.
 
-A tree scores base_weight x_0 + sum_r w_r x_r + sum_f w_f, where x_0 is its standardised score by the parser, the x_r
-are other numbers (log p, say), and f goes over its features:
+A tree scores sum_r w_r x_r + sum_f w_f, where x_0 is its standardised score by the parser, the other x_r are other
+numbers (log p, say), and f goes over its features:
 
 - for every head, the artificial root too, the tags of its nearest child to the left, of itself, of its nearest child to
   the right;
 - for every word its side, its tag, and the tags of its head and of that word's head.
 
-The weight of the parser's score is given, the others are learned: where the best tree is not the one with most right
-heads of its list, the features of that one are added, those of the best tree subtracted. A perceptron could not learn
+The perceptron is given the weight of the parser's score and learns the others: where the best tree is not the one with
+most right heads of its list, the features of that one are added, those of the best tree subtracted. It could not learn
 the former: the better tree of a pair, the one with fewer mistakes, scores worse whenever there is something to learn.
 
 Collins, "Discriminative reranking for natural language parsing", 2000; Collins, "Discriminative training methods for
@@ -27,7 +27,7 @@ from corpuscle.parse.kernels.features import place_of
 
 __all__ = [
     "Lists", "Ranking", "TreeRoom", "add_valences", "best_of", "count_right", "learn_lists", "score_candidates",
-    "tree_room", "valences",
+    "tree_features", "tree_room", "valences",
 ]  # fmt: skip
 
 _NONE, _ROOT, _TAGS = 1, 2, 8
@@ -51,14 +51,13 @@ class Lists(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """``weights`` float64 (2^bits + numbers,): of features, then of numbers but the first; ``totals`` float64, what
-    must be subtracted, divided by the ``clock`` int64 (1,), to have their means; ``base``: the weight of the first
-    number; ``shift``: 64 - bits; ``tagged``: whether there are features of tags."""
+    """``weights`` float64 (2^bits + numbers,): of features, then of numbers; ``totals`` float64, what must be
+    subtracted, divided by the ``clock`` int64 (1,), to have their means; ``shift``: 64 - bits; ``tagged``: whether
+    there are features of tags."""
 
     weights: np.ndarray
     totals: np.ndarray
     clock: np.ndarray
-    base: float
     shift: np.uint64
     tagged: bool
 
@@ -82,7 +81,7 @@ def _value(tags, word):
 
 
 @kernel_bare
-def _features(tags, heads, shift, nearest, places):
+def tree_features(tags, heads, shift, nearest, places):
     """``places`` := the features of a tree; returns how many."""
     n = len(heads)
     nearest[:, : n + 1] = 0
@@ -111,12 +110,12 @@ def _features(tags, heads, shift, nearest, places):
 def _score(lists, tree, heads, tags, ranking, nearest, places):
     """The score of a tree, and how many features it has, which are in ``places``."""
     numbers = lists.numbers[tree]
-    first = len(ranking.weights) - len(numbers) + 1
-    total, count = ranking.base * numbers[0], 0
-    for r in range(1, len(numbers)):
-        total += ranking.weights[first + r - 1] * numbers[r]
+    first = len(ranking.weights) - len(numbers)
+    total, count = 0.0, 0
+    for r in range(len(numbers)):
+        total += ranking.weights[first + r] * numbers[r]
     if ranking.tagged:
-        count = _features(tags, heads, ranking.shift, nearest, places)
+        count = tree_features(tags, heads, ranking.shift, nearest, places)
         for i in range(count):
             total += ranking.weights[places[i]]
     return total, count
@@ -136,16 +135,16 @@ def score_candidates(lists, first, last, ranking, room, scores):
 
 @kernel_bare
 def _move(lists, tree, sign, count, ranking, places):
-    """Add the features of a tree, times ``sign``, to the weights."""
+    """Add the features and numbers of a tree, but the parser's score, times ``sign``, to the weights."""
     age = np.float64(ranking.clock[0])
     for i in range(count):
         ranking.weights[places[i]] += sign
         ranking.totals[places[i]] += sign * age
     numbers = lists.numbers[tree]
-    first = len(ranking.weights) - len(numbers) + 1
+    first = len(ranking.weights) - len(numbers)
     for r in range(1, len(numbers)):
-        ranking.weights[first + r - 1] += sign * numbers[r]
-        ranking.totals[first + r - 1] += sign * age * numbers[r]
+        ranking.weights[first + r] += sign * numbers[r]
+        ranking.totals[first + r] += sign * age * numbers[r]
 
 
 @kernel
