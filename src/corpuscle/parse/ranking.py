@@ -155,8 +155,8 @@ class Trials:
         learned = Judged.joined([fold for fold in self._folds if fold is not judged])
         assert judged is not None
         weight = judged.lists.starts[-1] / max(1, self._words)
-        for number, weights in enumerate(learn_weights(self._settings, learned, self.values[sweep])):
-            self.shares[sweep, number] += weight * share_right(self._settings, judged, weights)
+        for passed, weights in enumerate(learn_weights(self._settings, learned, self.values[sweep])):
+            self.shares[sweep, passed] += weight * share_right(self._settings, judged, weights)
 
     def finish(self, sweep: int) -> float:
         """The share of right heads."""
