@@ -26,6 +26,7 @@ TABLE = {
 OTHERS: dict[str, dict[str, Any]] = {
     "without dropout": {"dropout": 0.0, "symbol_dropout": 0.0},
     "transformer": {"preset": "transformer"},
+    "state 128": {"state": 128},
     "whole names, nothing remembered": {"whole_names": True, "remember": False},
 }
 SYNTHETIC = {"en-hi": ("en-vi", "en-fa"), "en-vi": ("en-hi",)}
