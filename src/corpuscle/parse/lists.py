@@ -16,6 +16,7 @@ from corpuscle.parse.kernels.reranking import (
     MOST_CHILDREN,
     Lists,
     Ranking,
+    TreeRoom,
     add_valences,
     best_of,
     count_right,
@@ -30,7 +31,7 @@ from corpuscle.text.treebank import Treebank
 
 __all__ = [
     "Jackknife", "best_trees_of", "heads_of", "joined", "likely", "listed", "lists_of", "pieces", "right_heads",
-    "scores_of", "shortened", "standardised", "valence_logs", "valences_of",
+    "room_for_lists", "scores_of", "shortened", "standardised", "valence_logs", "valences_of",
 ]  # fmt: skip
 
 _WORDS = 1 << 18
@@ -88,8 +89,9 @@ def joined(parts: Sequence[Lists]) -> Lists:
     ))  # fmt: skip
 
 
-def _longest(lists: Lists) -> int:
-    return int(np.diff(lists.starts).max(initial=1))
+def room_for_lists(lists: Lists) -> TreeRoom:
+    """Room for the features of any of their trees."""
+    return tree_room(int(np.diff(lists.starts).max(initial=1)))
 
 
 def pieces(lists: Lists) -> list[tuple[int, int]]:
@@ -124,7 +126,7 @@ def scores_of(lists: Lists, ranking: Ranking, workers: int | None = None) -> np.
     scores = np.zeros(int(lists.firsts[-1]))
 
     def work(piece: tuple[int, int]) -> None:
-        score_candidates(lists, *piece, ranking, tree_room(_longest(lists)), scores)
+        score_candidates(lists, *piece, ranking, room_for_lists(lists), scores)
 
     each(work, pieces(lists), workers)
     return scores
@@ -150,7 +152,7 @@ def valence_logs(bank: Treebank, tags: np.ndarray, n_tags: int) -> np.ndarray:
     already, as logarithms, float64 (n_tags, 2, MOST_CHILDREN + 1, 2). Tags are smoothed by the mean of all."""
     gold = listed(bank, tags, np.ones(len(bank), np.int64), bank.heads, np.zeros((len(bank), 1)))
     counts = np.zeros((n_tags, 2, MOST_CHILDREN + 1, 2))
-    add_valences(gold, counts, tree_room(_longest(gold)))
+    add_valences(gold, counts, room_for_lists(gold))
     whole = counts.sum(axis=0) + 0.5
     mean = whole / whole.sum(axis=-1, keepdims=True)
     return np.log((counts + mean) / (counts.sum(axis=-1, keepdims=True) + 1.0))
@@ -161,7 +163,7 @@ def valences_of(lists: Lists, logs: np.ndarray, workers: int | None = None) -> n
     found = np.zeros(int(lists.firsts[-1]))
 
     def work(piece: tuple[int, int]) -> None:
-        valences(lists, *piece, logs, tree_room(_longest(lists)), found)
+        valences(lists, *piece, logs, room_for_lists(lists), found)
 
     each(work, pieces(lists), workers)
     return found

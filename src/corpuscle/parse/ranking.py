@@ -18,8 +18,8 @@ import numpy as np
 from corpuscle.engine.optim.lbfgs import Minimiser
 from corpuscle.model import Array
 from corpuscle.parse.kernels.choosing import Differences, choice_loss, differ
-from corpuscle.parse.kernels.reranking import Lists, Ranking, TreeRoom, learn_lists, tree_room
-from corpuscle.parse.lists import best_trees_of, joined, pieces, scores_of
+from corpuscle.parse.kernels.reranking import Lists, Ranking, learn_lists
+from corpuscle.parse.lists import best_trees_of, joined, pieces, room_for_lists, scores_of
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import Random
 
@@ -77,7 +77,7 @@ def _with_base(settings: RerankSettings, weights: np.ndarray, base: float) -> np
 def _perceptron(settings: RerankSettings, learned: Judged, start: np.ndarray) -> Iterator[np.ndarray]:
     """The mean weights after every pass."""
     lists, targets = learned.lists, best_trees_of(learned.lists, learned.right)
-    ranking, room = ranking_of(settings, start), _room(lists)
+    ranking, room = ranking_of(settings, start), room_for_lists(lists)
     for number in range(settings.passes):
         order = np.argsort(Random(settings.seed, "parse.lists", number).uniforms(len(targets)), kind="stable")
         learn_lists(lists, order, targets, ranking, room)
@@ -111,16 +111,12 @@ def _maxent(settings: RerankSettings, learned: Judged, start: np.ndarray, varian
     return learner.point
 
 
-def _room(lists: Lists) -> TreeRoom:
-    return tree_room(int(np.diff(lists.starts).max(initial=1)))
-
-
 def _differences(settings: RerankSettings, lists: Lists) -> Differences:
     """How the features of trees differ from those of the first ones of their lists; none without features of tags."""
     sizes = np.zeros(int(lists.firsts[-1]) + 1, np.int64)
     places, counts = [np.empty(0, np.uint32)], [np.empty(0, np.int16)]
     if "tags" in settings.features:
-        room, balance = _room(lists), np.zeros(1 << settings.hash_bits, np.int16)
+        room, balance = room_for_lists(lists), np.zeros(1 << settings.hash_bits, np.int16)
         shift = np.uint64(64 - settings.hash_bits)
         for first, last in pieces(lists):
             words = int(lists.begins[last] - lists.begins[first] + lists.firsts[last] - lists.firsts[first])

@@ -3,8 +3,9 @@
 The occurrences of a word, in order, are walked by a window that holds those of the sentences nearby; the counts of its
 labels follow it, so that all words together take one step for each token and end of a window.
 
-Krishnan and Manning, "An effective two-stage model for exploiting non-local dependencies in named entity recognition",
-2006, section 4: the label that most of the other occurrences of a token have, in the document and in the corpus.
+Krishnan and Manning,
+"An effective two-stage model for exploiting non-local dependencies in named entity recognition", 2006, section 4: the
+label that most of the other occurrences of a token have, in the document and in the corpus.
 """
 
 from __future__ import annotations
