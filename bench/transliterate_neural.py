@@ -16,11 +16,16 @@ from statistics import fmean
 from typing import Any
 
 from bench.harness import HERE, Call, Cell, Claim, row, trained, typical
-from bench.transliterate import SETS, _figures, _interval
+from bench.transliterate import SETS as NAMES
+from bench.transliterate import _figures, _interval
 
+SETS = NAMES | {
+    f"dakshina-{language}": (f"translit-dakshina/{language}.train.tsv.gz", f"translit-dakshina/{language}.dev.tsv")
+    for language in ("hi", "ta", "bn")
+}
 TABLE = {
-    "en-hi": (4, 2), "en-vi": (4, 2), "en-fa": (1, 0), "ar-en": (1, 0), "wikidata-he": (1, 0), "wikidata-ru": (1, 0),
-    "en-ja": (1, 0),
+    "en-hi": (4, 2), "en-vi": (4, 2), "en-fa": (1, 0), "ar-en": (1, 0), "en-ja": (1, 0), "wikidata-he": (1, 0),
+    "wikidata-ru": (1, 0), "dakshina-hi": (1, 0), "dakshina-ta": (1, 0), "dakshina-bn": (1, 0),
 }  # fmt: skip
 """The sets, and how many networks write from the beginning and from the end."""
 OTHERS: dict[str, dict[str, Any]] = {
@@ -82,8 +87,19 @@ def _cell(data: Path, name: str, title: str, job: str, **facts: Any) -> Cell:
 def _pairs(path: str, reverse: bool = False, size: int | None = None) -> list[Any]:
     from corpuscle.transliterate import read_names, reversed_pairs
 
-    pairs = read_names(path)[:size]
+    pairs = (_romanised(path) if "dakshina" in path else read_names(path))[:size]
     return reversed_pairs(pairs) if reverse else pairs
+
+
+def _romanised(path: str) -> list[Any]:
+    """Romanisations with the words that they may stand for, those of most annotators first."""
+    from corpuscle.text.pairs import Pair
+    from corpuscle.text.tables import read_table
+
+    found: dict[str, dict[str, int]] = {}
+    for _, (word, romanisation, annotators) in read_table(path):
+        found.setdefault(romanisation, {})[word] = int(annotators)
+    return [Pair(name, tuple(sorted(words, key=lambda word: -words[word]))) for name, words in found.items()]
 
 
 def _divided(train: str, reverse: bool, size: int | None) -> tuple[list[Any], list[Any]]:

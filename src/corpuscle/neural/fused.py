@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.engine.neural import gradients as kernels
+from corpuscle.engine.neural.cells import powers
 from corpuscle.errors import require
 
 torch: Any = require("torch", extra="neural")
@@ -165,7 +166,8 @@ class _Base(torch.autograd.Function):
         reading = _Product(a.W2, a.gx, a.b, second[:, 0])
         found, shares = values.new_empty(m, b, values.shape[-1]), values.new_zeros(m, b, values.shape[1])
         seen = found if drop is None else torch.empty_like(found)
-        looks = kernels.Looks(*(x.numpy() for x in (keys, values, lengths, a.v, shares)))
+        powers((kept := keys.clone()).flatten(0, 1).numpy())
+        looks = kernels.Looks(*(x.numpy() for x in (kept, values, lengths, a.v, shares)))
         looking = looks, asking.out.numpy(), found.numpy()
         for t in range(m):
             cells[0].step(t)

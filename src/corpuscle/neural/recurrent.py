@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.engine.neural.cells import attend, gru, mix, mlstm, normalise, read
+from corpuscle.engine.neural.cells import attend, gru, mix, mlstm, normalise, powers, read
 from corpuscle.engine.neural.products import Matrix
 from corpuscle.neural.forward import NONE, Batch, Buffers, Encoded, State, numbers
 from corpuscle.neural.weights import Weights
@@ -144,6 +144,7 @@ class Recurrent:
         context = np.concatenate(columns, axis=1)[places]
         keys = context @ self.Ua
         normalise(keys, self.gu, self.ba)
+        powers(keys)
         first = np.add.reduceat(context, starts[:-1], axis=0) / lengths[:, None].astype(np.float32) @ self.start
         normalise(first, self.start_gain, NONE)
         first = np.tanh(first)

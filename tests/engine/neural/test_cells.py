@@ -76,9 +76,21 @@ def test_attention_looks_at_the_row_of_its_own_sentence_only():
         here = slice(starts[s], starts[s + 1])
         weights = np.exp(np.tanh(keys[here] + normal(queries[row], gain)) @ v)
         expected.append(weights / weights.sum() @ values[here])
+    cells.powers(keys)
     cells.attend(queries, gain, v, keys, starts, sentences, shares)
     cells.mix(shares, values, starts, sentences, out)
     assert np.allclose(out, expected, atol=2e-6)
+
+
+def test_attention_by_powers_is_that_of_tanh_for_large_keys_and_queries():
+    keys = np.float32([[-43, 43, 20, 0], [43, 43, -40, -9], [60, -300, np.inf, 9]])
+    queries, v = np.float32([[43, -43, -20.5, 43], [-43, 0, 40, 8.5]]), some(4)
+    energies = np.tanh(np.clip(keys, -43, 43) + queries[:, None]) @ v
+    expected = np.exp(energies) / np.exp(energies).sum(axis=1, keepdims=True)
+    shares = np.zeros((2, 3), np.float32)
+    cells.powers(keys)
+    cells.attend(queries, NONE, v, keys, np.array([0, 3]), np.zeros(2, np.int32), shares)
+    assert np.allclose(shares, expected, atol=2e-6)
 
 
 def test_heads_see_the_places_that_they_are_given():

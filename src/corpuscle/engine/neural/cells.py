@@ -10,7 +10,8 @@ vectors, d the size of a state; all arrays float32 and contiguous.
 - layer normalisation: Ba, Kiros and Hinton, "Layer normalization", 2016, eq. 4, with a gain;
 - attention: Bahdanau, Cho and Bengio, "Neural machine translation by jointly learning to align and translate", 2015,
   appendix A.1.2. A linear map of a weighted sum is the weighted sum of the mapped vectors: so the vectors of a source
-  are multiplied once with all that the decoder does to what attention finds, and no step multiplies it again;
+  are multiplied once with all that the decoder does to what attention finds, and no step multiplies it again. And
+  tanh(k + q) = 1 - 2 / (1 + e^2k e^2q): keys and queries are kept as powers, so that a pair of them costs a division;
 - attention with several heads: Vaswani et al., "Attention is all you need", 2017, eq. 1.
 
 A gain of size 0 means: no normalisation.
@@ -20,14 +21,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline, kernel_reordering
+from corpuscle.compiled import kernel_contracting, kernel_inline_contracting, kernel_reordering
 from corpuscle.engine.neural.exponential import exponential, sigmoid, tanh
 
-__all__ = ["attend", "gru", "heads", "mix", "mlstm", "normalise", "read"]
+__all__ = ["attend", "gru", "heads", "mix", "mlstm", "normalise", "powers", "read"]
 
 EPSILON = np.float32(1e-5)
 """Added to variances."""
-_ONE = np.float32(1)
+_ONE, _TWO = np.float32(1), np.float32(2)
+_LARGEST = np.float32(43)
+"""Keys and queries beyond it, whose powers would leave the range of float32, count as this: tanh is 1 there."""
 
 
 @kernel_reordering
@@ -44,7 +47,7 @@ def moments(x):
     return mean, _ONE / np.sqrt(variance / size + EPSILON)
 
 
-@kernel_inline
+@kernel_inline_contracting
 def _normalise(x, gain):
     """Normalise a vector in place."""
     if gain.size:
@@ -53,7 +56,7 @@ def _normalise(x, gain):
             x[i] = (x[i] - mean) * scale * gain[i]
 
 
-@kernel_bare
+@kernel_contracting
 def normalise(x, gain, bias):
     """Normalise the rows of x (rows, m) in place and add a bias (m,), or none if its size is 0."""
     for row in range(x.shape[0]):
@@ -64,7 +67,7 @@ def normalise(x, gain, bias):
                 vector[i] += bias[i]
 
 
-@kernel_bare
+@kernel_contracting
 def gru(inputs, places, products, gain, h):
     """The next states, in place of ``h`` (rows, d). ``inputs`` (n, 3d): X with its bias, the row of each state in
     ``places`` (rows,) int32; ``products`` (rows, 3d): h U, normalised here.
@@ -83,7 +86,7 @@ def gru(inputs, places, products, gain, h):
             state[i] = c + z * (state[i] - c)
 
 
-@kernel_bare
+@kernel_contracting
 def mlstm(inputs, places, products, gain, memory, out):
     """The next states ``out`` (rows, d) and, in place, ``memory`` (rows, d). ``inputs`` (n, 4d), ``places`` (rows,) and
     ``products`` (rows, 4d) are as in ``gru``, with the parts input, forget, output, candidate."""
@@ -99,16 +102,30 @@ def mlstm(inputs, places, products, gain, memory, out):
             after[i] = sigmoid(x_o[i] + u_o[i]) * tanh(cell[i])
 
 
+@kernel_inline_contracting
+def power(x):
+    """A vector x as e^2x, in place."""
+    for i in range(x.size):
+        x[i] = exponential(_TWO * min(max(x[i], -_LARGEST), _LARGEST))
+
+
+@kernel_contracting
+def powers(x):
+    """Keys or queries (rows, a) as e^2x, in place."""
+    for row in range(x.shape[0]):
+        power(x[row])
+
+
 @kernel_reordering
 def energy(key, query, v):
-    """v . tanh(key + query)."""
+    """v . tanh(k + q) without its constant sum of v, given e^2k and e^2q."""
     energy = np.float32(0)
     for i in range(v.size):
-        energy += v[i] * tanh(key[i] + query[i])
-    return energy
+        energy += v[i] / (_ONE + key[i] * query[i])
+    return -_TWO * energy
 
 
-@kernel_inline
+@kernel_inline_contracting
 def softmax(energies):
     """Softmax in place."""
     peak = energies[0]
@@ -122,23 +139,25 @@ def softmax(energies):
         energies[i] /= total
 
 
-@kernel_bare
+@kernel_contracting
 def attend(queries, gain, v, keys, starts, sentences, shares):
     """Where attention looks: ``shares`` (rows, longest sentence), softmax(v . tanh(key + query)) over a sentence.
 
-    ``queries`` (rows, a), normalised here in place; ``keys`` (n_positions, a) of all sentences one after the other,
-    which begin at ``starts`` (n_sentences + 1,) int64; ``sentences`` (rows,) int32: which one a row looks at.
+    ``queries`` (rows, a), normalised here in place; ``keys`` (n_positions, a) as ``powers``, those of all sentences one
+    after the other, which begin at ``starts`` (n_sentences + 1,) int64; ``sentences`` (rows,) int32: which one a row
+    looks at.
     """
     for row in range(queries.shape[0]):
         first, last = starts[sentences[row]], starts[sentences[row] + 1]
         query, weights = queries[row], shares[row, : last - first]
         _normalise(query, gain)
+        power(query)
         for i in range(weights.size):
             weights[i] = energy(keys[first + i], query, v)
         softmax(weights)
 
 
-@kernel_bare
+@kernel_contracting
 def mix(shares, values, starts, sentences, out):
     """What attention finds: ``out`` (rows, m), sums of ``values`` (n_positions, m) weighted by ``shares``."""
     for row in range(out.shape[0]):
@@ -151,7 +170,7 @@ def mix(shares, values, starts, sentences, out):
                 found[j] += weight * value[j]
 
 
-@kernel_bare
+@kernel_contracting
 def read(parts, table, places, found, gain):
     """The vectors before the output layer, in place of ``parts`` (rows, e): tanh of the normalised sum of the parts of
     the state, of the last symbol (rows ``places`` of ``table``) and of what attention has found (rows, e)."""
@@ -172,7 +191,7 @@ def _dot(a, b):
     return total
 
 
-@kernel_bare
+@kernel_contracting
 def heads(queries, pairs, places, which, counts, shares, out):
     """Attention with several heads: ``out`` (rows, e), side by side what each head finds for the part of ``queries``
     (rows, e) that is its own.

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from corpuscle.compiled import kernel_inline
+from corpuscle.compiled import kernel_inline_contracting
 
 __all__ = ["exponential", "sigmoid", "tanh"]
 
@@ -41,7 +41,7 @@ def _exponent(context, shifted):
     return types.float32(types.float32), generate
 
 
-@kernel_inline
+@kernel_inline_contracting
 def exponential(x):
     """e^x, float32."""
     x = _LOW if x < _LOW else (_HIGH if x > _HIGH else x)
@@ -52,13 +52,13 @@ def exponential(x):
     return (_ONE + r + r * r * polynomial) * _exponent(shifted)
 
 
-@kernel_inline
+@kernel_inline_contracting
 def sigmoid(x):
     """1 / (1 + e^-x), float32."""
     return _ONE / (_ONE + exponential(-x))
 
 
-@kernel_inline
+@kernel_inline_contracting
 def tanh(x):
     """(e^x - e^-x) / (e^x + e^-x), float32."""
     return _TWO / (_ONE + exponential(-_TWO * x)) - _ONE

@@ -11,11 +11,13 @@ one over the standard deviation; r, z = sigmoid(X + N), c = tanh(X + r N), h' = 
     dX = (da_r, da_z, da_c)    dN = (da_r, da_z, da_c r)    dh = z dh' + dA U'
     dn = g dN    dA = s (dn - mean(dn) - n mean(n dn))
 
-Attention: shares p = softmax(v . tanh(key + query)), found = sum of p times values; the way back computes the tangents
-anew instead of keeping them. All arrays float32 and contiguous; t: the position. Derivatives through time: Werbos,
-"Backpropagation through time: what it does and how to do it", 1990; of normalised sums: Ba, Kiros and Hinton, "Layer
-normalization", 2016, supplement; several operations as one in both directions: Appleyard, Kocisky and Blunsom,
-"Optimizing performance of recurrent neural networks on GPUs", 2016, section 3.
+Attention: shares p = softmax(v . tanh(k + q)), found = sum of p times values; keys and queries come as powers e^2k and
+e^2q, as in ``cells``, gradients are those of k and q, and the way back computes tanh(k + q) = 1 - 2 u with u = 1 / (1 +
+e^2k e^2q) anew instead of keeping it: its derivative is 4 u (1 - u). All arrays float32 and contiguous; t: the
+position. Derivatives through time: Werbos, "Backpropagation through time: what it does and how to do it", 1990; of
+normalised sums: Ba, Kiros and Hinton, "Layer normalization", 2016, supplement; several operations as one in both
+directions: Appleyard, Kocisky and Blunsom, "Optimizing performance of recurrent neural networks on GPUs", 2016,
+section 3.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline, kernel_reordering
-from corpuscle.engine.neural.cells import energy, moments, softmax
+from corpuscle.compiled import kernel_contracting, kernel_inline_contracting, kernel_reordering
+from corpuscle.engine.neural.cells import energy, moments, power, softmax
 from corpuscle.engine.neural.exponential import sigmoid, tanh
 
 __all__ = [
     "Looks", "LooksGradient", "Trace", "attend", "attend_back", "gru", "gru_back", "normalise", "normalise_back",
 ]  # fmt: skip
 
-_ZERO, _ONE = np.float32(0), np.float32(1)
+_ZERO, _ONE, _TWO, _FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 
 
 class Trace(NamedTuple):
@@ -55,8 +57,8 @@ class LooksGradient(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """What attention looks at: ``keys`` (b, n, a), ``values`` (b, n, m), ``lengths`` (b,) int64, of the sources, and
-    ``v`` (a,); and its ``shares`` (positions, b, n)."""
+    """What attention looks at: ``keys`` (b, n, a) as powers, ``values`` (b, n, m), ``lengths`` (b,) int64, of the
+    sources, and ``v`` (a,); and its ``shares`` (positions, b, n)."""
 
     keys: np.ndarray
     values: np.ndarray
@@ -65,7 +67,7 @@ class Looks(NamedTuple):
     shares: np.ndarray
 
 
-@kernel_inline
+@kernel_inline_contracting
 def _standard(x):
     """Subtract the mean of a vector, divide by the standard deviation, in place; one over the latter."""
     mean, scale = moments(x)
@@ -85,7 +87,7 @@ def _means(gradient, normal):
     return plain / size, product / size
 
 
-@kernel_inline
+@kernel_inline_contracting
 def _back(gradient, normal, scale, gain, gain_gradient):
     """From dN to dA, in place; what the gain gets is added to ``gain_gradient``."""
     for i in range(gain.size):
@@ -96,7 +98,7 @@ def _back(gradient, normal, scale, gain, gain_gradient):
         gradient[i] = scale * (gradient[i] - mean - normal[i] * product)
 
 
-@kernel_bare
+@kernel_contracting
 def normalise(t, normal, scales, gain, bias, out):
     """out[t] = g n + bias, rows (b, m); ``normal`` (n, b, m) and ``scales`` (n, b) as in ``Trace``."""
     for row in range(out.shape[1]):
@@ -106,14 +108,14 @@ def normalise(t, normal, scales, gain, bias, out):
             y[i] = x[i] * gain[i] + bias[i]
 
 
-@kernel_bare
+@kernel_contracting
 def normalise_back(t, gradient, normal, scales, gain, gain_gradient):
     """From the gradient of g n, rows gradient[t] (b, m), to that of what was normalised, in place."""
     for row in range(gradient.shape[1]):
         _back(gradient[t, row], normal[t, row], scales[t, row], gain, gain_gradient)
 
 
-@kernel_bare
+@kernel_contracting
 def gru(t, inputs, trace, alive, before, out):
     """The next states out[t] of the states before[t], both (groups, b, d). ``inputs`` (n, groups, b, 3d), or (1,
     groups, 1, 3d) where there is a bias alone: X; ``trace.normal[t]`` is A; rows that are not ``alive`` (n, groups, b)
@@ -142,7 +144,7 @@ def gru(t, inputs, trace, alive, before, out):
                 after[i] = c[i] + z[i] * (state[i] - c[i])
 
 
-@kernel_bare
+@kernel_contracting
 def gru_back(t, trace, alive, before, gradient, inputs_gradient, product_gradient, gain_gradient):
     """From the gradient of the next states, (groups, b, d), to that of the states, in place, without what comes through
     A; ``inputs_gradient[t]``: dX; ``product_gradient[t]``: dA, both (groups, b, 3d)."""
@@ -173,11 +175,12 @@ def gru_back(t, trace, alive, before, gradient, inputs_gradient, product_gradien
             _back(da, normal, trace.scales[t, group, row], gain, gain_gradient[group])
 
 
-@kernel_bare
+@kernel_contracting
 def attend(t, looks, queries, found):
-    """What attention finds, found[t] (b, m), with queries[t] (b, a), and its shares."""
+    """What attention finds, found[t] (b, m), with queries[t] (b, a), which become powers, and its shares."""
     for row in range(found.shape[1]):
         shares, out, query = looks.shares[t, row, : looks.lengths[row]], found[t, row], queries[t, row]
+        power(query)
         for i in range(shares.size):
             shares[i] = energy(looks.keys[row, i], query, looks.v)
         softmax(shares)
@@ -196,17 +199,17 @@ def _dot(a, b):
     return total
 
 
-@kernel_inline
+@kernel_inline_contracting
 def _energy_back(key, query, v, gradient, query_gradient, key_gradient, v_gradient):
     for i in range(v.size):
-        tangent = tanh(key[i] + query[i])
-        inside = gradient * v[i] * (_ONE - tangent * tangent)
-        v_gradient[i] += gradient * tangent
+        u = _ONE / (_ONE + key[i] * query[i])
+        inside = gradient * v[i] * _FOUR * u * (_ONE - u)
+        v_gradient[i] += gradient * (_ONE - _TWO * u)
         key_gradient[i] += inside
         query_gradient[i] += inside
 
 
-@kernel_bare
+@kernel_contracting
 def attend_back(t, looks, queries, found_gradient, shares_gradient, queries_gradient, gradients):
     """From the gradients of what was found, (b, m), and of the shares, (positions, b, n), to that of the queries,
     queries_gradient[t]; ``gradients`` are added to, and those of the shares are changed."""
