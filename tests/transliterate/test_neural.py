@@ -32,6 +32,9 @@ TRAINED = {
     "validations": int, "validation_accuracy": float, "cross_entropy": float, "seconds": float, "model": str,
 }  # fmt: skip
 
+UNKNOWN_HERE = ("validation_accuracy", "cross_entropy")
+"""What is not measured where no names are held out."""
+
 pytest.importorskip("torch", reason="training needs the extra neural")
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 
@@ -56,6 +59,32 @@ def phrase(pairs):
 
 
 # ---- learning
+
+
+def test_without_held_out_names_all_are_learned_from_and_the_last_weights_kept(pairs):
+    from corpuscle.neural.training import advance, begun
+
+    rest, validation = NeuralTransliterator().divided(pairs, 1, 500)
+    learner = NeuralTransliterator(workers=1, hold_out=False, **QUICK)
+    learner.chosen_["whole_names"] = True
+    rows = learner._rows(pairs)
+    learner.vocab_ = Vocab.from_words(sorted({letter for row in rows for side in row for letter in side}))
+    (task,) = learner._tasks(learner._lessons(rows, validation, len(rows)))
+    assert len(task.training) == len(rows) > len(learner._rows(rest))
+    progress = begun(task, 1)
+    while progress.updates < task.plan.updates:
+        progress = advance(progress, task, task.plan.interval)
+        assert np.array_equal(progress.best, progress.mean)
+    learner.fit(pairs)
+    assert learner.provenance_["tuning_pairs"] == 0 and not len(learner.tuning_items_)
+    flat = np.concatenate([array.ravel() for array in learner.models_[0].values()])
+    assert np.array_equal(flat, progress.mean)
+
+
+def test_without_held_out_names_training_needs_a_plan_for_its_end(pairs):
+    for settings, dev in ({"schedule": "plateau"}, None), ({"preset": "transformer"}, None), ({}, pairs[:9]):
+        with pytest.raises(SettingError, match="held"):
+            NeuralTransliterator(hold_out=False, **settings).fit(pairs, dev)
 
 
 def test_members_are_different_and_the_first_is_the_model_alone(pairs, model):
@@ -374,6 +403,9 @@ def test_training_combining_and_drawing_on_the_command_line(kit, capsys):
     assert main([*command, *more]) == 0
     result = last_line_conforms(capsys.readouterr().out, TRAINED)
     assert result["tuning_pairs"] == 30 and result["models"] == 1 and result["validations"] == 2
+    assert main([*command, "--no-hold-out", "--json"]) == 0
+    result = last_line_conforms(capsys.readouterr().out, TRAINED | dict.fromkeys(UNKNOWN_HERE, type(None)))
+    assert result["tuning_pairs"] == 0
     assert main(["transliterate", "combine", f"{kit}/p", f"{kit}/n", "--dev", f"{kit}/dev.tsv", "-o", f"{kit}/c",
                  "--json"]) == 0  # fmt: skip
     combined = json.loads(capsys.readouterr().out.splitlines()[-1])

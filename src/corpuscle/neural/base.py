@@ -34,14 +34,16 @@ RERANKED, WIDEST = 20, 1000
 
 class Lessons(NamedTuple):
     """What networks learn from: ``rows``, pairs of sources and targets as ids; ``validation``, sources with their
-    accepted targets; ``quality``: what decides which weights are kept, ``accuracy`` or ``bleu``; ``guide``: how much
-    the attention is led by ``links``, for each row a matrix float32 (target, source) whose rows sum to one, or to 0."""
+    accepted targets; ``quality``: what decides which weights are kept, ``accuracy`` or ``bleu``, unless ``choose`` is
+    False, and they are the last; ``guide``: how much the attention is led by ``links``, for each row a matrix float32
+    (target, source) whose rows sum to one, or to 0."""
 
     rows: Sequence[tuple[np.ndarray, np.ndarray]]
     validation: Sequence[tuple[np.ndarray, Sequence[np.ndarray]]]
     quality: str = "accuracy"
     guide: float = 0.0
     links: Sequence[np.ndarray] | None = None
+    choose: bool = True
 
 
 def _architecture(extra: Mapping[str, Any]) -> Architecture:
@@ -118,7 +120,7 @@ class Networks(NetworkSettings, Model):
         from corpuscle.neural.training import Task
 
         a, tasks = self.architecture, []
-        plan = plan_of(self, a, len(lessons.rows), lessons.guide)
+        plan = plan_of(self, a, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
 
             def order(target: np.ndarray, turned: bool = turned) -> np.ndarray:

@@ -61,7 +61,7 @@ def plan_of(settings: TrainingSettings, a: Architecture, pairs: int, guide: floa
     rate = settings.rate
     if rate is None:
         rate = 0.001 if not a.recurrent else 0.01 if a.state <= 128 else 0.002 if a.state <= 256 else 0.0003
-    schedule = settings.schedule or ("linear" if a.recurrent else "root")
+    schedule = settings.schedule_of(a)
     batch = settings.batch or (32 if a.recurrent else 128)
     pass_ = max(1, -(-pairs // batch))
     interval = settings.validate_every or min(500, pass_)

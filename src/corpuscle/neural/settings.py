@@ -155,6 +155,10 @@ class TrainingSettings(Seeded):
     average_weights: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
     max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
 
+    def schedule_of(self, architecture: Architecture) -> str:
+        """How the rate of such a model falls."""
+        return self.schedule or ("linear" if architecture.recurrent else "root")
+
 
 class NetworkSettings(ArchitectureSettings, TrainingSettings, Parallel):
     """Settings of what writes with networks."""

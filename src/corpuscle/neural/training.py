@@ -38,7 +38,7 @@ CLIP, TINY = 1.0, 1e-8
 
 class Plan(NamedTuple):
     """How to learn, see ``TrainingSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
-    two validations; ``updates``: at most so many."""
+    two validations; ``updates``: at most so many; ``choose``: keep the weights of the best validation, not the last."""
 
     dropout: float
     symbol_dropout: float
@@ -53,6 +53,7 @@ class Plan(NamedTuple):
     guide: float
     schedule: str
     updates: int
+    choose: bool = True
 
 
 class Task(NamedTuple):
@@ -183,14 +184,14 @@ def advance(progress: Progress, task: Task, updates: int) -> Progress:
 
 def _validated(progress: Progress, task: Task) -> Progress:
     """Measure the running mean; keep it where its quality is the best so far (or as good, and the cross-entropy
-    smaller)."""
+    smaller), or in any case if there is nothing to choose by."""
     arrays = named(progress.mean, task)
     entropy = cross_entropy(task, {name: torch.from_numpy(x) for name, x in arrays.items()})
     if not math.isfinite(entropy):
         return progress._replace(broken=True)
     row = [entropy, quality(task, arrays), rate_of(progress, task.plan)]
     ranks = [(-right, low) for low, right, _ in progress.history.tolist()]
-    best = not ranks or (-row[1], row[0]) < min(ranks)
+    best = not task.plan.choose or not ranks or (-row[1], row[0]) < min(ranks)
     return progress._replace(
         best=progress.mean if best else progress.best, history=np.vstack([progress.history, row])
     )

@@ -139,7 +139,8 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         """Learn from names with their accepted targets, each of which counts.
 
         Training stops, and the best weights are chosen, by ``dev``, which is used for nothing else, or by names held
-        out of the pairs: a tenth of them, at most 500.
+        out of the pairs: a tenth of them, at most 500. Without ``hold_out`` those are learned from like the others,
+        and the last weights are kept.
         """
         require("torch", extra="neural")
         pairs = checked_pairs(pairs)
@@ -150,6 +151,9 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         if self.whole_names is None:
             self.chosen_["whole_names"] = not words_match(pairs)
         training, validation = self.divided(pairs, self.seed, VALIDATION) if dev is None else (pairs, list(dev))
+        if not self.hold_out:
+            self._check_end(dev)
+            training = pairs
         checkpoint = checkpoint or Checkpoint()
         made: list[Pair] = []
         if synthetic is not None:
@@ -159,11 +163,18 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         self._remember(pairs, validation if dev is not None else ())
         self.provenance_ = {
             "pairs": len(pairs),
-            "tuning_pairs": len(validation),
+            "tuning_pairs": len(validation) if self.hold_out else 0,
             "synthetic_pairs": len(made),
             "signature": self._signature(pairs, dev, synthetic),
         }
         return self
+
+    def _check_end(self, dev: Sequence[Pair] | None) -> None:
+        """An error if training cannot end without names to choose weights by."""
+        if dev is not None:
+            raise SettingError("with development pairs no names are held out: leave out --no-hold-out")
+        if self.schedule_of(self.architecture) != "linear":
+            raise SettingError("only a rate that falls in a line ends without held-out names: --schedule linear")
 
     def _parts(self, pairs: Iterable[Pair]) -> list[tuple[str, str]]:
         """Every name, or every word of it, with each of its accepted targets, as often as there are such names."""
@@ -242,7 +253,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         accepted = {source: targets for source, targets in accepted.items() if source not in known} or accepted
         numbers = [(encode(left), encode(right)) for left, right in rows]
         held = [(encode(source), targets) for source, targets in accepted.items()]
-        return Lessons(numbers, held, guide=guide, links=self._links(rows) if guide else None)
+        return Lessons(numbers, held, guide=guide, links=self._links(rows) if guide else None, choose=self.hold_out)
 
     def _memorise(self, pairs: Sequence[Pair]) -> None:
         self.memory_ = Memory.of(self._parts(pairs) if self.remember else [])

@@ -98,6 +98,10 @@ class NeuralSettings(BeamSettings, NetworkSettings):
         "Learn and write names of several words whole, not word by word.",
         default=None, shown="where words of both sides do not match",
     )  # fmt: skip
+    hold_out: bool = setting(
+        "Hold names out of the pairs to choose weights by; without, learn from all and keep the last weights.",
+        default=True,
+    )
     remember: bool = setting("Write names and words that were in the pairs as they were there.", default=True)
     copy_unknown: bool = setting("Copy letters that were not in the pairs, instead of guessing.", default=False)
 

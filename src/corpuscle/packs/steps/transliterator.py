@@ -135,7 +135,7 @@ def _final(
     job: Job, pairs: list[Pair], model: PhraseTransliterator, chosen: Transliterator, size: Mapping[str, Any]
 ) -> Transliterator:
     """The chosen kind of model, learned from all names, with the weights that were found."""
-    network = NeuralTransliterator(**job.work, **size)
+    network = NeuralTransliterator(**job.work, **size, hold_out=False)
     if isinstance(chosen, NeuralTransliterator):
         return job.fit(network, pairs, None, name=NETWORK)
     phrase = PhraseTransliterator(**job.work, tune=False).fit(pairs)
@@ -168,7 +168,7 @@ def _difference(found: str, wanted: str) -> tuple[str, str]:
 
 
 TRANSLITERATOR = Step(
-    name="names", title="Transliterator of names", version=3, needs=("names",), writes=(FILE,), run=run,
+    name="names", title="Transliterator of names", version=4, needs=("names",), writes=(FILE,), run=run,
     report=chapter.report, check=check, settings=SETTINGS, learned="a transliterator of names",
     kernels="corpuscle.transliterate",
 )  # fmt: skip
