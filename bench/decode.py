@@ -17,8 +17,8 @@ from typing import Any
 from bench.harness import CELLS, HERE, Call, Cell, Claim, row, trained
 
 SETS = ("en-hi", "en-vi", "en-fa", "en-ja")
-EACH, BEAM, ROUNDS = 256, 5, 2
-SINGLE, BATCHED, BATCH = 16, 128, 64
+EACH, BEAM, ROUNDS = 256, 5, 5
+SINGLE, BATCHED, BATCH = 32, 128, 64
 """So many names are decoded one at a time, and in naive batches of this size: both take long."""
 BATCHES = (1, 8, 64, 256, 1024)
 WAYS = {

@@ -144,8 +144,7 @@ class _Block:
         """Read more sentences and give each its first hypothesis, an empty one."""
         new = np.arange(first, last, dtype=np.int32)
         with self.report.stage("encode"):
-            sources = [np.append(self.work.sources[i], END) for i in new]
-            batch = Batch.of(sources)
+            batch = Batch.ended(self.work.sources[first:last])
             limits = self.finished.limits[new]
             read = [net.encode(batch, room, limits) for net, room in zip(self.networks, self.rooms, strict=True)]
             if len(self.live.sentences):
@@ -373,7 +372,7 @@ class Decoder:
         order = there
         if settings.sort:
             windows = [there[first : first + WINDOW] for first in range(0, len(there), WINDOW)]
-            order = np.concatenate([w[np.argsort(lengths[w], kind="stable")] for w in windows] or [there])
+            order = np.concatenate([w[np.argsort(-lengths[w], kind="stable")] for w in windows] or [there])
         size = max(CHUNK, settings.batch or 0)
         parts = [order[first : first + size] for first in range(0, len(order), size)]
         results: list[list[Hypothesis]] = [[] for _ in sources]
@@ -413,8 +412,8 @@ class Decoder:
 def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) -> np.ndarray:
     """Logs of the probabilities of targets, the longest first."""
     sources, targets = pairs
-    batch = Batch.of([np.append(source, END) for source in sources])
-    symbols, starts = Batch.of([np.append(target, END) for target in targets])
+    batch = Batch.ended(sources)
+    symbols, starts = Batch.ended(targets)
     lengths = np.diff(starts)
     rooms = [Buffers() for _ in decoder.networks]
     nets = list(zip(decoder.networks, rooms, strict=True))

@@ -14,6 +14,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.engine.neural.products import Matrix
 from corpuscle.neural.weights import Weights
+from corpuscle.text.vocab import END
 
 __all__ = ["NONE", "Batch", "Buffers", "Encoded", "Network", "State", "network", "numbers", "stacked"]
 
@@ -41,6 +42,12 @@ class Batch(NamedTuple):
         return cls(
             np.concatenate([*sources, np.zeros(0)]).astype(np.int32), np.cumsum([0, *map(len, sources)], dtype=np.int64)
         )
+
+    @classmethod
+    def ended(cls, sequences: Sequence[np.ndarray]) -> Batch:
+        """Some sequences together, END after each."""
+        symbols, starts = cls.of(sequences)
+        return cls(np.insert(symbols, starts[1:], END), starts + np.arange(len(starts)))
 
 
 class Encoded(NamedTuple):

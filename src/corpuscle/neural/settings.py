@@ -183,7 +183,7 @@ class DecodingSettings(Settings):
     batch: int | None = setting(
         "Sentences read together.", default=None, low=1, high=1_000_000, shown="by their symbols"
     )
-    batch_symbols: int = setting("Symbols read together.", default=4000, low=1, high=10_000_000)
+    batch_symbols: int = setting("Symbols read together.", default=2000, low=1, high=10_000_000)
     batching: str = setting(
         "Drop what has ended, or compute it to the end.", default="efficient", choices=("efficient", "naive")
     )

@@ -33,8 +33,9 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK = 1024
-SPAN = 64
-"""So many scores of a block are looked at together before any of them is compared alone."""
+SPAN, LANES = 64, 16
+"""So many scores of a block are looked at together before any of them is compared alone; and every so manyth together
+when the first block of a row is looked through for a score that k of them reach."""
 
 
 class NoClass(CorpuscleError):
@@ -108,12 +109,31 @@ def _sum(floats, size, peak):
 
 
 @kernel_inline
-def _above(floats, begin, end, least):
+def _above(scores, least):
     """How many of some scores are above ``least``."""
     count = 0
-    for i in range(begin, end):
-        count += floats[i] > least
+    for i in range(scores.size):
+        count += scores[i] > least
     return count
+
+
+@kernel_inline
+def _reached(floats, size, lanes, k):
+    """A score that at least k scores of a block reach, or -inf: the k-th largest of the largest of every 16th score.
+    Whoever knows it inserts hardly more than k scores. ``lanes`` (16,) is scratch."""
+    lanes[:] = -np.inf
+    for first in range(0, size - LANES + 1, LANES):
+        part = floats[first : first + LANES]
+        for i in range(LANES):
+            lanes[i] = part[i] if part[i] > lanes[i] else lanes[i]
+    least = np.float32(-np.inf)
+    for _ in range(k):
+        least = np.float32(-np.inf)
+        for i in range(LANES):  # the largest is taken out
+            x = lanes[i]
+            lanes[i] = least if x > least else x
+            least = x if x > least else least
+    return least
 
 
 @kernel_inline
@@ -128,7 +148,7 @@ def _insert(scores, classes, x, c):
 
 @kernel_bare
 def _absorb(p, bias, offset, best, floats, words):
-    """See ``absorb``; ``floats`` and ``words`` are one array of BLOCK + 1 entries, seen in two ways."""
+    """See ``absorb``; ``floats`` and ``words`` are one array of BLOCK + 1 + LANES entries, seen in two ways."""
     for row in range(p.shape[0]):
         values, classes = best.scores[row], best.classes[row]
         last = values.size - 1
@@ -144,12 +164,15 @@ def _absorb(p, bias, offset, best, floats, words):
             best.total[row] += _sum(floats, size, peak)
             if not largest > values[last]:
                 continue
+            least = np.float32(-np.inf)
+            if values[0] == -np.inf and values.size <= LANES:
+                least = _reached(floats, size, floats[BLOCK + 1 :], values.size)
             for begin in range(0, size, SPAN):
-                end = min(begin + SPAN, size)
-                if _above(floats, begin, end, values[last]):
-                    for i in range(begin, end):
-                        if floats[i] > values[last]:
-                            _insert(values, classes, floats[i], np.int32(offset + first + i))
+                span = floats[begin : min(begin + SPAN, size)]
+                if _above(span, values[last]):
+                    for i in range(span.size):
+                        if span[i] > values[last] and span[i] >= least:
+                            _insert(values, classes, span[i], np.int32(offset + first + begin + i))
 
 
 @kernel_bare
@@ -216,7 +239,7 @@ def _argmax(p, bias, out, floats, words):
 
 
 def _buffer() -> tuple[np.ndarray, np.ndarray]:
-    floats = np.empty(BLOCK + 1, np.float32)
+    floats = np.empty(BLOCK + 1 + LANES, np.float32)
     return floats, floats.view(np.int32)
 
 
