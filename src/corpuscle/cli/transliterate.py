@@ -102,7 +102,7 @@ def _of_networks(model: NeuralTransliterator) -> tuple[dict[str, Any], str]:
     figures = made | networks.figures_of(model, "validation_accuracy")
     models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
     if not model.hold_out:
-        return figures | {"validation_accuracy": None, "cross_entropy": None}, f"{models}, all of them learned from"
+        return figures | {"validation_accuracy": None, "cross_entropy": None}, f"{models}, no names were held out"
     return figures, f"{models}, {percent(figures['validation_accuracy'])} of held-out names right without a beam"
 
 
