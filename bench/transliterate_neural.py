@@ -59,17 +59,15 @@ def cells(data: Path) -> Iterator[Cell]:
         ), "plain loop", (data / SETS["en-hi"][0],), None, 3, False, LOOP,
     )  # fmt: skip
     for name, (left, right) in TABLE.items():
-        for number in range(left):
-            yield _cell(data, name, f"{name}, network {number + 1}", "network", number=number)
-        for number in range(left, left + right):
-            title = f"{name}, network {number - left + 1} from the end"
-            yield _cell(data, name, title, "network", number=number, from_end=True)
-        yield _cell(data, name, f"{name}, together", "together", left=left, right=right)
-        if name in ALL_PAIRS:
-            for number in range(left + right):
-                title, facts = f"{name}, all pairs, network {number + 1}", {"from_end": number >= left}
-                yield _cell(data, name, title, "network", number=number, all_pairs=True, **facts)
-            yield _cell(data, name, f"{name}, all pairs, together", "together", left=left, right=right, all_pairs=True)
+        for title, facts in {name: {}, f"{name}, all pairs": {"all_pairs": True}}.items():
+            if facts and name not in ALL_PAIRS:
+                continue
+            for number in range(left):
+                yield _cell(data, name, f"{title}, network {number + 1}", "network", number=number, **facts)
+            for number in range(left, left + right):
+                end = f"{title}, network {number - left + 1} from the end"
+                yield _cell(data, name, end, "network", number=number, from_end=True, **facts)
+            yield _cell(data, name, f"{title}, together", "together", left=left, right=right, **facts)
         if name in SYNTHETIC:
             for kind, settings in OTHERS.items():
                 yield _cell(data, name, f"{name}, {kind}", "network", **settings)
@@ -356,7 +354,6 @@ def _table(figures: dict[str, Any]) -> str:
     rows |= {kind: [_mean(figures, [f"{name}, {kind}"]) for name in sets] for kind in OTHERS}
     rows["one network"] = [_mean(figures, [f"{name}, network {k + 1}" for k in range(4)]) for name in sets]
     ends = [[f"{name}, network {k + 1} from the end" for k in range(2)] for name in sets]
-    ends = [[*of, *(f"{name}, network {k + 1}" for k in (4, 5))] for of, name in zip(ends, sets, strict=True)]
     rows["one network from the end"] = [_mean(figures, names) for names in ends]
     for system, title in SYSTEMS.items():
         each = [_of(figures.get(f"{name}, together", {}), system) for name in sets]
