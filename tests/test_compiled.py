@@ -1,5 +1,7 @@
-"""Compiled kernels: cached on disk, found again by the next process, in a directory that follows their sources."""
+"""Compiled kernels: cached on disk, found again by the next process, in a directory that follows their sources; each
+compiled once, none with a way in from Python that nobody takes; the same functions in plain Python."""
 
+import ast
 import json
 import os
 import subprocess
@@ -7,10 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import corpuscle
 from corpuscle import compiled
 from corpuscle.catalogue import TASKS
+from corpuscle.compiled import kernel, part
 
 PACKAGES = {name: task.package for name, task in TASKS.items() if task.kernels}
 REPORT = Path(__file__).with_name("kernel_report.py")
@@ -133,3 +138,84 @@ def test_without_a_writable_place_the_cache_is_temporary_and_vanishes(tmp_path):
     used = run("-c", WHERE + "; print(at.is_dir())", CORPUSCLE_CACHE=str(blocker / "below"))
     directory, existed = used.splitlines()
     assert existed == "True" and not Path(directory).exists()
+
+
+@part
+def add(a, b):
+    return a + b
+
+
+@kernel
+def add_in_many_ways(narrow):
+    return add(1, 2) + add(narrow[0], 3) + add(b=4, a=np.int8(5)) + add(narrow.size, narrow[0])
+
+
+def test_literals_and_narrow_integers_do_not_compile_a_part_again():
+    assert add_in_many_ways(np.ones(2, np.int32)) == 19
+    assert [str(signature) for signature in add.signatures] == ["(int64, int64)"]
+
+
+@part(bare=True)
+def multiply(values, by=2):
+    for i in range(values.size):
+        values[i] *= by
+    return values.size
+
+
+def test_python_can_call_a_part_all_the_same():
+    values = np.ones(3)
+    assert (multiply(values), multiply(values, 5)) == (3, 3) and values.tolist() == [10, 10, 10]
+
+
+def decorated(tree):
+    """The functions under a decorator of ``compiled``, with its name; those that a factory makes, too."""
+    for node in ast.walk(tree):
+        for mark in getattr(node, "decorator_list", ()) if isinstance(node, ast.FunctionDef) else ():
+            name = getattr(mark.func if isinstance(mark, ast.Call) else mark, "id", None)
+            if name in ("kernel", "part", "macro"):
+                yield node, name
+
+
+def outside_kernels(node, inside=False):
+    """The names that are used outside kernels: by name, or as an attribute of a module."""
+    for child in ast.iter_child_nodes(node):
+        marks = getattr(child, "decorator_list", ())
+        compiled_ = inside or any(
+            getattr(mark.func if isinstance(mark, ast.Call) else mark, "id", None) in ("kernel", "part", "macro")
+            for mark in marks
+        )
+        if not compiled_ and isinstance(child, ast.Name | ast.Attribute) and isinstance(child.ctx, ast.Load):
+            yield child.id if isinstance(child, ast.Name) else child.attr
+        yield from outside_kernels(child, compiled_)
+
+
+def test_every_kernel_is_called_from_python_and_wrappers_are_made_for_no_other():
+    sources = [path for path in Path(corpuscle.__file__).parent.rglob("*.py") if path.name != "compiled.py"]
+    trees = [ast.parse(path.read_text("utf-8")) for path in sources]
+    used = {name for tree in trees for name in outside_kernels(tree)}
+    made = {node.name: mark for tree in trees for node, mark in decorated(tree)}
+    # A kernel that a factory returns has other names where it is used.
+    inner = {
+        node.name for tree in trees for maker in tree.body if isinstance(maker, ast.FunctionDef)
+        for node, _ in decorated(ast.Module(maker.body, []))
+    }  # fmt: skip
+    assert [name for name, mark in made.items() if mark == "kernel" and name not in used | inner] == []
+    assert sum(mark == "part" for mark in made.values()) > 300
+
+
+@pytest.mark.parametrize("tests", ["containers", "dp", "linalg", "neural", "test_*.py"])
+def test_the_exact_tests_of_the_engine_hold_in_plain_python(tests):
+    """Not those of sums in single precision: compiled, they are added up in another order, to more digits."""
+    paths = [str(path) for path in sorted((Path(__file__).parent / "engine").glob(tests))]
+    options = "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "-k", "not full_sort"
+    assert " passed" in run("-m", "pytest", *options, *paths, NUMBA_DISABLE_JIT="1")
+
+
+def test_a_numba_that_is_not_known_compiles_the_plain_way(tmp_path):
+    program = USE + "; from corpuscle.compiled import KNOWN; print(KNOWN)"
+    known, plain = (run("-c", program, CORPUSCLE_CACHE=str(tmp_path), CORPUSCLE_PLAIN_NUMBA=flag) for flag in ("", "1"))
+    assert known.splitlines() == [plain.splitlines()[0], "True"] and plain.splitlines()[1] == "False"
+    report = json.loads(run(REPORT, "corpuscle.lm", CORPUSCLE_CACHE=str(tmp_path), CORPUSCLE_PLAIN_NUMBA="1"))
+    assert report["misses"]
+    again = json.loads(run(REPORT, "corpuscle.lm", CORPUSCLE_CACHE=str(tmp_path), CORPUSCLE_PLAIN_NUMBA="1"))
+    assert again["misses"] == {} and again["hits"] > 0

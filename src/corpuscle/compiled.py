@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import inspect
 import os
 import pickle  # of the user's own cache of machine code, never of a model
 import re
@@ -21,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -33,8 +34,8 @@ from numpy.typing import DTypeLike
 from corpuscle.progress import COMPILATION, say
 
 __all__ = [
-    "cache_directory", "cache_root", "fingerprint", "frozen", "is_temporary", "kernel", "kernel_bare",
-    "kernel_contracting", "kernel_inline", "kernel_inline_contracting", "kernel_reordering", "prefetch",
+    "KNOWN", "cache_directory", "cache_root", "fingerprint", "frozen", "is_temporary", "kernel", "lowered", "macro",
+    "part", "prefetch",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,7 +78,8 @@ def fingerprint(module: str) -> str:
             sources[name], more = _imports(path)
             todo += more
     digest = hashlib.blake2b(digest_size=8)
-    digest.update(f"{version('numba')} {os.environ.get('NUMBA_BOUNDSCHECK', '')}".encode())
+    flags = [os.environ.get(name, "") for name in ("NUMBA_BOUNDSCHECK", "CORPUSCLE_PLAIN_NUMBA")]
+    digest.update(" ".join([version("numba"), *flags]).encode())
     for _, source in sorted(sources.items()):
         digest.update(source)
     return digest.hexdigest()
@@ -242,64 +244,121 @@ class _Cache(caching.FunctionCache):
             _Cache.told = True
 
 
-def _compiled(function: F, **options: Any) -> F:
-    """Numba's decorator, with the cache directory of the function's module."""
+KNOWN = numba.__version__.startswith("0.68.") and not os.environ.get("CORPUSCLE_PLAIN_NUMBA")
+"""Whether this is a Numba that the tests run with. What is done here beyond ``njit(cache=True)`` reaches into Numba and
+is left out with any other: kernels then compile more often and run longer, with the same results."""
+_CONTRACT, _REORDER = {"contract"}, {"reassoc", "contract"}
+
+
+def _compiled(function: F, wrappers: bool, **options: Any) -> F:
+    """Numba's decorator, with the cache directory of the function's module; the function itself where compiling is
+    switched off (``NUMBA_DISABLE_JIT``)."""
     config = cast(Any, numba.config)
+    if config.DISABLE_JIT:
+        return function
     before, config.CACHE_DIR = config.CACHE_DIR, str(cache_directory(function.__module__))
     try:
+        if not KNOWN:
+            options = {name: options[name] for name in ("fastmath", "inline") if name in options}
+            return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+        options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": not wrappers}
         made = cast(Any, numba.njit(nogil=True, error_model="numpy", **options)(function))
         made._cache = _Cache(function)
     finally:
         config.CACHE_DIR = before
+    made.get_call_template = partial(_call_template, made)
+    if not wrappers:
+        made.add_overload = partial(_keep_from_python, made)
+        made._compile_for_args = partial(_door, made)
     return cast(F, made)
 
 
-def kernel(function: F) -> F:
-    """Compile a function of arrays and numbers: cached on disk, without the GIL, with NumPy's division by zero."""
-    return _compiled(function)
+def _call_template(made: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What a kernel that calls this one is told of its types: an integer is an int64, whatever its value and width.
 
-
-def kernel_bare(function: F) -> F:
-    """A kernel that allocates nothing and does not count the references to its arrays.
-
-    A record of many arrays that goes from kernel to kernel can cost more in counting than in work: a sweep over
-    restaurants is eight times as fast without.
+    Numba would compile ``f(x, 0)``, ``f(x, 1)`` and ``f(x, i)`` for a 32-bit ``i`` one by one.
     """
-    return _compiled(function, _nrt=False)
+    named = {name: _widened(kind) for name, kind in named.items()}
+    return type(made).get_call_template(made, tuple(map(_widened, arguments)), named)
 
 
-_INLINE: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+def _widened(kind: Any) -> Any:
+    kind = cast(Any, types).unliteral(kind)
+    return types.int64 if kind in types.signed_domain else kind
 
 
-def kernel_inline(function: F) -> F:
-    """A bare kernel that becomes a part of the kernels that call it, and cannot be called from Python.
+def _keep_from_python(made: Any, compiled: Any) -> None:
+    """Note what was compiled, without a way in from Python."""
+    made.overloads[tuple(compiled.signature.args)] = compiled
 
-    Passing a record of two dozen arrays takes longer than most of what small kernels do with it.
+
+def _door(made: Any, *arguments: Any) -> Callable[..., Any]:
+    """What Python calls in place of a part: a kernel that does nothing else, compiled anew by each process. For tests,
+    benchmarks and the curious."""
+    if not hasattr(made, "door"):
+        inner, declared = made, inspect.signature(made.py_func)
+        outer = numba.njit(error_model="numpy")(lambda *arguments: inner(*arguments))
+
+        def enter(*given: Any) -> Any:
+            bound = declared.bind(*given)
+            bound.apply_defaults()
+            return outer(*bound.args)
+
+        made.door = enter
+    return made.door
+
+
+def kernel(function: F | None = None, *, bare: bool = False, contract: bool = False, reorder: bool = False) -> Any:
+    """Compile a function of arrays and numbers that Python calls: cached on disk, without the GIL, with NumPy's
+    division by zero.
+
+    - ``bare``: it allocates nothing and does not count the references to its arrays. A record of many arrays that goes
+      from kernel to kernel can cost more in counting than in work: a sweep over restaurants is eight times as fast.
+    - ``contract`` (and bare): a product and the sum that it goes into may be one instruction, rounded once: a cell of
+      a network takes three quarters of the time.
+    - ``reorder`` (and bare): sums may be added up in any order, so that they vectorise: several times as fast for dot
+      products in single precision. The order is fixed when it is compiled, so results still depend on nothing else.
     """
-    return _compiled(function, _nrt=False, **_INLINE)
+    options = _options(bare, contract, reorder)
+    return partial(_compiled, wrappers=True, **options) if function is None else _compiled(function, True, **options)
 
 
-_CONTRACTING: dict[str, Any] = {"_nrt": False, "fastmath": {"contract"}}
+def part(
+    function: F | None = None,
+    *,
+    bare: bool = False,
+    inline: bool = False,
+    contract: bool = False,
+    reorder: bool = False,
+) -> Any:
+    """A kernel that only kernels call: no wrappers for Python and C, which often take longer to compile than itself.
+
+    ``inline`` (and bare): it becomes a part of the kernels that call it; passing a record of two dozen arrays takes
+    longer than most of what small kernels do with it.
+    """
+    options = _options(bare or inline, contract, reorder) | ({"forceinline": True} if inline else {})
+    return partial(_compiled, wrappers=False, **options) if function is None else _compiled(function, False, **options)
 
 
-def kernel_contracting(function: F) -> F:
-    """A bare kernel in which a product and the sum that it goes into may be one instruction, rounded once: a cell of a
-    network takes three quarters of the time."""
-    return _compiled(function, **_CONTRACTING)
+def macro(function: F) -> F:
+    """A kernel of one expression, put into the kernels that call it before these are typed: it is never compiled."""
+    return _compiled(function, True, inline="always")
 
 
-def kernel_inline_contracting(function: F) -> F:
-    """A contracting kernel that becomes a part of the kernels that call it."""
-    return _compiled(function, **_INLINE, **_CONTRACTING)
+def _options(bare: bool, contract: bool, reorder: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {"_nrt": False} if bare or contract or reorder else {}
+    if contract or reorder:
+        options["fastmath"] = _REORDER if reorder else _CONTRACT
+    return options
 
 
-def kernel_reordering(function: F) -> F:
-    """A bare kernel whose sums may be added up in any order, so that they vectorise: several times as fast for dot
-    products in single precision. The order is fixed when it is compiled, so results still depend on nothing else."""
-    return _compiled(function, _nrt=False, fastmath={"reassoc", "contract"})
+def lowered(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """A function of a few machine instructions (Numba's ``intrinsic``), with its twin in Python for when compiling is
+    switched off."""
+    return lambda generator: twin if cast(Any, numba.config).DISABLE_JIT else intrinsic(generator)
 
 
-@intrinsic
+@lowered(lambda array, index: None)
 def prefetch(context, array, index):
     """Inside a kernel: ask for ``array[index]`` (one axis, index not negative) to be in the cache soon.
 

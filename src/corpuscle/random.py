@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = [
     "Random", "below", "beta", "categorical", "folds", "gamma", "normal", "purpose_id", "shuffle", "stream", "uniform",
@@ -42,7 +42,7 @@ def purpose_id(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 
 
-@kernel
+@part
 def mix(x):
     """A bijection of 64 bits under which neighbours look unrelated."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
@@ -63,26 +63,26 @@ def stream(seed, purpose, iteration, item):
     return result
 
 
-@kernel
+@part
 def bits(stream):
     """The next 64 random bits."""
     stream[1] += np.uint64(1)
     return mix(stream[0] + stream[1] * _STEP)
 
 
-@kernel
+@part
 def uniform(stream):
     """A number in [0, 1) with 53 random bits."""
     return np.float64(bits(stream) >> np.uint64(11)) * _TO_UNIT
 
 
-@kernel
+@part
 def below(stream, n):
     """An integer in 0..n-1 (n below 2^53)."""
     return np.int64(uniform(stream) * n)
 
 
-@kernel
+@part
 def normal(stream):
     """A standard normal number (Box-Muller, one of the pair)."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(stream)))
@@ -105,7 +105,7 @@ def gamma(stream, shape):
             return boost * d * v
 
 
-@kernel
+@part
 def beta(stream, a, b):
     """A beta number."""
     x = gamma(stream, a)
@@ -113,7 +113,7 @@ def beta(stream, a, b):
     return x / (x + y)
 
 
-@kernel
+@part
 def categorical(stream, weights):
     """An index drawn in proportion to non-negative weights, which need not sum to one."""
     total = 0.0
@@ -156,8 +156,8 @@ class Random:
 
     def __init__(self, seed: int, purpose: str, iteration: int = 0, item: int = 0):
         step, key = _STEP_INT, 0
-        for part in (seed, purpose_id(purpose), iteration, item):
-            key = _mix((((key ^ part) & _MASK) + step) & _MASK)
+        for number in (seed, purpose_id(purpose), iteration, item):
+            key = _mix((((key ^ number) & _MASK) + step) & _MASK)
         self.key, self.drawn = key, 0
 
     def uniform(self) -> float:

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants.columns import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
 from corpuscle.engine.restaurants.hierarchy import remove
 from corpuscle.engine.restaurants.seating import verify
@@ -20,7 +20,7 @@ from corpuscle.segment.kernels.model import BOUNDARY, WORDS, context_of, drop_wo
 LONGEST = 4
 
 
-@kernel_bare
+@kernel(bare=True)
 def visit(nested, text, choice, sweeps, visits, stream):
     """Many sweeps over a short text; counts the states."""
     for _ in range(sweeps):
@@ -38,7 +38,7 @@ def bases_of(letters: int, stop: float, boundary: float, longest: int = LONGEST)
     return bases
 
 
-@kernel_bare
+@kernel(bare=True)
 def go(nested, text, first, last, stream):
     """Take the words that begin at the letters ``first`` to ``last``, and the ends of their sentences, out again."""
     begins, names = text.begins, text.names

@@ -9,6 +9,7 @@ import pytest
 
 import corpuscle
 from corpuscle.cli.main import main
+from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import MstParser
@@ -151,7 +152,7 @@ def test_a_step_of_learning_follows_the_gradient_of_the_likelihood(bank):
     learning = Learning(weights, np.zeros(size), np.full(size, 1e6, np.float32), np.zeros(1, np.int64), rate * 1e3,
                         tagger._shift)  # fmt: skip
     before, old = log_likelihood(weights), weights.astype(np.float64)
-    learn(words, np.zeros(1, np.int64), gold, tagger.lexicon_.labels, learning, room)
+    learn(words, np.zeros(1, np.int64), gold, tagger.lexicon_.labels, frozen(weights, np.float32), learning, room)
     slopes = (weights - old) / rate  # the squares are so large that every weight moves by the rate times its gradient
     gain = log_likelihood(weights) - before
     assert gain > 0 and gain == pytest.approx(rate * (slopes**2).sum(), rel=0.05)

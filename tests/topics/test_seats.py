@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants.columns import (
     CELLS,
     COUNT,
@@ -38,26 +38,26 @@ from tests.topics.brute import Brute
 START = 1
 
 
-@kernel_bare
+@kernel(bare=True)
 def remove_words(seats, first, last, stream):
     """Let the words ``first`` to ``last`` go for good."""
     for word in range(first, last):
         _remove(seats, np.int64(word), stream)
 
 
-@kernel_bare
+@kernel(bare=True)
 def taken_and_weighed(seats, buffers, block, row, depth, entry, table_of, stream):
     """The first half of a block move; kernels that become part of others are not called from outside."""
     take_block(seats, block, row, entry, table_of, stream)
     weigh(seats, buffers, block, row, depth)
 
 
-@kernel_bare
+@kernel(bare=True)
 def placed(seats, buffers, block, row, depth, topic, stream):
     place_block(seats, buffers, block, row, depth, topic, stream)
 
 
-@kernel_bare
+@kernel(bare=True)
 def switched(seats, block, context, label):
     return switch_probability(seats, block, context, label)
 

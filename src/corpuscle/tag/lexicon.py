@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.compiled import frozen
 from corpuscle.model import Array
 from corpuscle.tag.kernels.affixes import hash_affixes
 from corpuscle.tag.kernels.features import Labels, Words
@@ -103,7 +104,7 @@ class Lexicon(NamedTuple):
     @classmethod
     def of(cls, names: Vocab, by_tag: bool, arrays: Mapping[str, np.ndarray]) -> Lexicon:
         """From the arrays of a file; ``by_tag``: labels begin with a UPOS."""
-        kept = {name: arrays[name] for name in ARRAYS}
+        kept = {name: frozen(arrays[name], arrays[name].dtype) for name in ARRAYS}
         lexicon = kept["lexicon/starts"], kept["lexicon/labels"], kept["open"]
         return cls(Labels(*_parts(names, by_tag), *lexicon), kept)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
+from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
 from corpuscle.learning import Checkpoint
 from corpuscle.scale import chunks_of
@@ -233,7 +234,7 @@ def signature(bank: Treebank) -> str:
 def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
     """The labels of some sentences."""
     words, first, last, confidence = chunk
-    labels, weights, shift = tagger.lexicon_.labels, tagger.weights_, tagger._shift
+    labels, weights, shift = tagger.lexicon_.labels, frozen(tagger.weights_, np.float32), tagger._shift
     starts = words.starts[first : last + 1].tolist()
     room = room_for(int(np.diff(words.starts[first : last + 1]).max(initial=0)), words, labels)
     found, likely = np.zeros(starts[-1] - starts[0], np.int32), np.zeros(starts[-1] - starts[0] if confidence else 0)

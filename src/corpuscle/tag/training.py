@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from corpuscle.compiled import frozen
 from corpuscle.learning import Shuffled
 from corpuscle.model import Array
 from corpuscle.tag.kernels.decoding import Room
@@ -41,13 +42,15 @@ class TagLearner(Shuffled):
     ):
         super().__init__(np.diff(words.starts), seed, "tag.words")
         self._text, self._learning, self._room, self._judge = (words, gold, labels), learning, room, judge
+        self._weights = frozen(learning.weights, np.float32)
         self._wrong = 0
         self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
 
     def step(self, sweep: int, number: int) -> None:
         """Learn from some sentences."""
         words, gold, labels = self._text
-        self._wrong += learn(words, self.part(sweep, number), gold, labels, self._learning, self._room)
+        order = self.part(sweep, number)
+        self._wrong += learn(words, order, gold, labels, self._weights, self._learning, self._room)
 
     def mean(self) -> np.ndarray:
         """The mean of the weights after all sentences so far, float32."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_inline
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.scale import chunks_of
 
 _CELLS_A_CALL = 2_000_000
@@ -76,7 +76,7 @@ def directed(pairs: Pairs, direction: int) -> Directed:
     return Directed(source, source_starts, target, target_starts, cell_starts, cells, False)
 
 
-@kernel_inline
+@part(inline=True)
 def shape_of(pairs, sentence):
     """How many states and outputs a sentence pair has; how far it is from a cell to that of the next state, and to that
     of the next output."""

@@ -29,7 +29,7 @@ import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.align.kernels.sharing import couple_of
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.random import mix, uniform
 
 MOST = 7
@@ -88,7 +88,7 @@ def scratch_for(longest: int, types: int) -> Scratch:
     return Scratch(np.empty(size), np.empty(size), after, taken, twins, np.full(types, -1))
 
 
-@kernel_bare
+@part(bare=True)
 def _prepare(linked, m, scratch):
     """The state of the nearest linked output behind each output, and how many outputs each of m states has."""
     for i in range(m):
@@ -101,7 +101,7 @@ def _prepare(linked, m, scratch):
             scratch.taken[nearest] += 1
 
 
-@kernel_bare
+@part(bare=True)
 def _pair_twins(kinds, scratch):
     """Link the states of each type to a ring; ``kinds``: their types."""
     for i in range(len(kinds)):
@@ -115,14 +115,14 @@ def _pair_twins(kinds, scratch):
         scratch.latest[kind] = -1
 
 
-@kernel_bare
+@part(bare=True)
 def _scale(tally, laws, kind, taken):
     """What the weight of a state does not owe to the output or to its place."""
     odds = laws.odds[kind, min(taken, MOST - 1)]
     return (1.0 - laws.p0) * odds / (tally.states[kind] + laws.alpha * laws.support)
 
 
-@kernel_bare
+@part(bare=True)
 def _rescale(tally, laws, kind, i, scratch):
     """The links of a type have changed: so do the scales of state i and its twins."""
     twin = i
@@ -133,7 +133,7 @@ def _rescale(tally, laws, kind, i, scratch):
             return
 
 
-@kernel_bare
+@part(bare=True)
 def _weigh(pairs, cell, step, m, tally, laws, before, after, scratch):
     """The weights of all states for an output whose own link is not counted; returns their sum. ``cell`` is the one of
     the output with the first state, ``step`` leads to that with the next."""
@@ -147,14 +147,14 @@ def _weigh(pairs, cell, step, m, tally, laws, before, after, scratch):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def _weight_of_none(tally, laws, output, before, after):
     """The weight of no link."""
     share = (tally.nulls[output] + laws.alpha) / (tally.unlinked[0] + laws.alpha * laws.support)
     return laws.p0 * share * laws.jumps[len(laws.jumps) // 2 + after - before]
 
 
-@kernel_bare
+@part(bare=True)
 def _drawn(weights, m, none, total, stream):
     """A state in proportion to its weight, or -1."""
     left = uniform(stream) * total - none
@@ -167,14 +167,14 @@ def _drawn(weights, m, none, total, stream):
     return m - 1
 
 
-@kernel_bare
+@part(bare=True)
 def _count_unlinked(tally, output, change):
     """Count an output without a link once more, or once less."""
     tally.nulls[output] += change
     tally.unlinked[0] += change
 
 
-@kernel_bare
+@kernel(bare=True)
 def place(pairs, linked, tally, singles):
     """Add the links of all sentence pairs (``cooccurrence.Directed``) to the tally; ``linked`` int16 (n_outputs,): the
     state of each, -1 for none. ``singles`` uint8: 1 for the singles that are linked."""
@@ -195,7 +195,7 @@ def place(pairs, linked, tally, singles):
             tally.states[pairs.states[s + i]] += 1
 
 
-@kernel_bare
+@kernel(bare=True)
 def recount(pairs, sharing, linked, tally):
     """Add the links to the tally, as ``place`` does, of sentence pairs whose cells have not been found."""
     for sentence in range(len(pairs.cell_starts) - 1):
@@ -211,7 +211,7 @@ def recount(pairs, sharing, linked, tally):
                 tally.couples[couple] += 1
 
 
-@kernel_bare
+@part(bare=True)
 def _change(tally, laws, kind, couple, i, change, scratch):
     """Count a link of state i, of this kind, once more, or once less."""
     if couple < len(tally.couples) - 1:
@@ -221,7 +221,7 @@ def _change(tally, laws, kind, couple, i, change, scratch):
     _rescale(tally, laws, kind, i, scratch)
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep(pairs, linked, tally, laws, fertilities, jump_counts, scratch, stream):
     """Draw the links of some sentence pairs once; ``tally`` counts the links of the whole text, always.
 
@@ -257,7 +257,7 @@ def sweep(pairs, linked, tally, laws, fertilities, jump_counts, scratch, stream)
         _observe(own, kinds, fertilities, jump_counts, scratch)
 
 
-@kernel_bare
+@part(bare=True)
 def _observe(linked, kinds, fertilities, jump_counts, scratch):
     """Add the jumps of the links of one sentence pair, and its fertilities, which the scratch has."""
     width, before = len(jump_counts) // 2, -1
@@ -270,7 +270,7 @@ def _observe(linked, kinds, fertilities, jump_counts, scratch):
         fertilities[kinds[i], min(scratch.taken[i], MOST)] += 1.0
 
 
-@kernel_bare
+@kernel(bare=True)
 def observe(pairs, linked, fertilities, jump_counts, scratch):
     """Add the fertilities and jumps of given links, as ``sweep`` does for those that it draws; no cells are needed."""
     for sentence in range(len(pairs.cell_starts) - 1):
@@ -280,7 +280,7 @@ def observe(pairs, linked, fertilities, jump_counts, scratch):
         _observe(own, kinds, fertilities, jump_counts, scratch)
 
 
-@kernel_bare
+@kernel(bare=True)
 def add_votes(linked, sizes, states, votes, new_states, new_votes):
     """Count the links of some draws, ``linked`` int16 (draws, outputs): each is a vote for a state, or for -1.
 
@@ -307,7 +307,7 @@ def add_votes(linked, sizes, states, votes, new_states, new_votes):
     return end
 
 
-@kernel_bare
+@kernel(bare=True)
 def elect(sizes, states, votes, best):
     """The state with the most votes for every output, ``best`` int16; ties go to none, then to the smaller state."""
     at = 0
@@ -335,7 +335,7 @@ class _Still(NamedTuple):
     nulls: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
     """The weights of all states; returns their sum. ``into`` and ``out_of`` are where the jumps to and from the first
     state stand in ``jumps`` and in ``mirrored``, so that all arrays are read forwards."""
@@ -347,7 +347,7 @@ def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream):
     """Draw the links of one sentence pair ``sweeps`` times, adding up the probabilities of those that count."""
     width, m, odds = len(laws.jumps) // 2, len(pair.kinds), scratch.scales

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import shape_of
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import MAX, SUM
 
 
@@ -62,7 +62,7 @@ class _Table(NamedTuple):
     norms: np.ndarray
 
 
-@kernel
+@part
 def _new_table(pairs):
     """Room for every sentence pair."""
     m, n = 1, 1
@@ -74,7 +74,7 @@ def _new_table(pairs):
     )
 
 
-@kernel_bare
+@part(bare=True)
 def _prepare(pairs, sentence, law, values, table):
     """Fill all of the table that does not depend on the sweep; ``values`` float32 (n_cells,): the translation
     probability of every cell."""
@@ -97,7 +97,7 @@ def _prepare(pairs, sentence, law, values, table):
 def jump_sweep(semiring: int) -> Any:
     """The kernel of the forward pass."""
 
-    @kernel_bare
+    @part(bare=True)
     def sweep(law, table, m, n, logarithm):
         """Fill ``words``, ``merged`` and ``scales``; returns ``logarithm`` plus the logs of what was scaled away."""
         jumps, p0, rho, width = law.jumps, law.p0, law.rho, len(law.jumps) // 2
@@ -205,7 +205,7 @@ def jump_posteriors(pairs, law, links, nulls, jump_counts):
     return likelihood
 
 
-@kernel_bare
+@part(bare=True)
 def _whence(law, table, m, j, i):
     """The position 0..m from which the best path to position i + 1 at output j comes, the smallest of equal ones."""
     best, where = -1.0, 0
@@ -218,7 +218,7 @@ def _whence(law, table, m, j, i):
     return where
 
 
-@kernel_bare
+@part(bare=True)
 def _copy(law, table, j, k):
     """The forward value of the null copy of position k at output j, in the table of the best."""
     return table.merged[j, k] * (law.p0 * table.nulls[j]) / table.scales[j]

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import part
 from corpuscle.engine.optim.online import Online, weight
 
 NULL, BEGIN, STOP = 0, -1, -2
@@ -178,14 +178,14 @@ def workspace(text: Text, neighbours: Neighbours, shape: Shape) -> Work:
     return work
 
 
-@kernel_inline
+@part(inline=True)
 def lengths_of(text, sentence):
     """How many states and outputs a sentence pair has."""
     m = text.starts[STATES, sentence + 1] - text.starts[STATES, sentence]
     return m, text.starts[OUTPUTS, sentence + 1] - text.starts[OUTPUTS, sentence]
 
 
-@kernel_bare
+@part(bare=True)
 def _class_at(text, begin, place):
     if place == NULL:
         return CLASS_NULL
@@ -196,7 +196,7 @@ def _class_at(text, begin, place):
     return text.types[CLASS, text.states[begin + place - 1]]
 
 
-@kernel_bare
+@part(bare=True)
 def _bigram(text, shape, sentence, before, after):
     """The feature of two words that outputs come from one after the other, -1 if there is none."""
     begin = text.starts[STATES, sentence]
@@ -216,7 +216,7 @@ def _bigram(text, shape, sentence, before, after):
     return edge + 4 * shape.types + 2
 
 
-@kernel_bare
+@part(bare=True)
 def _step(direction, sentence, before, memory, after, target, found):
     """The score of a step from place ``before`` to ``after``; jumps go from ``memory`` to ``target``.
 
@@ -255,7 +255,7 @@ def _step(direction, sentence, before, memory, after, target, found):
     return score
 
 
-@kernel_bare
+@part(bare=True)
 def _list_states(direction, sentence):
     """The states of a sentence pair; returns how many there are."""
     text, neighbours, shape, learner, work = direction
@@ -278,7 +278,7 @@ def _list_states(direction, sentence):
     return s
 
 
-@kernel_bare
+@part(bare=True)
 def is_cycle(work, p, q):
     """Whether a step stays with one word, which gives a copy of itself only once."""
     states = work.states
@@ -286,7 +286,7 @@ def is_cycle(work, p, q):
     return same and states[BIT, p] != states[BIT, q]
 
 
-@kernel_bare
+@part(bare=True)
 def lay_out(direction, sentence):
     """The states of a sentence pair and the scores of all steps between them; returns how many states there are."""
     text, _, shape, learner, work = direction

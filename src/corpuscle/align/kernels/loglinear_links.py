@@ -25,7 +25,7 @@ from corpuscle.align.kernels.loglinear import (
     lengths_of,
 )
 from corpuscle.align.kernels.loglinear_sums import CLAMPED, exponentiate, log_emissions, sum_paths
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel
 from corpuscle.engine.dp.chains import Chain, k_best
 
 
@@ -40,7 +40,7 @@ def couple_scores(neighbours, weights, scores):
     scores[len(neighbours.feature_starts) - 1] = -math.inf
 
 
-@kernel_bare
+@kernel(bare=True)
 def link_posteriors(direction, first, last, links, nulls):
     """Link probabilities of sentence pairs first..last-1, given the outputs; none where a side is longer than LONGEST.
 

@@ -51,14 +51,14 @@ from corpuscle.align.kernels.loglinear import (
     lay_out,
     lengths_of,
 )
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.chains import Chain, Room, expectations
 from corpuscle.engine.optim.online import step, weight
 
 CLAMPED, FREE = 0, 1
 
 
-@kernel_bare
+@part(bare=True)
 def _couple(text, neighbours, sentence, a, j, n):
     """The couple of place ``a`` and output ``j``."""
     if a == NULL:
@@ -66,7 +66,7 @@ def _couple(text, neighbours, sentence, a, j, n):
     return text.cells[text.starts[CELLS, sentence] + (a - 1) * n + j]
 
 
-@kernel_bare
+@part(bare=True)
 def log_emissions(direction, sentence, s, side):
     """Scores of every output (free: of all outputs together) from every state, as EMISSION."""
     text, neighbours, work = direction.text, direction.neighbours, direction.work
@@ -92,7 +92,7 @@ def log_emissions(direction, sentence, s, side):
             work.outputs[EMISSION, j, q] = score
 
 
-@kernel_bare
+@part(bare=True)
 def exponentiate(work, n, s):
     """Turn the scores of paths into weights, the largest 1; returns the logarithm of the factor taken out."""
     lines, squares = work.lines, work.squares
@@ -110,7 +110,7 @@ def exponentiate(work, n, s):
     return top_first + top_last + (n - 1) * top_steps
 
 
-@kernel_bare
+@part(bare=True)
 def sum_paths(direction, sentence, s, side):
     """The log of the sum over all paths, without the factor that ``exponentiate`` took out; fills MARGINALS, TAKEN."""
     log_emissions(direction, sentence, s, side)
@@ -133,7 +133,7 @@ def sum_paths(direction, sentence, s, side):
     return factor + expectations(n, s, chain, squares[P_TURNED : P_TURNED + 1], room)
 
 
-@kernel_bare
+@part(bare=True)
 def _add(direction, sentence, s, side, sign):
     """Add ``sign`` times what is expected: to HITS or MASS, to the gradient of positions, to the surplus of steps."""
     text, neighbours, shape, learner, work = direction
@@ -163,7 +163,7 @@ def _add(direction, sentence, s, side, sign):
             work.squares[SURPLUS, p, q] += sign * work.squares[TAKEN, p, q]
 
 
-@kernel_bare
+@part(bare=True)
 def _add_paths(shape, learner, work, s):
     """Give the surplus of every step to the gradient of its features."""
     rows = len(work.found) - 2
@@ -183,7 +183,7 @@ def _add_paths(shape, learner, work, s):
             work.squares[SURPLUS, p, q] = 0.0
 
 
-@kernel_bare
+@part(bare=True)
 def _add_expectations(direction, sentence, clamped_share, free_share):
     """Both sums over a sentence pair, as logarithms: clamped and free.
 
@@ -205,7 +205,7 @@ def _add_expectations(direction, sentence, clamped_share, free_share):
     return sums
 
 
-@kernel_bare
+@part(bare=True)
 def _score_row(neighbours, learner, work, x):
     """Score the couples of a word and add them up, the copy apart."""
     first, last = neighbours.row_starts[x], neighbours.row_starts[x + 1]
@@ -226,7 +226,7 @@ def _score_row(neighbours, learner, work, x):
     work.words[SUMS, x, 1] = scores[copy] if copy >= 0 else -math.inf
 
 
-@kernel_bare
+@part(bare=True)
 def _add_row(neighbours, learner, work, x):
     """Give the surplus of every couple of a word to the gradient of its features."""
     copy = neighbours.copies[x]
@@ -242,7 +242,7 @@ def _add_row(neighbours, learner, work, x):
     work.words[MASS, x, 1] = 0.0
 
 
-@kernel_bare
+@part(bare=True)
 def _list_words(text, neighbours, work, order, first, last):
     """List the types of the states of pairs ``order[first:last]``, the null word first; returns how many there are."""
     null_row = len(neighbours.copies) - 1
@@ -277,7 +277,7 @@ class Job(NamedTuple):
     penalty: float
 
 
-@kernel_bare
+@kernel(bare=True)
 def learn(direction, job, clamped_share, free_share, sums):
     """Learn from sentence pairs in batches.
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs
-from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
+from corpuscle.compiled import frozen, kernel, part, prefetch
 
 _CELLS_A_CALL = 8_000_000
 _SCRAMBLE = np.uint64(0x9E3779B1)
@@ -51,7 +51,7 @@ def _by_type(tokens, starts, chosen, ends, sentences):
                 ends[tokens[k]] += 1
 
 
-@kernel_bare
+@part(bare=True)
 def _bucket(t, shift):
     """The bucket of a target type in a row."""
     return np.int64(((np.uint64(t) * _SCRAMBLE) & _LOW) >> np.uint64(shift))
@@ -78,7 +78,7 @@ class _Walk(NamedTuple):
     lone: tuple[np.ndarray, np.ndarray]
 
 
-@kernel_bare
+@kernel(bare=True)
 def _share(pairs, walk, row, table, n_buckets):
     """Fill rows from ``row`` on, until enough is done or room may not suffice; returns the next row and its bucket."""
     done = 0
@@ -181,7 +181,7 @@ def _grow(array: np.ndarray, size: int) -> None:
         array.resize(size + size // 2, refcheck=False)
 
 
-@kernel_bare
+@part(bare=True)
 def _in_bucket(sharing, bucket, t):
     """The number of a couple of this bucket, or -1."""
     at, end = sharing.buckets[bucket], sharing.buckets[bucket + 1]
@@ -192,13 +192,13 @@ def _in_bucket(sharing, bucket, t):
     return -1
 
 
-@kernel_bare
+@part(bare=True)
 def couple_of(sharing, s, t):
     """The number of a shared couple, or -1."""
-    return _in_bucket(sharing, sharing.bucket_starts[s] + _bucket(t, sharing.shifts[s]), t)
+    return _in_bucket(sharing, sharing.bucket_starts[s] + _bucket(t, np.int64(sharing.shifts[s])), t)
 
 
-@kernel_bare
+@kernel(bare=True)
 def find(pairs, sharing, first_single):
     """Fill the cells of some pairs, the first of whose singles has this number.
 
@@ -211,7 +211,7 @@ def find(pairs, sharing, first_single):
         cell = pairs.cell_starts[sentence]
         for i in range(pairs.source_starts[sentence], pairs.source_starts[sentence + 1]):
             s = pairs.source[i]
-            row, shift = sharing.bucket_starts[s], sharing.shifts[s]
+            row, shift = sharing.bucket_starts[s], np.int64(sharing.shifts[s])
             for j in range(begin, end):
                 bucket = row + _bucket(pairs.target[j], shift)
                 prefetch(sharing.buckets, bucket)
@@ -230,7 +230,7 @@ def find(pairs, sharing, first_single):
                 cell += 1
 
 
-@kernel_bare
+@kernel(bare=True)
 def _places_of(sharing, couples, places):
     for s in range(len(couples.row_starts) - 1):
         for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
@@ -244,7 +244,7 @@ def places_of(sharing: Sharing, couples: Couples) -> np.ndarray:
     return places
 
 
-@kernel_bare
+@kernel(bare=True)
 def take_apart(pairs, n_shared, singles, types):
     """Write down the types of the singles of some pairs: ``types`` int32 (2, at least as many), source and target.
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import shape_of
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 OR, AND, ALL = 1, 2, 3
 """The last step: add links whose row or column is free, or only those where both are, or all of them."""
@@ -29,7 +29,7 @@ class Links(NamedTuple):
     starts: np.ndarray
 
 
-@kernel
+@part
 def _free(links_of_row, links_of_column, i, j, final):
     if final == ALL:
         return True
@@ -38,7 +38,7 @@ def _free(links_of_row, links_of_column, i, j, final):
     return links_of_row[i] == 0 or links_of_column[j] == 0
 
 
-@kernel
+@part
 def _grow(given, current, rows, columns, m, n, steps):
     """Add neighbours until nothing changes; ``given`` has 1 for links of the first input, 2 for the second, 3 both."""
     changed = True

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import shape_of
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 UNIFORM, DIAGONAL = 0, 1
 """Priors of positions: all states and the null word alike, or near the diagonal."""
@@ -34,7 +34,7 @@ FLOOR = 1e-30
 _UNDERFLOW = math.log(FLOOR)
 
 
-@kernel
+@part
 def digamma(x):
     """The derivative of log gamma, for x > 0."""
     result = 0.0
@@ -46,7 +46,7 @@ def digamma(x):
     return result + math.log(x) - 0.5 / x - series
 
 
-@kernel
+@part
 def _series(a, g, step, r, count):
     """Sums over k < count of g r^k and of (a + k step) g r^k."""
     if count <= 0:
@@ -65,7 +65,7 @@ def _series(a, g, step, r, count):
     return plain, a * plain + step * g * ramp
 
 
-@kernel
+@part
 def diagonal_sums(j, m, n, strength):
     """For output j (from 1) of n and m states: the sum over i of exp(lambda h), and the sum of h exp(lambda h)."""
     below = j * m // n
@@ -90,7 +90,7 @@ def expected_h(shapes, counts, strength):
     return total / outputs
 
 
-@kernel
+@part
 def _diagonal_weights(j, m, n, strength, p0, weights):
     """The prior of states 1..m for output j, into ``weights`` (m,)."""
     below = j * m // n
@@ -206,7 +206,7 @@ def totals_of(couples, counts, swap, totals, supports):
             supports[state] += 1
 
 
-@kernel
+@part
 def _entry(count, reference, alpha, bayes):
     """One entry of a table; ``reference`` belongs to its row: the sum of its counts, or digamma of its posterior."""
     if not bayes:

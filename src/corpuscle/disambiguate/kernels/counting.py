@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
 __all__ = ["N_KINDS", "Table", "fill_contexts", "fill_keys", "look_up"]
@@ -45,7 +45,7 @@ def fill_contexts(words, fields, contexts):
             contexts[i, half + kind] = start
 
 
-@kernel_inline
+@part(inline=True)
 def key_of(context, values, label, target):
     """The key of a context with a value."""
     if target < 0:

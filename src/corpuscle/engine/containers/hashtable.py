@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
 EMPTY = -1
@@ -33,13 +33,13 @@ def new_index(room: int, dtype: type = np.int32) -> np.ndarray:
     return np.full(1 << max(3, (2 * room - 1).bit_length()), EMPTY, dtype)
 
 
-@kernel_inline
+@part(inline=True)
 def pair(first, second):
     """Two integers of 32 bits as one key: on most machines what 64 bits read that are stored as the two."""
     return (np.uint64(np.uint32(second)) << np.uint64(32)) | np.uint64(np.uint32(first))
 
 
-@kernel_inline
+@part(inline=True)
 def _key_of(keys, item):
     """The key of an item."""
     if keys.ndim == 1:  # known when compiled
@@ -47,19 +47,19 @@ def _key_of(keys, item):
     return pair(keys[item, 0], keys[item, 1])
 
 
-@kernel_inline
+@part(inline=True)
 def home(index, key):
     """The slot where the search for a key begins."""
     return np.int64(mix(key) & np.uint64(len(index) - 1))
 
 
-@kernel_inline
+@part(inline=True)
 def next_slot(index, slot):
     """The slot behind a slot, the first one behind the last."""
     return (slot + 1) & (len(index) - 1)
 
 
-@kernel_inline
+@part(inline=True)
 def probe(index, keys, key, slot):
     """The first slot from ``slot`` on that has an item with this key or is free."""
     while True:
@@ -69,7 +69,7 @@ def probe(index, keys, key, slot):
         slot = next_slot(index, slot)
 
 
-@kernel_inline
+@part(inline=True)
 def find(index, keys, key):
     """The number of the first item with this key, or EMPTY."""
     slot = home(index, key)
@@ -80,7 +80,7 @@ def find(index, keys, key):
         slot = next_slot(index, slot)
 
 
-@kernel_inline
+@part(inline=True)
 def same_stretch(one, begin, other, start, length):
     """Whether so many symbols from ``one[begin]`` and from ``other[start]`` on are the same."""
     i = 0
@@ -89,7 +89,7 @@ def same_stretch(one, begin, other, start, length):
     return i == length
 
 
-@kernel_inline
+@part(inline=True)
 def enter(index, keys, item):
     """Put an item into the index, behind all others with the same key."""
     slot = home(index, _key_of(keys, item))
@@ -98,7 +98,7 @@ def enter(index, keys, item):
     index[slot] = item
 
 
-@kernel_inline
+@part(inline=True)
 def erase(index, keys, item):
     """Take an item out of the index; those behind it move up, so that no gap hides them."""
     last = len(index) - 1

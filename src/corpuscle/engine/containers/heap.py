@@ -9,10 +9,10 @@ Williams, "Algorithm 232: heapsort", 1964.
 
 from __future__ import annotations
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import part
 
 
-@kernel_inline
+@part(inline=True)
 def push(priorities, items, size, priority, item):
     """Add an item to a heap that has ``size`` of them, and room for one more."""
     at = size
@@ -25,7 +25,7 @@ def push(priorities, items, size, priority, item):
     priorities[at], items[at] = priority, item
 
 
-@kernel_inline
+@part(inline=True)
 def pop(priorities, items, size):
     """Remove the top of a heap that has ``size`` items."""
     priority, item = priorities[size - 1], items[size - 1]
@@ -43,12 +43,12 @@ def pop(priorities, items, size):
     priorities[at], items[at] = priority, item
 
 
-@kernel_inline
+@part(inline=True)
 def _comes_after(values, a, b):
     return values[a] < values[b] or (values[a] == values[b] and a > b)
 
 
-@kernel_bare
+@part(bare=True)
 def sort(values, order, count):
     """``order`` int64 := the indices 0..count-1, largest value first, of equal ones the smaller index; no room is
     needed."""

@@ -10,12 +10,12 @@ Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap: a new form of self-ad
 
 from __future__ import annotations
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import part
 
 EMPTY = -1
 
 
-@kernel_inline
+@part(inline=True)
 def merge(values, child, sibling, a, b):
     """The heap of all items of two heaps; of equal values that of ``a`` stays on top."""
     if a < 0:
@@ -29,7 +29,7 @@ def merge(values, child, sibling, a, b):
     return a
 
 
-@kernel_bare
+@part(bare=True)
 def without_top(values, child, sibling, heap):
     """What is left of a heap without its largest item."""
     at = child[heap]

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import MAX, SUM
 
 __all__ = ["Chain", "Room", "best_chain", "best_path", "expectations", "k_best", "sum_chain"]
@@ -68,7 +68,7 @@ class Room(NamedTuple):
 def chain(semiring: int) -> Any:
     """The kernel that fills the forward table of a chain."""
 
-    @kernel_bare
+    @part(bare=True)
     def sweep(n, s, chain, table, scales):
         """Fill ``table`` (n, s); returns the logarithm of the sum over all paths, or of the best one; -inf if no path
         has any weight. ``scales`` (n,): what each row of sums but the first was multiplied by; of the best, none."""
@@ -129,7 +129,7 @@ def chain(semiring: int) -> Any:
 sum_chain, best_chain = chain(SUM), chain(MAX)
 
 
-@kernel_bare
+@part(bare=True)
 def best_path(n, s, chain, table, path):
     """``path`` int32 (n,) := the best path, by a walk back over the finished table of ``best_chain``; among equals,
     smaller states. Some path must have a weight."""
@@ -148,7 +148,7 @@ def best_path(n, s, chain, table, path):
         path[j - 1] = at
 
 
-@kernel_bare
+@part(bare=True)
 def expectations(n, s, chain, turned, room):
     """The log of the sum over all paths, and how often a random path is where; -inf if no path has any weight.
 
@@ -215,7 +215,7 @@ class _Ranks(NamedTuple):
     unused: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _continue(n, s, chain, ranks, node, unused):
     """The best of the unused paths (s,) to go on from to a node, -1 if there is none, and the score with its step;
     among equals, that of the smaller state."""
@@ -230,7 +230,7 @@ def _continue(n, s, chain, ranks, node, unused):
     return path, best
 
 
-@kernel_bare
+@part(bare=True)
 def _find_before(n, s, chain, ranks, path, firsts):
     """The path that a path goes on from, looked for if nobody has asked yet; ``firsts`` (s,) is room."""
     if ranks.before[path] == _UNKNOWN:

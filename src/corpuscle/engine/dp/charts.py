@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.heap import pop, push
 from corpuscle.engine.dp.semirings import MAX, SUM
 
@@ -70,7 +70,7 @@ def eisner(semiring: int) -> Any:
     one = 1.0 if semiring == SUM else 0.0
     none = 0.0 if semiring == SUM else -math.inf
 
-    @kernel
+    @part
     def fill(n, arcs, siblings, single, chart):
         """Fill ``chart`` for n words; returns the sum over all trees, or the score of the best.
 
@@ -127,7 +127,7 @@ def eisner(semiring: int) -> Any:
 sum_chart, best_chart = eisner(SUM), eisner(MAX)
 
 
-@kernel_inline
+@part(inline=True)
 def _splits(what, h, e, single):
     """The splits of an item: from the first to before the last; incomplete spans with siblings have h before them."""
     s, t = min(h, e), max(h, e)
@@ -138,7 +138,7 @@ def _splits(what, h, e, single):
     return (s + 1, t + 1) if h == s else (s, t)
 
 
-@kernel_inline
+@part(inline=True)
 def _score(what, h, e, r, arcs, siblings, chart):
     """The best score of an item whose split is r."""
     if what == _COMPLETE:
@@ -152,7 +152,7 @@ def _score(what, h, e, r, arcs, siblings, chart):
     return chart.incomplete[h, r] + chart.between[min(r, e), max(r, e)] + siblings[h, r, e] + arcs[h, e]
 
 
-@kernel_inline
+@part(inline=True)
 def _push_parts(what, h, e, r, paired, todo, top):
     """Put what an item with split r is made of on the stack ``todo`` (room, 3); returns its new height."""
     if what == _COMPLETE:
@@ -165,14 +165,14 @@ def _push_parts(what, h, e, r, paired, todo, top):
         parts = ((_COMPLETE, e, h + 1 if h < e else h - 1), (_COMPLETE, e, e))
     else:
         parts = ((_INCOMPLETE, h, r), (_BETWEEN, min(r, e), max(r, e)))
-    for part in parts:
-        if part[1] != part[2]:
-            todo[top, 0], todo[top, 1], todo[top, 2] = part
+    for piece in parts:
+        if piece[1] != piece[2]:
+            todo[top, 0], todo[top, 1], todo[top, 2] = piece
             top += 1
     return top
 
 
-@kernel_inline
+@part(inline=True)
 def _best_split(what, h, e, single, arcs, siblings, chart):
     """The split of the best score of an item; the first of equal ones."""
     first, last = _splits(what, h, e, single)
@@ -268,7 +268,7 @@ def k_best(n, arcs, siblings, single, k, chart, heads, scores):
     return count
 
 
-@kernel
+@part
 def keep_least(wanted, size, losses, names, origins, places, choices):
     """Keep only the ``wanted`` candidates that lose least, numbered anew; returns how many and how many numbers."""
     order = np.argsort(-losses[:size], kind="mergesort")[:wanted]

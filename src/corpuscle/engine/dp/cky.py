@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.containers.heap import pop, push
 from corpuscle.engine.dp.charts import keep_least
 from corpuscle.engine.dp.semirings import MAX, SUM
@@ -43,7 +43,7 @@ __all__ = [
 
 NO_SPANS = np.empty(0)
 """Every span has weight one."""
-ALL = np.empty((0, 0), np.uint8)
+ALL = frozen(np.empty((0, 0)), np.uint8)
 """Every item is allowed."""
 DEAD = -(2**30)
 """The exponent of a cell without items."""
@@ -121,7 +121,7 @@ def cell_numbers(n: Any, i: Any, j: Any) -> Any:
     return shorter * n - shorter * (shorter - 1) // 2 + i
 
 
-cell_of = kernel_inline(cell_numbers)
+cell_of = part(cell_numbers, inline=True)
 """As ``cell_numbers``, within kernels."""
 
 
@@ -159,7 +159,7 @@ def cky(semiring: int) -> Any:
                         a, b = cell_of(n, i, k), cell_of(n, k, i + width)
                         if counts[a] == 0 or counts[b] == 0:
                             continue
-                        factor = math.ldexp(1.0, max(exponents[a] + exponents[b] - scale, -1000))
+                        factor = math.ldexp(1.0, int(max(exponents[a] + exponents[b] - scale, -1000)))
                         right = inside[b]
                         for at in range(counts[a]):
                             symbol = live[a, at]
@@ -194,7 +194,7 @@ def cky(semiring: int) -> Any:
                 for symbol in range(symbols):
                     if row[symbol] > none:
                         if semiring == SUM and power != 0:
-                            row[symbol] = math.ldexp(row[symbol], -power)
+                            row[symbol] = math.ldexp(row[symbol], int(-power))
                         if row[symbol] > none:
                             live[cell, found] = symbol
                             found += 1
@@ -253,7 +253,7 @@ def expectations(n, rules, root, spans, chart, outside, expected):
                 power = exponents[a] + exponents[b] - exponents[cell]
                 if power < -1000:
                     continue
-                factor = math.ldexp(1.0, min(power, 1000))
+                factor = math.ldexp(1.0, int(min(power, 1000)))
                 for at in range(counts[a]):
                     symbol = live[a, at]
                     left, passed = inside[a, symbol] * factor, 0.0
@@ -276,12 +276,12 @@ def expectations(n, rules, root, spans, chart, outside, expected):
 # ---- trees: int32 (2 n - 1, 3), the symbol and the span of each node in preorder
 
 
-@kernel_inline
+@part(inline=True)
 def _put(nodes, at, symbol, i, j):
     nodes[at, 0], nodes[at, 1], nodes[at, 2] = symbol, i, j
 
 
-@kernel_inline
+@part(inline=True)
 def _push_parts(i, j, rule, split, rules, todo, top):
     """Put the children of a node on the stack ``todo`` (room, 3), the left one on top; returns its new height."""
     _put(todo, top, rules.rights[rule], split, j)
@@ -289,13 +289,13 @@ def _push_parts(i, j, rule, split, rules, todo, top):
     return top + 2
 
 
-@kernel_inline
+@part(inline=True)
 def _value(n, i, j, r, k, rules, inside):
     """The logarithm of an item that is made by rule r and split k, without the weight of its span."""
     return rules.weights[r] + inside[cell_of(n, i, k), rules.lefts[r]] + inside[cell_of(n, k, j), rules.rights[r]]
 
 
-@kernel_inline
+@part(inline=True)
 def _best_way(n, i, j, symbol, rules, inside):
     """The rule and the split of the best tree of an item; the first of equal ones."""
     best, rule, split = -math.inf, -1, -1
@@ -361,7 +361,7 @@ def sample_tree(n, rules, root, chart, stream, tree):
                     value = rules.weights[r] * inside[a, rules.lefts[r]] * inside[b, rules.rights[r]]
                     if value > 0.0 and exponents[a] > DEAD and exponents[b] > DEAD:
                         power = exponents[a] + exponents[b] - exponents[cell_of(n, i, j)]
-                        total += math.ldexp(value, max(power, -1000))
+                        total += math.ldexp(value, int(max(power, -1000)))
                         rule, split = r, k
                         if turn == 1 and total > at:
                             break

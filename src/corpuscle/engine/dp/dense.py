@@ -101,7 +101,7 @@ def _fill(leaves: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, list[np.nd
         if width == 2:
             largest = float(inside[first : first + cells].max(initial=0.0))
             if largest > 0.0:
-                factor = math.ldexp(1.0, -math.frexp(largest)[1])
+                factor = math.ldexp(1.0, int(-math.frexp(largest)[1]))
                 turned = turned * factor
                 inside[first : first + cells] *= factor
         pairs.append(own)

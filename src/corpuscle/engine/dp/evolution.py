@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import part
 from corpuscle.engine.dp.semirings import MAX, SUM
 
 __all__ = [
@@ -80,7 +80,7 @@ def evolution_for(n: int) -> Evolution:
     return Evolution(*(np.zeros((n + 1, n + 1, n + 1)) for _ in Evolution._fields))
 
 
-@kernel
+@part
 def prefix_sums(distances, n, result):
     """Fill ``result`` (n + 1, n + 1): at [a, b] the sum of distances between words before a and words before b."""
     for a in range(n + 1):
@@ -92,20 +92,20 @@ def prefix_sums(distances, n, result):
             result[a + 1, b + 1] = result[a, b + 1] + row
 
 
-@kernel_inline
+@part(inline=True)
 def _within(sums, a, b, c, d):
     """The mean distance between [a, b) and [c, d)."""
     return (sums[b, d] - sums[a, d] - sums[b, c] + sums[a, c]) / ((b - a) * (d - c))
 
 
-@kernel_inline
+@part(inline=True)
 def _beyond(sums, n, a, b, i, j):
     """The mean distance between [a, b) and all that is outside of [i, j)."""
     inner = sums[b, j] - sums[a, j] - sums[b, i] + sums[a, i]
     return (sums[b, n] - sums[a, n] - inner) / ((b - a) * (n - j + i))
 
 
-@kernel_inline
+@part(inline=True)
 def _below(sums, n, a, s, b, c, d, i, j, estimator):
     """The edge above the node [a, b), split at s, whose sibling is [c, d) and whose parent is [i, j)."""
     ag, bg = _within(sums, a, s, c, d), _within(sums, s, b, c, d)
@@ -117,7 +117,7 @@ def _below(sums, n, a, s, b, c, d, i, j, estimator):
     return 0.5 * (crossed - _within(sums, a, s, s, b) - _beyond(sums, n, c, d, i, j))
 
 
-@kernel_inline
+@part(inline=True)
 def _at_root(sums, n, s, root, t, estimator):
     """The edge between [0, root), split at s, and [root, n), split at t; s = 0 and t = n for single words."""
     if s == 0 and t == n:
@@ -137,14 +137,14 @@ def _at_root(sums, n, s, root, t, estimator):
     return 0.5 * (crossed - _within(sums, 0, s, s, root) - _within(sums, root, t, t, n))
 
 
-@kernel_inline
+@part(inline=True)
 def _leaf(sums, n, x, c, d, i, j):
     """The edge above the word x, whose sibling is [c, d) and whose parent is [i, j)."""
     near, far = _within(sums, x, x + 1, c, d), _beyond(sums, n, x, x + 1, i, j)
     return 0.5 * (near + far - _beyond(sums, n, c, d, i, j))
 
 
-@kernel_inline
+@part(inline=True)
 def _log_add(a, b):
     """The logarithm of the sum of two exponentials."""
     high, low = max(a, b), min(a, b)
@@ -156,7 +156,7 @@ def _log_add(a, b):
 def evolution(semiring: int) -> Any:
     """The kernel that fills the table of a sentence."""
 
-    @kernel
+    @part
     def fill(sums, n, estimator, leanings, table):
         """Fill ``table`` for n words from their prefix sums; returns the total, at least two words. ``left`` and
         ``right`` of the whole sentence at R hold the total for that R."""
@@ -199,7 +199,7 @@ def evolution(semiring: int) -> Any:
 sum_evolution, best_evolution = evolution(SUM), evolution(MAX)
 
 
-@kernel
+@part
 def best_tree(sums, n, estimator, leanings, table, brackets, lengths, leaves):
     """Walk a filled table of the best: ``brackets`` int32 (n - 1, 2) gets the spans of the best tree in preorder, the
     whole sentence first, ``lengths`` float64 (n - 1,) the edges above them and ``leaves`` (n,) those above words. The
@@ -243,7 +243,7 @@ def best_tree(sums, n, estimator, leanings, table, brackets, lengths, leaves):
             height += 1
 
 
-@kernel
+@part
 def marginals(sums, n, estimator, leanings, table, total, shares, roots):
     """Fill ``shares`` (n + 1, n + 1), how likely each bracket of at least two words is, and ``roots`` (n + 1,), from
     a table filled by sums; the probability of a tree is the exponential of its score, over that of all."""

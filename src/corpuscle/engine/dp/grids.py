@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 from corpuscle.engine.dp.semirings import MAX, SUM
 
 __all__ = ["best_grid", "best_path", "expectations", "sum_grid"]
@@ -35,7 +35,7 @@ __all__ = ["best_grid", "best_path", "expectations", "sum_grid"]
 def grid(semiring: int) -> Any:
     """The kernel that fills the table of a grid."""
 
-    @kernel_bare
+    @part(bare=True)
     def sweep(units, shapes, width, weights, table):
         """Fill ``table`` (cells,); returns that of the last cell: the sum over all paths, or the score of the best."""
         table[0] = 1.0 if semiring == SUM else 0.0
@@ -58,7 +58,7 @@ def grid(semiring: int) -> Any:
 sum_grid, best_grid = grid(SUM), grid(MAX)
 
 
-@kernel_bare
+@part(bare=True)
 def expectations(units, shapes, width, weights, forward, backward, counts):
     """Add how often each unit is expected to ``counts`` (n_units,); returns the logarithm of the sum over all paths,
     -inf if none has any weight. ``forward``, ``backward``: (cells,), room."""
@@ -82,7 +82,7 @@ def expectations(units, shapes, width, weights, forward, backward, counts):
     return math.log(total)
 
 
-@kernel_bare
+@part(bare=True)
 def best_path(units, shapes, width, weights, table, path):
     """``path`` int64 (2, at least n + m) := the cells in which the units of the best way to cut end, and their shapes,
     the last one first; returns how many, 0 if there is no way.

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 
 __all__ = ["best_cuts"]
 
 
-@kernel_bare
+@part(bare=True)
 def best_cuts(scores, allowed, table, back, cuts):
     """``cuts[t]`` := 1 where a stretch of the best way to cut a sequence of n symbols begins, for t = 0..n-1.
 

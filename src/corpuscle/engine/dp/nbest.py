@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import part
 from corpuscle.engine.containers import hashtable, heap
 
 __all__ = ["Items", "search"]
@@ -45,7 +45,7 @@ class Items(NamedTuple):
     keys: np.ndarray
 
 
-@kernel
+@part
 def _longer(array, room):
     """A copy with room for so many."""
     result = np.empty(room, array.dtype)
@@ -53,7 +53,7 @@ def _longer(array, room):
     return result
 
 
-@kernel
+@part
 def _with_room(items, made):
     """The items, or a copy with twice the room if none is left."""
     if made < len(items.edges):
@@ -68,13 +68,13 @@ def _with_room(items, made):
     )
 
 
-@kernel_inline
+@part(inline=True)
 def _symbol_before(symbol, text):
     text = (text ^ np.uint64(symbol)) * _STEP + _ADD
     return text ^ (text >> np.uint64(29))
 
 
-@kernel_inline
+@part(inline=True)
 def _before(options, option, text):
     """The hash of an option's target followed by an output with the hash ``text``."""
     if option < -1:
@@ -85,7 +85,7 @@ def _before(options, option, text):
     return text
 
 
-@kernel
+@part
 def _rank_edges(edges, first_edge):
     """Edges sorted by the hypothesis that they lead into, best first."""
     order = np.argsort(-edges[3], kind="mergesort")
@@ -104,7 +104,7 @@ def _rank_edges(edges, first_edge):
     return ranked
 
 
-@kernel
+@part
 def search(options, limits, first, endings, scores, edges, most_pops):
     """Best-first search from the end of the lattice.
 

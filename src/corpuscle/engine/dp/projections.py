@@ -11,12 +11,12 @@ both rules.
 
 from __future__ import annotations
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 
 __all__ = ["project"]
 
 
-@kernel_bare
+@part(bare=True)
 def _keep_best(row, k, kept, values):
     """The k largest positive entries of a row, largest first, among equals the smaller class; returns how many."""
     size = 0
@@ -36,7 +36,7 @@ def _keep_best(row, k, kept, values):
     return size
 
 
-@kernel_bare
+@part(bare=True)
 def _sink(row, heap, n, at):
     """Put the entry of a heap in its place: larger entries, or among equals smaller classes, are above."""
     c = heap[at]
@@ -56,7 +56,7 @@ def _sink(row, heap, n, at):
     heap[at] = c
 
 
-@kernel_bare
+@part(bare=True)
 def _keep_mass(row, total, k, epsilon, kept, heap):
     """The fewest of the largest entries that have all but ``epsilon`` of a row's total, at most k; returns how many."""
     n = 0
@@ -78,7 +78,7 @@ def _keep_mass(row, total, k, epsilon, kept, heap):
     return size
 
 
-@kernel_bare
+@part(bare=True)
 def project(row, total, k, epsilon, kept, values, heap):
     """Fill ``kept``, int32 (C,), with the classes that are kept of a row (C,) of the given total; returns how many.
     They are in order if all are kept. ``values``: float64 (C,), ``heap``: int32 (C,), room."""

@@ -29,12 +29,12 @@ import math
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 
 __all__ = ["best_tree", "climb", "k_best_trees", "shares"]
 
 
-@kernel
+@part
 def best_tree(n, arcs, single, heads):
     """``heads`` int32 (n,) := the head of each word in the best tree; returns its score, -inf if there is none.
 
@@ -88,7 +88,7 @@ def best_tree(n, arcs, single, heads):
     return total
 
 
-@kernel
+@part
 def _join(cycle, new, gains, targets, chosen, parents, group_of):
     """Make the groups of a cycle one group, of number ``new``."""
     for group in cycle:
@@ -136,7 +136,7 @@ def k_best_trees(n, arcs, single, k, heads, scores):
     return count
 
 
-@kernel
+@part
 def _limit(arcs, tree, branch, forbidden, limited):
     """``limited`` := the arcs of a part: words before the branch keep their heads, the one at it avoids some."""
     limited[:] = arcs
@@ -182,7 +182,7 @@ def shares(arcs: np.ndarray, single: bool) -> tuple[np.ndarray, float]:
     return np.clip(result, 0.0, 1.0), float(log_sum + base.sum())
 
 
-@kernel_inline
+@part(inline=True)
 def _side(h, toward, skipped, added, heads, siblings):
     """The sibling scores of the modifiers of h on one side (``toward``: 1 or -1), without one and with another."""
     total, last, m = 0.0, h, h + toward
@@ -194,7 +194,7 @@ def _side(h, toward, skipped, added, heads, siblings):
     return total
 
 
-@kernel
+@part
 def climb(arcs, siblings, single, heads):
     """Change the tree ``heads`` int32 (n,), head by head, as long as its score rises; returns how much it rose."""
     n, gained = len(heads), 0.0
@@ -226,7 +226,7 @@ def climb(arcs, siblings, single, heads):
         gained += best
 
 
-@kernel
+@part
 def _mark_below(m, heads, below):
     """``below`` := which words hang on m, m among them."""
     below[:] = False

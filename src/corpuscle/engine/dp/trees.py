@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.projections import project
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.random import stream, uniform
@@ -121,7 +121,7 @@ class Room(NamedTuple):
     heap: np.ndarray
 
 
-@kernel
+@part
 def room_for(n, s):
     """Room for trees of up to n nodes with s classes."""
     return Room(
@@ -150,7 +150,7 @@ def parents_first(parents, order):
 # ---- rows: sums go to four numbers at a time, so that they run along memory
 
 
-@kernel_bare
+@part(bare=True)
 def _copy_row(source, target):
     """Copy a row; returns its sum."""
     n = len(source)
@@ -167,7 +167,7 @@ def _copy_row(source, target):
     return (a + b) + (c + d)
 
 
-@kernel_bare
+@part(bare=True)
 def _multiply_row(row, message, scale):
     """Multiply a row by a message and a number; returns its sum."""
     n = len(row)
@@ -184,7 +184,7 @@ def _multiply_row(row, message, scale):
     return (a + b) + (c + d)
 
 
-@kernel_bare
+@part(bare=True)
 def _combine_rows(shares, kept, size, rows, result):
     """The sum of rows (s, s), the kept ones, each times its share, as ``result`` (s,)."""
     result[:] = 0.0
@@ -206,7 +206,7 @@ def _combine_rows(shares, kept, size, rows, result):
 def tree(semiring: int) -> Any:
     """The kernel that fills the table and the messages of one tree."""
 
-    @kernel_bare
+    @part(bare=True)
     def sweep(begin, end, nodes, weights, k, epsilon, room):
         """Work on the nodes begin..end-1; returns the logarithm of the sum over all assignments, or of the best one;
         -inf if none has any weight (is left)."""
@@ -268,7 +268,7 @@ def tree(semiring: int) -> Any:
 sum_tree, best_tree = tree(SUM), tree(MAX)
 
 
-@kernel_bare
+@part(bare=True)
 def _total(tree, nodes, weights, k, epsilon, room, tallies):
     """The logarithm of the sum over all assignments of one tree, by a projection, or exactly if that leaves nothing."""
     begin, end = nodes.starts[tree], nodes.starts[tree + 1]
@@ -282,7 +282,7 @@ def _total(tree, nodes, weights, k, epsilon, room, tallies):
     return logarithm
 
 
-@kernel_bare
+@part(bare=True)
 def _share(node, total, room):
     """Let the shares of a node add up to one, but for rounding."""
     shares = room.shares[node]
@@ -290,7 +290,7 @@ def _share(node, total, room):
         shares[c] /= total
 
 
-@kernel_bare
+@part(bare=True)
 def _add_products(begin, end, nodes, room, counts):
     """For a tree of which all classes are kept: add the products of table and ratios, several nodes of one link at a
     time."""
@@ -320,7 +320,7 @@ def _add_products(begin, end, nodes, room, counts):
             at += 1
 
 
-@kernel_bare
+@part(bare=True)
 def _descend(begin, end, nodes, weights, room, counts):
     """The way back: count the shares of all nodes of a tree, and, by link, the products of table and ratios, which
     become expected steps when they are multiplied by the steps."""
@@ -368,7 +368,7 @@ def _descend(begin, end, nodes, weights, room, counts):
         _add_products(begin, end, nodes, room, counts)
 
 
-@kernel_bare
+@part(bare=True)
 def _longest(starts):
     n = 0
     for tree in range(len(starts) - 1):

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle import scale
-from corpuscle.compiled import frozen, kernel, kernel_reordering
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.linalg.sparse import Rows, transposed
 from corpuscle.random import purpose_id, stream, uniform
 
@@ -95,7 +95,7 @@ def _begin(lines, seed, number, total, first, last, sums):
     _sum_factors(lines, first, last, sums)
 
 
-@kernel
+@part
 def _sum_factors(lines, first, last, sums):
     """Add up the factors of some lines, each times its scale: float64 (k,)."""
     sums[:] = 0.0
@@ -105,7 +105,7 @@ def _sum_factors(lines, first, last, sums):
                 sums[k] += lines.scales[i] * lines.factors[i, k]
 
 
-@kernel_reordering
+@part(reorder=True)
 def _improve(lines, others, inverse, totals, i):
     """Update the factors of line i; ``inverse``: 1 over the sum of the ``others``' factors; ``totals`` is scratch."""
     mine, rank = lines.factors, len(inverse)

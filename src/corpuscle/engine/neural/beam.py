@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import kernel, part
 
 __all__ = ["Finished", "Live", "Nodes", "advance", "choose", "follow"]
 
@@ -52,7 +52,7 @@ class Finished(NamedTuple):
     limits: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def _finish(finished, s, total, node, depth, score):
     place = finished.counts[s]
     finished.scores[s, place], finished.totals[s, place] = score, total
@@ -60,7 +60,7 @@ def _finish(finished, s, total, node, depth, score):
     finished.counts[s] = place + 1
 
 
-@kernel_inline
+@part(inline=True)
 def _bound(finished, s, wanted):
     """The worst of the ``wanted`` best finished scores of a sentence, -inf if there are fewer."""
     count = finished.counts[s]
@@ -77,7 +77,7 @@ def _bound(finished, s, wanted):
     return NO_BOUND
 
 
-@kernel_bare
+@kernel(bare=True)
 def choose(live, classes, logs, width, parents, picks, heads):
     """The best continuations of every sentence, ``width[sentence]`` (int32) of them at most, the most probable first,
     written to ``parents`` and ``picks``: row and rank of each among ``classes`` and ``logs`` (rows, k). Returns how
@@ -103,7 +103,7 @@ def choose(live, classes, logs, width, parents, picks, heads):
     return count
 
 
-@kernel_bare
+@kernel(bare=True)
 def advance(live, ranked, chosen, nodes, used, finished, rule, out):
     """Make the chosen continuations: ended ones join ``finished``, the others ``out`` and the tree, from node ``used``
     on. ``chosen``: ``parents`` and ``picks`` of ``choose``; ``parents`` is overwritten with those of ``out``. Returns
@@ -139,7 +139,7 @@ def advance(live, ranked, chosen, nodes, used, finished, rule, out):
     return count
 
 
-@kernel_inline
+@part(inline=True)
 def _leave(finished, out, parents, count, alpha, wanted):
     """Drop the live hypotheses that cannot be among the ``wanted`` best any more; how many stay."""
     kept, s, bound = 0, -1, NO_BOUND
@@ -155,7 +155,7 @@ def _leave(finished, out, parents, count, alpha, wanted):
     return kept
 
 
-@kernel_bare
+@kernel(bare=True)
 def follow(nodes, lasts, starts, symbols):
     """Write the symbols of hypotheses one after the other: those of node ``lasts[i]`` to ``symbols[starts[i] :
     starts[i + 1]]``."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_contracting, kernel_inline_contracting, kernel_reordering
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.neural.exponential import exponential, sigmoid, tanh
 
 __all__ = ["attend", "gru", "heads", "mix", "mlstm", "normalise", "powers", "read"]
@@ -33,7 +33,7 @@ _LARGEST = np.float32(43)
 """Keys and queries beyond it, whose powers would leave the range of float32, count as this: tanh is 1 there."""
 
 
-@kernel_reordering
+@part(reorder=True)
 def moments(x):
     """The mean of a vector and one over its standard deviation."""
     size = np.float32(x.size)
@@ -47,7 +47,7 @@ def moments(x):
     return mean, _ONE / np.sqrt(variance / size + EPSILON)
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def _normalise(x, gain):
     """Normalise a vector in place."""
     if gain.size:
@@ -56,7 +56,7 @@ def _normalise(x, gain):
             x[i] = (x[i] - mean) * scale * gain[i]
 
 
-@kernel_contracting
+@kernel(contract=True)
 def normalise(x, gain, bias):
     """Normalise the rows of x (rows, m) in place and add a bias (m,), or none if its size is 0."""
     for row in range(x.shape[0]):
@@ -67,7 +67,7 @@ def normalise(x, gain, bias):
                 vector[i] += bias[i]
 
 
-@kernel_contracting
+@kernel(contract=True)
 def gru(inputs, places, products, gain, h):
     """The next states, in place of ``h`` (rows, d). ``inputs`` (n, 3d): X with its bias, the row of each state in
     ``places`` (rows,) int32; ``products`` (rows, 3d): h U, normalised here.
@@ -86,7 +86,7 @@ def gru(inputs, places, products, gain, h):
             state[i] = c + z * (state[i] - c)
 
 
-@kernel_contracting
+@kernel(contract=True)
 def mlstm(inputs, places, products, gain, memory, out):
     """The next states ``out`` (rows, d) and, in place, ``memory`` (rows, d). ``inputs`` (n, 4d), ``places`` (rows,) and
     ``products`` (rows, 4d) are as in ``gru``, with the parts input, forget, output, candidate."""
@@ -102,21 +102,21 @@ def mlstm(inputs, places, products, gain, memory, out):
             after[i] = sigmoid(x_o[i] + u_o[i]) * tanh(cell[i])
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def power(x):
     """A vector x as e^2x, in place."""
     for i in range(x.size):
         x[i] = exponential(_TWO * min(max(x[i], -_LARGEST), _LARGEST))
 
 
-@kernel_contracting
+@kernel(contract=True)
 def powers(x):
     """Keys or queries (rows, a) as e^2x, in place."""
     for row in range(x.shape[0]):
         power(x[row])
 
 
-@kernel_reordering
+@part(reorder=True)
 def energy(key, query, v):
     """v . tanh(k + q) without its constant sum of v, given e^2k and e^2q."""
     energy = np.float32(0)
@@ -125,7 +125,7 @@ def energy(key, query, v):
     return -_TWO * energy
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def softmax(energies):
     """Softmax in place."""
     peak = energies[0]
@@ -139,7 +139,7 @@ def softmax(energies):
         energies[i] /= total
 
 
-@kernel_contracting
+@kernel(contract=True)
 def attend(queries, gain, v, keys, starts, sentences, shares):
     """Where attention looks: ``shares`` (rows, longest sentence), softmax(v . tanh(key + query)) over a sentence.
 
@@ -157,7 +157,7 @@ def attend(queries, gain, v, keys, starts, sentences, shares):
         softmax(weights)
 
 
-@kernel_contracting
+@kernel(contract=True)
 def mix(shares, values, starts, sentences, out):
     """What attention finds: ``out`` (rows, m), sums of ``values`` (n_positions, m) weighted by ``shares``."""
     for row in range(out.shape[0]):
@@ -170,7 +170,7 @@ def mix(shares, values, starts, sentences, out):
                 found[j] += weight * value[j]
 
 
-@kernel_contracting
+@kernel(contract=True)
 def read(parts, table, places, found, gain):
     """The vectors before the output layer, in place of ``parts`` (rows, e): tanh of the normalised sum of the parts of
     the state, of the last symbol (rows ``places`` of ``table``) and of what attention has found (rows, e)."""
@@ -183,7 +183,7 @@ def read(parts, table, places, found, gain):
             part[i] = tanh(part[i])
 
 
-@kernel_reordering
+@part(reorder=True)
 def _dot(a, b):
     total = np.float32(0)
     for i in range(a.size):
@@ -191,7 +191,7 @@ def _dot(a, b):
     return total
 
 
-@kernel_contracting
+@kernel(contract=True)
 def heads(queries, pairs, places, which, counts, shares, out):
     """Attention with several heads: ``out`` (rows, e), side by side what each head finds for the part of ``queries``
     (rows, e) that is its own.

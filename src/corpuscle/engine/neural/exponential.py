@@ -13,9 +13,8 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from corpuscle.compiled import kernel_inline_contracting
+from corpuscle.compiled import lowered, part
 
 __all__ = ["exponential", "sigmoid", "tanh"]
 
@@ -28,7 +27,7 @@ _SHIFT = np.float32(12582912.0)  # 1.5 * 2^23: adding it leaves an integer in th
 _C0, _C1, _C2, _C3, _C4 = (np.float32(c) for c in (0.5, 0.166665193, 0.0416661967, 0.00836884634, 0.00139510318))
 
 
-@intrinsic
+@lowered(lambda shifted: np.exp2(shifted - _SHIFT))
 def _exponent(context, shifted):
     """2^n as a float32, from 1.5 * 2^23 + n: its low bits, plus the bias, are moved to where the exponent is."""
 
@@ -41,7 +40,7 @@ def _exponent(context, shifted):
     return types.float32(types.float32), generate
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def exponential(x):
     """e^x, float32."""
     x = _LOW if x < _LOW else (_HIGH if x > _HIGH else x)
@@ -52,13 +51,13 @@ def exponential(x):
     return (_ONE + r + r * r * polynomial) * _exponent(shifted)
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def sigmoid(x):
     """1 / (1 + e^-x), float32."""
     return _ONE / (_ONE + exponential(-x))
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def tanh(x):
     """(e^x - e^-x) / (e^x + e^-x), float32."""
     return _TWO / (_ONE + exponential(-_TWO * x)) - _ONE

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_contracting, kernel_inline_contracting, kernel_reordering
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.neural.cells import energy, moments, power, softmax
 from corpuscle.engine.neural.exponential import sigmoid, tanh
 
@@ -67,7 +67,7 @@ class Looks(NamedTuple):
     shares: np.ndarray
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def _standard(x):
     """Subtract the mean of a vector, divide by the standard deviation, in place; one over the latter."""
     mean, scale = moments(x)
@@ -76,7 +76,7 @@ def _standard(x):
     return scale
 
 
-@kernel_reordering
+@part(reorder=True)
 def _means(gradient, normal):
     """The means of a vector, and of its products with another."""
     plain, product = _ZERO, _ZERO
@@ -87,7 +87,7 @@ def _means(gradient, normal):
     return plain / size, product / size
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def _back(gradient, normal, scale, gain, gain_gradient):
     """From dN to dA, in place; what the gain gets is added to ``gain_gradient``."""
     for i in range(gain.size):
@@ -98,7 +98,7 @@ def _back(gradient, normal, scale, gain, gain_gradient):
         gradient[i] = scale * (gradient[i] - mean - normal[i] * product)
 
 
-@kernel_contracting
+@kernel(contract=True)
 def normalise(t, normal, scales, gain, bias, out):
     """out[t] = g n + bias, rows (b, m); ``normal`` (n, b, m) and ``scales`` (n, b) as in ``Trace``."""
     for row in range(out.shape[1]):
@@ -108,14 +108,14 @@ def normalise(t, normal, scales, gain, bias, out):
             y[i] = x[i] * gain[i] + bias[i]
 
 
-@kernel_contracting
+@kernel(contract=True)
 def normalise_back(t, gradient, normal, scales, gain, gain_gradient):
     """From the gradient of g n, rows gradient[t] (b, m), to that of what was normalised, in place."""
     for row in range(gradient.shape[1]):
         _back(gradient[t, row], normal[t, row], scales[t, row], gain, gain_gradient)
 
 
-@kernel_contracting
+@kernel(contract=True)
 def gru(t, inputs, trace, alive, before, out):
     """The next states out[t] of the states before[t], both (groups, b, d). ``inputs`` (n, groups, b, 3d), or (1,
     groups, 1, 3d) where there is a bias alone: X; ``trace.normal[t]`` is A; rows that are not ``alive`` (n, groups, b)
@@ -144,7 +144,7 @@ def gru(t, inputs, trace, alive, before, out):
                 after[i] = c[i] + z[i] * (state[i] - c[i])
 
 
-@kernel_contracting
+@kernel(contract=True)
 def gru_back(t, trace, alive, before, gradient, inputs_gradient, product_gradient, gain_gradient):
     """From the gradient of the next states, (groups, b, d), to that of the states, in place, without what comes through
     A; ``inputs_gradient[t]``: dX; ``product_gradient[t]``: dA, both (groups, b, 3d)."""
@@ -175,7 +175,7 @@ def gru_back(t, trace, alive, before, gradient, inputs_gradient, product_gradien
             _back(da, normal, trace.scales[t, group, row], gain, gain_gradient[group])
 
 
-@kernel_contracting
+@kernel(contract=True)
 def attend(t, looks, queries, found):
     """What attention finds, found[t] (b, m), with queries[t] (b, a), which become powers, and its shares."""
     for row in range(found.shape[1]):
@@ -191,7 +191,7 @@ def attend(t, looks, queries, found):
                 out[j] += share * value[j]
 
 
-@kernel_reordering
+@part(reorder=True)
 def _dot(a, b):
     total = _ZERO
     for i in range(a.size):
@@ -199,7 +199,7 @@ def _dot(a, b):
     return total
 
 
-@kernel_inline_contracting
+@part(inline=True, contract=True)
 def _energy_back(key, query, v, gradient, query_gradient, key_gradient, v_gradient):
     for i in range(v.size):
         u = _ONE / (_ONE + key[i] * query[i])
@@ -209,7 +209,7 @@ def _energy_back(key, query, v, gradient, query_gradient, key_gradient, v_gradie
         query_gradient[i] += inside
 
 
-@kernel_contracting
+@kernel(contract=True)
 def attend_back(t, looks, queries, found_gradient, shares_gradient, queries_gradient, gradients):
     """From the gradients of what was found, (b, m), and of the shares, (positions, b, n), to that of the queries,
     queries_gradient[t]; ``gradients`` are added to, and those of the shares are changed."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import EMPTY, enter, find, new_index, pair
 
 __all__ = ["GONE", "Pairs", "Places", "count_pairs", "cut", "join", "most_frequent", "room_for"]
@@ -63,7 +63,7 @@ def room_for(places: int) -> Pairs:
     )  # fmt: skip
 
 
-@kernel_bare
+@part(bare=True)
 def _first(pairs, a, b):
     """Whether entry a of the heap comes before entry b."""
     heap, keys = pairs.heap, pairs.keys
@@ -73,13 +73,13 @@ def _first(pairs, a, b):
     return one[0] < other[0] or (one[0] == other[0] and one[1] < other[1])
 
 
-@kernel_bare
+@part(bare=True)
 def _swap(heap, a, b):
     for i in range(2):
         heap[a, i], heap[b, i] = heap[b, i], heap[a, i]
 
 
-@kernel_bare
+@part(bare=True)
 def _push(pairs, item):
     """Put a pair into the heap."""
     at = pairs.used[2]
@@ -91,7 +91,7 @@ def _push(pairs, item):
         at = (at - 1) >> 1
 
 
-@kernel_bare
+@part(bare=True)
 def _pop(pairs):
     """Take the top off the heap."""
     pairs.used[2] -= 1
@@ -107,7 +107,7 @@ def _pop(pairs):
         at = child
 
 
-@kernel_bare
+@part(bare=True)
 def _add(pairs, places, place, sign):
     """Count the pair that begins at a place once more (sign 1), or no longer (-1)."""
     left, right = places.symbols[place], places.symbols[places.after[place]]
@@ -148,7 +148,7 @@ def most_frequent(pairs):
     return np.int64(EMPTY)
 
 
-@kernel
+@part
 def _places_of(pairs, item):
     """The places where a pair stands, rising."""
     size, entry = 0, pairs.lists[item]

@@ -21,9 +21,8 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import kernel, lowered, part
 
 __all__ = ["MATRICES", "Matrix", "SmallMatrix"]
 
@@ -83,6 +82,12 @@ def _dot_plain(builder, sums, four, strip):
     return sums
 
 
+def _tile_python(x, row, size, q, place, sums):
+    """What a tile is, byte by byte."""
+    strips = q[place : place + WIDTH * size].reshape(STRIPS, size // 4, LANES, 4).transpose(0, 2, 1, 3)
+    sums[:] = x[row : row + ROWS].astype(np.int32) @ strips.reshape(WIDTH, size).T.astype(np.int32)
+
+
 def _tile(dot):
     """Inside a kernel: ``tile(x, row, size, q, place, sums)``, the products of the 8 vectors from ``row`` on, x (n,
     size) uint8, with the 2 strips from ``q[place]`` on, 16 ``size`` int8 each, written to sums (8, 32) int32."""
@@ -127,16 +132,17 @@ def _tile(dot):
             builder.store(builder.load(total), seen(at(out, number(LANES * i)), _SUMS), align=4)
         return context.get_dummy_value()
 
+    @lowered(_tile_python)
     def tile(context, x, row, size, q, place, sums):
         return types.void(x, types.int64, types.int64, q, types.int64, sums), generate
 
-    return intrinsic(tile)
+    return tile
 
 
 _tile_plain, _tile_best = _tile(_dot_plain), _tile(_dot_plain if BYTES is None else _dot_vnni)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _round(x, bits, p, scales, scale_bits):
     """Rows of x (rows, n) as bytes p + 128 (more rows, size) and their scales; ``bits`` and ``scale_bits`` are x and
     the scales as whole numbers: the largest of those vectorises, and is the largest of the floats."""
@@ -152,14 +158,14 @@ def _round(x, bits, p, scales, scale_bits):
         scales[row] /= _LARGEST
 
 
-@kernel_inline
+@part(inline=True)
 def _rescale(line, shift, factor, scale, out):
     """Write the sums of a vector with some columns, as floats, to out."""
     for j in range(out.size):
         out[j] = np.float32(line[j] - shift[j]) * (factor * scale[j])
 
 
-@kernel_bare
+@kernel(bare=True)
 def _multiply(p, scales, q, matrix, first, out, sums, plain):
     """The product of rounded vectors p with the columns from ``first`` on, a multiple of 32; see ``SmallMatrix``;
     ``plain``: without the instruction, on any processor."""

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare, kernel_inline, kernel_reordering
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.neural.exponential import exponential
 from corpuscle.errors import CorpuscleError, SettingError, warn
 from corpuscle.scale import workers
@@ -80,7 +80,7 @@ def nothing(rows: int, k: int) -> Best:
 # ---- kernels
 
 
-@kernel_inline
+@part(inline=True)
 def _add(scores, bias, floats, words):
     """Write x = p + b of a block to ``floats`` and return the largest.
 
@@ -99,7 +99,7 @@ def _add(scores, bias, floats, words):
     return floats[BLOCK]
 
 
-@kernel_reordering
+@part(reorder=True)
 def _sum(floats, size, peak):
     """The sum of e^(x - peak) over a block."""
     total = np.float32(0)
@@ -108,7 +108,7 @@ def _sum(floats, size, peak):
     return total
 
 
-@kernel_inline
+@part(inline=True)
 def _above(scores, least):
     """How many of some scores are above ``least``."""
     count = 0
@@ -117,7 +117,7 @@ def _above(scores, least):
     return count
 
 
-@kernel_inline
+@part(inline=True)
 def _reached(floats, size, lanes, k):
     """A score that at least k scores of a block reach, or -inf: the k-th largest of the largest of every 16th score.
     Whoever knows it inserts hardly more than k scores. ``lanes`` (16,) is scratch."""
@@ -136,7 +136,7 @@ def _reached(floats, size, lanes, k):
     return least
 
 
-@kernel_inline
+@part(inline=True)
 def _insert(scores, classes, x, c):
     """Put class c with score x, which is larger than the last, where it belongs: after all that are as large."""
     place = scores.size - 1
@@ -146,7 +146,7 @@ def _insert(scores, classes, x, c):
     scores[place], classes[place] = x, c
 
 
-@kernel_bare
+@kernel(bare=True)
 def _absorb(p, bias, offset, best, floats, words):
     """See ``absorb``; ``floats`` and ``words`` are one array of BLOCK + 1 + LANES entries, seen in two ways."""
     for row in range(p.shape[0]):
@@ -175,7 +175,7 @@ def _absorb(p, bias, offset, best, floats, words):
                             _insert(values, classes, span[i], np.int32(offset + first + begin + i))
 
 
-@kernel_bare
+@kernel(bare=True)
 def _merge(a, b, out):
     """See ``merge``; ties go to the smaller class."""
     for row in range(a.peak.size):
@@ -198,21 +198,22 @@ def _merge(a, b, out):
                 j += 1
 
 
-@kernel_bare
+@kernel(bare=True)
 def _logs(best, out):
     """Natural logs of the probabilities of the best classes; the first row that has none, or -1."""
     bad = -1
     for row in range(best.peak.size):
         total = best.total[row]
-        if not (total > 0.0 and total < np.inf) and bad < 0:
-            bad = row
+        if not (total > 0.0 and total < np.inf):
+            bad = row if bad < 0 else bad
+            continue
         norm = float(best.peak[row]) + math.log(total)
         for place in range(out.shape[1]):
             out[row, place] = float(best.scores[row, place]) - norm
     return bad
 
 
-@kernel_bare
+@kernel(bare=True)
 def _argmax(p, bias, out, floats, words):
     """The class of the largest x of each row, -1 where none is above -inf; the first row with NaN or inf, or -1."""
     bad = -1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle import scale
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, frozen_ngrams
 from corpuscle.errors import SettingError
 from corpuscle.memory import trim
@@ -63,7 +63,7 @@ def _sort_by_symbol(symbols, n_types, positions, starts):
         cursor[symbol] += 1
 
 
-@kernel
+@part
 def _sort_keys(keys, spare, first, last, passes):
     """Sort ``keys[first:last]``: symbols of ``passes`` bytes in the upper half, positions, which rise, in the lower."""
     length = last - first

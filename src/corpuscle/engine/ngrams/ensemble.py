@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.linalg.divergence import Blocks, Factors, factorise_blocks
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.engine.ngrams.layers import CONTEXT, WORD, Layers, frozen_layers, layer_share
@@ -50,7 +50,7 @@ class Discounting(NamedTuple):
     powers: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def share(discounting, count, j):
     """s_j of a count; s_B for j = eta + 1."""
     if count <= 0:

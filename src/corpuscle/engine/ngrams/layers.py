@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, part
 
 
 class Layers(NamedTuple):
@@ -45,7 +45,7 @@ def no_layers() -> Layers:
     return frozen_layers(np.zeros(0), np.zeros((0, 0)), np.zeros((2, 0)), np.zeros((2, 0, 0)))
 
 
-@kernel_bare
+@part(bare=True)
 def layer_share(layers, context, row):
     """S(u h, h w) / a(u h): the probability that all layers of an order add for n-gram ``row`` after ``context``."""
     order, base = 0, np.int64(0)

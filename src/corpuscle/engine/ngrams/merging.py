@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, frozen_ngrams
 from corpuscle.errors import SettingError
 
@@ -30,7 +30,7 @@ class _Side(NamedTuple):
     place: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _children(side, context):
     """The continuations of the counterpart of a merged context: first row, and the one behind the last."""
     row = side.context[context]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare, prefetch
+from corpuscle.compiled import frozen, kernel, part, prefetch
 from corpuscle.engine.ngrams.layers import Layers, layer_share, no_layers
 from corpuscle.scale import each
 
@@ -139,7 +139,7 @@ def log_tables(ngrams: Ngrams, probability: np.ndarray, backoff: np.ndarray) -> 
     return frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, probability, backoff)
 
 
-@kernel_bare
+@part(bare=True)
 def find(words, low, high, word):
     """The row of ``word`` among the rows ``low`` to ``high``, whose words rise; or -1."""
     end = high
@@ -174,7 +174,7 @@ def children_rise(words, first_child):
     return True
 
 
-@kernel
+@part
 def find_ngram(words, first_child, gram):
     """The row of an n-gram (an array of symbols), or -1."""
     row = np.int64(gram[0])
@@ -227,7 +227,7 @@ def automaton(tables: BackoffTables, layers: Layers | None = None) -> Automaton:
     return Automaton(tables.order, contexts, tables.words, rows, layers or no_layers())
 
 
-@kernel_bare
+@part(bare=True)
 def _search(words, low, size, word):
     """The last of ``size`` rows from ``low`` on whose word is not above ``word``, or ``low``; without branches."""
     while size > 1:
@@ -237,7 +237,7 @@ def _search(words, low, size, word):
     return low
 
 
-@kernel_bare
+@part(bare=True)
 def _backed_off(model, weight, last, passed, row):
     """The log probability of n-gram ``row`` after contexts that do not know it have been passed, ``passed`` with the
     back-off weight ``last`` as the last of them, those before it with ``weight``."""
@@ -248,7 +248,7 @@ def _backed_off(model, weight, last, passed, row):
     return weight + last + model.rows[row].log_probability
 
 
-@kernel_bare
+@part(bare=True)
 def step(model, state, word):
     """Read one word: ``(state after it, natural log of its probability)``.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.smoothing import estimate_unigrams
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, find
 
@@ -29,7 +29,7 @@ class _Counts(NamedTuple):
     unigrams: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _read(ngrams, state, word, contexts, found):
     """Look a word up in a state and in its suffixes: (how many contexts those are, how many of them know the word).
 
@@ -51,14 +51,14 @@ def _read(ngrams, state, word, contexts, found):
     return depth, known
 
 
-@kernel_bare
+@part(bare=True)
 def _state_after(ngrams, word, depth, known, found):
     """The state after a word that ``_read`` has looked up: its longest n-gram, or the suffix of that."""
     row = found[depth - known] if known > 0 else np.int64(word)
     return row if row < len(ngrams.first_child) - 1 else np.int64(ngrams.suffix[row])
 
 
-@kernel_bare
+@part(bare=True)
 def _context_mass(model, m, context):
     """a(h) of a context of m symbols and its back-off weight b(h) / a(h)."""
     total, freed = 0, 0.0

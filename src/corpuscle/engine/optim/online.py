@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 
 __all__ = ["Online", "learner_of", "reader_of", "settle", "step", "weight"]
 
@@ -68,7 +68,7 @@ def reader_of(weights: np.ndarray) -> Online:
     return Online(weights, none, none, none, nobody, nobody, np.array([-1, 0], np.int64), np.zeros(1))
 
 
-@kernel_bare
+@part(bare=True)
 def _settle(learner, i):
     """Let weight i pay what it owes, as far as it can."""
     before = learner.weights[i]
@@ -86,7 +86,7 @@ def _settle(learner, i):
     learner.weights[i] = after
 
 
-@kernel_bare
+@part(bare=True)
 def weight(learner, i):
     """The present weight of a feature, which becomes active."""
     turn = learner.clock[0]
@@ -98,7 +98,7 @@ def weight(learner, i):
     return learner.weights[i]
 
 
-@kernel_bare
+@part(bare=True)
 def step(learner, rate, penalty):
     """Move the active weights along the gradient, charge them, and begin the next turn."""
     learner.owed[0] += rate * penalty
@@ -116,7 +116,7 @@ def step(learner, rate, penalty):
     learner.clock[1] = 0
 
 
-@kernel_bare
+@kernel(bare=True)
 def settle(learner):
     """Let all weights pay what they owe: the end of learning."""
     for i in range(len(learner.weights)):

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.containers.mergeable import EMPTY, merge, without_top
 from corpuscle.errors import SettingError
 from corpuscle.random import below, purpose_id, stream
@@ -128,7 +128,7 @@ def shrink_down(forest, first, last, shares, out):
         out[j] *= shares[j]
 
 
-@kernel_bare
+@part(bare=True)
 def _cut(heaps, heap, mass, threshold):
     """Cut a heap of more than ``threshold`` mass: the heap with its largest items as one, which is their height."""
     values, child, sibling, many = heaps.values, heaps.child, heaps.sibling, heaps.many
@@ -187,9 +187,9 @@ def cut_down(forest, first, last, heights, out):
 @kernel
 def merge_heads(heaps, heads):
     """Merge the heaps that parts have left, ``heads`` (parts, top), into those of the first part."""
-    for part in range(1, len(heads)):
+    for p in range(1, len(heads)):
         for j in range(heads.shape[1]):
-            heads[0, j] = merge(heaps.values, heaps.child, heaps.sibling, heads[0, j], heads[part, j])
+            heads[0, j] = merge(heaps.values, heaps.child, heaps.sibling, heads[0, j], heads[p, j])
 
 
 @kernel
@@ -258,7 +258,7 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     return out
 
 
-@kernel
+@part
 def _height_by_pivot(values, counts, order, n, threshold, random):
     """The height above which ``values[order[:n]]`` have the mass ``threshold``, of which they have more; ``order`` is
     shuffled. What is known to be above it has the mass S and the count C."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.containers import hashtable
 from corpuscle.scale import chunks_of
 
@@ -187,7 +187,7 @@ class LexicalWeights(NamedTuple):
     n_targets: int
 
 
-@kernel
+@part
 def _weight(keys, values, key):
     """The value of a key among sorted keys, 0 if it is not there."""
     place = np.searchsorted(keys, key)

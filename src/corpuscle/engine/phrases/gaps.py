@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.phrases.extraction import LONGEST, Linked, intern
 from corpuscle.scale import chunks_of
 
@@ -48,7 +48,7 @@ class Rules(NamedTuple):
     counts: np.ndarray
 
 
-@kernel
+@part
 def _tight(linked, pair, longest, tight):
     """Write for every source stretch (its first symbol, its length - 1) the first and last symbol of its tight target
     stretch; -1 if there is none."""
@@ -79,7 +79,7 @@ def _tight(linked, pair, longest, tight):
                 tight[i1, k, 0], tight[i1, k, 1] = j1, j2
 
 
-@kernel_bare
+@part(bare=True)
 def _fits(linked, pair, i1, i2, gaps):
     """Whether the source side is short enough, and a link is left outside the gaps (first and last symbol, or -1)."""
     size = i2 - i1 + 1
@@ -95,7 +95,7 @@ def _fits(linked, pair, i1, i2, gaps):
     return False
 
 
-@kernel_bare
+@part(bare=True)
 def _side(symbols, span, gaps, row, places):
     """Write one side of a rule: the symbols span[0]..span[1], each gap as one symbol; and where each symbol went."""
     at, x = 0, span[0]
@@ -110,7 +110,7 @@ def _side(symbols, span, gaps, row, places):
         row[rest] = PAD
 
 
-@kernel_bare
+@part(bare=True)
 def _emit(linked, texts, pair, span, gaps, places, row):
     """Write the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``,
     int64 (2, 4), likewise, or -1."""
@@ -128,7 +128,7 @@ def _emit(linked, texts, pair, span, gaps, places, row):
                 row[-1] |= np.int32(1) << np.int32(bit - 32)
 
 
-@kernel_bare
+@part(bare=True)
 def _phrase(linked, texts, pair, span, tight, gaps, places, out, at, fill):
     """Count the rules of one phrase pair and, if ``fill``, write them from row ``at`` on; returns the next row."""
     i1, i2, longest = span[0], span[1], tight.shape[1]
@@ -220,7 +220,7 @@ def _merged(
     return _distinct(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-@kernel_bare
+@part(bare=True)
 def _pattern(tokens, span, gaps, places, out, at, fill):
     """A stretch with gaps as a source side, if it is short enough; returns the next row."""
     if span[1] - span[0] + 1 - (gaps[0, 1] - gaps[0, 0]) - (gaps[1, 1] - gaps[1, 0]) > SYMBOLS:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers import heap
 from corpuscle.engine.containers.hashtable import enter, home, new_index, probe
 from corpuscle.engine.ngrams.trie import find
@@ -102,7 +102,7 @@ def new_stacks(beam: int, longest: int, edges: int) -> Stacks:
     )
 
 
-@kernel_bare
+@kernel(bare=True)
 def find_nodes(options, source, longest, nodes):
     """Fill ``nodes``."""
     for p in range(len(source)):
@@ -117,7 +117,7 @@ def find_nodes(options, source, longest, nodes):
             low, high = np.int64(options.first_child[node]), np.int64(options.first_child[node + 1])
 
 
-@kernel_bare
+@part(bare=True)
 def begin(stacks, state, score):
     """Stack 0: one hypothesis that covers nothing."""
     stacks.states[0], stacks.scores[0], stacks.back[0], stacks.choice[0] = state, score, -1, -1
@@ -125,7 +125,7 @@ def begin(stacks, state, score):
     stacks.counts[_EDGES] = 0
 
 
-@kernel_bare
+@part(bare=True)
 def open_stack(stacks):
     """Get ready for the candidates of the next stack."""
     for i in range(len(stacks.slots)):
@@ -135,20 +135,20 @@ def open_stack(stacks):
     stacks.bounds[_FLOOR], stacks.bounds[_TOP] = -np.inf, -np.inf
 
 
-@kernel_inline
+@part(inline=True)
 def floor(stacks):
     """Candidates below this need not be offered."""
     return stacks.bounds[_FLOOR]
 
 
-@kernel_inline
+@part(inline=True)
 def _slot(stacks, state):
     """Where the candidate with a state is, or belongs, in the hash table of candidates."""
     key = np.uint64(state)
     return probe(stacks.slots, stacks.keys, key, home(stacks.slots, key))
 
 
-@kernel_bare
+@part(bare=True)
 def _halve(stacks, beam, held):
     """Keep the ``beam`` best candidates, in their order, and find them again in the hash table; returns their number
     and the score of the last."""
@@ -167,7 +167,7 @@ def _halve(stacks, beam, held):
     return kept, floor
 
 
-@kernel_bare
+@part(bare=True)
 def offer(stacks, limits, state, score, back, option):
     """A candidate for the open stack, not below its floor: hypothesis ``back`` extended by ``option``. Returns whether
     there was room for its edge."""
@@ -203,7 +203,7 @@ def offer(stacks, limits, state, score, back, option):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def settle(stacks, limits, q):
     """The best candidates become the hypotheses of stack q; the others are dropped with their edges. Returns how many
     edges there are."""
@@ -221,7 +221,7 @@ def settle(stacks, limits, q):
     return stacks.counts[_EDGES]
 
 
-@kernel_bare
+@part(bare=True)
 def _settle_edges(stacks, first, kept):
     """Candidates have become the hypotheses from ``first`` on, or have been dropped; so do their edges."""
     for number in range(stacks.counts[_MADE]):
@@ -238,7 +238,7 @@ def _settle_edges(stacks, first, kept):
     stacks.counts[_EDGES] = at
 
 
-@kernel_bare
+@part(bare=True)
 def best_end(stacks, endings, q):
     """The hypothesis of stack q that is best when ``endings``, float64 by its rank in the stack, are added, or -1; and
     its score with them."""
@@ -250,7 +250,7 @@ def best_end(stacks, endings, q):
     return best, top
 
 
-@kernel_bare
+@part(bare=True)
 def stack_of(first, hypothesis):
     """Which stack a hypothesis is in."""
     q = 0

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, log_tables
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
@@ -76,7 +76,7 @@ def static_pool(ngrams: Ngrams, start: int) -> Restaurants:
     return pool
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep_rows(pool, direct, base, first, last, done, come, stream):
     """Reseat the words that sit at the rows ``first`` to ``last`` (``come``: seat them for the first time), the first
     ``done`` of the first row excepted. Returns ``(last, 0)``, or row and number where there was no more room."""
@@ -181,7 +181,7 @@ def available_context(symbols: np.ndarray, start: int, deepest: int) -> np.ndarr
     return out
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep_text(pool, root, text, first, last, come, stream):
     """Let the symbols ``first`` to ``last`` (all but ``start``) choose their depths anew, or for the first time
     (``come``). Returns ``last``, or where there was no more room."""
@@ -198,7 +198,7 @@ def sweep_text(pool, root, text, first, last, come, stream):
     return last
 
 
-@kernel_bare
+@kernel(bare=True)
 def count_stops(pool, root, text, n_symbols, counts):
     """``counts[entry]`` += those of the first symbols that sit there according to ``depths``; whether all of them have
     a place."""

@@ -23,7 +23,7 @@ come and one to go, in hierarchies of that depth. If not, it returns where it st
 ``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``pool.new_pool`` makes a pool;
 ``engine.restaurants.seating`` samples discounts and strengths, verifies a pool, and keeps it in arrays.
 
-Speed. All kernels here are ``kernel_bare``, and kernels that call them should be, too: with references to the arrays of
+Speed. All kernels here are bare, and kernels that call them should be, too: with references to the arrays of
 the pool counted, a sweep takes eight times as long. Such a kernel allocates nothing; pass it its buffers.
 
 Table sizes. Tables of one customer are counted (``SINGLES``); if only one table is larger, its size follows from the
@@ -39,14 +39,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_entry, give_back, take
 from corpuscle.random import below, uniform
 
 
-@kernel_bare
+@part(bare=True)
 def _insert_size(pool, entry, size):
     """One more table of this size (2 or more) in the list of cells."""
     cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, col.CELLS])
@@ -63,7 +63,7 @@ def _insert_size(pool, entry, size):
         cells[before, col.NEXT] = new
 
 
-@kernel_bare
+@part(bare=True)
 def _delete_size(pool, entry, size):
     """One table of this size less in the list of cells."""
     cells, before, at = pool.cells, np.int64(NONE), np.int64(pool.entries[entry, col.CELLS])
@@ -79,7 +79,7 @@ def _delete_size(pool, entry, size):
         give_back(pool.counters, col.CELL_ROWS, cells, at)
 
 
-@kernel_bare
+@part(bare=True)
 def place_table(pool, entry, size):
     """Put a table with its customers into an entry; the customer above is the caller's business."""
     entries = pool.entries
@@ -98,7 +98,7 @@ def place_table(pool, entry, size):
     pool.nodes[node, col.TABLES] += 1
 
 
-@kernel_bare
+@part(bare=True)
 def _take_table(pool, entry, size):
     """Take a table of a known size out of an entry."""
     entries = pool.entries
@@ -117,7 +117,7 @@ def _take_table(pool, entry, size):
     pool.nodes[node, col.TABLES] -= 1
 
 
-@kernel_bare
+@part(bare=True)
 def take_table(pool, entry, stream):
     """Take one of the tables of an entry, each with the same probability, out of it: its size."""
     entries = pool.entries
@@ -136,13 +136,13 @@ def take_table(pool, entry, stream):
     return size
 
 
-@kernel_bare
+@part(bare=True)
 def open_table(pool, entry):
     """A customer sits down at a new table."""
     place_table(pool, entry, np.int64(1))
 
 
-@kernel_bare
+@part(bare=True)
 def joined_size(pool, entry, stream):
     """The size of the table of an entry that a customer joins, drawn with weights size - discount."""
     entries, cells = pool.entries, pool.cells
@@ -165,7 +165,7 @@ def joined_size(pool, entry, stream):
     return size
 
 
-@kernel_bare
+@part(bare=True)
 def left_size(pool, entry, stream):
     """The size of the table of an entry that a customer leaves; each customer has the same probability."""
     entries, cells = pool.entries, pool.cells
@@ -181,7 +181,7 @@ def left_size(pool, entry, stream):
     return np.int64(cells[at, col.SIZE])
 
 
-@kernel_bare
+@part(bare=True)
 def resize_table(pool, entry, size, new_size):
     """A table of an entry gets another size; 0: it comes, or goes."""
     if size > 0:
@@ -190,7 +190,7 @@ def resize_table(pool, entry, size, new_size):
         place_table(pool, entry, new_size)
 
 
-@kernel_bare
+@part(bare=True)
 def join_table(pool, entry, stream):
     """A customer joins one of the tables of an entry, with weights size - discount."""
     size = joined_size(pool, entry, stream)
@@ -198,7 +198,7 @@ def join_table(pool, entry, stream):
     place_table(pool, entry, size + 1)
 
 
-@kernel_bare
+@part(bare=True)
 def leave_table(pool, entry, stream):
     """One of the customers of an entry, each with the same probability, leaves: whether its table is gone with it."""
     size = left_size(pool, entry, stream)
@@ -208,7 +208,7 @@ def leave_table(pool, entry, stream):
     return size == 1
 
 
-@kernel_bare
+@part(bare=True)
 def own_share(pool, node, entry):
     """What a node itself gives to a dish: (c_uw - d t_uw) / (s + c_u); ``entry`` may be NONE."""
     if entry < 0 or pool.entries[entry, col.CUSTOMERS] == 0:
@@ -218,7 +218,7 @@ def own_share(pool, node, entry):
     return mass / (pool.strengths[law] + pool.nodes[node, col.CUSTOMERS])
 
 
-@kernel_bare
+@part(bare=True)
 def passed_on(pool, node):
     """What a node leaves to its parent: (s + d t_u) / (s + c_u), 1 if it is empty."""
     customers, law = pool.nodes[node, col.CUSTOMERS], pool.nodes[node, col.LAW]
@@ -228,7 +228,7 @@ def passed_on(pool, node):
     return (strength + discount * pool.nodes[node, col.TABLES]) / (strength + customers)
 
 
-@kernel_bare
+@part(bare=True)
 def probability(pool, node, dish, base):
     """P(dish | node), where ``base`` is its probability above the root."""
     total, weight, entry = 0.0, 1.0, np.int64(NONE)
@@ -241,7 +241,7 @@ def probability(pool, node, dish, base):
     return total + weight * base
 
 
-@kernel_bare
+@part(bare=True)
 def fill_parents(pool, entry, base):
     """``work[0, k]`` := the probability of the dish above the k-th entry of the chain from ``entry`` to the root."""
     work, depth = pool.work, 0
@@ -256,7 +256,7 @@ def fill_parents(pool, entry, base):
         here, work[0, k] = work[0, k] + work[1, k] * here, here
 
 
-@kernel_bare
+@part(bare=True)
 def seat(pool, entry, base, stream):
     """A customer comes to an entry, and for each new table one to the entry above: whether a root opened a table."""
     entry, level = np.int64(entry), -1
@@ -285,7 +285,7 @@ def seat(pool, entry, base, stream):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def unseat(pool, entry, stream):
     """A customer of an entry goes, and for each table that closes one above: whether a root closed a table."""
     entry = np.int64(entry)
@@ -300,7 +300,7 @@ def unseat(pool, entry, stream):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def reseat(pool, entry, base, stream):
     """A customer of an entry stands up and sits down again: by how much the root's tables of the dish changed.
 
@@ -313,13 +313,13 @@ def reseat(pool, entry, base, stream):
     return np.int64(seat(pool, entry, base, stream)) - np.int64(closed)
 
 
-@kernel_bare
+@part(bare=True)
 def add(pool, node, dish, base, stream):
     """A customer with a dish comes to a node: whether the root opened a table (drew the dish from the base)."""
     return seat(pool, entry_of(pool, node, dish, True), base, stream)
 
 
-@kernel_bare
+@part(bare=True)
 def remove(pool, node, dish, stream):
     """A customer with a dish leaves a node: whether the root closed a table."""
     return unseat(pool, find_entry(pool, node, dish), stream)

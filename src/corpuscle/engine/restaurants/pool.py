@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import enter, erase, find, new_index, pair
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
@@ -119,7 +119,7 @@ def indexed_anew(pool: Restaurants) -> Restaurants:
     return pool
 
 
-@kernel_bare
+@kernel(bare=True)
 def _fill_indices(pool):
     for node in range(pool.counters[col.NODES, col.USED]):
         if pool.nodes[node, col.PARENT] >= 0:
@@ -129,7 +129,7 @@ def _fill_indices(pool):
             enter(pool.entry_index, pool.entries, entry)
 
 
-@kernel_bare
+@part(bare=True)
 def take(counters, row, items):
     """The number of a free item."""
     head = counters[row, col.FREE_HEAD]
@@ -141,7 +141,7 @@ def take(counters, row, items):
     return counters[row, col.USED] - 1
 
 
-@kernel_bare
+@part(bare=True)
 def give_back(counters, row, items, item):
     """Return an item to the free ones."""
     items[item, 0] = FREE
@@ -150,13 +150,13 @@ def give_back(counters, row, items, item):
     counters[row, col.FREE_COUNT] += 1
 
 
-@kernel_bare
+@kernel(bare=True)
 def free_items(counters, row, items):
     """How many items can still be taken."""
     return len(items) - counters[row, col.USED] + counters[row, col.FREE_COUNT]
 
 
-@kernel_bare
+@part(bare=True)
 def has_free(pool, nodes, entries, cells):
     """Whether so many items of each sort can be taken."""
     return (
@@ -166,19 +166,19 @@ def has_free(pool, nodes, entries, cells):
     )
 
 
-@kernel_bare
+@part(bare=True)
 def has_cells(pool, depth):
     """Whether one customer can come and one can go where no node and no entry is made, as in ``reseat``."""
     return free_items(pool.counters, col.CELL_ROWS, pool.cells) >= 4 * (depth + 2)
 
 
-@kernel_bare
+@part(bare=True)
 def has_room(pool, depth):
     """Whether one customer can come and one can go in hierarchies of this depth."""
     return has_free(pool, depth + 2, depth + 2, 4 * (depth + 2))
 
 
-@kernel_bare
+@part(bare=True)
 def _new_node(pool, parent, symbol, law):
     node = take(pool.counters, col.NODES, pool.nodes)
     pool.nodes[node, :] = 0
@@ -188,19 +188,19 @@ def _new_node(pool, parent, symbol, law):
     return node
 
 
-@kernel_bare
+@kernel(bare=True)
 def new_root(pool, law):
     """A new hierarchy: the number of its root, which stays until the pool is thrown away."""
     return _new_node(pool, NONE, NONE, law)
 
 
-@kernel_bare
+@part(bare=True)
 def find_child(pool, node, symbol):
     """The node that extends this one by a symbol, or NONE."""
     return find(pool.node_index, pool.nodes, pair(node, symbol))
 
 
-@kernel_bare
+@part(bare=True)
 def make_child(pool, node, symbol):
     """The node that extends this one by a symbol, made if there is none."""
     child = find_child(pool, node, symbol)
@@ -211,7 +211,7 @@ def make_child(pool, node, symbol):
     return child
 
 
-@kernel_bare
+@part(bare=True)
 def find_context(pool, root, symbols, position, length):
     """The deepest existing node for the ``length`` symbols before ``symbols[position]``, the last of them first."""
     node = np.int64(root)
@@ -223,7 +223,7 @@ def find_context(pool, root, symbols, position, length):
     return node
 
 
-@kernel_bare
+@part(bare=True)
 def make_context(pool, root, symbols, position, length):
     """The node for the ``length`` symbols before ``symbols[position]``, made if need be."""
     node = np.int64(root)
@@ -232,7 +232,7 @@ def make_context(pool, root, symbols, position, length):
     return node
 
 
-@kernel_bare
+@part(bare=True)
 def _release(pool, node):
     """Free a node if nothing is left in it, and then its ancestors likewise; roots stay."""
     nodes = pool.nodes
@@ -246,13 +246,13 @@ def _release(pool, node):
         node = parent
 
 
-@kernel_bare
+@part(bare=True)
 def find_entry(pool, node, dish):
     """The entry of a dish in a node, or NONE."""
     return find(pool.entry_index, pool.entries, pair(node, dish))
 
 
-@kernel_bare
+@part(bare=True)
 def _new_entry(pool, node, dish):
     entry = take(pool.counters, col.ENTRIES, pool.entries)
     pool.entries[entry, :] = 0
@@ -264,7 +264,7 @@ def _new_entry(pool, node, dish):
     return entry
 
 
-@kernel_bare
+@part(bare=True)
 def entry_of(pool, node, dish, linked):
     """The entry of a dish in a node, made if there is none. ``linked``: so are those of its ancestors, as the first
     customer of a dish always opens a table; without it UP stays NONE, for models with other parents."""
@@ -286,7 +286,7 @@ def entry_of(pool, node, dish, linked):
     return first
 
 
-@kernel_bare
+@part(bare=True)
 def drop_entry(pool, entry):
     """Free an entry that has no customers, and its node if that is empty now."""
     node = np.int64(pool.entries[entry, col.NODE])

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.pool import Restaurants, find_child, find_entry, indexed_anew, new_pool
@@ -37,7 +37,7 @@ def _pieces(pool: Restaurants, row: int) -> list[tuple[int, int]]:
     return [(first, min(first + _CHUNK, used)) for first in range(0, used, _CHUNK)]
 
 
-@kernel_bare
+@kernel(bare=True)
 def _restaurant_sums(pool, first, last, sums, stream):
     for node in range(first, last):
         customers, tables = pool.nodes[node, col.CUSTOMERS], pool.nodes[node, col.TABLES]
@@ -53,7 +53,7 @@ def _restaurant_sums(pool, first, last, sums, stream):
                 sums[law, _REPEATED] += 1.0
 
 
-@kernel_bare
+@part(bare=True)
 def _joined(stream, discount, size):
     """Sum of 1 - z over the customers of one table of two or more; the second customer always has z = 0."""
     total = 1.0
@@ -63,7 +63,7 @@ def _joined(stream, discount, size):
     return total
 
 
-@kernel_bare
+@kernel(bare=True)
 def _table_sums(pool, first, last, sums, stream):
     for entry in range(first, last):
         if pool.entries[entry, col.NODE] < 0:
@@ -84,7 +84,7 @@ def _table_sums(pool, first, last, sums, stream):
             at = pool.cells[at, col.NEXT]
 
 
-@kernel_bare
+@kernel(bare=True)
 def _draw(sums, law, stream):
     discount = beta(stream, 1.0 + sums[law, _REPEATED], 1.0 + sums[law, _JOINED])
     strength = gamma(stream, 1.0 + sums[law, _OPENED]) / (1.0 - sums[law, _LOG_X])
@@ -111,7 +111,7 @@ def sample_parameters(
         pool.strengths[law] = strength
 
 
-@kernel_bare
+@kernel(bare=True)
 def _log_restaurants(pool, first, last):
     total = 0.0
     for node in range(first, last):
@@ -128,7 +128,7 @@ def _log_restaurants(pool, first, last):
     return total
 
 
-@kernel_bare
+@kernel(bare=True)
 def _log_tables(pool, first, last):
     total = 0.0
     for entry in range(first, last):
@@ -170,7 +170,7 @@ def log_stopping(pool: Restaurants, start: int) -> float:
     return float((betaln(nodes[:, col.STOPS] + stops, nodes[:, col.PASSES] + passes) - betaln(stops, passes)).sum())
 
 
-@kernel_bare
+@kernel(bare=True)
 def _free_chain(items, counters, row):
     """How many free items the chain has; -1 if it is not a chain of free items."""
     used, at, length = counters[row, col.USED], counters[row, col.FREE_HEAD], 0
@@ -182,7 +182,7 @@ def _free_chain(items, counters, row):
     return length
 
 
-@kernel_bare
+@kernel(bare=True)
 def _walk_cells(pool, first, last, seen):
     """The first entry whose cells do not add up to its totals, or -1; ``seen`` counts how often a cell is used."""
     used = pool.counters[col.CELL_ROWS, col.USED]
@@ -214,7 +214,7 @@ def _walk_cells(pool, first, last, seen):
     return -1
 
 
-@kernel_bare
+@kernel(bare=True)
 def _lost(pool):
     """How many live nodes and entries the indices do not find."""
     lost = 0

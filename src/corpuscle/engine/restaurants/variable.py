@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import add, own_share, passed_on, remove
@@ -27,7 +27,7 @@ from corpuscle.engine.restaurants.pool import find_child, find_context, find_ent
 from corpuscle.random import uniform
 
 
-@kernel_bare
+@part(bare=True)
 def stop_probability(pool, node):
     """The probability that a customer who comes through a node stops there; NONE: a node that does not exist."""
     stops, passes = pool.stop_prior[0], pool.stop_prior[1]
@@ -37,7 +37,7 @@ def stop_probability(pool, node):
     return stops / (stops + passes)
 
 
-@kernel_bare
+@part(bare=True)
 def count_stop(pool, node, change):
     """Note that a customer stopped at a node and passed through all its ancestors (or, with -1, no longer does)."""
     pool.nodes[node, col.STOPS] += change
@@ -47,7 +47,7 @@ def count_stop(pool, node, change):
         node = np.int64(pool.nodes[node, col.PARENT])
 
 
-@kernel_bare
+@part(bare=True)
 def descend(pool, root, symbols, position, longest):
     """``path`` := the existing nodes for the symbols before a position, from the root down to depth ``longest`` at
     most; returns the depth of the last one."""
@@ -61,7 +61,7 @@ def descend(pool, root, symbols, position, longest):
     return longest
 
 
-@kernel_bare
+@part(bare=True)
 def stop_weights(pool, deepest, longest, dish, base):
     """``work[2, n]`` := P(stop at depth n) P(dish | the node there), n = 0..longest, along ``path``; returns their sum.
 
@@ -83,7 +83,7 @@ def stop_weights(pool, deepest, longest, dish, base):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def variable_probability(pool, root, symbols, position, longest, dish, base):
     """P(dish | the symbols before a position), summed over depths up to ``longest``; writes nothing."""
     node, entry = np.int64(root), np.int64(0)
@@ -103,7 +103,7 @@ def variable_probability(pool, root, symbols, position, longest, dish, base):
     return total + reach * here
 
 
-@kernel_bare
+@part(bare=True)
 def choose_node(pool, root, symbols, position, longest, dish, base, stream):
     """A customer chooses how many of the symbols before a position it looks at, and stops there: that depth, and the
     node, made if need be."""
@@ -120,7 +120,7 @@ def choose_node(pool, root, symbols, position, longest, dish, base, stream):
     return depth, node
 
 
-@kernel_bare
+@part(bare=True)
 def add_variable(pool, root, symbols, position, longest, dish, base, stream):
     """A customer comes, chooses its depth and sits down: that depth."""
     depth, node = choose_node(pool, root, symbols, position, longest, dish, base, stream)
@@ -128,7 +128,7 @@ def add_variable(pool, root, symbols, position, longest, dish, base, stream):
     return depth
 
 
-@kernel_bare
+@part(bare=True)
 def remove_variable(pool, root, symbols, position, depth, dish, stream):
     """The customer who chose this depth goes."""
     node = find_context(pool, root, symbols, position, depth)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 
 __all__ = ["SHARES", "elsewhere"]
 
@@ -20,7 +20,7 @@ SHARES = 5
 """How many occurrences are in a mention: none, below a quarter, below three, below all, all."""
 
 
-@kernel_inline
+@part(inline=True)
 def _told(counts, without, n_labels):
     """1 + the most frequent label (the first of equal ones) and how many are not label 0; 0 if there is nothing."""
     total, best, most = 0, 0, 0

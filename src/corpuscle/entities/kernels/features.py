@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
 __all__ = ["Tokens", "feature", "features"]
@@ -41,7 +41,7 @@ class Tokens(NamedTuple):
     numbers: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def feature(tokens, first, last, i, t):
     """The feature of template t at token i of a sentence from ``first`` to ``last``; 0 if a value is missing."""
     key = tokens.numbers[t] * _THIRD

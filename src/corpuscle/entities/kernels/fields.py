@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import enter, find
 from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations, k_best
 from corpuscle.entities.kernels.features import feature
@@ -47,7 +47,7 @@ def fill_index(index, keys):
         enter(index, keys, item)
 
 
-@kernel_bare
+@part(bare=True)
 def score_tokens(tokens, field, sentence, scores):
     """``scores`` float64 (n, s) := the sums of the weights of all features of the tokens of a sentence."""
     first, last = tokens.starts[sentence], tokens.starts[sentence + 1]
@@ -63,7 +63,7 @@ def score_tokens(tokens, field, sentence, scores):
                         row[field.labels[k]] += field.weights[k]
 
 
-@kernel_bare
+@part(bare=True)
 def _longest(tokens, begin, end):
     longest = 1
     for sentence in range(begin, end):

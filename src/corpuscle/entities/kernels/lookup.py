@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import find
 from corpuscle.random import mix
 
@@ -21,7 +21,7 @@ __all__ = ["entries_of", "longer", "look_up"]
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
-@kernel_inline
+@part(inline=True)
 def longer(key, word):
     """The number of a beginning with one more word; that of no words is 0."""
     return mix((key * _PRIME) ^ word)

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import find
 from corpuscle.entities.kernels.lookup import longer
 from corpuscle.random import mix
@@ -108,24 +108,24 @@ class Text(NamedTuple):
     chances: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def key_of(role, type, string):
     """The number under which the count of some words stands; ``type`` 0 where it does not matter."""
     return mix((string ^ np.uint64(role + 1) * _SLOT) + np.uint64(type) * _PRIME)
 
 
-@kernel_inline
+@part(inline=True)
 def _count(lexicon, role, type, string):
     item = find(lexicon.table, lexicon.keys, key_of(role, type, string))
     return 0 if item < 0 else np.int64(lexicon.counts[item])
 
 
-@kernel_inline
+@part(inline=True)
 def _both(first, second):
     return mix(np.uint64(first) * _PRIME ^ np.uint64(second))
 
 
-@kernel_inline
+@part(inline=True)
 def _stretch(words, first, last, key):
     """The number of the words from ``first`` to ``last``, behind those that have the number ``key``."""
     for i in range(first, last + 1):
@@ -133,7 +133,7 @@ def _stretch(words, first, last, key):
     return key
 
 
-@kernel_inline
+@part(inline=True)
 def _often(lexicon, type, word):
     """Whether a word often ends mentions of a type."""
     word = longer(np.uint64(0), word)
@@ -185,7 +185,7 @@ def sums(features, weights):
     return found
 
 
-@kernel_bare
+@part(bare=True)
 def _left_pieces(text, lexicon, first, last, t, kinds):
     """``kinds`` uint8 (n, LONGEST) := why the words from each token of a sentence, by length - 1, are a left piece."""
     words = text.words
@@ -209,7 +209,7 @@ def _left_pieces(text, lexicon, first, last, t, kinds):
             kinds[a - first, k] = kind
 
 
-@kernel_bare
+@part(bare=True)
 def _right_pieces(text, lexicon, first, last, t, kinds):
     """``kinds`` uint8 (n, LONGEST) := why the words from each token of a sentence, by length - 1, are a right piece."""
     words = text.words
@@ -232,7 +232,7 @@ def _right_pieces(text, lexicon, first, last, t, kinds):
             kinds[c - first, k] = kind
 
 
-@kernel_inline
+@part(inline=True)
 def _goes(left, right):
     """Whether a left piece goes with a right piece, by their kinds."""
     if right & (_KNOWN | _FOUND | _HEAD):
@@ -272,19 +272,19 @@ def candidates(text, lexicon, begin, end, out):
     return found
 
 
-@kernel_inline
+@part(inline=True)
 def _level(count):
     """A count as one of five levels."""
     return 0 if count == 0 else 1 if count == 1 else 2 if count < 4 else 3 if count < 10 else 4
 
 
-@kernel_inline
+@part(inline=True)
 def _share(part, whole):
     """How many of some are of a kind, as one of eight levels."""
     return 0 if whole == 0 else 1 if part == 0 else min(7, 2 + int(5.0 * part / (whole + 0.5)))
 
 
-@kernel_inline
+@part(inline=True)
 def _sure(chance):
     """A probability as one of eight levels."""
     level = 0
@@ -293,21 +293,21 @@ def _sure(chance):
     return level
 
 
-@kernel_inline
+@part(inline=True)
 def _put(row, slot, value):
     """Enter the feature of a slot."""
     row[slot] = np.int32(mix(np.uint64(slot + 1) * _SLOT ^ np.uint64(value)) & np.uint64(BUCKETS - 1))
     return slot + 1
 
 
-@kernel_inline
+@part(inline=True)
 def _with_type(row, slot, value, t):
     """Enter a feature alone, and once more together with the type."""
     slot = _put(row, slot, value)
     return _put(row, slot, _both(t + 1, value))
 
 
-@kernel_bare
+@part(bare=True)
 def _word_features(text, lexicon, here, candidate, row):
     """Features of what the words are and were."""
     words, t = text.words, candidate[1]
@@ -355,7 +355,7 @@ def _word_features(text, lexicon, here, candidate, row):
              + _level(_count(lexicon, WHOLE, type, longer_whole)))  # fmt: skip
 
 
-@kernel_bare
+@part(bare=True)
 def _gap_features(text, lexicon, here, candidate, row):
     """Features of the gap, of what stands around, and of the two parts of a coordination."""
     words, t = text.words, candidate[1]
@@ -396,7 +396,7 @@ def _gap_features(text, lexicon, here, candidate, row):
              + _level(_count(here, TAGGED, type, _both(document + np.uint64(1), other))))  # fmt: skip
 
 
-@kernel_bare
+@part(bare=True)
 def _chance_features(text, candidate, row):
     """Features of what the chain says."""
     t, chances, slot = candidate[1], text.chances, _CHANCE

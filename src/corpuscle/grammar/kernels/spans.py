@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.cky import (
     ALL,
     NO_SPANS,
@@ -38,7 +38,7 @@ BRACKETS = WEIGHTS._replace(weights=np.zeros(1))
 """And as a logarithm, for the best."""
 
 
-@kernel
+@part
 def span_chart(n):
     """Room for sentences of n words with one symbol."""
     cells = n * (n + 1) // 2
@@ -46,7 +46,7 @@ def span_chart(n):
     return Chart(np.zeros((cells, 1)), np.zeros(cells, np.int64), live, np.zeros(cells, np.int64))
 
 
-@kernel
+@part
 def _longest(lengths):
     longest = 1
     for n in lengths:
@@ -54,7 +54,7 @@ def _longest(lengths):
     return longest
 
 
-@kernel
+@part
 def best_brackets(scores, n, rules, chart, tree, brackets):
     """The best bracketing of one sentence by ``scores`` (n_cells,): ``brackets`` int32 (n - 1, 2) gets its spans of at
     least two words in preorder; ``tree`` int32 (2 n - 1, 3) is room."""

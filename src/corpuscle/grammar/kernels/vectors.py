@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline, kernel_reordering
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.cky import DEAD, Rules, cell_of
 
 __all__ = ["Items", "Latent", "best_rules", "inside_vectors", "items_for", "outside_vectors", "pairs_for", "walk"]
@@ -84,13 +84,13 @@ class _Slots(NamedTuple):
     rows: np.ndarray
 
 
-@kernel
+@part
 def _slots_for(n_pairs, most):
     rows = np.zeros((n_pairs, most * most))
     return _Slots(np.full(n_pairs, _UNSEEN, np.int64), np.empty(n_pairs, np.int64), np.zeros(2, np.int64), rows)
 
 
-@kernel_inline
+@part(inline=True)
 def _take(pair, cell, size, rules, items, slots):
     """A row of zeros for a pair that is seen for the first time, if it is of any use; returns its number."""
     slots.touched[slots.used[0]] = pair
@@ -106,7 +106,7 @@ def _take(pair, cell, size, rules, items, slots):
     return slot
 
 
-@kernel_inline
+@part(inline=True)
 def _clear(slots):
     """Make room for another cell."""
     for s in range(slots.used[0]):
@@ -114,7 +114,7 @@ def _clear(slots):
     slots.used[:] = 0
 
 
-@kernel_inline
+@part(inline=True)
 def _scale(n, items, vectors, exponents, cell, scale):
     """Scale the vectors of a cell to a largest entry below 1; its exponent is ``scale`` and what was taken out."""
     first, last = items.places[items.starts[cell]], items.places[items.starts[cell + 1]]
@@ -126,11 +126,11 @@ def _scale(n, items, vectors, exponents, cell, scale):
         return
     power = math.frexp(top)[1]
     for at in range(first, last):
-        vectors[at] = math.ldexp(vectors[at], -power)
+        vectors[at] = math.ldexp(vectors[at], int(-power))
     exponents[cell] = scale + power
 
 
-@kernel_reordering
+@part(reorder=True)
 def _apply(tensor, row, states, vector):
     """``vector`` (states,) += ``tensor`` (states, l, r), its last axes taken with ``row`` (l, r)."""
     size = len(tensor) // states
@@ -141,7 +141,7 @@ def _apply(tensor, row, states, vector):
         vector[u] += total
 
 
-@kernel_inline
+@part(inline=True)
 def _total(top, items, root, vectors):
     """The weight of all trees, at the scale of the top cell."""
     total = 0.0
@@ -176,7 +176,7 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
                 a, b = cell_of(n, i, k), cell_of(n, k, j)
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
-                factor = math.ldexp(1.0, max(exponents[a] + exponents[b] - scale, -1000))
+                factor = math.ldexp(1.0, int(max(exponents[a] + exponents[b] - scale, -1000)))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
                         pair = latent.pair_of[items.symbols[x], items.symbols[y]]
@@ -212,7 +212,7 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
     return _total(top, items, root, vectors) if exponents[top] > DEAD else 0.0, exponents[top]
 
 
-@kernel_inline
+@part(inline=True)
 def _flow(r, item, rules, latent, items, outside, row):
     """Add a rule's tensor to ``row`` (l, r), its first axis taken with the outside of an item."""
     size = latent.ranks[rules.lefts[r]] * latent.ranks[rules.rights[r]]
@@ -243,7 +243,7 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
                 power = exponents[a] + exponents[b] - exponents[cell]
-                factor = math.ldexp(1.0, min(max(power, -1000), 1000))
+                factor = math.ldexp(1.0, int(min(max(power, -1000), 1000)))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
                         pair = latent.pair_of[items.symbols[x], items.symbols[y]]
@@ -301,11 +301,11 @@ def best_rules(n, rules, latent, items, vectors, exponents, outside, plain, scor
                 a, b = cell_of(n, i, k), cell_of(n, k, j)
                 factor = 0.0
                 if exponents[a] > DEAD and exponents[b] > DEAD and exponents[cell] > DEAD:
-                    factor = math.ldexp(1.0, min(max(exponents[a] + exponents[b] - exponents[cell], -1000), 1000))
+                    factor = math.ldexp(1.0, int(min(max(exponents[a] + exponents[b] - exponents[cell], -1000), 1000)))
                 usual = 0.0
                 if plain.mix > 0.0 and plain.exponents[a] > DEAD and plain.exponents[b] > DEAD:
                     power = plain.exponents[a] + plain.exponents[b] - plain.exponents[cell]
-                    usual = plain.mix * math.ldexp(1.0, min(max(power, -1000), 1000))
+                    usual = plain.mix * math.ldexp(1.0, int(min(max(power, -1000), 1000)))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     if scores[x] == -math.inf:
                         continue

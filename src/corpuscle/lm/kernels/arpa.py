@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import find_ngram
 
 OK, NO_NUMBER, TOO_FEW, TOO_MANY, SECTION = range(5)
 """How ``get_lines`` ends."""
 
 
-@kernel
+@part
 def put_number(value, out, at):
     """Write a log10 (-99 or more, below 100) with ten decimals at ``out[at:]``; returns the next free place."""
     if value < 0:
@@ -95,7 +95,7 @@ def put_rows(lines, m, first, last, ancestors, out):
     return last, at
 
 
-@kernel
+@part
 def get_number(data, begin, end):
     """A decimal number in ``data[begin:end]``: ``(it, whether it is one)``."""
     at, sign = begin, 1.0

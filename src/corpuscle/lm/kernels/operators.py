@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 
 __all__ = ["FULL", "HIDDEN", "REDUCED", "Operators", "Windows", "clipped_totals", "sum_products", "trace"]
 
@@ -91,7 +91,7 @@ def sum_products(windows, left, right, low, result):
                     to[i] += weight * row[i]
 
 
-@kernel_bare
+@part(bare=True)
 def _multiply(form, operators, symbol, belief, room, result):
     """B_x b; ``room`` (d, d)."""
     d = len(belief)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, part
 
 __all__ = ["Candidates", "bleu_statistics", "common_subsequence", "edit_distance", "f_statistics"]
 
@@ -33,7 +33,7 @@ class Candidates(NamedTuple):
     item: np.ndarray
 
 
-@kernel
+@part
 def _candidate(given, row):
     """The tokens of a candidate, and its first reference and the one after its last."""
     item = given.item[row]
@@ -41,13 +41,13 @@ def _candidate(given, row):
     return tokens, given.first_reference[item], given.first_reference[item + 1]
 
 
-@kernel
+@part
 def _reference(given, r):
     """The tokens of a reference."""
     return given.references[given.reference_starts[r] : given.reference_starts[r + 1]]
 
 
-@kernel
+@part
 def common_subsequence(a, b):
     """The length of the longest common subsequence of two integer arrays."""
     row = np.zeros(len(b) + 1, np.int64)
@@ -89,7 +89,7 @@ def edit_distance(a, b, most):
     return min(row[m], most + 1)
 
 
-@kernel
+@part
 def _occurrences(sequence, gram, begin, n):
     """How often the n-gram at ``gram[begin]`` occurs in a sequence."""
     count = 0

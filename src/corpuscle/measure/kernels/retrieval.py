@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = ["rank_block"]
 
 
-@kernel
+@part
 def _before(distances, a, b):
     """Whether item a stands before item b."""
     return distances[a] < distances[b] or (distances[a] == distances[b] and a < b)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = ["OFFSETS", "SPAN", "Entries", "Windows", "matching_entries"]
 
@@ -40,7 +40,7 @@ class Windows(NamedTuple):
     starts: np.ndarray
 
 
-@kernel
+@part
 def _add(bank, context, offset, share, own, found, slots, cursors, rows, values):
     """Go over the entries of a context at one offset whose targets have slots: those that are its ``own``, or that have
     ``found`` no such entry. Writes rows and values, times ``share``, at the cursors of the slots, which move on, where

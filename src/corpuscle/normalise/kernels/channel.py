@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.measure.kernels.overlaps import common_subsequence, edit_distance
 
 __all__ = ["SIMILARITIES", "Channel", "channel_parts", "compare_words", "sound_distances"]
@@ -51,7 +51,7 @@ class Channel(NamedTuple):
     types: np.ndarray
 
 
-@kernel
+@part
 def _stylistic(t, s, channel):
     """P(t | s, stylistic)."""
     row, read = np.zeros(len(t) + 1), 1.0 - channel.insert
@@ -70,7 +70,7 @@ def _stylistic(t, s, channel):
     return row[len(t)] * read
 
 
-@kernel
+@part
 def _subsequence(t, s, vowels, channel):
     """P(t | s, subsequence)."""
     if len(t) > len(s):
@@ -86,7 +86,7 @@ def _subsequence(t, s, vowels, channel):
     return row[len(t)]
 
 
-@kernel
+@part
 def _common(t, s, from_end):
     """How many letters the beginnings (or ends) of two words have in common."""
     n = 0
@@ -95,7 +95,7 @@ def _common(t, s, from_end):
     return n
 
 
-@kernel
+@part
 def channel_parts(t, s, vowels, channel, parts):
     """Write P(t | s, wf) of the four formation types: ``parts``, float64 (4,)."""
     parts[0] = _stylistic(t, s, channel)

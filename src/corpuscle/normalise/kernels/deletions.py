@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_inline
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.measure.kernels.overlaps import edit_distance
 from corpuscle.random import mix
 
@@ -38,7 +38,7 @@ class Spelled(NamedTuple):
     starts: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def _without(word, n, a, b):
     """The hash of the first n letters of a word without those at a and b."""
     key = np.uint64(1)
@@ -48,7 +48,7 @@ def _without(word, n, a, b):
     return key
 
 
-@kernel_inline
+@part(inline=True)
 def _file(keys, count, key):
     """Write a key behind ``count`` others unless it is one of them; returns how many there are."""
     for k in range(count):
@@ -58,7 +58,7 @@ def _file(keys, count, key):
     return count + 1
 
 
-@kernel
+@part
 def _deletions(word, distance, keys):
     """Write the hashes of what is left of the beginning of a word after up to ``distance`` (at most 2) deletions, each
     once; returns how many."""

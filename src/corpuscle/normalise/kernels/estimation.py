@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.normalise.kernels.channel import channel_parts
 
 __all__ = ["COUNTS", "add_counts"]
@@ -23,7 +23,7 @@ COUNTS = 15
 """Types (4); insert, keep, substitute, delete, end (5); kept and dropped of first letters, consonants, vowels (6)."""
 
 
-@kernel
+@part
 def _add_stylistic(t, s, channel, weight, counts):
     """Add the expected counts of stylistic changes, times ``weight``."""
     n, m = len(s), len(t)
@@ -64,7 +64,7 @@ def _add_stylistic(t, s, channel, weight, counts):
     counts[8] += weight
 
 
-@kernel
+@part
 def _add_subsequence(t, s, vowels, channel, weight, counts):
     """Add how often letters of each class are kept and dropped, times ``weight``."""
     n, m = len(s), len(t)

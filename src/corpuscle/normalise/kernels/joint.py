@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import ROOT, step
 
 __all__ = ["decode_messages"]
 
 
-@kernel
+@part
 def _strongest(scores, first, end, most, chosen):
     """Write which ``most`` of scores first .. end are the highest, the first of equal ones; returns how many."""
     count = min(most, end - first)
@@ -37,7 +37,7 @@ def _strongest(scores, first, end, most, chosen):
     return count
 
 
-@kernel
+@part
 def _add(beam, size, state, score, source, candidate):
     """Enter a way to read into a beam, in the place of a worse one to that state; returns the new size. When there is
     no room it replaces the worst if it is better."""

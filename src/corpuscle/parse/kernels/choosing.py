@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.reranking import tree_features
 
 __all__ = ["Differences", "choice_loss", "differ"]
@@ -56,7 +56,7 @@ def differ(lists, first, last, shift, room, balance, ends, places, counts):
     return at
 
 
-@kernel_bare
+@part(bare=True)
 def _settled(features, balance, places, counts, at):
     """Write down what is not in balance among ``features``, from ``at`` on, and balance it."""
     for place in features:
@@ -67,7 +67,7 @@ def _settled(features, balance, places, counts, at):
     return at
 
 
-@kernel_bare
+@part(bare=True)
 def _log_sum(scores, chosen, n):
     """The log of the sum of exp of the scores of the trees that are chosen."""
     top, total = -np.inf, 0.0

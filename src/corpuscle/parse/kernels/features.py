@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import part
 
 __all__ = ["BOTH", "COLLINS", "LENGTH", "Layers", "arc_features", "collins", "place_of", "sibling_features"]
 
@@ -68,7 +68,7 @@ class Layers(NamedTuple):
     commas: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def collins(verbs, commas, i, j):
     """Six answers about words at places i and j as one number below 128: is i before j, are they adjacent, is a verb
     between them, how many commas are (0, 1, 2, more), does a comma follow the first, does one precede the second?"""
@@ -83,7 +83,7 @@ def collins(verbs, commas, i, j):
     )
 
 
-@kernel_inline
+@part(inline=True)
 def _distance(h, m):
     """Direction and bucket of a distance: 1 to 14."""
     gap = m - h if m > h else h - m
@@ -91,14 +91,14 @@ def _distance(h, m):
     return bucket if m > h else bucket + 7
 
 
-@kernel_inline
+@part(inline=True)
 def _place(value, shift):
     """Where the weight of a feature with this hash stands."""
     key = (value ^ (value >> np.uint64(32))) * _SPREAD
     return np.uint32((key ^ (key >> np.uint64(29))) * _SPREAD >> shift)
 
 
-@kernel_inline
+@part(inline=True)
 def _add(value, template, spread, shift, places, count):
     """Put the place of a feature into ``places``, once alone and once with ``spread``."""
     value += np.uint64(template) * _TEMPLATE
@@ -107,13 +107,13 @@ def _add(value, template, spread, shift, places, count):
     return count + 2
 
 
-@kernel_inline
+@part(inline=True)
 def place_of(a, b, c, template, shift):
     """The place of the feature of a template with three values."""
     return _place(a * _HEAD + b * _MODIFIER + c * _THIRD + np.uint64(template) * _TEMPLATE, shift)
 
 
-@kernel_inline
+@part(inline=True)
 def _lexical_features(w, t, w_m, t_m, first, spread, shift, places, count):
     """The unigrams and bigrams of a pair of layers."""
     hw, ht, mw, mt = w * _HEAD, t * _MODIFIER, w_m * _THIRD, t_m * _FOURTH
@@ -133,7 +133,7 @@ def _lexical_features(w, t, w_m, t_m, first, spread, shift, places, count):
     return count
 
 
-@kernel_inline
+@part(inline=True)
 def _tag_features(tags, h, m, first, spread, shift, places, count):
     """Tags of both words and of their neighbours; h and m are places."""
     ht, mt = tags[h] * _HEAD, tags[m] * _MODIFIER
@@ -153,7 +153,7 @@ def _tag_features(tags, h, m, first, spread, shift, places, count):
     return _add(both + after_m, first + 10, spread, shift, places, count)
 
 
-@kernel
+@part
 def arc_features(layers, base, h, m, shift, marks, places):
     """``places`` uint32 := where the weights of the features of the arc from position h to m stand; returns how many.
 
@@ -184,7 +184,7 @@ def arc_features(layers, base, h, m, shift, marks, places):
     return count
 
 
-@kernel
+@part
 def sibling_features(layers, base, h, s, m, shift, places):
     """``places`` uint32 := where the weights of the features of the neighbouring modifiers s and m of h stand (s = h:
     m is the first); returns how many."""

@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 
 __all__ = [
     "LEFT", "PAIRS", "RIGHT", "ListRoom", "Moments", "Observables", "SumRoom", "Trees", "add_triples", "list_room",
@@ -147,7 +147,7 @@ def list_room(longest: int, trees: int, k: int) -> ListRoom:
     )  # fmt: skip
 
 
-@kernel_bare
+@part(bare=True)
 def _outer(a, b, scale, target):
     """Add the outer product of two vectors, scaled, to a matrix."""
     for i in range(len(a)):
@@ -200,14 +200,14 @@ def add_triples(trees, first, last, basis, stop, which, by_nodes, moments, room)
                 _outer(one, other, scale, moments.marked[trees.marks[begin + v]])
 
 
-@kernel_bare
+@part(bare=True)
 def _copy(source, target):
     """Copy a vector."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
-@kernel_bare
+@part(bare=True)
 def _scaled(vector):
     """Divide a vector by its largest absolute entry; returns the logarithm of that, -inf for zeros."""
     largest = 0.0
@@ -221,7 +221,7 @@ def _scaled(vector):
     return np.log(largest)
 
 
-@kernel_bare
+@part(bare=True)
 def _through(vector, matrix, weight, result):
     """Add ``weight`` vector' matrix to a row."""
     for a in range(len(vector)):
@@ -230,7 +230,7 @@ def _through(vector, matrix, weight, result):
             result[b] += part * matrix[a, b]
 
 
-@kernel_bare
+@part(bare=True)
 def _apply(vector, maps, weights, result):
     """vector' D(weights), scaled, in the place of the vector; returns the logarithm of the scale."""
     result[:] = 0.0
@@ -240,7 +240,7 @@ def _apply(vector, maps, weights, result):
     return _scaled(vector)
 
 
-@kernel_bare
+@part(bare=True)
 def _operate(vector, operator, result):
     """vector' operator, scaled, in the place of the vector; returns the logarithm of the scale."""
     result[:] = 0.0
@@ -249,7 +249,7 @@ def _operate(vector, operator, result):
     return _scaled(vector)
 
 
-@kernel_bare
+@part(bare=True)
 def _inside(model, node, word, tag, children, room, value):
     """Fill ``value`` with s' of a word whose children's subtrees are known; returns the logarithm of its scale."""
     passed, spare = room.vectors[0], room.vectors[1]
@@ -278,7 +278,7 @@ def _inside(model, node, word, tag, children, room, value):
     return log
 
 
-@kernel_bare
+@part(bare=True)
 def _subtree(model, node, word, tag, room, known):
     """The number of the subtree of a word, whose children are done, among the ``known`` ones; a new one is the next.
     """
@@ -311,7 +311,7 @@ def _subtree(model, node, word, tag, room, known):
     return known
 
 
-@kernel_bare
+@part(bare=True)
 def _link(heads, room):
     """Lists of the children of every word of a tree, outward, and how many there are."""
     n = len(heads)
@@ -330,7 +330,7 @@ def _link(heads, room):
             room.first[RIGHT, head] = j
 
 
-@kernel_bare
+@part(bare=True)
 def _score_tree(model, words, tags, heads, room, known):
     """The sign and the logarithm of the magnitude of p(words | tree), and how many subtrees are known then."""
     _link(heads, room)

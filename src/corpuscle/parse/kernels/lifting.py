@@ -9,12 +9,12 @@ Nivre and Nilsson, "Pseudo-projective dependency parsing", 2005, section 2.
 
 from __future__ import annotations
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = ["crossings", "lift"]
 
 
-@kernel
+@part
 def _is_projective(heads, m):
     """Whether every word between m and its head hangs on that head."""
     h = heads[m - 1]

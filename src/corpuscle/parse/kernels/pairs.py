@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.features import collins
 from corpuscle.random import mix, uniform
 
@@ -86,13 +86,13 @@ class Sampling(NamedTuple):
     wanted: np.ndarray
 
 
-@kernel
+@part
 def distance(sight, i, j):
     """The six answers about the words at places i and j as one number below 128."""
     return collins(sight.verbs, sight.commas, i, j)
 
 
-@kernel_inline
+@part(inline=True)
 def _put(places, count, value, shift, apart):
     """The places of a feature, alone and with the distance."""
     value += np.uint64(count) * _TEMPLATE
@@ -101,7 +101,7 @@ def _put(places, count, value, shift, apart):
     return count + 2
 
 
-@kernel
+@part
 def pair_features(sight, i, j, shift, places):
     """``places`` uint32 (FEATURES,) := where the weights of the features of the words at places i and j stand."""
     words, tags = sight.words, sight.tags
@@ -178,7 +178,7 @@ def loss(columns, signs, weights, point, classifier, gradient):
     return total
 
 
-@kernel
+@part
 def _take(sampling, label):
     """Whether the next candidate is in the sample: with probability wanted / left, which makes every sample equally
     likely (Knuth, "Seminumerical algorithms", 1969, algorithm 3.4.2 S)."""

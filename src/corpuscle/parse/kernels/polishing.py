@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.latent import LEFT, RIGHT
 
 __all__ = ["Expectations", "States", "UpDown", "expect", "expectations_for", "up_down"]
@@ -72,7 +72,7 @@ def up_down(longest: int, k: int) -> UpDown:
     return UpDown(beta, message, gamma, order, wait)
 
 
-@kernel_bare
+@part(bare=True)
 def _bottom_up(heads, room):
     """``order`` := the words of a tree, children before heads."""
     n = len(heads)

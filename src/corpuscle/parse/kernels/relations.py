@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.features import arc_features, place_of
 
 __all__ = ["learn_relations", "relate"]
@@ -22,7 +22,7 @@ _FIRST = 4000
 """Where the templates of this module begin."""
 
 
-@kernel_inline
+@part(inline=True)
 def _neighbour(heads, m, step):
     """The next modifier of the same head in a direction, 0 if there is none."""
     s = m + step
@@ -33,7 +33,7 @@ def _neighbour(heads, m, step):
     return 0
 
 
-@kernel
+@part
 def _arc(layers, base, heads, m, shift, marks, places):
     """``places`` := the rows of the features of the arc into m; returns how many."""
     h = heads[m - 1]
@@ -56,7 +56,7 @@ def _arc(layers, base, heads, m, shift, marks, places):
     return count
 
 
-@kernel_inline
+@part(inline=True)
 def _best(weights, places, count, scores):
     """``scores`` (relations,) := the sums of the rows; returns the relation of the largest."""
     scores[:] = 0.0

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.features import place_of
 
 __all__ = [
@@ -74,13 +74,13 @@ def tree_room(longest: int) -> TreeRoom:
     return TreeRoom(np.zeros((2, longest + 1), np.int32), np.zeros((2, 2 * longest + 1), np.uint32))
 
 
-@kernel_bare
+@part(bare=True)
 def _value(tags, word):
     """The tag of a word as a value of features; 0 is the root."""
     return np.uint64(_ROOT) if word == 0 else np.uint64(tags[word - 1] + _TAGS)
 
 
-@kernel_bare
+@part(bare=True)
 def tree_features(tags, heads, shift, nearest, places):
     """``places`` := the features of a tree; returns how many."""
     n = len(heads)
@@ -106,7 +106,7 @@ def tree_features(tags, heads, shift, nearest, places):
     return count
 
 
-@kernel_bare
+@part(bare=True)
 def _score(lists, tree, heads, tags, ranking, nearest, places):
     """The score of a tree, and how many features it has, which are in ``places``."""
     numbers = lists.numbers[tree]
@@ -133,7 +133,7 @@ def score_candidates(lists, first, last, ranking, room, scores):
             at += n
 
 
-@kernel_bare
+@part(bare=True)
 def _move(lists, tree, sign, count, ranking, places):
     """Add the features and numbers of a tree, but the parser's score, times ``sign``, to the weights."""
     age = np.float64(ranking.clock[0])
@@ -172,7 +172,7 @@ def learn_lists(lists, part, targets, ranking, room):
     return wrong
 
 
-@kernel_bare
+@part(bare=True)
 def _count_children(heads, children):
     """``children`` (2, n + 1) := how many children each word has on either side."""
     children[:, : len(heads) + 1] = 0

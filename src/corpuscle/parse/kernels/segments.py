@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.heap import pop, push
 from corpuscle.random import mix
 
@@ -46,7 +46,7 @@ class _Segments(NamedTuple):
     leftward: np.ndarray
 
 
-@kernel
+@part
 def _room(n, k, per_root):
     first, total = np.zeros((n, n), np.int64), 0
     for width in range(1, n + 1):
@@ -59,7 +59,7 @@ def _room(n, k, per_root):
     )  # fmt: skip
 
 
-@kernel
+@part
 def _joined(v, left, right, leftward, arcs):
     """The score, the root and the mark of two segments that are joined."""
     head, modifier = (v.roots[right], v.roots[left]) if leftward else (v.roots[left], v.roots[right])
@@ -68,7 +68,7 @@ def _joined(v, left, right, leftward, arcs):
     return score, head, v.marks[left] + v.marks[right] + arc
 
 
-@kernel
+@part
 def _insert(v, begin, size, k, score, root, mark, left, right, leftward):
     """Put a segment into the sorted list of up to k from ``begin`` on, unless it is there; returns its new size."""
     if size == k and score <= v.scores[begin + size - 1]:
@@ -87,7 +87,7 @@ def _insert(v, begin, size, k, score, root, mark, left, right, leftward):
     return min(size + 1, k)
 
 
-@kernel
+@part
 def _fill_by_root(i, j, k, arcs, v):
     """All ways to join, K kept for every root."""
     kept, begin = np.zeros(j - i + 1, np.int64), v.first[i, j]
@@ -110,7 +110,7 @@ def _fill_by_root(i, j, k, arcs, v):
     v.sizes[i, j] = total
 
 
-@kernel
+@part
 def _fill_by_cubes(i, j, k, margin, arcs, v, heap):
     """The best cells of all grids until K distinct segments and some more have been seen."""
     priorities, names, cells, seen = heap

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.charts import NO_SIBLINGS, Chart, best_heads, chart_for, k_best
 from corpuscle.engine.dp.spanning import best_tree, climb, k_best_trees
 from corpuscle.parse.kernels.features import arc_features, sibling_features
@@ -124,7 +124,7 @@ def decode(n, decoding, room, heads):
     return found
 
 
-@kernel
+@part
 def _sibling_of(heads, m):
     """The next modifier of the same head that is nearer to it on m's side, or the head if there is none."""
     h = heads[m - 1]
@@ -135,7 +135,7 @@ def _sibling_of(heads, m):
     return s
 
 
-@kernel
+@part
 def _difference(layers, sentence, decoding, gold, heads, room, delta, touched):
     """Add f(gold) - f(heads) to ``delta``; ``touched`` := the places that may not be 0, with repeats; returns how many,
     -1 if there is no room for them."""
@@ -219,7 +219,7 @@ def best_trees(n, decoding, room):
     return k_best(n, room.arcs, room.siblings, decoding.single, k, room.chart, trees, room.scores)
 
 
-@kernel
+@part
 def _gather(delta, touched, count, values):
     """Take the places that are not 0 out of ``delta``: they and their values move to the front; returns how many."""
     kept = 0
@@ -232,7 +232,7 @@ def _gather(delta, touched, count, values):
     return kept
 
 
-@kernel
+@part
 def _move(learning, losses, used, touched, values):
     """Move the weights so that the right tree is better than each other tree by its loss: by Hildreth's algorithm, with
     one multiplier a constraint between 0 and ``step``; the perceptron moves along the first difference."""

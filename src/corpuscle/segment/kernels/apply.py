@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
@@ -27,7 +27,7 @@ _CHUNK, _DRAWN = 1 << 14, 1 << 18
 """Letters that one call of a kernel cuts, or draws boundaries for, about."""
 
 
-@kernel_bare
+@part(bare=True)
 def _cut_everywhere(cuts, gaps, first, n):
     for i in range(first, first + n):
         cuts[i] = i == first or gaps[i] != FORBIDDEN
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
     gaps: np.ndarray
 
 
-@kernel_bare
+@kernel(bare=True)
 def _apply(nested, lattice, chunk, semiring, cuts, logs):
     """The log probability of every sentence: of all segmentations, or of the best one, which goes to ``cuts``."""
     starts = chunk.starts
@@ -61,7 +61,7 @@ def _apply(nested, lattice, chunk, semiring, cuts, logs):
                 _cut_everywhere(cuts, chunk.gaps, begin, n)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _draw(nested, lattice, chunk, cuts, draws, counts, stream):
     """``counts`` += how often a word begins at each letter in so many drawn segmentations."""
     starts = chunk.starts
@@ -108,7 +108,7 @@ def log_totals(chunk: Chunk, nested: Nested, longest: int) -> np.ndarray:
     return logs
 
 
-@kernel_bare
+@kernel(bare=True)
 def _sum_beginnings(nested, lattice, chunk):
     """``total`` := that of all beginnings of the first sentence, see ``lattice``."""
     n = chunk.starts[1]

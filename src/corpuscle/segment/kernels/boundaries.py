@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import add, join_table, open_table, remove, seat
 from corpuscle.engine.restaurants.pool import entry_of, find_child, find_entry
@@ -77,7 +77,7 @@ def new_choice() -> Choice:
     return Choice(np.zeros((2, 3, 2), np.int64), np.zeros((2, 3, 4)), np.zeros((2, 8)))
 
 
-@kernel_bare
+@kernel(bare=True)
 def scatter(text, rate, stream):
     """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
 
@@ -98,7 +98,7 @@ def scatter(text, rate, stream):
             begin = place
 
 
-@kernel_bare
+@kernel(bare=True)
 def name(nested, text):
     """``names`` := the numbers of the words of a text that are in the model; whether all are."""
     begins, names = text.begins, text.names
@@ -113,12 +113,12 @@ def name(nested, text):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def _base(nested, text, word):
     return text.bases[0] if word == BOUNDARY else text.bases[nested.rows[word, model.LENGTH]]
 
 
-@kernel_bare
+@part(bare=True)
 def _word_before(text, at):
     """The name of the word before the one that begins at a place."""
     if text.begins[at] == SENTENCE:
@@ -129,7 +129,7 @@ def _word_before(text, at):
     return np.int64(text.names[at])
 
 
-@kernel_bare
+@kernel(bare=True)
 def come(nested, text, first, last, stream):
     """Seat the words that begin at the letters ``first`` to ``last``, and the ends of their sentences. Returns
     ``last``, or the letter at which there was no more room."""
@@ -151,7 +151,7 @@ def come(nested, text, first, last, stream):
     return last
 
 
-@kernel_bare
+@part(bare=True)
 def _weigh(nested, text, choice, which, n):
     """The probability that the ``n`` words of a hypothesis come one after the other, and of each way to sit."""
     pool = nested.words
@@ -194,7 +194,7 @@ def _weigh(nested, text, choice, which, n):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def _sit_down(nested, choice, which, n, stream):
     """The words of a hypothesis sit down in one of the ways that were weighed."""
     pool = nested.words
@@ -211,12 +211,12 @@ def _sit_down(nested, choice, which, n, stream):
             join_table(pool, entry, stream)
 
 
-@kernel_bare
+@part(bare=True)
 def _set(choice, which, i, word, before):
     choice.words[which, i, 0], choice.words[which, i, 1] = word, before
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep(nested, text, first, last, heat, choice, stream):
     """Decide anew, at each of the letters ``first`` to ``last``, whether a word begins there. Returns ``last``, or the
     letter at which there was no more room."""

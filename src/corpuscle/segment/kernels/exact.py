@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import SUM
 from corpuscle.random import uniform
 from corpuscle.segment.kernels.gibbs import resample, word_ends
@@ -26,7 +26,7 @@ from corpuscle.segment.kernels.paths import draw, forward
 from corpuscle.segment.kernels.undoing import add_noted, put_back_words, remove_noted, take_back_words
 
 
-@kernel_bare
+@part(bare=True)
 def _log_proposal(words, lattice, n, cuts, first, ends):
     """The log of the weight with which ``draw`` draws a segmentation."""
     count = word_ends(cuts, first, n, ends)
@@ -46,7 +46,7 @@ def _log_proposal(words, lattice, n, cuts, first, ends):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def _resample(nested, lattice, sentences, first, n, old_cuts, notes, stream):
     """One Metropolis-Hastings step; returns the log of the total of all segmentations."""
     cuts, ends, numbers = sentences.cuts, sentences.ends, sentences.numbers
@@ -68,7 +68,7 @@ def _resample(nested, lattice, sentences, first, n, old_cuts, notes, stream):
     return total
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep_exactly(nested, lattice, sentences, order, at, last, old_cuts, notes, stream):
     """Sample the segmentations of the sentences ``order[at:last]``, each by a Metropolis-Hastings step if it is in the
     model; returns where there was no more room, or ``last``.

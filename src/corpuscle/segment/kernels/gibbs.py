@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import SUM
 from corpuscle.segment.kernels.lattice import fill
 from corpuscle.segment.kernels.model import BOUNDARY, add_word, base_probability, find_at, has_room, intern, remove_word
@@ -36,7 +36,7 @@ class Sentences(NamedTuple):
     sums: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def word_ends(cuts, first, n, ends):
     """``ends`` := where the words of a sentence end, counted from its beginning; returns how many."""
     count = 0
@@ -47,7 +47,7 @@ def word_ends(cuts, first, n, ends):
     return count
 
 
-@kernel_bare
+@part(bare=True)
 def find_numbers(nested, first, ends, count, numbers):
     """``numbers`` := those of the words of a sentence."""
     begin = 0
@@ -56,7 +56,7 @@ def find_numbers(nested, first, ends, count, numbers):
         begin = ends[i]
 
 
-@kernel_bare
+@part(bare=True)
 def add_sentence(nested, first, n, cuts, ends, stream):
     """The words of a sentence come, one after the other, and at last its end."""
     count = word_ends(cuts, first, n, ends)
@@ -68,13 +68,13 @@ def add_sentence(nested, first, n, cuts, ends, stream):
     add_word(nested, np.int64(BOUNDARY), before, earlier, base_probability(nested, np.int64(BOUNDARY)), stream)
 
 
-@kernel_bare
+@part(bare=True)
 def word_at(numbers, i, count):
     """The i-th word of a sentence; before and behind it stands ``$``."""
     return np.int64(numbers[i]) if 0 <= i < count else np.int64(BOUNDARY)
 
 
-@kernel_bare
+@part(bare=True)
 def remove_sentence(nested, first, n, cuts, ends, numbers, stream):
     """The words of a sentence go, the last one first."""
     count = word_ends(cuts, first, n, ends)
@@ -84,7 +84,7 @@ def remove_sentence(nested, first, n, cuts, ends, numbers, stream):
         remove_word(nested, word_at(numbers, i, count), before, earlier, stream)
 
 
-@kernel_bare
+@part(bare=True)
 def resample(nested, lattice, sentences, sentence, first, n, stream):
     """A sentence of n letters from ``first`` on leaves, if it was there, and comes back with words drawn anew, unless
     they are fixed."""
@@ -99,7 +99,7 @@ def resample(nested, lattice, sentences, sentence, first, n, stream):
     sentences.seated[sentence] = 1
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep(nested, lattice, sentences, order, at, last, stream):
     """Sample the segmentations of the sentences ``order[at:last]``; returns where there was no more room, or ``last``.
 

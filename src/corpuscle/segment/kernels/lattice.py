@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
@@ -73,7 +73,7 @@ def new_lattice(letters: int, longest: int, order: int) -> Lattice:
     )  # fmt: skip
 
 
-@kernel_bare
+@part(bare=True)
 def _spell(nested, lattice, text, first, n, gaps):
     """``inner`` and ``last``: one walk for each boundary, most recent letter first."""
     pool = nested.letters
@@ -128,7 +128,7 @@ def _spell(nested, lattice, text, first, n, gaps):
             begin = t
 
 
-@kernel_bare
+@part(bare=True)
 def fill(nested, lattice, text, first, n, gaps):
     """Look up all words that a sentence may contain."""
     _spell(nested, lattice, text, first, n, gaps)
@@ -167,13 +167,13 @@ def fill(nested, lattice, text, first, n, gaps):
                 break
 
 
-@kernel_bare
+@kernel(bare=True)
 def last_lengths(t, longest):
     """The lengths of the last word of a beginning that ends at t: from, to."""
     return (0, 0) if t == 0 else (1, min(t, longest))
 
 
-@kernel_bare
+@part(bare=True)
 def after(words, lattice, t, k, j, word, unigram):
     """P(word | the word of length k that ends at t, and the word of length j before it)."""
     node = np.int64(lattice.node[t, k])

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.contexts import Predictor, freeze, predictor
@@ -36,7 +36,7 @@ _SPELLINGS = 1 << 14
 """Words that one call spells at most until one is kept."""
 
 
-@kernel_bare
+@part(bare=True)
 def _walk(model, spelling, length, deepest, path):
     """``path`` := the existing contexts of what follows ``spelling[:length]``; returns how many."""
     path[0] = 0
@@ -52,7 +52,7 @@ def _walk(model, spelling, length, deepest, path):
     return count
 
 
-@kernel_bare
+@part(bare=True)
 def _end_probability(model, path, count, most, base):
     """P(END) after a context of which ``count`` nodes exist, the root included, and ``most`` symbols may be seen."""
     here, reach, total = base, 1.0, 0.0
@@ -68,7 +68,7 @@ def _end_probability(model, path, count, most, base):
     return total + reach * here
 
 
-@kernel_bare
+@part(bare=True)
 def _draw_letter(model, path, count, most, letters, stream):
     """A letter, perhaps END, after the same context."""
     n = 0
@@ -89,7 +89,7 @@ def _draw_letter(model, path, count, most, letters, stream):
     return letter if letter < letters else np.int64(0)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _survive(model, masks, kinds, base, deepest, paths, law, spelling, path, stream):
     longest = law.shape[1] - 1
     spelling[0] = START
@@ -120,7 +120,7 @@ def speller(nested: Nested) -> Predictor:
     return predictor(freeze(pool, 0), pool.discounts, pool.strengths, prior)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _spell_kept(model, nested, ceiling, spelling, path, stream):
     """``spelling[1:]`` := a word that is kept with probability factor / ceiling; returns its length, 0 if none was."""
     longest, deepest = nested.factors.shape[1] - 1, len(path) - 2
@@ -215,7 +215,7 @@ def root_tables(nested: Nested) -> tuple[np.ndarray, np.ndarray]:
     return rows[:, col.DISH].astype(np.int64), rows[:, col.TABLES].astype(np.int64)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _types(nested, words, out):
     for i in range(len(words)):
         mask = 0

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers import hashtable
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
@@ -169,14 +169,14 @@ def grown_nested(nested: Nested, length: int) -> Nested:
     return nested
 
 
-@kernel_bare
+@part(bare=True)
 def _can_come(pool, customers):
     """Whether so many customers can come and go; ``grown`` sees to it."""
     items = customers * len(pool.path)
     return has_free(pool, items, items, 4 * items)
 
 
-@kernel_bare
+@part(bare=True)
 def has_room(nested, length):
     """Whether a sentence of so many letters can come."""
     return (
@@ -187,13 +187,13 @@ def has_room(nested, length):
     )
 
 
-@kernel_bare
+@part(bare=True)
 def hash_step(hash, letter):
     """The hash of a word and one more letter; that of no letters is ``EMPTY_HASH``."""
     return (hash ^ np.uint64(letter + 1)) * _PRIME
 
 
-@kernel_bare
+@part(bare=True)
 def hash_stretch(text, begin, length):
     """The hash of a word that stands at a place."""
     hash = EMPTY_HASH
@@ -202,7 +202,7 @@ def hash_stretch(text, begin, length):
     return hash
 
 
-@kernel_bare
+@part(bare=True)
 def find_word(nested, text, begin, length, hash):
     """The number of the word ``text[begin : begin + length]``, or NONE."""
     slots, hashes, rows = nested.slots, nested.hashes, nested.rows
@@ -218,20 +218,20 @@ def find_word(nested, text, begin, length, hash):
         slot = hashtable.next_slot(slots, slot)
 
 
-@kernel_bare
+@part(bare=True)
 def find_at(nested, begin, length):
     """The number of the word that stands at a place of the text, or NONE."""
     return find_word(nested, nested.text, begin, length, hash_stretch(nested.text, begin, length))
 
 
-@kernel_bare
+@kernel(bare=True)
 def _fill_index(nested):
     for word in range(1, nested.counters[WORDS, col.USED]):
         if nested.rows[word, BEGIN] != FREE:
             hashtable.enter(nested.slots, nested.hashes, word)
 
 
-@kernel_bare
+@part(bare=True)
 def intern(nested, begin, length):
     """The number of the word that stands at a place of the text, a new one if need be."""
     hash = hash_stretch(nested.text, begin, length)
@@ -244,7 +244,7 @@ def intern(nested, begin, length):
     return word
 
 
-@kernel_bare
+@part(bare=True)
 def drop_word(nested, word):
     """Give up the number of a word if it was the last of its kind."""
     if find_entry(nested.words, 0, word) < 0:
@@ -252,7 +252,7 @@ def drop_word(nested, word):
         give_back(nested.counters, WORDS, nested.rows, word)
 
 
-@kernel_bare
+@part(bare=True)
 def _spell_out(nested, text, begin, length):
     """``spelling`` := START, the letters of a word, END; returns the type of the word."""
     mask = 0
@@ -265,7 +265,7 @@ def _spell_out(nested, text, begin, length):
     return np.int64(nested.kinds[mask])
 
 
-@kernel_bare
+@part(bare=True)
 def spell_word(nested, word):
     """``spelling`` := START, the letters of a word with a number, END; returns its length."""
     length = np.int64(nested.rows[word, LENGTH])
@@ -273,7 +273,7 @@ def spell_word(nested, word):
     return length
 
 
-@kernel_bare
+@part(bare=True)
 def spelled(nested, text, begin, length):
     """The probability of the letters of a word and of its end."""
     _spell_out(nested, text, begin, length)
@@ -287,7 +287,7 @@ def spelled(nested, text, begin, length):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def base_probability(nested, word):
     """The probability that the base measure generates a word with a number."""
     if word == BOUNDARY:
@@ -297,7 +297,7 @@ def base_probability(nested, word):
     return probability * nested.factors[_spell_out(nested, nested.text, begin, length), length]
 
 
-@kernel_bare
+@part(bare=True)
 def new_record(nested, word):
     """A record of a word, the newest."""
     records = nested.records
@@ -310,7 +310,7 @@ def new_record(nested, word):
     return record
 
 
-@kernel_bare
+@part(bare=True)
 def drop_record(nested, word, record, before):
     """Take out a record of a word; ``before`` is the one that it comes after."""
     if record == before:
@@ -322,7 +322,7 @@ def drop_record(nested, word, record, before):
     give_back(nested.counters, RECORDS, nested.records, record)
 
 
-@kernel_bare
+@part(bare=True)
 def _add_spelling(nested, word, stream):
     """The letters of a word sit down, and a new record keeps where."""
     letters, spelling = nested.letters, nested.spelling
@@ -333,7 +333,7 @@ def _add_spelling(nested, word, stream):
         )
 
 
-@kernel_bare
+@part(bare=True)
 def _remove_spelling(nested, word, stream):
     """The letters of the oldest record of a word go. (All are exchangeable; so each has its turn.)"""
     length, letters, spelling = spell_word(nested, word), nested.letters, nested.spelling
@@ -345,7 +345,7 @@ def _remove_spelling(nested, word, stream):
     drop_record(nested, word, oldest, newest)
 
 
-@kernel_bare
+@part(bare=True)
 def context_of(nested, before, earlier, make):
     """The node of the words after ``before``, which comes after ``earlier`` (a model looks at as many as its order
     allows); where it does not exist, a new one (``make``) or the deepest that does."""
@@ -359,14 +359,14 @@ def context_of(nested, before, earlier, make):
     return node
 
 
-@kernel_bare
+@part(bare=True)
 def add_word(nested, word, before, earlier, base, stream):
     """A word comes, after the word ``before``, which comes after ``earlier``."""
     if add(nested.words, context_of(nested, before, earlier, True), word, base, stream) and word != BOUNDARY:
         _add_spelling(nested, word, stream)
 
 
-@kernel_bare
+@part(bare=True)
 def remove_word(nested, word, before, earlier, stream):
     """A word goes; its number, too, if it was the last of its kind."""
     if remove(nested.words, context_of(nested, before, earlier, False), word, stream) and word != BOUNDARY:

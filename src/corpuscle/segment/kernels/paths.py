@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 from corpuscle.engine.dp.semirings import SUM
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
@@ -34,7 +34,7 @@ from corpuscle.segment.kernels.model import BOUNDARY
 _SMALL = 1e-60
 
 
-@kernel_bare
+@part(bare=True)
 def _rescale(lattice, t, n):
     """Multiply column t and what has been written of the columns behind it, if all of it is small; the log of the
     factor."""
@@ -53,7 +53,7 @@ def _rescale(lattice, t, n):
     return math.log(largest)
 
 
-@kernel_bare
+@part(bare=True)
 def _gather_bigram(lattice, t, semiring):
     """``contexts[0]`` and ``weights[0]`` := the last words at t that have been followed by something; returns how many,
     the mass of what all pass on (or the largest) and the length of the word with the largest."""
@@ -75,7 +75,7 @@ def _gather_bigram(lattice, t, semiring):
     return count, mass if semiring == SUM else largest, pointer
 
 
-@kernel_bare
+@part(bare=True)
 def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, semiring):
     """The total (or the best) of all beginnings that end at t, with one more word; and the length of the word before
     it in the best."""
@@ -95,7 +95,7 @@ def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, semirin
     return value, pointer
 
 
-@kernel_bare
+@part(bare=True)
 def _forward_bigram(words, lattice, n, semiring):
     longest = lattice.word.shape[1] - 1
     lattice.total[0, 0, 0] = 1.0
@@ -120,7 +120,7 @@ def _forward_bigram(words, lattice, n, semiring):
     return 0.0
 
 
-@kernel_bare
+@part(bare=True)
 def _gather_trigram(words, lattice, t, semiring):
     """For each length k of the last word at t: ``mass[k]``, what all contexts pass on (or the largest), and in row k of
     ``contexts`` and ``weights`` those that have been followed by something, by the length of the word before; column
@@ -150,7 +150,7 @@ def _gather_trigram(words, lattice, t, semiring):
     return everything
 
 
-@kernel_bare
+@part(bare=True)
 def _next_trigram(words, lattice, t, k, word, unigram, semiring):
     """As ``_next_bigram``, for beginnings that end with a word of length k."""
     longest = lattice.word.shape[1] - 1
@@ -175,7 +175,7 @@ def _next_trigram(words, lattice, t, k, word, unigram, semiring):
     return value, pointer
 
 
-@kernel_bare
+@part(bare=True)
 def _forward_trigram(words, lattice, n, semiring):
     longest = lattice.word.shape[1] - 1
     lattice.total[0, 0, 0] = 1.0
@@ -210,7 +210,7 @@ def _forward_trigram(words, lattice, n, semiring):
     return 0.0
 
 
-@kernel_bare
+@part(bare=True)
 def forward(words, lattice, n, semiring):
     """The log probability of a sentence of n letters (at least one), with its end: of all its segmentations together
     (SUM), or of the best (MAX)."""
@@ -219,7 +219,7 @@ def forward(words, lattice, n, semiring):
     return _forward_bigram(words, lattice, n, semiring)
 
 
-@kernel_bare
+@part(bare=True)
 def _draw_before(words, lattice, t, k, word, unigram, stream):
     """The length of the word before a word of length k that ends at t, given what follows (trigram)."""
     first, last = last_lengths(t - k, lattice.word.shape[1] - 1)
@@ -231,7 +231,7 @@ def _draw_before(words, lattice, t, k, word, unigram, stream):
     return first + categorical(stream, lattice.weights[0, first : last + 1])
 
 
-@kernel_bare
+@part(bare=True)
 def _draw_last(words, lattice, t, word, unigram, stream):
     """The length of the last word of a beginning that ends at t, given what follows."""
     low, high = last_lengths(t, lattice.word.shape[1] - 1)
@@ -246,7 +246,7 @@ def _draw_last(words, lattice, t, word, unigram, stream):
     return low + categorical(stream, lattice.mass[low : high + 1])
 
 
-@kernel_bare
+@part(bare=True)
 def draw(words, lattice, n, cuts, first, stream):
     """Draw a segmentation after ``forward``: ``cuts[first + i]`` := whether a word begins at letter i."""
     trigram = lattice.total.shape[2] > 1
@@ -266,7 +266,7 @@ def draw(words, lattice, n, cuts, first, stream):
         k = before if trigram else _draw_last(words, lattice, t, word, unigram, stream)
 
 
-@kernel_bare
+@part(bare=True)
 def trace(lattice, n, cuts, first):
     """The best segmentation, after ``forward`` with MAX."""
     trigram = lattice.total.shape[2] > 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants import seating
 from corpuscle.engine.restaurants.columns import FREE, NONE
@@ -61,7 +61,7 @@ def log_joint(nested: Nested) -> float:
     )
 
 
-@kernel_bare
+@kernel(bare=True)
 def _base_logs(nested, words, out):
     for i in range(len(words)):
         out[i] = math.log(base_probability(nested, words[i]))
@@ -79,7 +79,7 @@ def _claim(holds: bool, claim: str) -> None:
         raise ValueError(f"an unsound model of words: {claim}")
 
 
-@kernel_bare
+@kernel(bare=True)
 def _check_words(nested, tables):
     """Whether every word stands in the text, is found by its letters, and has a chain of as many records as tables."""
     used = nested.counters[model.RECORDS, col.USED]
@@ -101,7 +101,7 @@ def _check_words(nested, tables):
     return True
 
 
-@kernel_bare
+@kernel(bare=True)
 def _find_all(nested):
     """Whether the index finds every word."""
     for word in range(1, nested.counters[model.WORDS, col.USED]):
@@ -112,7 +112,7 @@ def _find_all(nested):
     return True
 
 
-@kernel_bare
+@kernel(bare=True)
 def _count_spellings(nested, counts):
     """``counts`` := how many letters each entry of the letters has, by the records; False if one has no place."""
     letters = nested.letters
@@ -134,7 +134,7 @@ def _count_spellings(nested, counts):
     return True
 
 
-@kernel_bare
+@kernel(bare=True)
 def _count_words(nested, starts, seated, cuts, ends, numbers, counts):
     """``counts`` := how many words of the text each entry of the words has; False if one has no place."""
     words = nested.words
@@ -329,7 +329,7 @@ def thaw(
     return indexed_words(nested)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _hash_words(nested):
     for word in range(1, len(nested.rows)):
         nested.hashes[word] = hash_stretch(nested.text, nested.rows[word, model.BEGIN], nested.rows[word, model.LENGTH])

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import fill_parents, joined_size, left_size, probability, resize_table
 from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_context, find_entry, make_context
@@ -43,19 +43,19 @@ def new_notes(letters: int) -> np.ndarray:
     return np.zeros(24 * (letters + 2), np.int32)
 
 
-@kernel_bare
+@part(bare=True)
 def _note(notes, value):
     notes[0] += 1
     notes[notes[0]] = value
 
 
-@kernel_bare
+@part(bare=True)
 def _noted(notes):
     notes[0] -= 1
     return np.int64(notes[notes[0] + 1])
 
 
-@kernel_bare
+@part(bare=True)
 def _seat(pool, entry, base, stream, notes):
     """As ``restaurants.seat``, with notes."""
     fill_parents(pool, entry, base)
@@ -81,7 +81,7 @@ def _seat(pool, entry, base, stream, notes):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def _unseat(pool, entry, stream, notes):
     """As ``restaurants.unseat``, with notes."""
     closed = 0
@@ -102,7 +102,7 @@ def _unseat(pool, entry, stream, notes):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def _take_back(pool, entry, notes):
     """Undo ``_seat``."""
     size = _noted(notes)
@@ -118,7 +118,7 @@ def _take_back(pool, entry, notes):
         entry = up
 
 
-@kernel_bare
+@part(bare=True)
 def _put_back(pool, entry, notes):
     """Undo ``_unseat``."""
     size = _noted(notes)
@@ -131,7 +131,7 @@ def _put_back(pool, entry, notes):
         entry = np.int64(pool.entries[entry, col.UP])
 
 
-@kernel_bare
+@part(bare=True)
 def _add_spelling(nested, word, stream, notes):
     letters, spelling, base = nested.letters, nested.spelling, nested.bases[model.LETTER_BASE]
     length, record, deepest = spell_word(nested, word), new_record(nested, word), len(letters.path) - 2
@@ -143,7 +143,7 @@ def _add_spelling(nested, word, stream, notes):
         nested.orders[record, i - 1] = depth
 
 
-@kernel_bare
+@part(bare=True)
 def _remove_spelling(nested, word, stream, notes):
     letters, spelling = nested.letters, nested.spelling
     length, newest = spell_word(nested, word), np.int64(nested.rows[word, model.LAST_RECORD])
@@ -157,7 +157,7 @@ def _remove_spelling(nested, word, stream, notes):
     drop_record(nested, word, oldest, newest)
 
 
-@kernel_bare
+@part(bare=True)
 def _take_back_spelling(nested, word, notes):
     """Undo ``_add_spelling``."""
     letters, spelling = nested.letters, nested.spelling
@@ -173,7 +173,7 @@ def _take_back_spelling(nested, word, notes):
     drop_record(nested, word, newest, before)
 
 
-@kernel_bare
+@part(bare=True)
 def _put_back_spelling(nested, word, notes):
     """Undo ``_remove_spelling``; the record becomes the newest instead of the oldest, which makes no difference."""
     letters, spelling = nested.letters, nested.spelling
@@ -187,7 +187,7 @@ def _put_back_spelling(nested, word, notes):
         nested.orders[record, i - 1] = depth
 
 
-@kernel_bare
+@part(bare=True)
 def add_noted(nested, first, n, cuts, ends, stream, notes):
     """The words of a sentence come; returns the log of their probability, each when it comes."""
     count = word_ends(cuts, first, n, ends)
@@ -205,7 +205,7 @@ def add_noted(nested, first, n, cuts, ends, stream, notes):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def remove_noted(nested, first, n, cuts, ends, numbers, stream, notes):
     """The words of a sentence go, the last one first; returns the log of their probability, each when it has gone."""
     count = word_ends(cuts, first, n, ends)
@@ -227,7 +227,7 @@ def remove_noted(nested, first, n, cuts, ends, numbers, stream, notes):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def take_back_words(nested, first, n, cuts, ends, numbers, notes):
     """Undo ``add_noted``."""
     count = word_ends(cuts, first, n, ends)
@@ -244,7 +244,7 @@ def take_back_words(nested, first, n, cuts, ends, numbers, notes):
             drop_word(nested, word)
 
 
-@kernel_bare
+@part(bare=True)
 def put_back_words(nested, first, n, cuts, ends, notes):
     """Undo ``remove_noted``."""
     count = word_ends(cuts, first, n, ends)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.tag.kernels.features import Labels, Words, local_features, score_of, step_places
 
 __all__ = ["BEAM", "STEPS", "Room", "best_labels", "expectations", "room_for", "score_steps", "score_words"]
@@ -64,7 +64,7 @@ def room_for(n: int, words: Words, labels: Labels) -> Room:
     )  # fmt: skip
 
 
-@kernel
+@part
 def _insert(candidates, scores, count, most, label, score):
     """Put a label into a list of at most ``most``, the best one first, before those that are not better; returns how
     many there are."""
@@ -80,7 +80,7 @@ def _insert(candidates, scores, count, most, label, score):
     return count + 1
 
 
-@kernel
+@part
 def _propose(words, labels, type_, count, weights, room):
     """``room.ranked`` := the candidates of a type with ``count`` features at ``room.places``; returns how many."""
     found = 0

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import part
 
 __all__ = ["Labels", "Words", "local_features", "score_of", "step_places"]
 
@@ -64,13 +64,13 @@ class Labels(NamedTuple):
     open: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def _place(value, shift):
     key = (value ^ (value >> np.uint64(32))) * _SPREAD
     return np.int64((key ^ (key >> np.uint64(29))) * _SPREAD >> shift)
 
 
-@kernel_inline
+@part(inline=True)
 def _row(words, first, last, i):
     """The row of values at word i of a sentence from ``first`` to ``last``."""
     if i < first:
@@ -78,7 +78,7 @@ def _row(words, first, last, i):
     return len(words.values) - 1 if i >= last else words.tokens[i]
 
 
-@kernel
+@part
 def local_features(words, first, last, i, shift, places):
     """``places`` int64 := where the features of word i of a sentence begin; returns how many."""
     count = 0
@@ -96,7 +96,7 @@ def local_features(words, first, last, i, shift, places):
     return count
 
 
-@kernel_inline
+@part(inline=True)
 def score_of(weights, place, label, labels):
     """The weight of a label at the place of a feature: its own and those of its parts."""
     total = weights[place + labels.n_parts + label]
@@ -105,7 +105,7 @@ def score_of(weights, place, label, labels):
     return total
 
 
-@kernel
+@part
 def step_places(words, i, before, previous, labels, shift, places):
     """``places[:5]`` := where the features of a step begin, from the labels ``before`` and ``previous`` (-1: none) to
     that of word i."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.tag.kernels.decoding import STEPS, expectations, score_steps, score_words
 from corpuscle.tag.kernels.features import local_features, step_places
 
@@ -42,7 +42,7 @@ class Learning(NamedTuple):
     shift: np.uint64
 
 
-@kernel_inline
+@part(inline=True)
 def _climb(learning, places, count, label, labels, slope):
     """Move the weights of a label at the places of some features along a gradient."""
     for f in range(count):
@@ -54,7 +54,7 @@ def _climb(learning, places, count, label, labels, slope):
             learning.totals[at] += change * (learning.clock[0] - 1)
 
 
-@kernel
+@part
 def _learn_words(words, first, last, gold, labels, learning, room):
     """Move the weights of local features; returns how many words had a wrong label as the most likely one."""
     wrong = 0
@@ -74,7 +74,7 @@ def _learn_words(words, first, last, gold, labels, learning, room):
     return wrong
 
 
-@kernel
+@part
 def _learn_steps(words, first, last, gold, labels, learning, room):
     """Move the weights of steps."""
     for i in range(first, last):
@@ -102,15 +102,16 @@ def _learn_steps(words, first, last, gold, labels, learning, room):
 
 
 @kernel
-def learn(words, order_of, gold, labels, learning, room):
+def learn(words, order_of, gold, labels, weights, learning, room):
     """Learn from the sentences ``order_of`` int64, one after the other; returns how many words had a wrong label as the
-    most likely one. ``gold``: int32 (n_words,), the right labels."""
+    most likely one. ``gold``: int32 (n_words,), the right labels; ``weights``: those of ``learning``, read-only, so
+    that scoring has the types that it has in a tagger."""
     wrong = 0
     for sentence in order_of:
         first, last = words.starts[sentence], words.starts[sentence + 1]
         learning.clock[0] += 1
-        score_words(words, first, last, labels, learning.weights, learning.shift, room)
-        score_steps(words, first, last, labels, learning.weights, learning.shift, room)
+        score_words(words, first, last, labels, weights, learning.shift, room)
+        score_steps(words, first, last, labels, weights, learning.shift, room)
         expectations(last - first, room)
         wrong += _learn_words(words, first, last, gold, labels, learning, room)
         _learn_steps(words, first, last, gold, labels, learning, room)

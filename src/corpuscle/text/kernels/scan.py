@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = ["Table", "insert", "look_up", "scan"]
 
@@ -44,14 +44,14 @@ class Table(NamedTuple):
     offsets: np.ndarray
 
 
-@kernel
+@part
 def _absorb(hash, word):
     """One more word of eight bytes into the hash of a long token."""
     hash = (hash ^ word) * _GOLDEN
     return hash ^ (hash >> np.uint64(29))
 
 
-@kernel
+@part
 def _find(table, key, is_long, source, begin, end):
     """The slot of a token, or the free slot where it belongs."""
     slots, bytes, offsets = table
@@ -79,7 +79,7 @@ def _find(table, key, is_long, source, begin, end):
         slot = (slot + 1) & mask
 
 
-@kernel
+@part
 def _key(source, begin, end):
     """The key of a token, and whether it is a hash."""
     if end - begin <= 8:
@@ -119,7 +119,7 @@ def look_up(table, first_id, bytes, offsets, first, last, ids):
         ids[word] = np.int64(value & ~_LONG) - 1 + first_id if value != 0 else 0
 
 
-@kernel
+@part
 def _sequence_length(text, position):
     """How many bytes the well-formed UTF-8 sequence that begins here has; 0 if it is not well formed."""
     lead = text[position]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import place_table, take_table
 from corpuscle.random import below, categorical, uniform
@@ -40,7 +40,7 @@ from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, TABLE_ENTRY, TAB
 from corpuscle.topics.kernels.words import has_room
 
 
-@kernel_inline
+@part(inline=True)
 def _gather(seats, block, entry):
     """``objects`` := the customers of an entry, its children's tables and (as -2 - w) words: how many."""
     n, child = 0, np.int64(seats.links[entry, at.FIRST_CHILD])
@@ -57,7 +57,7 @@ def _gather(seats, block, entry):
     return n
 
 
-@kernel_inline
+@part(inline=True)
 def _collect(seats, block, entry, table_of, stream):
     """Take a table of ``table_of`` (an entry or its shadow) out, and all that hangs on it."""
     pool, numbers = seats.pool, block.numbers
@@ -90,7 +90,7 @@ def _collect(seats, block, entry, table_of, stream):
             settle(seats, of)
 
 
-@kernel_inline
+@part(inline=True)
 def _remove_words(seats, block, topic, stream):
     for i in range(block.numbers[N_WORDS]):
         word = block.words[i]
@@ -100,7 +100,7 @@ def _remove_words(seats, block, topic, stream):
             remove_switch(seats, context, np.int64(topic > 0), stream)
 
 
-@kernel_inline
+@part(inline=True)
 def place_block(seats, buffers, block, row, depth, topic, stream):
     """Set the block up in a topic: first the customer of its top table, then its tables from the top down."""
     pool, levels = seats.pool, buffers.levels
@@ -134,7 +134,7 @@ def place_block(seats, buffers, block, row, depth, topic, stream):
         join_word(seats, word, find_entry(seats, place, topic))
 
 
-@kernel_inline
+@part(inline=True)
 def take_block(seats, block, row, entry, table_of, stream):
     """Take a table of an entry (or of its shadow, ``table_of``) and all that hangs on it out of the restaurants."""
     entries, topic = seats.pool.entries, np.int64(seats.links[entry, at.OF_TOPIC])
@@ -147,7 +147,7 @@ def take_block(seats, block, row, entry, table_of, stream):
     _remove_words(seats, block, topic, stream)
 
 
-@kernel_inline
+@part(inline=True)
 def _tables_of(seats, row):
     """How many tables of a row may move."""
     total, entry = np.int64(0), np.int64(seats.rows[row, at.FIRST_ENTRY])
@@ -161,7 +161,7 @@ def _tables_of(seats, row):
     return total
 
 
-@kernel_inline
+@part(inline=True)
 def _pick(seats, row, n_tables, stream):
     """One of the tables of a row, each with the same probability: its entry, and the entry or shadow that it is of."""
     entries = seats.pool.entries
@@ -179,7 +179,7 @@ def _pick(seats, row, n_tables, stream):
         entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep_tables(seats, buffers, block, first, last, done, stream):
     """As many tables of each of the rows ``first`` to ``last`` as it has draw their topics anew, the first ``done`` of
     the first row excepted, and rows that only one word has. Returns ``(last, 0)``, or row and number where there was no

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.seating import verify_sizes
@@ -23,7 +23,7 @@ def _claim(holds: object, claim: str) -> None:
         raise ValueError(f"unsound topics: {claim}")
 
 
-@kernel_bare
+@kernel(bare=True)
 def _walk(heads, items, after, before, owner):
     """``owner[item]`` := in whose list an item is; whether these are lists, each item in one at most."""
     for head in range(len(heads)):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.contexts import tree_depths
@@ -192,7 +192,7 @@ def predictor(
     )  # fmt: skip
 
 
-@kernel_bare
+@part(bare=True)
 def _climb(model, here, context, row):
     """From Q_k(w | h) to P_k(w | h), in ``here``, for the topics that have something in the context."""
     if context >= 0:
@@ -203,7 +203,7 @@ def _climb(model, here, context, row):
             here[model.entry_topic[entry]] += model.entry_share[entry]
 
 
-@kernel_bare
+@part(bare=True)
 def _lean(model, here, context, row, topical):
     """From P_k(w | h') to Q_k(w | h) where topics lean on the global one: P_0(w | h), which is returned."""
     shared = here[0]
@@ -231,7 +231,7 @@ class _Asked(NamedTuple):
     available: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _likelihood(model, asked, i, here, total):
     """``total`` := sum over the depths that the word may use of P(depth) S_k P_k(word), S being the switch; its value
     for topic 0 is that of a global word. Returns the probability that the word is topical."""
@@ -271,7 +271,7 @@ def _likelihood(model, asked, i, here, total):
     return switched
 
 
-@kernel_bare
+@kernel(bare=True)
 def _likelihoods(model, asked, first, last, here, total, result):
     for i in range(first, last):
         share = _likelihood(model, asked, i, here, total)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random, uniform
 from corpuscle.topics.kernels.prior import sample_prior
@@ -51,7 +51,7 @@ class Counts(NamedTuple):
     sums: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _move(state, j, word, topic, by, prior):
     """One word more or less (``by``) of a topic."""
     state.documents[j, topic] += by
@@ -61,7 +61,7 @@ def _move(state, j, word, topic, by, prior):
     state.scaled[topic] = mass / (state.totals[topic] + prior * len(state.types))
 
 
-@kernel_bare
+@part(bare=True)
 def _draw(state, word, prior, stream):
     """The topic of a word that is not counted."""
     scaled, weights, sums = state.scaled, state.weights, state.sums
@@ -93,7 +93,7 @@ def _draw(state, word, prior, stream):
     return topic
 
 
-@kernel_bare
+@kernel(bare=True)
 def _sweep(state, tokens, bounds, first, last, prior, come, stream):
     """Draw the topics of all words of some documents anew, or (``come``) for the first time."""
     for j in range(first, last):
@@ -109,7 +109,7 @@ def _sweep(state, tokens, bounds, first, last, prior, come, stream):
             state.topics[i] = topic
 
 
-@kernel_bare
+@kernel(bare=True)
 def _log_joint(counts, prior, each, first, last):
     """Sum over rows of counts: log of the probability of a row's draws, under Dirichlet priors ``prior[k] * each``."""
     total, whole = 0.0, 0.0
@@ -237,7 +237,7 @@ def topics_of(types: np.ndarray, prior: float) -> Topics:
     return Topics(frozen(starts, np.int64), frozen(topics, np.int32), counts, frozen(scale, np.float64), float(prior))
 
 
-@kernel_bare
+@kernel(bare=True)
 def _mixed(topics, shares, floor, out):
     for w in range(len(out)):
         total = floor

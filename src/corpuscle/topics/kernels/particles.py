@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.errors import SettingError
 from corpuscle.random import Random, uniform
 
@@ -73,7 +73,7 @@ class Rules(NamedTuple):
     rejuvenate: bool
 
 
-@kernel_bare
+@part(bare=True)
 def _weigh(words, i, belief, r, cumulative):
     """The probability of word i for a particle: its topical part, and all of it; the sums over topics on the way."""
     total = 0.0
@@ -84,7 +84,7 @@ def _weigh(words, i, belief, r, cumulative):
     return topical, topical + (1.0 - words.switch[i]) * words.common[i]
 
 
-@kernel_bare
+@part(bare=True)
 def _choose(belief, r, topical, whole, cumulative, stream):
     """Draw the topic of the word just weighed and count it."""
     point = uniform(stream) * whole
@@ -103,7 +103,7 @@ def _choose(belief, r, topical, whole, cumulative, stream):
     return np.int64(low)
 
 
-@kernel_bare
+@part(bare=True)
 def _redraw(words, last, belief, r, cumulative, stream):
     """Draw the topics of the words before ``last`` afresh, one after the other, for one particle."""
     for i in range(last):
@@ -115,7 +115,7 @@ def _redraw(words, last, belief, r, cumulative, stream):
         belief.chosen[r, i] = _choose(belief, r, topical, whole, cumulative, stream)
 
 
-@kernel_bare
+@part(bare=True)
 def _resample(belief, read, stream):
     """Systematic resampling: a particle lives on as often as its weight says, up to one; then all weigh the same."""
     offspring, particles = belief.offspring, len(belief.offspring)
@@ -144,7 +144,7 @@ def _resample(belief, read, stream):
         belief.weights[s] = 1.0 / particles
 
 
-@kernel_bare
+@kernel(bare=True)
 def _read(words, first, last, before, rules, belief, out, stream):
     """Read the words ``first`` to ``last`` of a document.
 

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random, gamma, uniform
 
@@ -28,14 +28,14 @@ _CHUNK = 1 << 21
 """How many words and cells one call of a kernel looks at."""
 
 
-@kernel_bare
+@part(bare=True)
 def _log_beta(stream, a, b):
     """The log of a beta number; the number underflows where ``a`` is tiny: where every document has one topic."""
     log_x = math.log(gamma(stream, a + 1.0)) + math.log(1.0 - uniform(stream)) / a
     return log_x - math.log(math.exp(log_x) + gamma(stream, b))
 
 
-@kernel_bare
+@kernel(bare=True)
 def _auxiliary(counts, alpha, first, last, tables, stream):
     """Add the tables of some documents to ``tables`` (topics,); returns the sum of their log e."""
     beta, total = 0.0, 0.0
@@ -56,7 +56,7 @@ def _auxiliary(counts, alpha, first, last, tables, stream):
     return total
 
 
-@kernel_bare
+@kernel(bare=True)
 def _draw(tables, log_rest, alpha, stream):
     """Put a new prior into ``alpha``, given the tables of every topic and the sum of log e."""
     whole, opened = 0.0, 0

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, find
 
 
@@ -54,7 +54,7 @@ def shares_of(ngrams: Ngrams, samples: Sequence[BackoffTables]) -> Shares:
     return Shares(frozen(ngrams.words, np.int32), frozen(ngrams.first_child, np.int32), *arrays)
 
 
-@kernel_bare
+@part(bare=True)
 def _context(words, first_child, symbols, first, last):
     """The row of a context, ``symbols[first:last]``, that has continuations; or -1."""
     row = np.int64(symbols[first])
@@ -67,7 +67,7 @@ def _context(words, first_child, symbols, first, last):
     return row
 
 
-@kernel_bare
+@kernel(bare=True)
 def _rescaled(shares, symbols, available, positions, factors, room, out):
     """``room``: (4, samples), for Z of no context, probabilities, normalisers and sums."""
     samples = room.shape[1]

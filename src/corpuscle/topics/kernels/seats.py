@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, open_table, seat
@@ -112,7 +112,7 @@ class Buffers(NamedTuple):
     path: np.ndarray
 
 
-@kernel_inline
+@part(inline=True)
 def _push(heads, head, first, items, item, after, before):
     """Put an item at the head of a list: ``heads[head, first]`` is its first item, the columns ``after`` and ``before``
     of ``items`` link them."""
@@ -123,7 +123,7 @@ def _push(heads, head, first, items, item, after, before):
     heads[head, first] = item
 
 
-@kernel_inline
+@part(inline=True)
 def _unlink(heads, head, first, items, item, after, before):
     """Take an item out of such a list."""
     previous, following = items[item, before], items[item, after]
@@ -135,7 +135,7 @@ def _unlink(heads, head, first, items, item, after, before):
         items[following, before] = previous
 
 
-@kernel_inline
+@part(inline=True)
 def find_entry(seats, row, topic):
     """The entry of a topic in a row, or NONE."""
     slot = seats.rows[row, SLOT]
@@ -147,7 +147,7 @@ def find_entry(seats, row, topic):
     return entry
 
 
-@kernel_inline
+@part(inline=True)
 def find_node(seats, context, topic):
     """The restaurant of a topic in a context, or NONE."""
     slot = seats.contexts[context, SLOT]
@@ -159,7 +159,7 @@ def find_node(seats, context, topic):
     return node
 
 
-@kernel_inline
+@part(inline=True)
 def _make_node(seats, context, topic):
     node = find_node(seats, context, topic)
     if node >= 0:
@@ -176,7 +176,7 @@ def _make_node(seats, context, topic):
     return node
 
 
-@kernel_inline
+@part(inline=True)
 def _drop_node(seats, node):
     nodes, context = seats.pool.nodes, seats.pool.nodes[node, OF_CONTEXT]
     _unlink(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
@@ -186,7 +186,7 @@ def _drop_node(seats, node):
     give_back(seats.pool.counters, col.NODES, nodes, node)
 
 
-@kernel_inline
+@part(inline=True)
 def _new_entry(seats, row, node):
     entries = seats.pool.entries
     entry = take(seats.pool.counters, col.ENTRIES, entries)
@@ -198,7 +198,7 @@ def _new_entry(seats, row, node):
     return entry
 
 
-@kernel_inline
+@part(inline=True)
 def make_entry(seats, row, topic):
     """The entry of a topic in a row, made if there is none."""
     entry = find_entry(seats, row, topic)
@@ -212,7 +212,7 @@ def make_entry(seats, row, topic):
     return entry
 
 
-@kernel_inline
+@part(inline=True)
 def make_shadow(seats, entry):
     """The entry for the tables of label 0, made if there is none."""
     if seats.pool.entries[entry, col.OWN] < 0:
@@ -221,14 +221,14 @@ def make_shadow(seats, entry):
     return np.int64(seats.pool.entries[entry, col.OWN])
 
 
-@kernel_inline
+@part(inline=True)
 def link_child(seats, entry, up):
     """The first table of an entry has its customer at ``up``."""
     seats.pool.entries[entry, col.UP] = up
     _push(seats.links, up, FIRST_CHILD, seats.links, entry, NEXT_CHILD, CHILD_BEFORE)
 
 
-@kernel_inline
+@part(inline=True)
 def own_mass(seats, entry, law):
     """c - d t of an entry and its shadow."""
     entries, discount = seats.pool.entries, seats.pool.discounts[law]
@@ -239,7 +239,7 @@ def own_mass(seats, entry, law):
     return result
 
 
-@kernel_inline
+@part(inline=True)
 def note(seats, entry):
     """Bring the dense tables up to date after a change of an entry."""
     pool = seats.pool
@@ -260,7 +260,7 @@ def note(seats, entry):
         seats.shares[slot, topic] = own_mass(seats, entry, law)
 
 
-@kernel_inline
+@part(inline=True)
 def settle(seats, entry):
     """After customers or tables left an entry: unlink it, free it and its shadow, as far as they are empty."""
     entries = seats.pool.entries
@@ -284,7 +284,7 @@ def settle(seats, entry):
         _drop_node(seats, node)
 
 
-@kernel_bare
+@part(bare=True)
 def _make_switch(seats, context):
     """The switch nodes of a context and of those above it."""
     switch, contexts = seats.switch, seats.contexts
@@ -308,7 +308,7 @@ def _make_switch(seats, context):
             switch.entries[2 * below_it + label, col.UP] = 2 * contexts[context, SWITCH] + label
 
 
-@kernel_inline
+@part(inline=True)
 def add_switch(seats, context, label, stream):
     """A customer with a label comes to the switch of a context."""
     if seats.contexts[context, SWITCH] < 0:
@@ -317,7 +317,7 @@ def add_switch(seats, context, label, stream):
     seat(seats.switch, 2 * np.int64(seats.contexts[context, SWITCH]) + label, top, stream)
 
 
-@kernel_inline
+@part(inline=True)
 def remove_switch(seats, context, label, stream):
     """A customer with a label leaves the switch of a context."""
     switch = seats.switch
@@ -335,7 +335,7 @@ def remove_switch(seats, context, label, stream):
         context = np.int64(seats.contexts[context, ABOVE])
 
 
-@kernel_inline
+@part(inline=True)
 def leave(seats, entry, stream):
     """A customer of an entry goes, and for each table that closes one where that table's customer sat."""
     entries = seats.pool.entries
@@ -357,7 +357,7 @@ def leave(seats, entry, stream):
         entry = above
 
 
-@kernel_inline
+@part(inline=True)
 def sit(seats, buffers, row, depth, topic, stream):
     """A customer comes to a row of this depth in a topic, and for each new table one above it.
 
@@ -404,19 +404,19 @@ def sit(seats, buffers, row, depth, topic, stream):
         depth -= 1
 
 
-@kernel_inline
+@part(inline=True)
 def join_word(seats, word, entry):
     """Note that a word sits at an entry."""
     _push(seats.links, entry, FIRST_WORD, seats.words, word, NEXT_WORD, WORD_BEFORE)
 
 
-@kernel_inline
+@part(inline=True)
 def part_word(seats, word, entry):
     """Note that a word no longer sits at an entry."""
     _unlink(seats.links, entry, FIRST_WORD, seats.words, word, NEXT_WORD, WORD_BEFORE)
 
 
-@kernel_inline
+@part(inline=True)
 def count_topic(seats, word, topic, by):
     """One word more or less (``by``) of a topic in the document of a word."""
     document = seats.words[word, DOCUMENT]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.pool import Restaurants, free_items, longer, new_pool
@@ -124,7 +124,7 @@ def more_room(seats: Seats, items: int) -> Seats:
     return seats._replace(pool=pool, switch=switch, links=links)
 
 
-@kernel_bare
+@kernel(bare=True)
 def _note_all(seats, first, last):
     for row in range(first, last):
         entry = np.int64(seats.rows[row, at.FIRST_ENTRY])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_inline
+from corpuscle.compiled import part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.topics.kernels import seats as at
 from corpuscle.topics.kernels.seats import SWITCHING, Seats
@@ -68,7 +68,7 @@ def new_block(seats: Seats, counts: np.ndarray) -> Block:
     )  # fmt: skip
 
 
-@kernel_inline
+@part(inline=True)
 def _fold(block, factors):
     """Note that so many factors were multiplied; take logarithms before they get too small or too large."""
     block.numbers[N_FACTORS] += factors
@@ -81,7 +81,7 @@ def _fold(block, factors):
         block.numbers[FOLDED] = 1
 
 
-@kernel_inline
+@part(inline=True)
 def _weigh_in_slot(seats, block, slot, law, size, tables, customers):
     """Multiply by the probability of one more table in a frequent context where the block has some already."""
     weights, topics = block.weights, len(block.weights)
@@ -109,7 +109,7 @@ def _weigh_in_slot(seats, block, slot, law, size, tables, customers):
         done = upto
 
 
-@kernel_inline
+@part(inline=True)
 def _weigh_in_list(seats, block, context, law, size, tables, customers):
     """The same in a rare context, relative to a topic that has nothing there."""
     nodes, discount, strength = seats.pool.nodes, seats.pool.discounts[law], seats.pool.strengths[law]
@@ -128,7 +128,7 @@ def _weigh_in_list(seats, block, context, law, size, tables, customers):
     _fold(block, 1 + size // 4)
 
 
-@kernel_inline
+@part(inline=True)
 def _weigh_tables(seats, block):
     for i in range(block.numbers[N_TABLES]):
         context = np.int64(seats.rows[block.tables[i, TABLE_ROW], at.CONTEXT])
@@ -146,7 +146,7 @@ def _weigh_tables(seats, block):
         block.seen[context, 0] = block.seen[context, 1] = 0
 
 
-@kernel_inline
+@part(inline=True)
 def _weigh_documents(seats, block):
     """Multiply by the probability of topics given documents; the log of the denominators that topic 0 does not have."""
     weights, documents, alpha = block.weights, seats.documents, seats.alpha
@@ -167,7 +167,7 @@ def _weigh_documents(seats, block):
     return denominator
 
 
-@kernel_inline
+@part(inline=True)
 def switch_probability(seats, block, context, label):
     """P(label | context) with the fractional customers of the block; then one more such customer comes.
 
@@ -196,7 +196,7 @@ def switch_probability(seats, block, context, label):
     return here
 
 
-@kernel_inline
+@part(inline=True)
 def _weigh_switches(seats, block):
     """The log of P(all words have switch 0) / P(all have switch 1)."""
     result = 0.0
@@ -212,7 +212,7 @@ def _weigh_switches(seats, block):
     return result
 
 
-@kernel_inline
+@part(inline=True)
 def weigh(seats, buffers, block, row, depth):
     """``weights`` := the weight of each topic as the new home of the block, up to a common factor.
 

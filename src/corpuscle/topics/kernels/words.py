@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare, kernel_inline
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.pool import has_free
 from corpuscle.random import uniform
@@ -36,13 +36,13 @@ from corpuscle.topics.kernels.seats import (
 )
 
 
-@kernel_inline
+@part(inline=True)
 def has_room(seats, items):
     """Whether there is room for so many new restaurants, entries and switches, and the tables that come with them."""
     return has_free(seats.pool, items, items, 2 * items) and has_free(seats.switch, items, 0, 2 * items)
 
 
-@kernel_inline
+@part(inline=True)
 def fill_path(seats, buffers, row, depth):
     """``path`` := the row of this depth and its ancestors, with their contexts; ``topical`` := their switches."""
     row = np.int64(row)
@@ -63,7 +63,7 @@ def fill_path(seats, buffers, row, depth):
         buffers.topical[m] = here
 
 
-@kernel_inline
+@part(inline=True)
 def _global(seats, levels, row, context, m):
     """P_0 of a word at depth m."""
     result, entry = levels[m, 0], find_entry(seats, row, np.int64(0))
@@ -83,7 +83,7 @@ def _global(seats, levels, row, context, m):
     return result
 
 
-@kernel_inline
+@part(inline=True)
 def _level_in_slot(seats, levels, row, m, slot, here, topics):
     """The rest of ``fill_level`` in a frequent context: ``levels[here]`` holds what is passed on to."""
     shares, of_row = seats.shares, seats.rows[row, at.SLOT]
@@ -100,7 +100,7 @@ def _level_in_slot(seats, levels, row, m, slot, here, topics):
         entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
 
 
-@kernel_inline
+@part(inline=True)
 def _level_of_lists(seats, levels, row, context, m, here):
     """The same in a rare context."""
     nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
@@ -116,7 +116,7 @@ def _level_of_lists(seats, levels, row, context, m, here):
         entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
 
 
-@kernel_inline
+@part(inline=True)
 def fill_passed(seats, buffers, m):
     """``levels[m + 1]`` := Q_k(w | h) at depth m, what the restaurants there pass on to, for all topics; for topic 0 of
     DOUBLY P_0(w | h) itself."""
@@ -133,7 +133,7 @@ def fill_passed(seats, buffers, m):
     levels[m + 1, 0] = shared
 
 
-@kernel_inline
+@part(inline=True)
 def fill_level(seats, buffers, m):
     """``levels[m + 1]`` := P_k(w | h) at depth m, for all topics, from ``levels[m]``."""
     levels, topics = buffers.levels, len(seats.alpha)
@@ -149,7 +149,7 @@ def fill_level(seats, buffers, m):
         levels[m + 1, 0] = shared
 
 
-@kernel_inline
+@part(inline=True)
 def fill_levels(seats, buffers, depth):
     """All levels along ``path`` up to a depth."""
     for k in range(len(seats.alpha)):
@@ -158,7 +158,7 @@ def fill_levels(seats, buffers, depth):
         fill_level(seats, buffers, m)
 
 
-@kernel_inline
+@part(inline=True)
 def count_depth(seats, context, change):
     """A word uses just this context (or, with -1, no longer does)."""
     contexts = seats.contexts
@@ -169,7 +169,7 @@ def count_depth(seats, context, change):
         context = np.int64(contexts[context, at.ABOVE])
 
 
-@kernel_inline
+@part(inline=True)
 def _remove(seats, word, stream):
     words = seats.words
     row, topic = np.int64(words[word, at.ROW]), np.int64(words[word, at.TOPIC])
@@ -184,7 +184,7 @@ def _remove(seats, word, stream):
     leave(seats, entry, stream)
 
 
-@kernel_inline
+@part(inline=True)
 def _weigh(seats, buffers, m, scale):
     """``weights[m]`` := the weight of each topic at depth m, times ``scale``; returns their sum."""
     levels, weights, mixture, topics = buffers.levels, buffers.weights, buffers.mixture, len(seats.alpha)
@@ -209,7 +209,7 @@ def _weigh(seats, buffers, m, scale):
     return a + b + c + d
 
 
-@kernel_inline
+@part(inline=True)
 def _add(seats, buffers, word, stream):
     words, contexts = seats.words, seats.contexts
     depth, document = np.int64(words[word, at.AVAILABLE]), np.int64(words[word, at.DOCUMENT])
@@ -254,7 +254,7 @@ def _add(seats, buffers, word, stream):
     join_word(seats, word, make_entry(seats, row, np.int64(topic)))
 
 
-@kernel_bare
+@kernel(bare=True)
 def sweep_words(seats, buffers, visits, first, last, come, stream):
     """Let the words ``visits[first:last]`` draw their topics anew, or (``come``) for the first time.
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.dp.nbest import search
 from corpuscle.engine.ngrams.trie import ROOT, Automaton, step
 from corpuscle.engine.phrases.stacks import (
@@ -126,26 +126,26 @@ class Derivations(NamedTuple):
     segments: np.ndarray
 
 
-@kernel_bare
+@part(bare=True)
 def _packed(state, g, window, e, limit):
     """A state of the language model and a coverage as one number; bit b of ``window``: word g + 1 + b is covered."""
     return ((state + 1) << 32) | (g << 13) | (window << 5) | (e - g + limit)
 
 
-@kernel_bare
+@part(bare=True)
 def _coverage(packed, limit):
     """g, window and e of a number."""
     g = (packed & 4294967295) >> 13
     return g, (packed >> 5) & 255, (packed & 31) + g - limit
 
 
-@kernel_bare
+@part(bare=True)
 def _covered(g, window, p):
     """Whether a word from g on is covered."""
     return g < p <= g + MOST_DISTORTION and (window >> (p - g - 1)) & 1 == 1
 
 
-@kernel_bare
+@part(bare=True)
 def _after(g, window, p, end):
     """g and window when the words p..end-1 have been covered, too."""
     if p > g:
@@ -160,7 +160,7 @@ def _after(g, window, p, end):
     return g, window >> 1
 
 
-@kernel_bare
+@part(bare=True)
 def _rest(future, g, window, n):
     """The estimate of all words that are not covered."""
     total, first = 0.0, g
@@ -191,7 +191,7 @@ def estimate(options: Options, language: Automaton) -> np.ndarray:
     return out
 
 
-@kernel_bare
+@part(bare=True)
 def _prepare(problem, n, copies, work):
     """Fill ``ranked``, ``values`` and ``future``: what can be said about all stretches before searching."""
     options, limits = problem.options, problem.limits
@@ -225,13 +225,13 @@ def _prepare(problem, n, copies, work):
                 work.future[i, i + size] = max(work.future[i, i + size], both)
 
 
-@kernel_bare
+@part(bare=True)
 def _known(word, limits):
     """A target word as the language model knows it."""
     return np.int32(word) if word < limits.types else np.int32(0)
 
 
-@kernel_bare
+@part(bare=True)
 def _read(problem, option, state, score, reach):
     """Read an option: the state after it, and its score. Stops when the score has fallen below ``reach``."""
     options, limits = problem.options, problem.limits
@@ -246,7 +246,7 @@ def _read(problem, option, state, score, reach):
     return state, score
 
 
-@kernel_bare
+@part(bare=True)
 def _extend(problem, work, copies, n, h, p, k):
     """Offer the hypothesis h with every option of the k + 1 words from p on; returns whether there was room."""
     limits, stacks = problem.limits, work.stacks
@@ -279,7 +279,7 @@ def _extend(problem, work, copies, n, h, p, k):
     return True
 
 
-@kernel_bare
+@part(bare=True)
 def _forward(problem, source, copies, work):
     """Fill the stacks, and ``endings``. Edges are kept only if more than one translation is wanted; returns how many,
     or ``NO_ROOM``."""
@@ -309,7 +309,7 @@ def _forward(problem, source, copies, work):
     return n_edges
 
 
-@kernel_bare
+@part(bare=True)
 def _segment(problem, stacks, back, into, option, out, at):
     """Write the phrase between two hypotheses."""
     length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
@@ -317,7 +317,7 @@ def _segment(problem, stacks, back, into, option, out, at):
     out.segments[at, 0], out.segments[at, 1], out.segments[at, 2] = option, end - length, length
 
 
-@kernel_bare
+@part(bare=True)
 def _write(problem, score, row, first, last, out):
     """Write what is said about a translation whose segments, first..last-1, have been written."""
     out.segment_starts[row + 1], out.scores[row] = last, score

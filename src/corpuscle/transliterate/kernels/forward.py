@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel_bare
+from corpuscle.compiled import part
 from corpuscle.engine.ngrams.trie import Automaton, step
 from corpuscle.engine.phrases.stacks import (
     NO_ROOM,
@@ -105,7 +105,7 @@ def buffers(options: Options, models: Models, limits: Limits, longest: int, edge
     )
 
 
-@kernel_bare
+@part(bare=True)
 def _suits(options, models, option, p, n, places):
     """How well the pieces of an option suit the places from p on: a sum of log probabilities."""
     total = 0.0
@@ -119,7 +119,7 @@ def _suits(options, models, option, p, n, places):
     return total
 
 
-@kernel_bare
+@part(bare=True)
 def _rank(options, models, source, limits, work):
     """Fill ``ranked`` and ``values``: the options of every stretch with all that can be said before searching."""
     judged = len(models.windows.pieces) > 0
@@ -142,23 +142,23 @@ def _rank(options, models, source, limits, work):
                 work.values[p, k, at], work.ranked[p, k, at] = score, option
 
 
-@kernel_bare
+@part(bare=True)
 def _both(state, joint):
     """Two model states as one number; ``_first`` and ``_second`` take it apart."""
     return ((state + 1) << 32) | (joint + 1)
 
 
-@kernel_bare
+@part(bare=True)
 def _first(both):
     return (both >> 32) - 1
 
 
-@kernel_bare
+@part(bare=True)
 def _second(both):
     return (both & 4294967295) - 1
 
 
-@kernel_bare
+@part(bare=True)
 def _read(models, options, option, both, score, limits, reach):
     """Read an option: the states after it, and its score. Stops when the score has fallen below ``reach``."""
     state, joint = _first(both), _second(both)
@@ -184,7 +184,7 @@ def _read(models, options, option, both, score, limits, reach):
     return _both(state, joint), score
 
 
-@kernel_bare
+@part(bare=True)
 def _ending(models, both, limits):
     """What the two n-gram models say to the end here, weighted."""
     score = limits.language * step(models.language, _first(both), np.int32(limits.end))[1]
@@ -193,7 +193,7 @@ def _ending(models, both, limits):
     return score
 
 
-@kernel_bare
+@part(bare=True)
 def forward(options, models, source, copies, limits, work):
     """Fill the stacks, and ``endings``. Edges are kept only if more than one rewriting is wanted; returns how many, or
     ``NO_ROOM``."""
@@ -233,7 +233,7 @@ def forward(options, models, source, copies, limits, work):
     return n_edges
 
 
-@kernel_bare
+@part(bare=True)
 def reread(options, models, limits, n, segments, first, last, places):
     """The log probabilities of a whole rewriting of n symbols, ``segments[first..last-1]``: language, joint, places."""
     state, total = np.int64(limits.initial), 0.0

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.dp import grids
 from corpuscle.engine.phrases.extraction import intern, sorted_links
 from corpuscle.scale import chunks_of
@@ -77,7 +77,7 @@ def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, targ
     return Grid(frozen(starts, np.int64), frozen(pieces, np.int32), *lengths, len(firsts))
 
 
-@kernel
+@part
 def _largest(grid, first, last):
     """How many cells the largest grid of some pairs has."""
     cells = 0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.dp.nbest import search
 from corpuscle.engine.phrases.stacks import NO_ROOM, Options, best_end, stack_of
 from corpuscle.transliterate.kernels.forward import Limits, Models, buffers, forward, reread
@@ -56,7 +56,7 @@ class Problem(NamedTuple):
     limits: Limits
 
 
-@kernel_bare
+@part(bare=True)
 def _write(options, models, limits, n, score, row, begin, end, work, out):
     """Write what is said about a rewriting whose segments have been written."""
     out.segment_starts[row + 1] = end
@@ -65,7 +65,7 @@ def _write(options, models, limits, n, score, row, begin, end, work, out):
     out.logs[row, 0], out.logs[row, 1], out.logs[row, 2] = language, joint, places
 
 
-@kernel_bare
+@kernel(bare=True)
 def _best(options, models, limits, names, work, out):
     """Write the best rewriting of every sequence."""
     rows, at = np.int64(0), np.int64(0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.phrases.extraction import Linked, Occurrences, sorted_links
 
 
@@ -94,7 +94,7 @@ def attach_targets(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
     return sorted_links(out[: out_starts[-1]], out_starts), out_starts
 
 
-@kernel
+@part
 def _cut(to_target, to_source, source, target, out, at):
     """Cut a pair into its smallest closed pieces, from left to right; returns where the next piece is written.
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel_bare
+from corpuscle.compiled import frozen, kernel, part
 from corpuscle.random import Random, mix
 from corpuscle.scale import chunks_of
 
@@ -98,7 +98,7 @@ def room(radius: int, longest: int) -> Room:
     return Room(np.empty(2 * longest + (radius + 2) ** 2, np.uint64), np.empty(RIVALS, np.int32), np.empty(RIVALS))
 
 
-@kernel_bare
+@part(bare=True)
 def _whole(source, features):
     """Write the features that a source has at all its places; returns their number."""
     k = np.int64(0)
@@ -111,7 +111,7 @@ def _whole(source, features):
     return k
 
 
-@kernel_bare
+@part(bare=True)
 def _nearby(source, place, radius, features, k):
     """Add the features of a place: stretches, with one symbol for either end; returns the number of all features."""
     n = len(source)
@@ -126,7 +126,7 @@ def _nearby(source, place, radius, features, k):
     return k
 
 
-@kernel_bare
+@part(bare=True)
 def _compete(windows, source, place, n_features, room):
     """Find the pieces that fit a place and their log probabilities; returns how many there are."""
     symbol, n = np.int64(source[place]), 0
@@ -159,12 +159,12 @@ def _compete(windows, source, place, n_features, room):
     return n
 
 
-@kernel_bare
+@part(bare=True)
 def _weight_of(feature, piece):
     return ((feature ^ piece) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24)
 
 
-@kernel_bare
+@part(bare=True)
 def judge(windows, source, room, out):
     """The log probability of every piece at every place of a source: float64 (n_places, n_pieces) in ``out``."""
     whole = _whole(source, room.features)
@@ -175,7 +175,7 @@ def judge(windows, source, room, out):
             out[place, room.rivals[r]] = max(FLOOR, room.scores[r])
 
 
-@kernel_bare
+@kernel(bare=True)
 def _learn(windows, squares, source, source_starts, pieces, piece_starts, order, first, last, room):
     """Learn from the sources ``order[first..last-1]``; returns the sum of the log probabilities of their pieces."""
     mask = np.uint64(len(windows.weights) - 1)

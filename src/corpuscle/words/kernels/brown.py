@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of
 
 NOWHERE = -(1 << 30)
@@ -178,7 +178,7 @@ def empty_log(words: int, slots: int) -> Log:
     )
 
 
-@kernel
+@part
 def _value(f, grid, x):
     """f(x) = x log x for an integer, on the grid."""
     if x < len(f):
@@ -186,7 +186,7 @@ def _value(f, grid, x):
     return math.floor(x * math.log(x) / grid + 0.5) * grid
 
 
-@kernel
+@part
 def _nobody(slots):
     return Outsider(
         np.zeros((2, slots + 1), np.int64),
@@ -196,7 +196,7 @@ def _nobody(slots):
     )
 
 
-@kernel
+@part
 def _free(active):
     """The first free slot, or -1."""
     for slot in range(len(active)):
@@ -205,7 +205,7 @@ def _free(active):
     return -1
 
 
-@kernel
+@part
 def _lowest(values):
     """Where the first of the smallest values is."""
     lowest = 0
@@ -215,7 +215,7 @@ def _lowest(values):
     return lowest
 
 
-@kernel
+@part
 def _clear(outsider):
     for side in range(2):
         for i in range(outsider.n_seen[side]):
@@ -223,7 +223,7 @@ def _clear(outsider):
         outsider.n_seen[side] = 0
 
 
-@kernel
+@part
 def _meet(outsider, side, k, count):
     """Count a class among those that an outsider meets."""
     if outsider.totals[side, k] == 0:
@@ -232,7 +232,7 @@ def _meet(outsider, side, k, count):
     outsider.totals[side, k] += count
 
 
-@kernel
+@part
 def _slot_of(homes, word):
     """The slot of a word's class, or a negative number outside of the window."""
     while homes[word] >= 0:
@@ -243,7 +243,7 @@ def _slot_of(homes, word):
     return -1 - homes[word] if homes[word] != NOWHERE else -1
 
 
-@kernel
+@part
 def _outside(near, window, word, outsider):
     """Let a word be the outsider."""
     _clear(outsider)
@@ -256,7 +256,7 @@ def _outside(near, window, word, outsider):
     outsider.own[0] = near.selves[word]
 
 
-@kernel
+@part
 def _take_out(window, slot, outsider):
     """Take a class out of the window; it becomes the outsider."""
     cells, shared, slots = window.cells, window.shared, len(window.active)
@@ -297,7 +297,7 @@ def _take_out(window, slot, outsider):
     window.spent[slot] = 0.0
 
 
-@kernel
+@part
 def _square(window, i, j):
     """What S(i, j) has of the four cells that i and j have among themselves."""
     f, grid, cells = window.xlogx, window.grid[0], window.cells
@@ -309,7 +309,7 @@ def _square(window, i, j):
     return _value(f, grid, in_i + in_j + there + back) - before
 
 
-@kernel
+@part
 def _share(window, slot, outsider):
     """Let S of the pairs of other classes know that the outsider comes to the slot."""
     cells, shared, slots = window.cells, window.shared, len(window.active)
@@ -340,7 +340,7 @@ def _share(window, slot, outsider):
                     row[j] += added - (_value(f, grid, b) - _value(f, grid, a))
 
 
-@kernel
+@part
 def _share_own(window, slot, outsider):
     """Let S of the slot's own pairs know what it gains; the cells that it has with itself and the other are left to
     ``_square``."""
@@ -367,7 +367,7 @@ def _share_own(window, slot, outsider):
                 row[k] = kept
 
 
-@kernel
+@part
 def _put(window, slot, outsider):
     """Put the outsider into a slot, which may be free."""
     cells, shared, slots = window.cells, window.shared, len(window.active)
@@ -415,13 +415,13 @@ def _put(window, slot, outsider):
                 _spend(window, outsider.seen[side, s])
 
 
-@kernel
+@part
 def _spend(window, i):
     """Renew l'(i) log l(i) + r'(i) log r(i)."""
     window.spent[i] = window.inside[0, i] * window.logs[0, i, i] + window.inside[1, i] * window.logs[1, i, i]
 
 
-@kernel
+@part
 def losses(window, i, loss):
     """Fill ``loss``, float64 (slots,): N times the information lost by merging class i with each other; infinite for a
     free slot and for i itself."""
@@ -432,7 +432,7 @@ def losses(window, i, loss):
         loss[j] = (margins - (spent[i] + spent[j])) - shared[j]
 
 
-@kernel
+@part
 def _nearest(window, i, loss):
     """Of the classes born before class i, the one with the smallest loss, the lowest slot if there are several; renews
     the bound of i, and fills ``loss``."""
@@ -445,7 +445,7 @@ def _nearest(window, i, loss):
     return nearest
 
 
-@kernel
+@part
 def _bound(window, i, loss):
     """Renew the bound of class i, and those of classes born after it, whose losses with i may be smaller now."""
     _nearest(window, i, loss)
@@ -455,7 +455,7 @@ def _bound(window, i, loss):
             bounds[j] = loss[j]
 
 
-@kernel
+@part
 def closest(window, loss):
     """The pair of classes with the smallest loss, by the lowest slots if there are several, and that loss."""
     bounds = window.bounds
@@ -476,7 +476,7 @@ def closest(window, loss):
     return first, second, best
 
 
-@kernel
+@part
 def _merge_closest(window, log, outsider, loss):
     """Merge the closest pair of classes."""
     a, b, lost = closest(window, loss)
@@ -501,7 +501,7 @@ def _merge_closest(window, log, outsider, loss):
                 _bound(window, k, loss)
 
 
-@kernel
+@part
 def _come(near, window, word, slot, outsider, loss):
     """Let a word come into a free slot as a class of its own."""
     _outside(near, window, word, outsider)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = ["FLAT", "HARMONIC", "LINEAR", "Near", "Slots", "Sorted", "count_near", "count_slots", "lay_out", "sort_by"]
 
@@ -115,7 +115,7 @@ def sort_by(text, places, offset, types):
     return order, starts
 
 
-@kernel
+@part
 def _emit(room, place, factor):
     """Write the totals of a row, times ``factor``, from ``place`` on and clear them; returns where the next row
     begins."""
@@ -152,14 +152,14 @@ def count_slots(given, slots, first, room):
     return ends
 
 
-@kernel
+@part
 def _weight(distance, reach, weighting):
     if weighting == LINEAR:
         return (reach + 1.0 - distance) / reach
     return 1.0 / distance if weighting == HARMONIC else 1.0
 
 
-@kernel
+@part
 def _add_near(given, near, place, room):
     """Add what stands around a place to the totals."""
     text, keeps, sums, reach = given.text, near.keeps, near.sums, near.reach

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 DOWN, UP = 0, 1
 """The two sides of a word: its children, and its parents."""
@@ -192,7 +192,7 @@ def batches(near: Neighbours, share: float = 0.005, most: int = 8192) -> np.ndar
     return np.array(starts, np.int64)
 
 
-@kernel
+@part
 def _value(xlogx, x):
     """f(x) = x log x for an integer."""
     if x < len(xlogx):
@@ -200,14 +200,14 @@ def _value(xlogx, x):
     return x * math.log(x)
 
 
-@kernel
+@part
 def _empty_context(n_classes):
     return Context(
         np.zeros((2, n_classes + 1), np.int32), np.empty((2, n_classes + 1), np.int32), np.zeros(2, np.int64)
     )
 
 
-@kernel
+@part
 def _gather(near, classes, word, context):
     """Add up a word's neighbours by class."""
     for side in range(2):
@@ -224,7 +224,7 @@ def _gather(near, classes, word, context):
         context.n_seen[side] = n
 
 
-@kernel
+@part
 def _gain_of_staying(near, table, word, context):
     """What F loses when the word is taken out of its class: the gain of putting it back."""
     f, own = table.xlogx, table.classes[word]
@@ -243,7 +243,7 @@ def _gain_of_staying(near, table, word, context):
     return gain + table.values[UP, own, own] - _value(f, rest)
 
 
-@kernel
+@part
 def _gains(near, table, word, context, gain):
     """Fill ``gain``, float64 (C,): what F gains when the word, taken out of its class, is put into each class.
 
@@ -285,7 +285,7 @@ def _gains(near, table, word, context, gain):
     gain[own] = _gain_of_staying(near, table, word, context)
 
 
-@kernel
+@part
 def _move(near, table, word, target, context):
     """Take a word out of its class and put it into another."""
     f, root = table.xlogx, len(table.sizes)
@@ -305,7 +305,7 @@ def _move(near, table, word, target, context):
                     _add(table, 1 - side, own, k, sign * context.totals[side, k])
 
 
-@kernel
+@part
 def _add(table, side, k, c, count):
     """Add to one cell and renew what is derived from it."""
     n = table.cells[side, k, c] + count

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.compiled import kernel
+from corpuscle.compiled import kernel, part
 
 __all__ = ["add_by_word", "smooth"]
 
 
-@kernel
+@part
 def _forget(row, before, word, rates):
     """Fill a row of smooths (rates * k,) from the row before it and the vector (k,) of the word that comes in."""
     k = len(word)
