@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import inspect
 import os
 import pickle  # of the user's own cache of machine code, never of a model
 import re
@@ -159,6 +158,7 @@ if _BLAS not in sys.modules:
 
 from llvmlite import ir  # noqa: E402
 from numba.core import caching, cgutils, event, types  # noqa: E402
+from numba.core.dispatcher import OmittedArg  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
 
@@ -296,13 +296,11 @@ def _door(made: Any, *arguments: Any) -> Callable[..., Any]:
     """What Python calls in place of a part: a kernel that does nothing else, compiled anew by each process. For tests,
     benchmarks and the curious."""
     if not hasattr(made, "door"):
-        inner, declared = made, inspect.signature(made.py_func)
+        inner = made
         outer = numba.njit(error_model="numpy")(lambda *arguments: inner(*arguments))
 
-        def enter(*given: Any) -> Any:
-            bound = declared.bind(*given)
-            bound.apply_defaults()
-            return outer(*bound.args)
+        def enter(*given: Any) -> Any:  # a default comes as an object that has its value
+            return outer(*(each.value if isinstance(each, OmittedArg) else each for each in given))
 
         made.door = enter
     return made.door
