@@ -9,8 +9,9 @@ tuned), the header of the model file, what resuming compares, the options of the
 documentation and a JSON schema. The declarations of a task live in a module that imports neither NumPy nor Numba, so
 that help and usage errors are quick; the class that learns inherits from them.
 
-Settings never change: what ``fit`` chooses in their place is told to ``chosen_``, what it learns has a trailing
-underscore. ``replace`` gives an unfitted learner with other settings.
+The settings of what has been learned never change: what ``fit`` chooses in their place is told to ``chosen_``, what it
+learns has a trailing underscore. ``replace`` gives an unfitted learner with other settings; ``set_params`` says with
+which settings the next ``fit`` learns.
 """
 
 from __future__ import annotations
@@ -222,8 +223,8 @@ def _typed(declared: Setting, name: str, annotation: Any) -> Setting:
 class Settings:
     """The base of everything that has settings; they are given to the constructor by name.
 
-    ``SETTINGS``: name -> declaration, those of base classes first. ``chosen_``: name -> the value that ``fit`` chose
-    where the setting left it open.
+    ``SETTINGS``: name -> declaration, those of base classes first. ``LEARNED``: the attributes that are declared as
+    learned. ``chosen_``: name -> the value that ``fit`` chose where the setting left it open.
 
     >>> class Toy(Settings):
     ...     order: int = setting("How many words.", default=3, low=1)
@@ -235,6 +236,7 @@ class Settings:
     """
 
     SETTINGS: ClassVar[Mapping[str, Setting]] = {}
+    LEARNED: ClassVar[frozenset[str]] = frozenset()
 
     chosen_: dict[str, Any] = learned()
     _origins: dict[str, str] = learned()
@@ -248,6 +250,8 @@ class Settings:
         hints = get_type_hints(cls, localns={"ClassVar": ClassVar}) if own else {}
         for name, value in own.items():
             declared[name] = _typed(value, name, hints[name])
+        inherited = (vars(base).get("LEARNED", frozenset()) for base in cls.__mro__[1:])
+        cls.LEARNED = frozenset(n for n, value in vars(cls).items() if isinstance(value, _Learned)).union(*inherited)
         for name in [name for name, value in vars(cls).items() if isinstance(value, Setting | _Learned)]:
             delattr(cls, name)
         cls.SETTINGS = declared
@@ -301,17 +305,21 @@ class Settings:
     def replace(self, **changes: Any) -> Self:
         """A new, unfitted learner with these settings changed."""
         given = {name: getattr(self, name) for name, origin in self._origins.items() if origin == "given"}
-        return type(self)(**(given | changes))
+        return self._anew(given | changes)
+
+    def _anew(self, given: Mapping[str, Any]) -> Self:
+        """An unfitted learner with these settings, made of the same parts."""
+        return type(self)(**given)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Every setting by name, as scikit-learn asks for them; ``deep`` means nothing here."""
         return {name: getattr(self, name) for name in self.SETTINGS}
 
     def set_params(self, **changes: Any) -> Self:
-        """Change settings in place, as scikit-learn does it; what was learned is forgotten. See ``replace``."""
-        given = {name: getattr(self, name) for name, origin in self._origins.items() if origin == "given"}
+        """Change settings in place, as scikit-learn does it. See ``replace``, and ``Model.set_params``."""
+        fresh = self.replace(**changes)
         vars(self).clear()
-        self._begin(given | changes, dict.fromkeys(given | changes, "given"))
+        vars(self).update(vars(fresh))
         return self
 
     @classmethod

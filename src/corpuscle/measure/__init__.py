@@ -4,96 +4,45 @@ A metric adds up statistics of its items (sentences, mostly), so every metric he
 items for its 95 % interval, and returns a ``Result``. Two systems are compared on the same items: the paired tests.
 """
 
-from corpuscle.measure.agreement import agreement
-from corpuscle.measure.analyses import analyses, analyses_by_element, analyses_by_probability, ranks_of
-from corpuscle.measure.bootstrap import approximate_randomisation, bootstrap, bootstrap_ratio, compare, paired_bootstrap
-from corpuscle.measure.brackets import (
-    bracket_counts,
-    bracket_scores,
-    bracket_scores_by,
-    compare_brackets,
-    spoken_words,
-)
-from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
-from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
-from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
-from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment, oracle, punctuation
-from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
-from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
-from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
-from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
-from corpuscle.measure.normalisation import detection, normalisation_counts, normalisation_scores
-from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
-from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
-from corpuscle.measure.segmentation import OtherText, compare_segmentations, segmentation_counts, segmentation_scores
-from corpuscle.measure.tags import compare_tagging, tagging, tagging_by_tag
-from corpuscle.measure.translations import bleu, bleu_rows, compare_bleu
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ELEVEN_POINT",
-    "Comparison",
-    "Interval",
-    "OtherText",
-    "Ranked",
-    "Result",
-    "Shown",
-    "accuracy",
-    "accuracy_at",
-    "agreement",
-    "alignment_error",
-    "analyses",
-    "analyses_by_element",
-    "analyses_by_probability",
-    "approximate_randomisation",
-    "attachment",
-    "attachment_by",
-    "bleu",
-    "bleu_rows",
-    "bootstrap",
-    "bootstrap_ratio",
-    "bracket_counts",
-    "bracket_scores",
-    "bracket_scores_by",
-    "calibration_error",
-    "compare",
-    "compare_alignments",
-    "compare_attachment",
-    "compare_bleu",
-    "compare_brackets",
-    "compare_clusterings",
-    "compare_f1",
-    "compare_mentions",
-    "compare_perplexity",
-    "compare_segmentations",
-    "compare_spearman",
-    "compare_tagging",
-    "detection",
-    "human_ceiling",
-    "letter_perplexity",
-    "mention_counts",
-    "mention_scores",
-    "mention_scores_by_type",
-    "news_measures",
-    "news_statistics",
-    "normalisation_counts",
-    "normalisation_scores",
-    "oracle",
-    "pair_agreement",
-    "paired_bootstrap",
-    "perplexity",
-    "precision_recall",
-    "punctuation",
-    "rank_correlation",
-    "rank_items",
-    "ranks_of",
-    "retrieval",
-    "segmentation_counts",
-    "segmentation_scores",
-    "signature",
-    "singleton_fertility",
-    "spearman",
-    "spoken_words",
-    "tagging",
-    "tagging_by_tag",
-    "token_likelihood",
-]  # fmt: skip
+from corpuscle.lazy import contents
+
+if TYPE_CHECKING:
+    from corpuscle.measure.agreement import agreement
+    from corpuscle.measure.analyses import analyses, analyses_by_element, analyses_by_probability, ranks_of
+    from corpuscle.measure.bootstrap import (
+        approximate_randomisation,
+        bootstrap,
+        bootstrap_ratio,
+        compare,
+        paired_bootstrap,
+    )
+    from corpuscle.measure.brackets import (
+        bracket_counts,
+        bracket_scores,
+        bracket_scores_by,
+        compare_brackets,
+        spoken_words,
+    )
+    from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
+    from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
+    from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
+    from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment, oracle, punctuation
+    from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
+    from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
+    from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
+    from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
+    from corpuscle.measure.normalisation import detection, normalisation_counts, normalisation_scores
+    from corpuscle.measure.result import Comparison, Interval, Result, Shown, signature
+    from corpuscle.measure.retrieval import ELEVEN_POINT, Ranked, rank_items, retrieval
+    from corpuscle.measure.segmentation import (
+        OtherText,
+        compare_segmentations,
+        segmentation_counts,
+        segmentation_scores,
+    )
+    from corpuscle.measure.tags import compare_tagging, tagging, tagging_by_tag
+    from corpuscle.measure.translations import bleu, bleu_rows, compare_bleu
+
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

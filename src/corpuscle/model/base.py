@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from itertools import chain, islice
 from os import PathLike
 from types import FunctionType
@@ -31,6 +32,30 @@ _NONE = np.empty(0, np.uint64)
 _ITEMS = {"items/training": "items_", "items/tuning": "tuning_items_"}
 
 
+def _with_next_settings(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """``fit`` of a model, which begins with the settings that ``set_params`` has left for it."""
+
+    @wraps(fit)
+    def renewed(self: Model, *given: Any, **named: Any) -> Any:
+        self._renew()
+        return fit(self, *given, **named)
+
+    return renewed
+
+
+def _for_next_settings(checkpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """``checkpoint`` of a model, whose unfinished work is that of the settings with which ``fit`` will begin."""
+
+    @wraps(checkpoint)
+    def ahead(self: Model, *given: Any, **named: Any) -> Any:
+        return checkpoint(self._next, *given, **named)
+
+    return ahead
+
+
+_SETTLING = {"fit": _with_next_settings, "checkpoint": _for_next_settings}
+
+
 class Model(Parallel):
     """A learner, and what it has learned.
 
@@ -45,7 +70,8 @@ class Model(Parallel):
         super().__init_subclass__(**more)
         for name, verb in list(vars(cls).items()):
             if isinstance(verb, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, takes_anything(verb))
+                taking = takes_anything(verb)
+                setattr(cls, name, _SETTLING[name](taking) if name in _SETTLING else taking)
 
     provenance_: dict[str, Any] = learned()
     items_: np.ndarray = learned()
@@ -100,9 +126,51 @@ class Model(Parallel):
         if self.cluster is not None:
             say(f"not on the cluster: {why}")
 
+    # ---- settings of the next fit
+
+    @property
+    def _next(self) -> Self:
+        """The unfitted learner that ``fit`` will become, if ``set_params`` has been called since; else the model."""
+        return vars(self).get("_unfitted", self)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Every setting by name, as scikit-learn asks for them: those with which ``fit`` would learn now."""
+        current = super().get_params(deep)
+        return current | self._next.settings
+
+    def set_params(self, **changes: Any) -> Self:
+        """Change settings in place, as scikit-learn does it. What has been learned is kept, and goes on being used and
+        saved with the settings that it was learned with; the others count from the next ``fit`` on (``get_params`` has
+        them). How the work is done (``workers``, ``cluster``) changes at once."""
+        runtime = {name for name, declared in self.SETTINGS.items() if declared.runtime}
+        at_once = {name: value for name, value in changes.items() if name in runtime}
+        if changes.keys() - runtime:
+            fresh = self._next.replace(**changes)
+            learned_names = (name for name in vars(self).keys() - vars(fresh).keys() if name.endswith("_"))
+            if not self.provenance_ and not any(learned_names):
+                vars(self).clear()
+                vars(self).update(vars(fresh))
+                return self
+            self._unfitted = fresh
+        # None first: workers and a cluster exclude each other.
+        for name, value in sorted(at_once.items(), key=lambda each: each[1] is not None):
+            setattr(self, name, value)
+            self._origins[name] = "given"
+        return self
+
+    def _renew(self) -> None:
+        """Become the learner that ``set_params`` asked for, which has learned nothing."""
+        if self._next is not self:
+            runtime = {name: getattr(self, name) for name, declared in self.SETTINGS.items() if declared.runtime}
+            fresh = vars(self._next) | runtime
+            vars(self).clear()
+            vars(self).update(fresh)
+
     def __getattr__(self, name: str) -> Any:
-        """Whatever ends in an underscore is learned."""
-        if name.endswith("_") and not name.startswith("_"):
+        """Called for what is not there, and for a property that failed: that one is asked again, for its own error."""
+        if hasattr(type(self), name):
+            return object.__getattribute__(self, name)
+        if name in self.LEARNED or (name.endswith("_") and not name.startswith("_")):
             raise NotLearned(f"{type(self).__name__} has learned nothing yet (no {name}): call fit, or load a model")
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 

@@ -14,7 +14,7 @@ error rate training in statistical machine translation", 2003.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -59,6 +59,9 @@ class BoostedParser(BoostSettings, DependencyParser):
         self.relations_, self.relation_weights_ = base.relations_, base.relation_weights_
         self.items_ = np.unique(np.concatenate([base.items_, pairs.items_]))
         self.tuning_items_ = np.unique(np.concatenate([base.tuning_items_, pairs.tuning_items_]))
+
+    def _anew(self, given: Mapping[str, Any]) -> BoostedParser:
+        return BoostedParser(self.base, self.pairs, **given)
 
     def fit(self, dev: Treebank) -> BoostedParser:
         """Find the weight by which most words of development trees get the right head."""
