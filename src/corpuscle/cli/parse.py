@@ -74,10 +74,10 @@ def train(
         raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
     known = _sources(model, class_model, vectors)
     with naming(treebank):
-        bank.check_trees(treebank, single_root=getattr(model, "single_root", False))
-        bank.check_lengths(LONGEST, treebank)
+        bank.check_trees(single_root=getattr(model, "single_root", False))
+        bank.check_lengths(LONGEST)
         if development is not None:
-            development.check_trees(dev)
+            development.check_trees()
         if hasattr(model, "fit"):
             with model.checkpoint(bank, output, resume, **known) as checkpoint:
                 model.fit(bank, development, checkpoint=checkpoint, **known).save(output)
@@ -229,7 +229,7 @@ def apply(
     if raw or not (is_treebank(input) or input == "-"):
         tags = "predict"
     else:
-        bank.check_lengths(LONGEST, input)
+        bank.check_lengths(LONGEST)
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
     with naming(input):
@@ -267,7 +267,7 @@ def evaluate(
     if (found is None) == (model is None):
         raise SettingError("give a file of parses, or --model")
     right = read_trees(gold)
-    right.check_trees(gold)
+    right.check_trees()
     shares: dict[str, float] = {}
     if model is not None:
         loaded = load(model, "parse")
@@ -313,7 +313,7 @@ def compare(gold: str, parses_a: str, parses_b: str, mode: str, punctuation: str
     from corpuscle.measure import attachment, compare_attachment
 
     right, sides = read_trees(gold), {path: read_trees(path) for path in dict.fromkeys((parses_a, parses_b))}
-    right.check_trees(gold)
+    right.check_trees()
     values: dict[str, Any] = {}
     lines = []
     for path, side in ((parses_a, "a"), (parses_b, "b")):
@@ -340,8 +340,8 @@ def curve(model: str, treebank: str, held_out: str, points: int) -> Figures:
     from corpuscle.parse import learning_curve
 
     loaded, bank, gold = load(model, "parse", ("parse.mst",)), read_trees(treebank), read_trees(held_out)
-    bank.check_trees(treebank, single_root=loaded.single_root)
-    gold.check_trees(held_out)
+    bank.check_trees(single_root=loaded.single_root)
+    gold.check_trees()
     with naming(treebank):
         found = list(learning_curve(loaded, bank, gold, points, known=loaded.known_))
     names = ("uas", "uas_low", "uas_high", "las", "las_low", "las_high")
@@ -360,7 +360,7 @@ def strip(treebank: str, output: str, punctuation: str) -> None:
     from corpuscle.text import write_conllu
 
     bank = read_trees(treebank)
-    bank.check_trees(treebank)
+    bank.check_trees()
     with comparing(treebank):
         write_conllu(bank.without_words(marks(bank, punctuation)), output)
 
@@ -429,9 +429,9 @@ def rerank(
     known = None if vectors is None else _vectors(vectors)
     bank, development = read_trees(treebank), None if dev is None else read_trees(dev)
     with naming(treebank):
-        bank.check_trees(treebank, single_root=base.single_root)
+        bank.check_trees(single_root=base.single_root)
         if development is not None:
-            development.check_trees(dev)
+            development.check_trees()
         with model.checkpoint(bank, output, resume) as checkpoint:
             model.fit(bank, base, development, vectors=known, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {
@@ -456,7 +456,7 @@ def rerank(
 def probability(model: str, treebank: str) -> Figures:
     """How likely the words of each sentence are given its tree, by the hidden states of a re-ranker."""
     loaded, bank = load(model, "parse", ("parse.rerank",)), read_trees(treebank)
-    bank.check_trees(treebank)
+    bank.check_trees()
     with naming(treebank):
         found = loaded.probability(bank)
     rows = [
