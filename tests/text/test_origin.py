@@ -89,7 +89,8 @@ def test_a_sentence_of_a_treebank_begins_with_its_comments(tmp_path):
     bank = read_conllu(path)
     assert [place(bank, i) for i in range(3)] == [(str(path), 1), (str(path), 3), (str(path), 6)]
     assert place(bank.without("tags")[2:], 0) == place(bank.select(np.array([2])), 0) == (str(path), 6)
-    assert place(bank.without_words(np.array([True, False, False])), 0) == (str(path), None)
+    assert place(bank.without_words(np.array([True, False, False])), 1) == (str(path), 6)
+    assert place(Treebank.from_sentences(bank.corpus), 1) == (str(path), 3)
 
 
 def test_pairs_and_columns_know_their_lines(tmp_path):

@@ -89,13 +89,17 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
 
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
     """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
+    from dataclasses import replace
+
     from corpuscle.text import read_strings, read_text
     from corpuscle.text.files import read_raw
+    from corpuscle.text.origin import Origin
     from corpuscle.text.running import prepare
 
     if not raw:
         return read_text(*paths, **settings)
-    return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
+    sentences = [" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))]
+    return replace(read_strings(sentences, **settings), origin=Origin(tuple(paths)))
 
 
 def read_bank(path: str, raw: bool = False) -> Treebank:
@@ -104,6 +108,7 @@ def read_bank(path: str, raw: bool = False) -> Treebank:
     from corpuscle.text import Treebank, read_conllu, read_text
     from corpuscle.text.conllu import is_treebank
     from corpuscle.text.files import STDIO, read_raw
+    from corpuscle.text.origin import Origin
     from corpuscle.text.running import prepare
 
     if is_treebank(path) or (path == STDIO and not raw):
@@ -112,24 +117,24 @@ def read_bank(path: str, raw: bool = False) -> Treebank:
         return read_conllu(path)
     if not raw:
         corpus = read_text(path)
-        return Treebank.from_sentences([corpus.words(i) for i in range(len(corpus)) if corpus.lengths[i]])
+        corpus = corpus.select(corpus.lengths > 0)
+        return Treebank.from_sentences(corpus, origin=corpus.origin)
     prepared = prepare(read_raw(path))
     spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
     starts = prepared.sentence_starts.tolist()
-    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
+    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)], origin=Origin.of(path))
 
 
 def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
     """A text or treebank, see ``read_bank``, with the tags of a tagger and the trees of a parser; a parser that has a
     tagger inside needs no other one."""
     bank = read_bank(path, raw)
-    with naming(path):
-        if tagger is not None:
-            other = load(tagger, "tag")
-            bank = other.annotate(bank.without(*other.layers_))
-        if parser is not None:
-            loaded = load(parser, "parse")
-            bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
+    if tagger is not None:
+        other = load(tagger, "tag")
+        bank = other.annotate(bank.without(*other.layers_))
+    if parser is not None:
+        loaded = load(parser, "parse")
+        bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
     return bank
 
 

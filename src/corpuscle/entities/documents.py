@@ -335,7 +335,9 @@ def given(value: Any, model: Any = None) -> Documents:
         return read_documents(os.fspath(value))
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
         return from_standoff([Standoff(text) for text in value], [""] * len(value), "sentence")
-    return from_corpus(Corpus.checked(value))
+    if isinstance(value, list | tuple | Corpus):
+        return from_corpus(Corpus.checked(value))
+    return Documents.checked(value)
 
 
 def _plain(path: str) -> Standoff:

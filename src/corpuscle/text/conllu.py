@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -138,7 +138,7 @@ def read_conllu(path: AnyPath) -> Treebank:
     columns = dict(zip(_COLUMNS[1:], numberings, strict=True))
     tokens, vocab = columns.pop("FORM").finish()
     documents, labels = _documents(comments)
-    origin = Origin.of(path, first_lines[:-1])
+    origin = replace(Origin.of(path, first_lines[:-1]), word_lines=True)
     corpus = Corpus(tokens, starts, vocab, documents, labels, origin=origin)
     heads = _heads(path, lines, columns.pop("HEAD"), starts)
     layers = {name: numbering.layer() for name, numbering in zip(LAYERS, columns.values(), strict=True)}

@@ -75,7 +75,8 @@ class Corpus(Sourced):
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sequence[str]], vocab: Vocab | None = None) -> Corpus:
-        """Encode sentences of strings, with a new vocabulary unless one is given."""
+        """Encode sentences of strings, with a new vocabulary unless one is given; the origin of a Corpus stays."""
+        origin = getattr(sentences, "origin", None)
         sentences = list(sentences)
         if any(isinstance(sentence, str) for sentence in sentences):
             raise SettingError("a sentence is a list of words, not a string: read_strings([...]) splits strings")
@@ -83,7 +84,7 @@ class Corpus(Sourced):
             counts = Counter(word for sentence in sentences for word in sentence)
             vocab = Vocab.from_words(counts.keys(), list(counts.values()))
         tokens = vocab.encode(word for sentence in sentences for word in sentence)
-        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
+        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab, origin=origin)
 
     @classmethod
     def checked(cls, value: Any, **reading: Any) -> Corpus:

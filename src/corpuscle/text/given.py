@@ -17,6 +17,7 @@ from corpuscle.text.files import read_lines
 from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.plain import read_text
 from corpuscle.text.treebank import Treebank
+from corpuscle.text.trees import Trees
 
 __all__ = ["bitext", "corpus", "messages", "names", "pairs", "treebank", "trees"]
 
@@ -48,7 +49,9 @@ def trees(value: Any, model: Any) -> Any:
     """Constituent trees: a file of bracketings, or strings."""
     if isinstance(value, Path):
         return read_brackets(value)
-    return parse_brackets(value) if value and all(isinstance(item, str) for item in value) else value
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+        return parse_brackets(value)
+    return Trees.checked(value)
 
 
 def messages(value: Any, model: Any) -> Any:

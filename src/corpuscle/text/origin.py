@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Any, SupportsIndex, TypeVar, overload
 
@@ -32,7 +32,8 @@ class Origin:
     - ``lines``: int64 (n_read,), the line on which each item that was read begins in its file, from 1 on; None: every
       item is a line;
     - ``rows``: which of the items that were read these are: a range, or int64 (n_items,); None: that is not known, for
-      items that are no longer those of the files (running text that was cut into sentences).
+      items that are no longer those of the files (running text that was cut into sentences);
+    - ``word_lines``: in the file, every word of an item has a line of its own, after the comments of the item.
 
     >>> origin = Origin(("a.txt", "b.txt"), (0, 3), rows=range(5))
     >>> origin.place(0), origin.place(4), origin[2:].place(1)
@@ -43,6 +44,7 @@ class Origin:
     firsts: tuple[int, ...] = (0,)
     lines: np.ndarray | None = None
     rows: range | np.ndarray | None = None
+    word_lines: bool = False
 
     @classmethod
     def of(cls, path: str | PathLike[str], lines: Iterable[int] | np.ndarray | None = None) -> Origin:
@@ -67,7 +69,11 @@ class Origin:
         rows: Any = self.rows
         if isinstance(rows, range) and not isinstance(items, slice):
             rows = np.arange(rows.start, rows.stop, rows.step)
-        return Origin(self.files, self.firsts, self.lines, rows[items])
+        return replace(self, rows=rows[items])
+
+    def by_item(self) -> Origin:
+        """Of items that have other words than in the files, so that these have no lines any more."""
+        return replace(self, word_lines=False)
 
     def loose(self) -> Origin:
         """Of items that are no longer those of the files, so that a fault in one has a file but no line."""

@@ -107,7 +107,8 @@ class Treebank(Sourced):
         origin: Origin | None = None,
         **layers: Iterable[Sequence[str]],
     ) -> Treebank:
-        """From sentences of strings; each layer (a name of ``LAYERS``) is a sequence of the same shape.
+        """From sentences of strings; each layer (a name of ``LAYERS``) is a sequence of the same shape. The
+        origin of a Corpus of sentences stays.
 
         >>> bank = Treebank.from_sentences([["dogs", "bark"]], heads=[[2, 0]], tags=[["NOUN", "VERB"]])
         >>> bank.tags.strings(), bank.lemmas.strings()
@@ -115,11 +116,13 @@ class Treebank(Sourced):
         """
         if not set(layers) <= set(LAYERS):
             raise TypeError(f"no such layer: {', '.join(sorted(set(layers) - set(LAYERS)))}")
+        origin = origin or getattr(sentences, "origin", None)
         sentences = list(sentences)
         numbering = Numbering()
         numbering.add(word for sentence in sentences for word in sentence)
         tokens, vocab = numbering.finish()
-        corpus = Corpus(tokens, starts_of(len(sentence) for sentence in sentences), vocab, origin=origin)
+        starts, origin = starts_of(len(sentence) for sentence in sentences), origin and origin.by_item()
+        corpus = Corpus(tokens, starts, vocab, origin=origin)
 
         unset = Layer.unset(len(tokens))
         columns = dict.fromkeys(LAYERS, unset)
@@ -143,8 +146,7 @@ class Treebank(Sourced):
         if isinstance(value, list | tuple) and value and all(isinstance(item, list | tuple) for item in value):
             return cls.from_sentences(value)
         if isinstance(value, Corpus):
-            origin = value.origin if value.origin is None or value.origin.lines is None else value.origin.loose()
-            return cls.from_sentences(value, origin=origin)
+            return cls.from_sentences(value)
         return expect(value, cls, "read_conllu(path) or Treebank.from_sentences([[...], ...], heads=...) makes one")
 
     def __len__(self) -> int:
@@ -243,7 +245,7 @@ class Treebank(Sourced):
         new_starts = starts_of(lengths.tolist())
         place = np.zeros(root + 1, np.int64)
         place[kept] = np.arange(len(kept)) - np.repeat(new_starts[:-1], lengths) + 1
-        origin = None if self.origin is None else self.origin.loose()
+        origin = None if self.origin is None else self.origin[chosen].by_item()
         corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab, origin=origin)
         nothing = Insertions.build()
         return Treebank(
@@ -335,7 +337,7 @@ class Treebank(Sourced):
         where = f"sentence {sentence + 1}" + (f" ({name[:80]})" if name else "")
         word = self.corpus.vocab.word(self.corpus.tokens[token])
         path, line = (None, None) if self.origin is None else self.origin.place(sentence)
-        if line is not None and self.origin is not None and self.origin.lines is not None:  # of CoNLL-U, a word a line
+        if line is not None and self.origin is not None and self.origin.word_lines:
             ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
             empties = sum(after < number for after, _, _ in self.empties.of(sentence))
             line += len(self.comments[sentence]) + ranges + empties + number - 1
