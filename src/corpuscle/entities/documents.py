@@ -256,7 +256,8 @@ def from_corpus(corpus: Corpus, labels: Layer | None = None, **layers: Layer) ->
             tagged = mentions_of_tags(convert_tags(here, scheme, "bio") if scheme else here)
             found.append(tuple(TokenMention(mention.type or UNTYPED, mention.tokens) for mention in tagged))
         except InputError as error:
-            raise corpus.error(f"sentence {i + 1}, {error.reason}", i) from None
+            fault = corpus.error(f"sentence {i + 1}, {error.reason}", i)
+            raise InputError(fault.path, fault.line, fault.reason) from None
     texts, offsets = [], []
     for first, last in pairwise(bounds.tolist()):
         lines = [" ".join(words) for words in sentences[first:last]]

@@ -18,7 +18,7 @@ import numpy as np
 
 from corpuscle import learning, scale
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, SettingError, UnfitData
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.likelihood import letter_perplexity
 from corpuscle.measure.result import Result
@@ -224,7 +224,7 @@ class Segmenter(SegmentSettings, Model):
             except InputError as error:
                 if error.path is not None or error.line is None:
                     raise
-                raise InputError(None, lines + error.line, error.reason) from None
+                raise UnfitData(None, lines + error.line, error.reason) from None
             lines += len(corpus)
             yield known
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import UnfitData, warn
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.origin import error_about
@@ -71,14 +71,14 @@ class Letters:
         """The lines as a corpus of letters."""
         return Corpus(self.tokens, self.starts, self.vocab)
 
-    def error(self, reason: str, line: int) -> InputError:
+    def error(self, reason: str, line: int) -> UnfitData:
         """The error that something is wrong with a line, where it stands in its file."""
         before = 0
         for text in self.texts:
             if line < before + len(text):
                 return error_about(text, reason, line if text.origin is None else line - before)
             before += len(text)
-        return InputError(None, line + 1, reason)
+        return UnfitData(None, line + 1, reason)
 
     def recode(self, vocab: Vocab) -> np.ndarray:
         """The letters in the ids of another vocabulary, int32 (n,)."""

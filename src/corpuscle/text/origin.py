@@ -16,7 +16,7 @@ from typing import Any, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
-from corpuscle.errors import InputError
+from corpuscle.errors import UnfitData
 
 __all__ = ["Listed", "Origin", "Sourced", "error_about"]
 
@@ -84,20 +84,20 @@ class Origin:
         return Origin, (self.files[:1],)
 
 
-def error_about(data: Any, reason: str, item: int | None = None) -> InputError:
-    """The error that something is wrong with data, or with one of its items, where it stands in its file."""
+def error_about(data: Any, reason: str, item: int | None = None) -> UnfitData:
+    """The error that data, or one of its items, cannot be used, where it stands in its file."""
     origin = getattr(data, "origin", None)
     if origin is None:
-        return InputError(None, None if item is None else item + 1, reason)
+        return UnfitData(None, None if item is None else item + 1, reason)
     path, line = origin.place(item)
-    return InputError(path, line, reason)
+    return UnfitData(path, line, reason)
 
 
 class Sourced:
     """Data with an origin."""
 
-    def error(self, reason: str, item: int | None = None) -> InputError:
-        """The error that something is wrong with these data, or with the sentence, tree or pair of this number."""
+    def error(self, reason: str, item: int | None = None) -> UnfitData:
+        """The error that these data, or the sentence, tree or pair of this number, cannot be used."""
         return error_about(self, reason, item)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError, expect
+from corpuscle.errors import InputError, UnfitData, expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.origin import Origin, Sourced
@@ -306,12 +306,13 @@ class Treebank(Sourced):
                 raise self._fault(roots[second[0] + 1], "is a second root")
 
     def check_lengths(self, most: int) -> None:
-        """Raise an ``InputError`` if a sentence has more than ``most`` words."""
+        """Raise ``UnfitData`` if a sentence has more than ``most`` words."""
         lengths = self.corpus.lengths
         long = np.flatnonzero(lengths > most)
         if len(long):
             reason = f"begins a sentence of {lengths[long[0]]:,} words; parsers take at most {most:,}"
-            raise self._fault(self.corpus.sentence_starts[long[0]], reason)
+            fault = self._fault(self.corpus.sentence_starts[long[0]], reason)
+            raise UnfitData(fault.path, fault.line, fault.reason)
 
     def sound_trees(self, single_root: bool = False) -> np.ndarray:
         """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
