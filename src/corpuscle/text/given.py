@@ -6,7 +6,7 @@ Each function takes the value and the model that it is for, which says how its t
 
 from __future__ import annotations
 
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
 from corpuscle.text.bitext import Bitext
@@ -14,6 +14,7 @@ from corpuscle.text.brackets import parse_brackets, read_brackets
 from corpuscle.text.conllu import is_treebank
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import read_lines
+from corpuscle.text.origin import Listed, Origin
 from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.plain import read_text
 from corpuscle.text.treebank import Treebank
@@ -39,7 +40,8 @@ def bitext(value: Any, model: Any) -> Bitext:
 def treebank(value: Any, model: Any) -> Treebank:
     """A treebank; from a text without annotation, too."""
     if isinstance(value, Path) and not is_treebank(str(value)):
-        return Treebank.from_sentences([words for words in read_text(value) if words])
+        text = read_text(value)
+        return Treebank.from_sentences(text.select(text.lengths > 0))
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
         value = [words for words in map(str.split, value) if words]
     return Treebank.checked(value)
@@ -56,22 +58,26 @@ def trees(value: Any, model: Any) -> Any:
 
 def messages(value: Any, model: Any) -> Any:
     """Messages as lists of words: lines of a file, or strings."""
-    lines = [line for _, line in read_lines(value)] if isinstance(value, Path) else value
-    return [line.split() if isinstance(line, str) else line for line in lines]
+    lines = names(value, model)
+    return Listed((line.split() if isinstance(line, str) else line for line in lines), getattr(lines, "origin", None))
 
 
 def names(value: Any, model: Any) -> Any:
     """Names: the lines of a file, or strings."""
-    return [line for _, line in read_lines(value)] if isinstance(value, Path) else value
+    if not isinstance(value, Path):
+        return value
+    lines = [line for _, line in read_lines(value)]
+    return Listed(lines, Origin((fspath(value),), rows=range(len(lines))))
 
 
 def pairs(value: Any, model: Any) -> Any:
     """Name pairs: a file, or pairs of strings."""
     if isinstance(value, Path):
         return read_news(value) if str(value).endswith(".xml") else read_pairs(value)
-    return [
+    found = (
         Pair(pair[0], (pair[1],) if isinstance(pair[1], str) else pair[1])
         if isinstance(pair, list | tuple) and len(pair) == 2
         else pair
         for pair in value
-    ]
+    )
+    return Listed(found, getattr(value, "origin", None))
