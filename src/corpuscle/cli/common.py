@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from corpuscle.words import WordSources
 
 __all__ = [
-    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "annotated", "load", "naming", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
     "warn_of_overlap",
 ]  # fmt: skip
 
@@ -30,27 +29,6 @@ def naming(path: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(error.path or path, error.line, error.reason) from error
-
-
-def place_of(line: int, paths: Sequence[str], n_lines: int) -> tuple[str, int]:
-    """The file, and the line in it, of a line of several texts that were read one after the other, both from 1 on.
-
-    ``n_lines``: of all texts; one that cannot be read again has those that are left.
-    """
-    from corpuscle.text import read_text
-    from corpuscle.text.files import expand
-
-    files = expand(list(paths))
-    lines = [len(read_text(file)) if os.path.isfile(file) else 0 for file in files]
-    for i, file in enumerate(files):
-        if not os.path.isfile(file):
-            lines[i] = n_lines - sum(lines)
-            break
-    at = 0
-    while line > lines[at] and at < len(files) - 1:
-        line -= lines[at]
-        at += 1
-    return files[at], line
 
 
 def load(path: str, task: str, kinds: Sequence[str] | None = None) -> Any:
@@ -161,5 +139,4 @@ def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:
     found = find_markup(corpus)
     if found is not None:
         line, symbol = found
-        reason = f"a literal {symbol} in a sentence; --allow-markup accepts it as a word"
-        raise InputError(*place_of(line + 1, paths, len(corpus)), reason)
+        raise corpus.error(f"a literal {symbol} in a sentence; --allow-markup accepts it as a word", line)
