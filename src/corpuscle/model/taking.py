@@ -1,8 +1,8 @@
 """Verbs that take what people have: a path, a list of strings, a list of lists of words, or what a reader made of it.
 
 A method of a model says by its annotation what it works on (``corpus: Corpus``, ``bitext: Bitext``). When it is called
-with something else, that is read first, as the model reads its texts, see ``corpuscle.text.given``. Nothing is imported
-before a verb gets something that is not what it works on.
+with something else, that is read first, as the model reads its texts, see ``corpuscle.text.reading``. Nothing is
+imported before a verb gets something that is not what it works on.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from corpuscle.catalogue import find
 __all__ = ["takes_anything"]
 
 _READERS = {
-    "Corpus": "corpuscle.text.given:corpus",
-    "Corpus | Forest": "corpuscle.text.given:corpus",
-    "Bitext": "corpuscle.text.given:bitext",
-    "Treebank": "corpuscle.text.given:treebank",
-    "Trees": "corpuscle.text.given:trees",
-    "Messages": "corpuscle.text.given:messages",
-    "Sequence[Pair]": "corpuscle.text.given:pairs",
+    "Corpus": "corpuscle.text.reading:corpus",
+    "Corpus | Forest": "corpuscle.text.reading:corpus",
+    "Bitext": "corpuscle.text.reading:bitext",
+    "Treebank": "corpuscle.text.reading:treebank",
+    "Trees": "corpuscle.text.reading:trees",
+    "Messages": "corpuscle.text.reading:messages",
+    "Sequence[Pair]": "corpuscle.text.reading:pairs",
     "Documents": "corpuscle.entities.documents:given",
-    "names": "corpuscle.text.given:names",
+    "names": "corpuscle.text.reading:names",
 }
 """What a parameter is said to be -> what makes that of anything: called with the value and the model."""
 _OURS = frozenset({"Corpus", "Corpus | Forest", "Bitext", "Treebank", "Trees", "Documents"})
