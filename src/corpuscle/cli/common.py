@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import InputError, warn
 from corpuscle.text.wording import percent
 
 if TYPE_CHECKING:
@@ -66,41 +65,17 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
 
 
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
-    """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
-    from dataclasses import replace
+    """A text with a sentence on each line, or (``--raw``) running text."""
+    from corpuscle.text.reading import read_sentences
 
-    from corpuscle.text import read_strings, read_text
-    from corpuscle.text.files import read_raw
-    from corpuscle.text.origin import Origin
-    from corpuscle.text.running import prepare
-
-    if not raw:
-        return read_text(*paths, **settings)
-    sentences = [" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))]
-    return replace(read_strings(sentences, **settings), origin=Origin(tuple(paths)))
+    return read_sentences(paths, raw, **settings)
 
 
 def read_bank(path: str, raw: bool = False) -> Treebank:
-    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``--raw``) running
-    text, split into sentences and tokens first, as a treebank without annotation."""
-    from corpuscle.text import Treebank, read_conllu, read_text
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.files import STDIO, read_raw
-    from corpuscle.text.origin import Origin
-    from corpuscle.text.running import prepare
+    """A CoNLL-U file, or a text as a treebank without annotation."""
+    from corpuscle.text.reading import read_bank
 
-    if is_treebank(path) or (path == STDIO and not raw):
-        if raw:
-            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
-        return read_conllu(path)
-    if not raw:
-        corpus = read_text(path)
-        corpus = corpus.select(corpus.lengths > 0)
-        return Treebank.from_sentences(corpus, origin=corpus.origin)
-    prepared = prepare(read_raw(path))
-    spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
-    starts = prepared.sentence_starts.tolist()
-    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)], origin=Origin.of(path))
+    return read_bank(path, raw)
 
 
 def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
