@@ -66,6 +66,8 @@ def train(
 ) -> Figures:
     """Learn a parser from a treebank (CoNLL-U) with heads, relations and tags."""
 
+    from corpuscle.parse.base import LONGEST
+
     begin, bank = clock(), read_trees(treebank)
     development = None if dev is None else read_trees(dev)
     if dev is not None and not hasattr(model, "fit"):
@@ -76,6 +78,7 @@ def train(
             model.fit(bank, development, checkpoint=checkpoint, **known).save(output)
     else:
         bank.check_trees(single_root=getattr(model, "single_root", False))
+        bank.check_lengths(LONGEST)
         model.save(output)
     figures = {
         "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": 0, **model.provenance_, **model.summary(),
