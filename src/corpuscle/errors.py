@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 __all__ = [
     "CorpuscleError", "CorpuscleWarning", "InputError", "Interrupted", "MissingExtra", "NotLearned", "SettingError",
-    "expect", "require", "warn",
+    "UnfitData", "expect", "require", "warn",
 ]  # fmt: skip
 
 
@@ -40,7 +40,12 @@ class InputError(CorpuscleError):
         super().__init__(where + reason)
 
     def __reduce__(self):
-        return InputError, (self.path, self.line, self.reason)
+        return type(self), (self.path, self.line, self.reason)
+
+
+class UnfitData(InputError):
+    """Data that are in order, but of no use for what they are needed for: too few, too long, without tags. Who has
+    other data can do without these."""
 
 
 class SettingError(CorpuscleError, ValueError):

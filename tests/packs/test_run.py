@@ -18,8 +18,9 @@ from corpuscle import samples
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import learn
-from corpuscle.packs.step import LeftOut
+from corpuscle.packs.step import LeftOut, naming
 from corpuscle.packs.steps.transliterator import TRANSLITERATOR
+from corpuscle.text import read_text
 from tests.packs.kits import HOSTILE, findings, kit_of, plain_step, state, write_kit
 from tests.packs.pages import Page
 from tests.schemas import last_line_conforms
@@ -473,3 +474,13 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(tmp_path, sample):
         assert (one / name).read_bytes() == (two / name).read_bytes(), name
     for step in ("align", "names"):
         assert findings(one, step) == findings(two, step)
+
+
+def test_data_of_no_use_are_left_out_but_a_broken_file_is_an_error(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a\n")
+    with pytest.raises(LeftOut, match="kit: too few words"), naming("kit"):
+        raise read_text(path).error("too few words")
+    with pytest.raises(InputError, match="other: invalid") as caught, naming("kit"):
+        raise InputError("other", None, "invalid")
+    assert not isinstance(caught.value, LeftOut)

@@ -244,8 +244,10 @@ def test_circles_are_found_wherever_they_are(heads):
 
 
 def test_check_trees_names_the_sentence_and_the_word(bank):
-    with pytest.raises(InputError, match=r"f:14: sentence 2 \(s2\), word 1 \(ten hu\) has no head"):
-        bank.check_trees("f")
+    with pytest.raises(InputError, match=r".conllu:14: sentence 2 \(s2\), word 1 \(ten hu\) has no head"):
+        bank.check_trees()
+    with pytest.raises(InputError, match=r".conllu:14: sentence 1 \(s2\), word 1 \(ten hu\) has no head"):
+        bank[1:].check_trees()
     two = Treebank.from_sentences([["a", "b"]], heads=[[0, 0]])
     two.check_trees()
     with pytest.raises(InputError, match=r"sentence 1, word 2 \(b\) is a second root"):

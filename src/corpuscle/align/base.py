@@ -83,7 +83,6 @@ def couples_from(arrays: Mapping[str, np.ndarray], name: str) -> Couples:
 
 def signature_of(bitext: Bitext) -> str:
     """A short hash of the text of both sides."""
-    bitext = Bitext.checked(bitext)
     return bitext.source.signature() + bitext.target.signature()
 
 
@@ -145,8 +144,8 @@ class Aligner(AlignSettings, Model, ABC):
         """``function(model, pairs, *arguments)`` of every chunk of a bitext, in order; the function has a name in its
         module, so that a cluster can find it."""
         if self.limited:
-            warn_of_long_pairs(Bitext.checked(bitext))
-        chunks, common = self.cut(Bitext.checked(bitext))
+            warn_of_long_pairs(bitext)
+        chunks, common = self.cut(bitext)
         with workers(self.workers, self.cluster) as pool:
             yield from pool.scatter(chunks).map(_of_chunk, (self, common, function, arguments))
 

@@ -20,7 +20,7 @@ from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.sharing import places_of, take_apart
 from corpuscle.align.settings import CountedSettings
 from corpuscle.align.tables import Estimation, sorted_couples
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.scale import workers as some_workers
@@ -53,7 +53,7 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
         warn(f"{count:,} sentence pairs have a side of more than {max_length} words and are not learned from")
     chosen = ~(empty | long)
     if not chosen.any():
-        raise InputError(None, None, no_pairs(bool(long.any()), max_length))
+        raise bitext.error(no_pairs(bool(long.any()), max_length))
     if chosen.sum() == 1:
         warn("there is only one sentence pair to learn from")
     return chosen

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import InputError, warn
 from corpuscle.text.wording import percent
 
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from corpuscle.words import WordSources
 
 __all__ = [
-    "annotated", "load", "naming", "place_of", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
+    "annotated", "load", "naming", "read_bank", "read_input", "refuse_markup", "sources_of", "table_text",
     "warn_of_overlap",
 ]  # fmt: skip
 
@@ -30,27 +28,6 @@ def naming(path: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(error.path or path, error.line, error.reason) from error
-
-
-def place_of(line: int, paths: Sequence[str], n_lines: int) -> tuple[str, int]:
-    """The file, and the line in it, of a line of several texts that were read one after the other, both from 1 on.
-
-    ``n_lines``: of all texts; one that cannot be read again has those that are left.
-    """
-    from corpuscle.text import read_text
-    from corpuscle.text.files import expand
-
-    files = expand(list(paths))
-    lines = [len(read_text(file)) if os.path.isfile(file) else 0 for file in files]
-    for i, file in enumerate(files):
-        if not os.path.isfile(file):
-            lines[i] = n_lines - sum(lines)
-            break
-    at = 0
-    while line > lines[at] and at < len(files) - 1:
-        line -= lines[at]
-        at += 1
-    return files[at], line
 
 
 def load(path: str, task: str, kinds: Sequence[str] | None = None) -> Any:
@@ -88,48 +65,29 @@ def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
 
 
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
-    """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
-    from corpuscle.text import read_strings, read_text
-    from corpuscle.text.files import read_raw
-    from corpuscle.text.running import prepare
+    """A text with a sentence on each line, or (``--raw``) running text."""
+    from corpuscle.text.reading import read_sentences
 
-    if not raw:
-        return read_text(*paths, **settings)
-    return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
+    return read_sentences(paths, raw, **settings)
 
 
 def read_bank(path: str, raw: bool = False) -> Treebank:
-    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``--raw``) running
-    text, split into sentences and tokens first, as a treebank without annotation."""
-    from corpuscle.text import Treebank, read_conllu, read_text
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.files import STDIO, read_raw
-    from corpuscle.text.running import prepare
+    """A CoNLL-U file, or a text as a treebank without annotation."""
+    from corpuscle.text.reading import read_bank
 
-    if is_treebank(path) or (path == STDIO and not raw):
-        if raw:
-            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
-        return read_conllu(path)
-    if not raw:
-        corpus = read_text(path)
-        return Treebank.from_sentences([corpus.words(i) for i in range(len(corpus)) if corpus.lengths[i]])
-    prepared = prepare(read_raw(path))
-    spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
-    starts = prepared.sentence_starts.tolist()
-    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
+    return read_bank(path, raw)
 
 
 def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
     """A text or treebank, see ``read_bank``, with the tags of a tagger and the trees of a parser; a parser that has a
     tagger inside needs no other one."""
     bank = read_bank(path, raw)
-    with naming(path):
-        if tagger is not None:
-            other = load(tagger, "tag")
-            bank = other.annotate(bank.without(*other.layers_))
-        if parser is not None:
-            loaded = load(parser, "parse")
-            bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
+    if tagger is not None:
+        other = load(tagger, "tag")
+        bank = other.annotate(bank.without(*other.layers_))
+    if parser is not None:
+        loaded = load(parser, "parse")
+        bank = loaded.annotate(bank if tagger is not None else loaded.tagged(bank))
     return bank
 
 
@@ -156,5 +114,4 @@ def refuse_markup(corpus: Corpus, paths: Sequence[str]) -> None:
     found = find_markup(corpus)
     if found is not None:
         line, symbol = found
-        reason = f"a literal {symbol} in a sentence; --allow-markup accepts it as a word"
-        raise InputError(*place_of(line + 1, paths, len(corpus)), reason)
+        raise corpus.error(f"a literal {symbol} in a sentence; --allow-markup accepts it as a word", line)

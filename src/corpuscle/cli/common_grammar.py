@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, given_of, option, output, resume, work_of, written
-from corpuscle.cli.common import load, naming, table_text
+from corpuscle.cli.common import load, table_text
 from corpuscle.cli.grammar import group
 from corpuscle.errors import InputError, SettingError
 from corpuscle.grammar.settings import CommonSettings
@@ -34,7 +34,7 @@ def _read(model: CommonGrammar, path: str) -> Corpus:
     from corpuscle.text import Corpus, read_conllu
     from corpuscle.text.conllu import is_treebank
 
-    return Corpus.from_sentences(list(read_conllu(path).corpus)) if is_treebank(path) else model.read(path)
+    return Corpus.from_sentences(read_conllu(path).corpus) if is_treebank(path) else model.read(path)
 
 
 def _starts(model: CommonGrammar, paths: tuple[str, ...], texts: list[Corpus], class_models: tuple[str, ...]) -> Any:
@@ -83,7 +83,7 @@ def common(
     model = CommonGrammar(**given_of(settings), **work_of())
     corpora = [_read(model, path) for path in texts]
     starts = _starts(model, texts, corpora, class_model)
-    with naming(texts[0]), model.checkpoint(corpora, output, resume) as checkpoint:
+    with model.checkpoint(corpora, output, resume) as checkpoint:
         model.fit(corpora, codes, starts=starts, checkpoint=checkpoint).save(output)
     if plot is not None:
         _plot(model, plot)
@@ -186,11 +186,9 @@ def perplexity(model: str, text: str, language: str | None) -> Figures:
     """The perplexity a word of a text under the grammar of its language."""
     loaded = load(model, "grammar", ("grammar.common",))
     loaded.language = language
-    corpus = _read(loaded, text)
-    if corpus.n_tokens == 0:
-        raise InputError(text, None, "an empty text")
+    corpus = _read(loaded, text).filled()
     longest = int(corpus.lengths.max())
     if longest > 60:
-        raise InputError(text, int(corpus.lengths.argmax()) + 1, f"{longest} words in a sentence; at most 60")
+        raise corpus.error(f"{longest} words in a sentence; at most 60", int(corpus.lengths.argmax()))
     name = loaded.languages_[loaded.language_of(corpus)]
     return Figures({"perplexity": loaded.perplexity(corpus), "words": corpus.n_tokens, "language": name})

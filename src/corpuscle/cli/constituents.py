@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from corpuscle.figures import NodeShown
     from corpuscle.grammar import Parsed
     from corpuscle.text import Corpus, Trees
+    from corpuscle.text.origin import Origin
 
 __all__ = ["is_brackets", "read_found", "read_sentences", "read_trees", "shown", "written_lists", "written_tree"]
 
@@ -26,7 +27,7 @@ def read_trees(*paths: str) -> Trees:
 
     if is_treebank(paths[0]) and len(paths) == 1:
         bank = read_conllu(paths[0])
-        trees = sequence_trees(replace(bank, corpus=_escaped(bank.corpus)))
+        trees = sequence_trees(replace(bank, corpus=_escaped(bank.corpus, bank.origin)))
     else:
         trees = read_brackets(*paths)
     if len(trees) == 0:
@@ -54,12 +55,14 @@ def is_brackets(path: str) -> bool:
     return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
 
 
-def _escaped(sentences: Iterable[Iterable[str]]) -> Corpus:
+def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None) -> Corpus:
     """Words as they stand in trees, where brackets are others."""
+    from dataclasses import replace
+
     from corpuscle.text import Corpus
 
     rows = ([word.replace("(", "-LRB-").replace(")", "-RRB-") for word in each] for each in sentences)
-    return Corpus.from_sentences(list(rows))
+    return replace(Corpus.from_sentences(list(rows)), origin=origin)
 
 
 def read_sentences(path: str, gold: bool, tagger: str | None) -> tuple[Corpus, list[list[str]] | None]:
@@ -71,29 +74,30 @@ def read_sentences(path: str, gold: bool, tagger: str | None) -> tuple[Corpus, l
     tags: list[list[str]] | None = None
     if path != "-" and is_treebank(path):
         bank = read_conllu(path)
-        words = _escaped(bank.corpus)
+        words = _escaped(bank.corpus, bank.origin)
         layer = (bank.xpos if bank.xpos.ids.any() else bank.tags).strings()
         tags = _by_sentence(layer, words) if gold else None
     elif path != "-" and is_brackets(path):
         trees = read_trees(path).without_traces().without_functions()
         words, tags = trees.words, _by_sentence(trees.word_tags, trees.words) if gold else None
     else:
-        lines = list(read_text(path))
+        text = read_text(path)
+        lines = list(text)
         if gold:
-            tags = [_tags_of(path, number, line) for number, line in enumerate(lines, 1)]
+            tags = [_tags_of(text, number, line) for number, line in enumerate(lines)]
             lines = [[word.rpartition("/")[0] for word in line] for line in lines]
-        words = _escaped(lines)
+        words = _escaped(lines, text.origin)
     if tagger is not None:
-        tagged = load(tagger, "tag").annotate(Treebank.from_sentences(list(words)))
+        tagged = load(tagger, "tag").annotate(Treebank.from_sentences(words))
         tags = _by_sentence((tagged.xpos if tagged.xpos.ids.any() else tagged.tags).strings(), words)
     return words, tags
 
 
-def _tags_of(path: str, number: int, line: list[str]) -> list[str]:
+def _tags_of(text: Corpus, number: int, line: list[str]) -> list[str]:
     """The tags of a line of word/TAG."""
     wrong = next((word for word in line if not all(word.rpartition("/")[::2])), None)
     if wrong is not None:
-        raise InputError(path, number, f"expected word/TAG, not {wrong[:40]!r}")
+        raise text.error(f"expected word/TAG, not {wrong[:40]!r}", number)
     return [word.rpartition("/")[2] for word in line]
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, task_group, trainer
-from corpuscle.cli.common import load, naming, read_bank, table_text, warn_of_overlap
-from corpuscle.errors import InputError, SettingError
+from corpuscle.cli.common import load, read_bank, table_text, warn_of_overlap
+from corpuscle.errors import SettingError
 from corpuscle.progress import clock
 from corpuscle.text.wording import percent, seconds
 
@@ -33,8 +33,7 @@ def train(model: Any, treebank: str, output: str, candidates: str | None) -> Fig
         raise SettingError("--analyser table and --candidates go together: give both or neither")
     begin, bank = clock(), read_conllu(treebank)
     table = None if candidates is None else read_candidates(candidates)
-    with naming(treebank):
-        model.fit(bank, table).save(output)
+    model.fit(bank, table).save(output)
     figures = {**model.provenance_, "tuned": sorted(model.chosen_), "seconds": clock() - begin}
     return Figures(
         figures,
@@ -71,11 +70,10 @@ def apply(
         raise SettingError("--json and --vowelled exclude each other")
     familiar = None if known is None else read_familiar(known)
     loaded, bank = load(model, "disambiguate"), read_bank(input, raw)
-    with naming(input):
-        if not json and not vowelled:
-            write_conllu(loaded.annotate(bank), output)
-            return
-        sentences = loaded.readings(bank, (nbest or 3) if json else 1, familiar)
+    if not json and not vowelled:
+        write_conllu(loaded.annotate(bank), output)
+        return
+    sentences = loaded.readings(bank, (nbest or 3) if json else 1, familiar)
     with write_atomically(output, "w") as stream:
         for words in sentences:
             plain = " ".join(word["analyses"][0]["vowelled"] for word in words)
@@ -98,8 +96,7 @@ def vocabulary(model: str, input: str, output: str, raw: bool, known: str | None
 
     familiar = frozenset[str]() if known is None else read_familiar(known)
     loaded, bank = load(model, "disambiguate"), read_bank(input, raw)
-    with naming(input):
-        found = vocabulary_of(loaded.readings(bank, 1), familiar)
+    found = vocabulary_of(loaded.readings(bank, 1), familiar)
     write_table(output, Card._fields, found.cards)
     figures = {name: value for name, value in found._asdict().items() if name != "cards"}
     return Figures(
@@ -120,8 +117,7 @@ def update(model: str, treebank: str, output: str, refit: bool) -> Figures:
     from corpuscle.text import read_conllu
 
     loaded, bank = load(model, "disambiguate"), read_conllu(treebank)
-    with naming(treebank):
-        found = loaded.updated(bank, refit)
+    found = loaded.updated(bank, refit)
     found.save(output)
     words = found.provenance_["words"]
     figures = {"words": words, "added": words - loaded.provenance_["words"], "labels": found.provenance_["labels"]}
@@ -148,13 +144,10 @@ def evaluate(gold: str, model: str, seed: int) -> Figures:
     from corpuscle.measure import analyses, analyses_by_probability, ranks_of
     from corpuscle.text import read_conllu
 
-    loaded, bank = load(model, "disambiguate"), read_conllu(gold)
-    if bank.corpus.n_tokens == 0:
-        raise InputError(gold, None, "the treebank is empty")
+    loaded, bank = load(model, "disambiguate"), read_conllu(gold).filled()
     shares = warn_of_overlap(loaded, bank.corpus, model)
-    with naming(gold):
-        bank = loaded.words_of(bank)
-        ranking = loaded.rank(bank)
+    bank = loaded.words_of(bank)
+    ranking = loaded.rank(bank)
     ranks = ranks_of(ranking.starts, ranking.labels, loaded.gold(bank, ranking))
     result = analyses(ranking.starts, ranks, loaded.knows(bank), bank.corpus.sentence_starts, seed=seed)
     rows = _by_element(loaded, bank, ranking)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, task_group, trainer, written
-from corpuscle.cli.common import load, naming, sources_of, table_text, warn_of_overlap
+from corpuscle.cli.common import load, sources_of, table_text, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
 from corpuscle.text.wording import seconds
@@ -57,15 +57,14 @@ def train(
     begin = clock()
     texts = _tagged(model.read(*documents), tagger)
     given = {"--class-model": class_model, "--vectors": vectors, "--gazetteer": gazetteer}
-    with naming(documents[0]):
-        if isinstance(model, CrfTagger):
-            entries = None if gazetteer is None else read_dictionary(gazetteer)
-            model.fit(texts, sources=sources_of(class_model, vectors), dictionary=entries)
-        else:
-            wrong = next((name for name, path in given.items() if path is not None), None)
-            if wrong is not None:
-                raise SettingError(f"{wrong} means nothing with --method dictionary")
-            model.fit(texts)
+    if isinstance(model, CrfTagger):
+        entries = None if gazetteer is None else read_dictionary(gazetteer)
+        model.fit(texts, sources=sources_of(class_model, vectors), dictionary=entries)
+    else:
+        wrong = next((name for name, path in given.items() if path is not None), None)
+        if wrong is not None:
+            raise SettingError(f"{wrong} means nothing with --method dictionary")
+        model.fit(texts)
     model.save(output)
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
     figures["seconds"] = clock() - begin
@@ -150,8 +149,7 @@ def apply(
         raise SettingError(f"--format {format} has no place for --confidence")
     loaded = load(model, "entities")
     texts = _tagged(loaded.read(*documents), tagger).named("document")
-    with naming(documents[0]):
-        found = loaded.annotate(texts, confidence=confidence)
+    found = loaded.annotate(texts, confidence=confidence)
     if format == "bio":
         texts = dataclasses.replace(texts, mentions=tuple(map(tuple, loaded.tag(texts).mentions)))
     _write(found, texts, format, output)

@@ -17,7 +17,7 @@ from corpuscle.cli.command import (
     task_group,
     trainer,
 )
-from corpuscle.cli.common import load, naming, table_text, warn_of_overlap
+from corpuscle.cli.common import load, table_text, warn_of_overlap
 from corpuscle.cli.constituents import read_found, read_sentences, read_trees, shown, written_lists, written_tree
 from corpuscle.cli.trees import comparing
 from corpuscle.errors import InputError, SettingError
@@ -48,12 +48,11 @@ def train(model: TreebankGrammar, trees: tuple[str, ...], output: str, dev: str 
         raise SettingError("a PCFG has nothing that --dev could choose")
     if resume and not hasattr(model, "checkpoint"):
         raise SettingError("--resume is for --method em: the others learn in one pass")
-    with naming(trees[0]):
-        if hasattr(model, "checkpoint"):
-            with model.checkpoint(bank, output, resume) as checkpoint:
-                model.fit(bank, development, checkpoint=checkpoint).save(output)
-        else:
-            model.fit(bank, development).save(output)
+    if hasattr(model, "checkpoint"):
+        with model.checkpoint(bank, output, resume) as checkpoint:
+            model.fit(bank, development, checkpoint=checkpoint).save(output)
+    else:
+        model.fit(bank, development).save(output)
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
     figures["seconds"] = clock() - begin
     return Figures(
@@ -90,11 +89,10 @@ def parse(
         raise SettingError("--confidence is of the best tree: not with --nbest")
     loaded = load(model, "grammar")
     words, given = read_sentences(input, loaded.needs_tags or tags == "gold", tagger)
-    with naming(input):
-        if nbest is not None:
-            text = written_lists(loaded.best_trees(words, nbest, given))
-        else:
-            text = written_tree(loaded.parse(words, given), confidence)
+    if nbest is not None:
+        text = written_lists(loaded.best_trees(words, nbest, given))
+    else:
+        text = written_tree(loaded.parse(words, given), confidence)
     with write_atomically(output, "w") as file:
         file.write(text)
 
@@ -112,8 +110,7 @@ def sample(model: str, input: str, output: str, tags: str, tagger: str | None, d
 
     loaded = load(model, "grammar", ("grammar.pcfg", "grammar.em", "grammar.spectral"))
     words, given = read_sentences(input, tags == "gold", tagger)
-    with naming(input):
-        text = written_lists(loaded.sample_trees(words, draws, seed=seed, tags=given))
+    text = written_lists(loaded.sample_trees(words, draws, seed=seed, tags=given))
     with write_atomically(output, "w") as file:
         file.write(text)
 
@@ -128,11 +125,10 @@ def probability(model: str, input: str) -> Figures:
     from corpuscle.cli.constituents import is_brackets
 
     loaded = load(model, "grammar")
-    with naming(input):
-        if input != "-" and is_brackets(input):
-            logs = loaded.probability(read_trees(input))
-        else:
-            logs = loaded.sentence_probability(read_sentences(input, False, None)[0])
+    if input != "-" and is_brackets(input):
+        logs = loaded.probability(read_trees(input))
+    else:
+        logs = loaded.sentence_probability(read_sentences(input, False, None)[0])
     tens = logs / np.log(10.0)
     possible = np.isfinite(tens)
     figures = {
@@ -150,8 +146,7 @@ def marginals(model: str, input: str, least: float) -> Figures:
     """How likely every constituent of every sentence is, over all its trees."""
     loaded = load(model, "grammar")
     words, given = read_sentences(input, loaded.needs_tags, None)
-    with naming(input):
-        found = loaded.marginals(words, float(least), given)
+    found = loaded.marginals(words, float(least), given)
     sentences = [
         {"words": words.words(i), "spans": [each._asdict() for each in spans]} for i, spans in enumerate(found)
     ]
@@ -169,8 +164,7 @@ def dependencies(trees: str, output: str, heads: str | None) -> None:
     from corpuscle.text import write_conllu
 
     table = None if heads is None else read_heads(heads)
-    with naming(trees):
-        write_conllu(to_dependencies(read_trees(trees), table), output)
+    write_conllu(to_dependencies(read_trees(trees), table), output)
 
 
 _punctuation = option(

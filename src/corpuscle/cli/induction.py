@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, trainer
-from corpuscle.cli.common import load, naming, table_text
+from corpuscle.cli.common import load, table_text
 from corpuscle.cli.grammar import group
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
@@ -28,7 +28,9 @@ def read_tagged(path: str) -> tuple[Treebank, Trees | None]:
 
     if is_treebank(path):
         return read_conllu(path), None
-    lines = [line for line in read_text(path) if line]
+    corpus = read_text(path)
+    corpus = corpus.select(corpus.lengths > 0)
+    lines = list(corpus)
     if not lines:
         raise InputError(path, None, "an empty text: there are no words to learn from")
     if lines[0][0].startswith("("):
@@ -36,13 +38,13 @@ def read_tagged(path: str) -> tuple[Treebank, Trees | None]:
         return bank_of_trees(trees), trees
     mark = next((each for each in "/_" if all(all(word.rpartition(each)[::2]) for word in lines[0])), None)
     if mark is None:
-        return Treebank.from_sentences(lines), None
-    for number, line in enumerate(read_text(path), 1):
+        return Treebank.from_sentences(corpus), None
+    for number, line in enumerate(lines):
         wrong = next((word for word in line if not all(word.rpartition(mark)[::2])), None)
         if wrong is not None:
-            raise InputError(path, number, f"expected word{mark}TAG, as on the lines before, not {wrong[:40]!r}")
+            raise corpus.error(f"expected word{mark}TAG, as on the lines before, not {wrong[:40]!r}", number)
     words, tags = ([[word.rpartition(mark)[at] for word in line] for line in lines] for at in (0, 2))
-    return Treebank.from_sentences(words, xpos=tags), None
+    return Treebank.from_sentences(words, xpos=tags, origin=corpus.origin), None
 
 
 def _vectors(vectors: str | None, class_model: str | None) -> Any:
@@ -96,8 +98,7 @@ def induce(model: BracketInducer, text: str, output: str, resume: bool, **given:
 
     begin = clock()
     bank, trees = read_tagged(text)
-    with naming(text):
-        _fit(model, bank, output, given, resume)
+    _fit(model, bank, output, given, resume)
     figures: dict[str, Any] = {**model.provenance_, "seconds": clock() - begin}
     shown = f"{output}: {figures['sentences']:,} sentences, {figures['words']:,} words, {figures['symbols']:,} symbols"
     if trees is not None:

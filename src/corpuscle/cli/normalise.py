@@ -3,11 +3,11 @@ corrupt and choose messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, task_group, trainer
-from corpuscle.cli.common import load, naming, warn_of_overlap
+from corpuscle.cli.common import load, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
 from corpuscle.text.files import suffix_of
@@ -16,6 +16,7 @@ from corpuscle.text.wording import percent, seconds
 if TYPE_CHECKING:
     from corpuscle.normalise import Normaliser
     from corpuscle.text.normalised import Normalised
+    from corpuscle.text.origin import Listed
 
 __all__ = ["group"]
 
@@ -46,13 +47,18 @@ def _arriving(path: str, split: bool) -> Iterator[list[list[str]]]:
             yield [(split_words(line) if split else line).split()]
 
 
-def _lines(path: str, split: bool) -> list[list[str]]:
-    """The messages of a text, a line each, by their spaces or (``--raw``) split into tokens."""
-    from corpuscle.text.files import STDIO, expand, read_lines
+def _lines(paths: Sequence[str], split: bool) -> Listed[list[str]]:
+    """The messages of texts, a line each, by their spaces or (``--raw``) split into tokens."""
+    from corpuscle.text.files import expand, read_lines
+    from corpuscle.text.origin import Listed, Origin
     from corpuscle.text.tokens import split_words
 
-    files = [path] if path == STDIO else expand([path])
-    return [(split_words(line) if split else line).split() for file in files for _, line in read_lines(file)]
+    messages: list[list[str]] = []
+    files, firsts = expand(paths), []
+    for file in files:
+        firsts.append(len(messages))
+        messages += [(split_words(line) if split else line).split() for _, line in read_lines(file)]
+    return Listed(messages, Origin(tuple(files), tuple(firsts), rows=range(len(messages))) if files else None)
 
 
 def _joined(parts: list[Normalised]) -> Normalised | None:
@@ -62,7 +68,9 @@ def _joined(parts: list[Normalised]) -> Normalised | None:
     if len(parts) < 2:
         return parts[0] if parts else None
     typed = [message for part in parts for message in part.corpus]
-    return Normalised.from_messages(typed, [part.standard(i) for part in parts for i in range(len(part))])
+    origin = None if parts[0].origin is None else parts[0].origin.loose()
+    meant = [part.standard(i) for part in parts for i in range(len(part))]
+    return Normalised.from_messages(typed, meant, origin=origin)
 
 
 @trainer(group)
@@ -97,17 +105,16 @@ def train(
 
     begin = clock()
     gold = _joined([read_normalised(path) for path in messages if suffix_of(path) in _GOLD])
-    texts = [message for path in messages if suffix_of(path) not in _GOLD for message in _lines(path, raw)]
-    with naming(messages[0]):
-        model.fit(
-            texts, gold, clean=[] if clean is None else _lines(clean, raw),
-            words=None if words is None else read_words(words),
-            slang=None if slang is None else read_slang(slang),
-            never=() if never is None else read_words(never),
-            parsed=None if parsed is None else read_conllu(parsed),
-            sounds=None if sounds is None else read_sounds(sounds),
-            dev=None if dev is None else read_normalised(dev),
-        ).save(output)  # fmt: skip
+    texts = _lines([path for path in messages if suffix_of(path) not in _GOLD], raw)
+    model.fit(
+        texts, gold, clean=[] if clean is None else _lines([clean], raw),
+        words=None if words is None else read_words(words),
+        slang=None if slang is None else read_slang(slang),
+        never=() if never is None else read_words(never),
+        parsed=None if parsed is None else read_conllu(parsed),
+        sounds=None if sounds is None else read_sounds(sounds),
+        dev=None if dev is None else read_normalised(dev),
+    ).save(output)  # fmt: skip
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
     figures["seconds"] = clock() - begin
     return Figures(
@@ -189,7 +196,7 @@ def survey(texts: tuple[str, ...], words: str | None, slang: str | None, raw: bo
     from corpuscle.text.normalised import read_normalised
 
     gold = {path: read_normalised(path) for path in texts if suffix_of(path) in _GOLD}
-    read = {path: list(map(list, gold[path].corpus)) if path in gold else _lines(path, raw) for path in texts}
+    read = {path: list(map(list, gold[path].corpus)) if path in gold else _lines([path], raw) for path in texts}
     if words is not None:
         known = {word.lower() for word in read_words(words)}
     else:
@@ -233,9 +240,8 @@ def corrupt(gold: str, text: str, output: str, raw: bool, seed: int) -> None:
     from corpuscle.text.files import write_atomically
     from corpuscle.text.normalised import read_normalised, write_normalised
 
-    with naming(gold):
-        noise = Noise(read_normalised(gold))
-    messages = noise.corrupt([message for message in _lines(text, raw) if message], seed)
+    noise = Noise(read_normalised(gold))
+    messages = noise.corrupt([message for message in _lines([text], raw) if message], seed)
     if output.endswith(_GOLD):
         write_normalised(messages, output)
         return
@@ -253,15 +259,17 @@ def languages(text: str, examples: tuple[str, ...], output: str, keep: str | Non
     language."""
     from corpuscle.normalise import Languages
     from corpuscle.text.files import read_lines, write_atomically
+    from corpuscle.text.origin import Listed, Origin
 
     names = [_stem(path) for path in examples]
     wanted = names[0] if keep is None else keep
     if wanted not in names or len(set(names)) < len(names):
         raise SettingError(f"--keep is one of {', '.join(names)}, each given once, not {wanted!r}")
-    with naming(examples[0]):
-        known = Languages({
-            name: [line for _, line in read_lines(path)] for name, path in zip(names, examples, strict=True)
-        })  # fmt: skip
+    texts = {
+        name: Listed([line for _, line in read_lines(path)], Origin.of(path))
+        for name, path in zip(names, examples, strict=True)
+    }
+    known = Languages(texts)
     kept = [line for _, line in read_lines(text) if known.language(line) == wanted]
     with write_atomically(output, "w") as file:
         file.writelines(f"{line}\n" for line in kept)

@@ -21,7 +21,7 @@ from corpuscle.cli.command import (
     work_of,
     written,
 )
-from corpuscle.cli.common import load, naming, read_bank, sources_of, table_text, warn_of_overlap
+from corpuscle.cli.common import load, read_bank, sources_of, table_text, warn_of_overlap
 from corpuscle.cli.trees import (
     comparing,
     confidence,
@@ -73,16 +73,13 @@ def train(
     if dev is not None and not hasattr(model, "fit"):
         raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
     known = _sources(model, class_model, vectors)
-    with naming(treebank):
-        bank.check_trees(treebank, single_root=getattr(model, "single_root", False))
-        bank.check_lengths(LONGEST, treebank)
-        if development is not None:
-            development.check_trees(dev)
-        if hasattr(model, "fit"):
-            with model.checkpoint(bank, output, resume, **known) as checkpoint:
-                model.fit(bank, development, checkpoint=checkpoint, **known).save(output)
-        else:
-            model.save(output)
+    if hasattr(model, "fit"):
+        with model.checkpoint(bank, output, resume, **known) as checkpoint:
+            model.fit(bank, development, checkpoint=checkpoint, **known).save(output)
+    else:
+        bank.check_trees(single_root=getattr(model, "single_root", False))
+        bank.check_lengths(LONGEST)
+        model.save(output)
     figures = {
         "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": 0, **model.provenance_, **model.summary(),
         "tuned": sorted(model.chosen_), "seconds": clock() - begin,
@@ -145,7 +142,7 @@ def project(
     data = Projection(read_trees(source), read_target(target), read_links(links, matrix))
     development = None if dev is None else read_trees(dev)
     data.check(links or matrix)
-    with naming(target), model.checkpoint(data, output, resume) as checkpoint:
+    with model.checkpoint(data, output, resume) as checkpoint:
         model.fit(data, development, checkpoint=checkpoint).save(output)
     if instances is not None:
         write_instances(model, instances)
@@ -173,9 +170,8 @@ def boost(base: str, pairs: str, output: str, dev: str, **settings: Any) -> Figu
     parts = load(base, "parse", ("parse.mst",)), load(pairs, "parse", ("parse.pairs", "parse.projected"))
     model = BoostedParser(parts[0], parts[1], **given_of(settings), **work_of())
     trees = read_trees(dev)
-    with naming(dev):
-        alone = float((parts[0].parse(trees).heads == trees.heads).mean())
-        model.fit(trees).save(output)
+    alone = float((parts[0].parse(trees).heads == trees.heads).mean())
+    model.fit(trees).save(output)
     figures = {"weight": model.weight_, "uas_dev": model.right_, "uas_dev_base": alone, **model.provenance_}
     return Figures(
         figures,
@@ -229,12 +225,11 @@ def apply(
     if raw or not (is_treebank(input) or input == "-"):
         tags = "predict"
     else:
-        bank.check_lengths(LONGEST, input)
+        bank.check_lengths(LONGEST)
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
-    with naming(input):
-        bank = _tagged(loaded, bank, tags, tagger)
-        parsed = loaded.best_trees(bank, nbest) if nbest else loaded.annotate(bank, confidence=confidence)
+    bank = _tagged(loaded, bank, tags, tagger)
+    parsed = loaded.best_trees(bank, nbest) if nbest else loaded.annotate(bank, confidence=confidence)
     write_conllu(parsed, output)
 
 
@@ -267,14 +262,13 @@ def evaluate(
     if (found is None) == (model is None):
         raise SettingError("give a file of parses, or --model")
     right = read_trees(gold)
-    right.check_trees(gold)
+    right.check_trees()
     shares: dict[str, float] = {}
     if model is not None:
         loaded = load(model, "parse")
         shares = warn_of_overlap(loaded, right.corpus, model)
-        with naming(gold):
-            seen = _tagged(loaded, right, tags, tagger)
-            guess = loaded.annotate(seen, confidence=loaded.KIND.name == "parse.mst")
+        seen = _tagged(loaded, right, tags, tagger)
+        guess = loaded.annotate(seen, confidence=loaded.KIND.name == "parse.mst")
     else:
         guess = read_trees(str(found))
     counts = list_lengths(guess)
@@ -313,7 +307,7 @@ def compare(gold: str, parses_a: str, parses_b: str, mode: str, punctuation: str
     from corpuscle.measure import attachment, compare_attachment
 
     right, sides = read_trees(gold), {path: read_trees(path) for path in dict.fromkeys((parses_a, parses_b))}
-    right.check_trees(gold)
+    right.check_trees()
     values: dict[str, Any] = {}
     lines = []
     for path, side in ((parses_a, "a"), (parses_b, "b")):
@@ -340,10 +334,9 @@ def curve(model: str, treebank: str, held_out: str, points: int) -> Figures:
     from corpuscle.parse import learning_curve
 
     loaded, bank, gold = load(model, "parse", ("parse.mst",)), read_trees(treebank), read_trees(held_out)
-    bank.check_trees(treebank, single_root=loaded.single_root)
-    gold.check_trees(held_out)
-    with naming(treebank):
-        found = list(learning_curve(loaded, bank, gold, points, known=loaded.known_))
+    bank.check_trees(single_root=loaded.single_root)
+    gold.check_trees()
+    found = list(learning_curve(loaded, bank, gold, points, known=loaded.known_))
     names = ("uas", "uas_low", "uas_high", "las", "las_low", "las_high")
     rows = [{"sentences": p.sentences, "words": p.words} | {name: p.result[name] for name in names} for p in found]
     shown = [(row["sentences"], row["words"], row["uas"], row["las"]) for row in rows]
@@ -360,7 +353,7 @@ def strip(treebank: str, output: str, punctuation: str) -> None:
     from corpuscle.text import write_conllu
 
     bank = read_trees(treebank)
-    bank.check_trees(treebank)
+    bank.check_trees()
     with comparing(treebank):
         write_conllu(bank.without_words(marks(bank, punctuation)), output)
 
@@ -379,8 +372,7 @@ def draw(treebank: str, output: str, sentence: int, other: str | None) -> None:
         if each is not None and sentence > len(each):
             raise InputError(path, None, f"it has {len(each):,} sentences, and none of number {sentence:,}")
     here = bank[sentence - 1 : sentence]
-    with naming(treebank):
-        here.check_trees()
+    here.check_trees()
     if second is not None and len(second.sentence_heads(sentence - 1)) != len(here.heads):
         raise InputError(other, None, f"sentence {sentence:,} has other words")
     sure = confidence(here).tolist()
@@ -428,12 +420,8 @@ def rerank(
     model, base = Reranker(**given, **work_of()), load(parser, "parse", ("parse.mst",))
     known = None if vectors is None else _vectors(vectors)
     bank, development = read_trees(treebank), None if dev is None else read_trees(dev)
-    with naming(treebank):
-        bank.check_trees(treebank, single_root=base.single_root)
-        if development is not None:
-            development.check_trees(dev)
-        with model.checkpoint(bank, output, resume) as checkpoint:
-            model.fit(bank, base, development, vectors=known, checkpoint=checkpoint).save(output)
+    with model.checkpoint(bank, output, resume) as checkpoint:
+        model.fit(bank, base, development, vectors=known, checkpoint=checkpoint).save(output)
     figures: dict[str, Any] = {
         **model.provenance_,
         "tuned": sorted(model.chosen_),
@@ -456,9 +444,7 @@ def rerank(
 def probability(model: str, treebank: str) -> Figures:
     """How likely the words of each sentence are given its tree, by the hidden states of a re-ranker."""
     loaded, bank = load(model, "parse", ("parse.rerank",)), read_trees(treebank)
-    bank.check_trees(treebank)
-    with naming(treebank):
-        found = loaded.probability(bank)
+    found = loaded.probability(bank)
     rows = [
         {"sentence": number, "words": words, "logp": log, "positive": positive}
         for number, (words, log, positive) in enumerate(

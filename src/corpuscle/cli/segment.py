@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import COUNT, Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import load, naming, place_of, read_input, table_text
+from corpuscle.cli.common import load, read_input, table_text
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import clock
 from corpuscle.text.wording import number, percent, seconds
@@ -63,16 +63,8 @@ def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: s
     if not text and not gold:
         raise SettingError("nothing to learn from: give a TEXT, or segmented lines with --gold")
     unsegmented, segmented = _training_text(model, text), _training_text(model, gold)
-    try:
-        with model.checkpoint(unsegmented, segmented, output, resume) as checkpoint:
-            model.fit(unsegmented, segmented, checkpoint=checkpoint).save(output)
-    except InputError as error:
-        if error.path:
-            raise
-        n_lines = sum(len(corpus) for corpus in (unsegmented, segmented) if corpus is not None)
-        files = [*text, *gold]
-        path, line = (files[0], None) if error.line is None else place_of(error.line, files, n_lines)
-        raise InputError(path, line, error.reason) from error
+    with model.checkpoint(unsegmented, segmented, output, resume) as checkpoint:
+        model.fit(unsegmented, segmented, checkpoint=checkpoint).save(output)
     last = model.history_[int(model.history_[:, -1, 0].argmax()), -1]
     figures = {
         "method": model.method,
@@ -99,12 +91,7 @@ def _learn(model: Segmenter, text: Sequence[str], gold: Sequence[str], output: s
 
 def _training_text(model: Segmenter, files: Sequence[str]) -> Corpus | None:
     """What a model learns from, if there are files."""
-    if not files:
-        return None
-    corpus = model.read(*files)
-    if corpus.n_tokens == 0:
-        raise InputError(files[0], None, "the training text is empty")
-    return corpus
+    return model.read(*files).filled("training text") if files else None
 
 
 @command(group, work=True, figures=False)
@@ -120,7 +107,7 @@ def apply(model: str, text: str, output: str, spaces: str | None, raw: bool) -> 
 
     loaded = load(model, "segment")
     corpora = iter([_read(text, raw)]) if raw else iter_text(text, unk_token="literal", lines_per_chunk=5000)
-    with naming(text), write_atomically(output, "wb") as out:
+    with write_atomically(output, "wb") as out:
         for block in loaded.segment_lines(corpora, spaces=spaces):
             out.write(block)
 
@@ -181,8 +168,7 @@ def perplexity(model: str, text: str, best: bool, spaces: str, seed: int) -> Fig
     """Perplexity per letter, with a 95 % interval, and per word of a text."""
     loaded = load(model, "segment", _LEARNED)
     corpus = _read(text)
-    with naming(text):
-        result = loaded.perplexity(corpus, best=best, spaces=spaces, seed=seed)
+    result = loaded.perplexity(corpus, best=best, spaces=spaces, seed=seed)
     share = loaded.overlap(corpus)
     if share > 0.05:
         warn(f"{percent(share, 0)} of these lines were in the training text of {model}")
@@ -200,10 +186,9 @@ def score(model: str, text: str, best: bool, spaces: str) -> None:
     from corpuscle.text import iter_text, write_table
 
     loaded = load(model, "segment", _LEARNED)
-    with naming(text):
-        corpora = iter_text(text, unk_token="literal", lines_per_chunk=5000)
-        rows = _score_rows(loaded.score_lines(corpora, best=best, spaces=spaces))
-        write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows)
+    corpora = iter_text(text, unk_token="literal", lines_per_chunk=5000)
+    rows = _score_rows(loaded.score_lines(corpora, best=best, spaces=spaces))
+    write_table("-", ("sentence", "letters", "unknown", "log10", "perplexity"), rows)
 
 
 def _score_rows(pieces: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
@@ -227,13 +212,15 @@ def _score_rows(pieces: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 @_spaces
 def next_words(model: str, context: str, k: int, spaces: str | None) -> Figures:
     """The most likely next words after the beginning of a sentence, CONTEXT, however that is cut into words."""
+    from dataclasses import replace
+
     from corpuscle.text import read_strings
+    from corpuscle.text.origin import Origin
 
     loaded = load(model, "segment", _LEARNED)
-    begin = read_strings([context], unk_token="literal")
-    with naming("CONTEXT"):
-        found = loaded.next_words(begin, k, spaces=spaces)
-        words = loaded.segment(begin, spaces=spaces).words(0)
+    begin = replace(read_strings([context], unk_token="literal"), origin=Origin(("CONTEXT",), rows=range(1)))
+    found = loaded.next_words(begin, k, spaces=spaces)
+    words = loaded.segment(begin, spaces=spaces).words(0)
     return Figures(
         {
             "context": words,
@@ -289,8 +276,7 @@ def posterior(model: str, text: str, output: str, draws: int, spaces: str | None
     from corpuscle.text import write_table
 
     loaded = load(model, "segment", _LEARNED)
-    with naming(text):
-        letters, probabilities = loaded.posterior(_read(text), draws=draws, seed=seed, spaces=spaces)
+    letters, probabilities = loaded.posterior(_read(text), draws=draws, seed=seed, spaces=spaces)
     line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))
     inner = np.flatnonzero(np.arange(len(line)) > letters.starts[line])
     strings, tokens = letters.vocab.strings, letters.tokens

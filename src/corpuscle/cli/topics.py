@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corpuscle.cli.command import Figures, argument, command, option, output, resume, task_group, trainer, written
-from corpuscle.cli.common import load, naming, table_text
+from corpuscle.cli.common import load, table_text
 from corpuscle.errors import SettingError, warn
 from corpuscle.progress import clock, one_line
 from corpuscle.text.wording import number, percent, seconds
@@ -75,7 +75,7 @@ def train(
     begin = clock()
     corpus = model.read(*docs, documents=documents, split=split)
     times: dict[int, float] = {}
-    with naming(docs[0]), model.checkpoint(corpus, output, resume) as checkpoint:
+    with model.checkpoint(corpus, output, resume) as checkpoint:
         model.fit(
             corpus, checkpoint=checkpoint, log=lambda sweep, _: times.update({sweep: clock() - begin})
         ).save(output)

@@ -8,7 +8,7 @@ import click
 
 from corpuscle.cli import networks
 from corpuscle.cli.command import Figures, argument, command, option, output, raw, resume, task_group, trainer
-from corpuscle.cli.common import load, naming, read_input, warn_of_overlap
+from corpuscle.cli.common import load, read_input, warn_of_overlap
 from corpuscle.errors import InputError, SettingError
 from corpuscle.progress import clock
 from corpuscle.text.wording import number
@@ -52,7 +52,7 @@ def train(
     known = [read_links(path, len(bitext)).sorted() for path in links] or None
     for path, own in zip(links, known or (), strict=True):
         own.check_range(bitext, path)
-    with naming(source), model.checkpoint(bitext, tuning, known, output, resume) as checkpoint:
+    with model.checkpoint(bitext, tuning, known, output, resume) as checkpoint:
         model.fit(bitext, tuning, known, checkpoint).save(output)
     figures, text = (_of_phrases if isinstance(model, PhraseTranslator) else _of_networks)(model)
     counted = {name: model.provenance_[name] for name in ("sentence_pairs", "learned_from", "tuning_pairs")}

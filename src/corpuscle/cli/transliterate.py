@@ -22,7 +22,7 @@ from corpuscle.cli.command import (
     trainer,
     written,
 )
-from corpuscle.cli.common import load, naming
+from corpuscle.cli.common import load
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.progress import clock, one_line, say
 from corpuscle.text.wording import number, percent
@@ -70,10 +70,9 @@ def train(
     more = _synthetic(model, synthetic, side, helper)
     names = _read(pairs, reverse)
     development = None if dev is None else _read(dev, reverse)
-    if dev is not None and development is not None:
-        with naming(dev):
-            model.check_development(development)
-    with naming(pairs), model.checkpoint(names, development, output, resume, *more) as checkpoint:
+    if development is not None:
+        model.check_development(development)
+    with model.checkpoint(names, development, output, resume, *more) as checkpoint:
         model.fit(names, development, checkpoint, *more)
         model.save(output)
     figures, text = (_of_phrases if isinstance(model, PhraseTransliterator) else _of_networks)(model)
@@ -332,8 +331,7 @@ def combine(phrase: str, neural: str, dev: str, candidates: int, reverse: bool, 
     one, other = load(phrase, "transliterate", _PHRASE), load(neural, "transliterate", _NEURAL)
     pairs = _read(dev, reverse)
     spelled = {"units": one.units, "lowercase": one.lowercase}
-    with naming(dev):
-        model = CombinedTransliterator(candidates=candidates, **spelled).fit(one, other, pairs)
+    model = CombinedTransliterator(candidates=candidates, **spelled).fit(one, other, pairs)
     model.save(output)
     weights = dict(zip(COMBINED_FEATURES, model.weights_.tolist(), strict=True))
     said = ", ".join(f"{name} {number(value)}" for name, value in weights.items())

@@ -20,10 +20,7 @@ __all__ = [
 def read_trees(path: str) -> Treebank:
     from corpuscle.text import read_conllu
 
-    bank = read_conllu(path)
-    if bank.corpus.n_tokens == 0:
-        raise InputError(path, None, "the treebank is empty")
-    return bank
+    return read_conllu(path).filled()
 
 
 @contextmanager
@@ -69,7 +66,7 @@ def read_target(path: str) -> Treebank:
     if is_treebank(path):
         return read_trees(path)
     text = read_text(path)
-    return Treebank.from_sentences([text.words(i) for i in range(len(text))])
+    return Treebank.from_sentences([text.words(i) for i in range(len(text))], origin=text.origin)
 
 
 def read_links(links: str | None, matrix: str | None) -> Any:

@@ -27,7 +27,7 @@ from corpuscle.disambiguate.labels import columns_of, elements_of, label_hashes,
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, text_of
 from corpuscle.disambiguate.multiword import joined
 from corpuscle.disambiguate.settings import AnalyserSettings
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import items_of, starts_of
@@ -100,7 +100,7 @@ class Disambiguator(AnalyserSettings, container.Model):
             )
         bank = self.words_of(bank)
         if not bank.corpus.n_tokens:
-            raise InputError(None, None, "there are no words to learn from")
+            raise bank.error("there are no words to learn from")
         elements_of(bank)
         self.elements_ = self._elements(bank)
         names, gold = self.labels_of(bank)
@@ -157,7 +157,7 @@ class Disambiguator(AnalyserSettings, container.Model):
         bank = self.words_of(bank)
         chosen = np.any([layer.ids > 0 for layer in (bank.lemmas, bank.tags, bank.xpos, bank.features)], axis=0)
         if not chosen.any():
-            raise InputError(None, None, "no word has an analysis to learn from")
+            raise bank.error("no word has an analysis to learn from")
         model, text = copy(self), text_of(bank, self.strip_vowels)
         if refit:
             model._refit(bank, text, chosen)
@@ -194,7 +194,7 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def words_of(self, bank: Treebank) -> Treebank:
         """A treebank with the words that are ranked: its own, or its multiword tokens (``join``)."""
-        return joined(Treebank.checked(bank)) if self.join else Treebank.checked(bank)
+        return joined(bank) if self.join else bank
 
     def labels_of(self, bank: Treebank) -> tuple[list[str], np.ndarray]:
         """The distinct labels of the words of a treebank, and which one each has, int32."""

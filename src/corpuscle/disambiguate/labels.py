@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpuscle.disambiguate.kernels.counting import N_KINDS, fill_contexts
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
 
@@ -53,7 +53,7 @@ def elements_of(bank: Treebank, wanted: Sequence[str] = ()) -> tuple[str, ...]:
             f"the treebank has no element {missing[0]!r}; it has {', '.join(there) or 'neither lemmas nor tags'}"
         )
     if not there:
-        raise InputError(None, None, "the words have no analyses to learn from: neither lemma, UPOS, XPOS nor FEATS")
+        raise bank.error("the words have no analyses to learn from: neither lemma, UPOS, XPOS nor FEATS")
     return tuple(dict.fromkeys(wanted)) or tuple(there)
 
 

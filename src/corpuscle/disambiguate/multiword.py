@@ -54,7 +54,8 @@ def joined(bank: Treebank) -> Treebank:
     numbering.add(forms.get(i) or words[bank.corpus.tokens[i]] for i in places)
     tokens, vocab = numbering.finish()
     counts = np.concatenate([[0], np.cumsum(kept)])
-    corpus = Corpus(tokens, starts_of(np.diff(counts[starts])), vocab)
+    origin = None if bank.origin is None else bank.origin.by_item()
+    corpus = Corpus(tokens, starts_of(np.diff(counts[starts])), vocab, origin=origin)
     if bank.corpus.document_starts is not None:
         corpus = corpus.with_documents(bank.corpus.document_starts, bank.corpus.labels)
     layers = {name: getattr(bank, name)[places] for name in LAYERS}

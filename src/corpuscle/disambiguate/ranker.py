@@ -25,7 +25,7 @@ from corpuscle.disambiguate.settings import RankerSettings
 from corpuscle.disambiguate.topics import TOPICS, WIDTH, WORD_WEIGHTS, Common, Products, Topics
 from corpuscle.disambiguate.votes import Votes, fit_votes
 from corpuscle.disambiguate.weighing import Pool, Weights, shares_of
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.model import Array
 from corpuscle.progress import say
 from corpuscle.random import folds
@@ -103,13 +103,13 @@ class Ranker(RankerSettings, Disambiguator):
                 products.append(common.products(len(right), columns, len(all_words), self.transform != "raw"))
             if self.method == "agreement":
                 values.append(lists.values[lists.rows.labels, 1:])
-        pool = pooled(found)
+        pool = pooled(found, learning.bank)
         if self.method == "agreement":
             self.weights_ = fit_votes(pool, np.concatenate(values), self._own_columns(), self.c2)
         elif products:
             self.weights_, of_words = weighing.fit_with_words(pool, Products.joined(products), self.c2)
         elif self.by_word:
-            raise InputError(None, None, "no documents with lemmas: there are no words of documents to weigh")
+            raise learning.bank.error("no documents with lemmas: there are no words of documents to weigh")
         else:
             self.weights_ = weighing.fit(pool, self.stage2, self.c2, self.seed)
         if self.crossfit:
@@ -128,7 +128,7 @@ class Ranker(RankerSettings, Disambiguator):
         several = _n_documents(learning.bank) > 1
         kinds, unit = np.unique(learning.text.documents if several else learning.text.sentences, return_inverse=True)
         if len(kinds) < 2:
-            raise InputError(None, None, "one sentence is not enough: some are counted, the weights learned on others")
+            raise learning.bank.error("one sentence is not enough: some are counted, the weights learned on others")
         if self.crossfit:
             part = folds(self.seed, "disambiguate/parts", len(kinds), min(max(2, self.crossfit), len(kinds)))[unit]
             for number in range(part.max() + 1):
@@ -260,11 +260,11 @@ def _score_chunk(job: tuple[Text, Lists], ranker: Ranker) -> tuple[np.ndarray, n
     return scores, numbers[:, 0]
 
 
-def pooled(parts: Sequence[Pool]) -> Pool:
-    """The rows of several parts in one pool; there must be some."""
+def pooled(parts: Sequence[Pool], bank: Treebank) -> Pool:
+    """The rows of several parts of a treebank in one pool; there must be some."""
     lengths = np.concatenate([np.diff(part.starts) for part in parts])
     if not len(lengths):
-        raise InputError(None, None, "no word has several analyses of which one is right: nothing to learn from")
+        raise bank.error("no word has several analyses of which one is right: nothing to learn from")
     numbers, right = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
     return Pool(numbers, np.concatenate([[0], np.cumsum(lengths)]), right)
 

@@ -76,7 +76,7 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
             around = right[held] if self.neighbours == "gold" else self._predicted(part, text, lists)
             some, hits = useful(lists, learning.gold[held])
             found.append(Pool(self._numbers(part, text, some, around), some.rows.starts, hits))
-        self.weights_ = weighing.fit(pooled(found), self.stage2, self.c2, self.seed)
+        self.weights_ = weighing.fit(pooled(found, learning.bank), self.stage2, self.c2, self.seed)
         if self.crossfit:
             self.counts_ = every.kept(self.min_count)
         self.provenance_ = {

@@ -33,7 +33,7 @@ from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
 from corpuscle.entities.pairing import PAIRING, Pairing
 from corpuscle.entities.pieces import FEWEST, PIECES, Part, Pieces, Said, with_pieces
 from corpuscle.entities.settings import CrfSettings
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import warn
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.random import folds
 from corpuscle.scale import chunks_of
@@ -115,8 +115,8 @@ class CrfTagger(CrfSettings, EntityTagger):
         dictionary: Dictionary | None = None,
     ) -> CrfTagger:
         """Learn from documents with mentions; ``sources``: classes or clusters of words, ``dictionary``: entries."""
-        if not any(Documents.checked(documents).mentions):
-            raise InputError(None, None, "there are no mentions to learn from")
+        if not any(documents.mentions):
+            raise documents.error("there are no mentions to learn from")
         self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordSources.none(), dictionary
         self._learn_sections(documents)
         documents = self._known(documents)
@@ -134,7 +134,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             self.nc_ = NcValues.learn(documents, self.nc)
             levels = cross_fitted(documents, self.nc, self.seed)
         elif self.origins["nc"] == "given" and self.nc != "none":
-            raise InputError(None, None, "the words have no tags: NC-values need them")
+            raise documents.error("the words have no tags: NC-values need them")
         self._learn_policy(documents)
         sheet = self._sheet(documents, levels, self._learn_across(documents))
         self._weights, iterations = learn_field(sheet, tags, labels, self)
@@ -154,7 +154,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             return {}
         if part.max() == 0:
             what = "two passes need" if self.passes == 2 else "a classifier of pieces needs"
-            raise InputError(None, None, f"{what} several documents, or sentences: they learn from each other")
+            raise documents.error(f"{what} several documents, or sentences: they learn from each other")
         way = steps_of(self, len(documents.corpus))
 
         def learned_from(some: Documents, iterations: int) -> CrfTagger:

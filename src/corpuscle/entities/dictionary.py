@@ -127,7 +127,7 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
 
     def fit(self, documents: Documents) -> DictionaryTagger:
         """Take all mentions in one piece for entries, each with its most frequent type."""
-        documents, counts = Documents.checked(documents), dict[tuple[str, ...], dict[str, int]]()
+        counts = dict[tuple[str, ...], dict[str, int]]()
         for words, mentions in zip(documents.corpus, documents.mentions, strict=True):
             for mention in mentions:
                 if len(mention.runs) == 1:
@@ -135,7 +135,7 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
                     types = counts.setdefault(entry, {})
                     types[mention.type] = types.get(mention.type, 0) + 1
         if not counts:
-            raise InputError(None, None, "no mention in one piece to learn from")
+            raise documents.error("no mention in one piece to learn from")
         entries = ((entry, max(sorted(types), key=lambda type: types[type])) for entry, types in counts.items())
         self.dictionary_ = Dictionary.from_entries(entries)
         self.items_ = item_hashes(documents.corpus)

@@ -28,9 +28,10 @@ from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.files import AnyPath, open_bytes, read_raw, suffix_of
+from corpuscle.text.files import open_bytes, read_raw, suffix_of
 from corpuscle.text.gapped import TokenMention, mentions_of_tags
 from corpuscle.text.layers import Layer
+from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.pubtator import read_pubtator
 from corpuscle.text.running import prepare
 from corpuscle.text.schemes import convert_tags
@@ -54,7 +55,7 @@ _ENDED = {"E": "bioes", "S": "bioes", "L": "bilou", "U": "bilou"}
 
 
 @dataclass(frozen=True, eq=False)
-class Documents:
+class Documents(Sourced):
     """Some documents and their tokens.
 
     - ``texts``: the documents; their mentions are gold ones, or none;
@@ -87,6 +88,11 @@ class Documents:
     def __len__(self) -> int:
         """The number of documents."""
         return len(self.texts)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the sentences came from: that of their words."""
+        return self.corpus.origin
 
     @property
     def document_of(self) -> np.ndarray:
@@ -200,7 +206,12 @@ def _in_sentences(
     return found, lost
 
 
-def from_standoff(texts: Sequence[Standoff], sources: Sequence[str] = (), line_breaks: str = "sentence") -> Documents:
+def from_standoff(
+    texts: Sequence[Standoff],
+    sources: Sequence[str] = (),
+    line_breaks: str = "sentence",
+    origin: Origin | None = None,
+) -> Documents:
     """Documents of running text: split into sentences and tokens, all together, so that they share abbreviations."""
     gap = "\n\n"
     bases = starts_of(len(text.text) + len(gap) for text in texts)
@@ -222,7 +233,8 @@ def from_standoff(texts: Sequence[Standoff], sources: Sequence[str] = (), line_b
         sections += _sections(text.text, edges[:, 0])
     mentions, lost = _in_sentences(texts, offsets, starts)
     corpus = Corpus.from_sentences(words).with_documents(starts_of(len(bounds) - 1 for bounds in starts))
-    corpus = dataclasses.replace(corpus, offsets=np.concatenate([np.zeros((0, 2), np.int64), *offsets]))
+    edges = np.concatenate([np.zeros((0, 2), np.int64), *offsets])
+    corpus = dataclasses.replace(corpus, offsets=edges, origin=origin)
     unset = Layer.unset(corpus.n_tokens)
     return Documents(
         tuple(texts), corpus, tuple(mentions), lost, unset, unset, unset, Layer.from_strings(sections, "none"),
@@ -230,7 +242,7 @@ def from_standoff(texts: Sequence[Standoff], sources: Sequence[str] = (), line_b
     )  # fmt: skip
 
 
-def from_corpus(corpus: Corpus, labels: Layer | None = None, path: AnyPath | None = None, **layers: Layer) -> Documents:
+def from_corpus(corpus: Corpus, labels: Layer | None = None, **layers: Layer) -> Documents:
     """Documents of tokens with a space between them; without ``document_starts`` every sentence is one."""
     bounds = corpus.document_starts if corpus.document_starts is not None else np.arange(len(corpus) + 1)
     sentences = list(corpus)
@@ -244,7 +256,8 @@ def from_corpus(corpus: Corpus, labels: Layer | None = None, path: AnyPath | Non
             tagged = mentions_of_tags(convert_tags(here, scheme, "bio") if scheme else here)
             found.append(tuple(TokenMention(mention.type or UNTYPED, mention.tokens) for mention in tagged))
         except InputError as error:
-            raise InputError(path, None, f"sentence {i + 1}, {error.reason}") from None
+            fault = corpus.error(f"sentence {i + 1}, {error.reason}", i)
+            raise InputError(fault.path, fault.line, fault.reason) from None
     texts, offsets = [], []
     for first, last in pairwise(bounds.tolist()):
         lines = [" ".join(words) for words in sentences[first:last]]
@@ -312,7 +325,8 @@ def read_documents(
             parts.append(_read_tokens(path, form, columns))
             continue
         texts = readers[form](path) if form in readers else [_plain(path)]
-        parts.append(from_standoff(texts, [_source(path, text.name, source) for text in texts], line_breaks))
+        sources = [_source(path, text.name, source) for text in texts]
+        parts.append(from_standoff(texts, sources, line_breaks, Origin.of(path)))
     return parts[0] if len(parts) == 1 else joined(parts)
 
 
@@ -322,7 +336,9 @@ def given(value: Any, model: Any = None) -> Documents:
         return read_documents(os.fspath(value))
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
         return from_standoff([Standoff(text) for text in value], [""] * len(value), "sentence")
-    return from_corpus(Corpus.checked(value))
+    if isinstance(value, list | tuple | Corpus):
+        return from_corpus(Corpus.checked(value))
+    return Documents.checked(value)
 
 
 def _plain(path: str) -> Standoff:
@@ -333,7 +349,7 @@ def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Docum
     """A file that has its tokens: columns, or CoNLL-U."""
     if format == "conllu":
         bank = read_conllu(path)
-        return from_corpus(bank.corpus, path=path, tags=bank.tags, lemmas=bank.lemmas)
+        return from_corpus(bank.corpus, tags=bank.tags, lemmas=bank.lemmas)
     table = read_columns(path, columns)
     if columns is None:
         names = COLUMN_NAMES.get(len(table.layers) + 1)
@@ -343,7 +359,7 @@ def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Docum
         table = dataclasses.replace(table, layers=dict(zip(names[1:], table.layers.values(), strict=True)))
     plural = {"tag": "tags", "lemma": "lemmas", "chunk": "chunks", "section": "sections"}
     known = {plural[name]: layer for name, layer in table.layers.items() if name in plural}
-    return from_corpus(table.corpus, table.layers.get("label"), path, **known)
+    return from_corpus(table.corpus, table.layers.get("label"), **known)
 
 
 def joined(parts: Iterable[Documents]) -> Documents:
@@ -353,6 +369,7 @@ def joined(parts: Iterable[Documents]) -> Documents:
     lengths = [np.diff(part.corpus.document_starts) for part in parts if part.corpus.document_starts is not None]
     offsets = [part.corpus.offsets for part in parts if part.corpus.offsets is not None]
     corpus = Corpus.from_sentences(sentences).with_documents(starts_of(np.concatenate(lengths)))
+    origin = None if parts[0].origin is None else parts[0].origin.loose()
 
     def layer(name: str) -> Layer:
         each = [getattr(part, name) for part in parts]
@@ -362,7 +379,7 @@ def joined(parts: Iterable[Documents]) -> Documents:
 
     return Documents(
         tuple(text for part in parts for text in part.texts),
-        dataclasses.replace(corpus, offsets=np.concatenate(offsets)),
+        dataclasses.replace(corpus, offsets=np.concatenate(offsets), origin=origin),
         tuple(mentions for part in parts for mentions in part.mentions),
         sum(part.lost for part in parts),
         layer("tags"), layer("lemmas"), layer("chunks"), layer("sections"),

@@ -102,7 +102,7 @@ class TreebankGrammar(TreebankSettings, Model):
     def _count(self, trees: Trees) -> Counted:
         """Count a treebank, and remember what it was."""
         vars(self).pop("_served", None)
-        binary = self.binary(Trees.checked(trees))
+        binary = self.binary(trees)
         self.tables_, counted = count_trees(
             binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight
         )
@@ -118,7 +118,6 @@ class TreebankGrammar(TreebankSettings, Model):
 
     def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
         """The trees of sentences; ``tags``: the treebank's tag of each word, where they are known."""
-        corpus = Corpus.checked(corpus)
         jobs = self._jobs(corpus, tags)
         found = [each for chunk in self.spread(partial(_parse, what="tree"), jobs) for each in chunk]
         nodes, names = [each.nodes for each in found], self.tables_.symbols.names
@@ -134,7 +133,6 @@ class TreebankGrammar(TreebankSettings, Model):
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
         """The k best trees of each sentence, best first: those of the plain PCFG, in the order of this grammar's own
         probability of them, which is their ``logp``."""
-        corpus = Corpus.checked(corpus)
         return self._lists(corpus, self.spread(partial(_parse, what=k), self._jobs(corpus, tags)))
 
     def sample_trees(
@@ -142,7 +140,6 @@ class TreebankGrammar(TreebankSettings, Model):
     ) -> list[Parsed]:
         """Trees of each sentence, each drawn by its probability under the plain PCFG; ``logp`` is this grammar's own
         probability of them."""
-        corpus = Corpus.checked(corpus)
         numbers = count()
         jobs = ([(next(numbers), *job) for job in chunk] for chunk in self._jobs(corpus, tags))
         return self._lists(corpus, self.spread(partial(_draw, draws=draws, seed=seed), jobs))
@@ -245,14 +242,14 @@ class TreebankGrammar(TreebankSettings, Model):
 
     def sentence_probability(self, corpus: Corpus) -> np.ndarray:
         """Log probabilities of sentences, over all their trees, float64 (n_sentences,)."""
-        found = self.spread(partial(_parse, what="logp"), self._jobs(Corpus.checked(corpus), None))
+        found = self.spread(partial(_parse, what="logp"), self._jobs(corpus, None))
         return np.array([each for chunk in found for each in chunk])
 
     def marginals(
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
     ) -> list[list[Constituent]]:
         """Of each sentence the constituents that at least this share of all trees have, by position."""
-        found = self.spread(partial(_parse, what=least), self._jobs(Corpus.checked(corpus), tags))
+        found = self.spread(partial(_parse, what=least), self._jobs(corpus, tags))
         return [each for chunk in found for each in chunk]
 
     def _constituents(self, entries: np.ndarray, bases: np.ndarray | None, least: float) -> list[Constituent]:

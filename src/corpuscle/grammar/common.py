@@ -18,7 +18,7 @@ import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers, rules_for
 from corpuscle.engine.dp.dense import inside_outside
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import best_labelled, fill_gammas
 from corpuscle.grammar.preparation import trees_from
@@ -262,6 +262,7 @@ class CommonGrammar(CommonSettings, Model):
     ) -> Self:
         """Learn from texts, one a language; ``languages``: their codes; ``starts``: for each language how much each
         category is to each of its words at first, float64 (K, len(vocab)), see ``starts_from_groups``."""
+        texts = [Corpus.checked(text) for text in texts]
         if self.estimate == "em" and self.annealing and self.origins["annealing"] == "given":
             raise SettingError("there is no annealing with --estimate em")
         self.languages_ = list(languages or (f"language{i + 1}" for i in range(len(texts))))
@@ -306,10 +307,10 @@ class CommonGrammar(CommonSettings, Model):
         return self
 
     def _kept(self, text: Corpus, name: str) -> Corpus:
-        lengths = Corpus.checked(text).lengths
+        lengths = text.lengths
         good = (lengths > 0) & (lengths <= self.max_length)
         if not good.any():
-            raise InputError(None, None, f"{name}: no sentence has from 1 to {self.max_length} words")
+            raise text.error(f"{name}: no sentence has from 1 to {self.max_length} words")
         return text.select(good).counted()
 
     def _starting(self, start: np.ndarray, old: Vocab, new: Vocab) -> np.ndarray:
@@ -332,7 +333,6 @@ class CommonGrammar(CommonSettings, Model):
 
     def _seen(self, corpus: Corpus) -> tuple[Weights, np.ndarray, np.ndarray]:
         """Mean probabilities of the text's language, the slots of its words, where sentences begin."""
-        corpus = Corpus.checked(corpus)
         number = self.language_of(corpus)
         tokens = self.vocabs_[number].mapping_from(corpus.vocab)[corpus.tokens]
         return Weights.of(self.grammars_[number].means(), self.allowed), _slots(tokens), corpus.sentence_starts

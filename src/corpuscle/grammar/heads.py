@@ -152,7 +152,7 @@ def to_dependencies(trees: Trees, table: HeadTable | None = None) -> Treebank:
                 names[word] = f"{labels[node]}:{labels[item] if item >= 0 else '_'}"
     for root in trees.roots.tolist():
         names[heads_of[root]] = "root"
-    bank = Treebank.from_sentences(list(words))
+    bank = Treebank.from_sentences(words)
     return bank.replace(
         heads=heads.astype(bank.heads.dtype), relations=Layer.from_strings(names.tolist()),
         xpos=Layer.from_strings([tag or "_" for tag in trees.word_tags]),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import random_bracketing
 from corpuscle.grammar.sentences import Sentences
@@ -141,12 +141,12 @@ class BracketInducer(Model):
 
     def sentences(self, bank: Treebank) -> Sentences:
         """The treebank as this model sees it."""
-        found = Sentences.from_bank(Treebank.checked(bank), self.tag_map_, strict=self.settings["strict"])
+        found = Sentences.from_bank(bank, self.tag_map_, strict=self.settings["strict"])
         longest = int(found.lengths.max(initial=0))
         if longest > LONGEST:
-            where = int(np.argmax(found.lengths)) + 1
-            reason = f"sentence {where:,} has {longest:,} words without punctuation; at most {LONGEST} get brackets"
-            raise InputError(None, None, reason)
+            where = int(np.argmax(found.lengths))
+            reason = f"sentence {where + 1:,} has {longest:,} words without punctuation; at most {LONGEST} get brackets"
+            raise bank.error(reason, where)
         return found
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
@@ -161,7 +161,7 @@ class BracketInducer(Model):
 
     def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
         """The trees of sentences with their tags, and how likely each bracket is."""
-        bank = Treebank.from_sentences(list(Corpus.checked(corpus)))
+        bank = Treebank.from_sentences(corpus)
         if tags is not None:
             bank = bank.replace(xpos=Layer.from_strings([tag for row in tags for tag in row]))
         trees, confidence = trees_of(self.sentences(bank), self.brackets(bank, confidence=True))
@@ -197,12 +197,12 @@ class BracketInducer(Model):
         self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int
     ) -> Sentences:
         """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
-        self.tag_map_ = tag_map or TagMap.observed(Treebank.checked(bank))
+        self.tag_map_ = tag_map or TagMap.observed(bank)
         self.known_ = sources or WordSources.none()
         everything = Sentences.from_bank(bank, self.tag_map_, strict=self.settings["strict"])
         good = (everything.lengths >= 2) & (everything.lengths <= most)
         if not good.any():
-            raise InputError(None, None, f"no sentence has from 2 to {most} words (without punctuation)")
+            raise bank.error(f"no sentence has from 2 to {most} words (without punctuation)")
         self.items_ = item_hashes(bank.corpus)
         self.provenance_ = {"sentences": int(good.sum()), "left_out": int((~good).sum())}
         return everything.select(good)

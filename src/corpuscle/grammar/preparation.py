@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import warn
 from corpuscle.text.binary import binarise, chain_of, collapse_unaries, expand_unaries, original_label, unbinarise
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer
@@ -38,9 +38,9 @@ def prepare(trees: Trees, side: str, horizontal: int, vertical: int) -> Trees:
     trees = clean(trees)
     bare = np.flatnonzero(~trees.preterminals[trees._word_nodes])
     if len(bare):
-        number = int(np.searchsorted(trees.words.sentence_starts, bare[0], "right"))
+        number = int(np.searchsorted(trees.words.sentence_starts, bare[0], "right")) - 1
         word = trees.words.vocab.word(int(trees.words.tokens[bare[0]]))
-        raise InputError(None, None, f"tree {number:,}: the word {word!r} has no tag of its own")
+        raise trees.error(f"tree {number + 1:,}: the word {word!r} has no tag of its own", number)
     trees = binarise(collapse_unaries(trees), side, horizontal, vertical)
     ids, tags = trees.labels.ids, trees.preterminals
     values = trees.labels.values
@@ -164,4 +164,5 @@ def trees_from(found: list[np.ndarray], words: Corpus, names: list[str]) -> Tree
 def _emptied(words: Corpus, which: np.ndarray) -> Corpus:
     """The corpus with some sentences left empty."""
     lengths = np.where(which, 0, words.lengths)
-    return Corpus(words.tokens[np.repeat(~which, words.lengths)], starts_of(lengths), words.vocab)
+    tokens = words.tokens[np.repeat(~which, words.lengths)]
+    return Corpus(tokens, starts_of(lengths), words.vocab, origin=words.origin)

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import warn
 from corpuscle.grammar.tagsets import PUNCTUATION, UNIVERSAL, TagMap
 from corpuscle.text.corpus import items_of
 from corpuscle.text.layers import Layer
@@ -40,7 +40,7 @@ def bank_of_trees(trees: Trees) -> Treebank:
     labels = np.where(trees.preterminals[nodes], trees.labels.ids[nodes], 0).astype(np.int32)
     tags = Layer(labels, trees.labels.vocab).strings()
     starts = trees.words.sentence_starts.tolist()
-    return Treebank.from_sentences(list(trees.words), xpos=[tags[a:b] for a, b in pairwise(starts)])
+    return Treebank.from_sentences(trees.words, xpos=[tags[a:b] for a, b in pairwise(starts)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Sentences:
         if lacking:
             reason = f"no universal tag is known for {', '.join(lacking[:8])}{' ...' if len(lacking) > 8 else ''}"
             if strict:
-                raise InputError(None, None, f"{reason}: give a map of tags")
+                raise bank.error(f"{reason}: give a map of tags")
             warn(f"{reason}: they are X")
         tags = np.array([_X if each is None else UNIVERSAL.index(each[0]) for each in found])
         finite = np.array([each is not None and each[1] for each in found])[layer.ids]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.grammar.sentences import Sentences
 from corpuscle.grammar.tagsets import UNIVERSAL
 from corpuscle.model import Array
@@ -51,7 +51,7 @@ class WordSymbols:
         tags, full = _keys(sentences, what, sources)
         tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
         if len(tags) == 0:
-            raise InputError(None, None, "there are no words to learn from, but for punctuation")
+            raise sentences.bank.error("there are no words to learn from, but for punctuation")
         values, first, counts = np.unique(full, return_index=True, return_counts=True)
         chosen = counts >= fewest
         keys = np.unique(np.concatenate([tags, values[chosen]]))
@@ -71,9 +71,9 @@ class WordSymbols:
         found = np.where(found < 0, find(tags, self.keys), found)
         if strict and (found < 0).any():
             token = int(np.flatnonzero(sentences.kept)[np.argmax(found < 0)])
-            sentence = int(np.searchsorted(sentences.bank.corpus.sentence_starts, token, side="right"))
-            reason = f"sentence {sentence:,}: the tag {sentences.fine.strings()[token]!r} was not there in training"
-            raise InputError(None, None, reason)
+            sentence = int(np.searchsorted(sentences.bank.corpus.sentence_starts, token, side="right")) - 1
+            reason = f"sentence {sentence + 1:,}: the tag {sentences.fine.strings()[token]!r} was not there in training"
+            raise sentences.bank.error(reason, sentence)
         return np.where(found < 0, self.usual[universal], found).astype(np.int32)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -93,7 +93,7 @@ def _keys(sentences: Sentences, what: str, sources: WordSources) -> tuple[np.nda
         assert classes is not None
         return classes, classes
     if bank.corpus.n_tokens and not sentences.fine.ids.any():
-        raise InputError(None, None, "the words have no tags; --symbols classes works with word classes alone")
+        raise bank.error("the words have no tags; --symbols classes works with word classes alone")
     if what.startswith("universal"):
         tags = hashes_of([f"universal {name}" for name in UNIVERSAL])[sentences.universal]
     else:

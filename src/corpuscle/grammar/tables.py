@@ -9,7 +9,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from corpuscle.engine.dp.cky import Rules, rules_for
-from corpuscle.errors import InputError
 from corpuscle.grammar.lexicon import UNKNOWN, Lexicon
 from corpuscle.grammar.preparation import Symbols, TreeNodes, nodes_of
 from corpuscle.model import Array, Container, vocab_arrays
@@ -145,7 +144,7 @@ def _pairs(nodes: TreeNodes, entries: np.ndarray, tables: Tables) -> np.ndarray:
 def count_trees(binary: Trees, *, rare: int, chains: float, classes: float) -> tuple[Tables, Counted]:
     """Count prepared trees."""
     if binary.n_nodes == 0:
-        raise InputError(None, None, "there are no trees with words")
+        raise binary.error("there are no trees with words")
     symbols, nodes = nodes_of(binary)
     n, tags = len(symbols.names), nodes.words >= 0
     tag_of = np.empty(binary.words.n_tokens, np.int64)

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from corpuscle.engine.linalg import unit_rows
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.grammar.distances import Estimator, Words, distance_table
 from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
 from corpuscle.grammar.kernels.shortest import Found, Metric, shortest_trees
@@ -120,7 +120,7 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         types = len(np.unique(corpus.tokens))
         dimensions = min(self.dimensions, max(2, types // 2))
         if dimensions < self.rank:
-            raise InputError(None, None, f"only {types} different words: too few for vectors of rank {self.rank}")
+            raise corpus.error(f"only {types} different words: too few for vectors of rank {self.rank}")
         learner = OsccaVectors(
             dimensions=dimensions, min_count=1, seed=self.seed, workers=self.workers, cluster=self.cluster
         ).fit(corpus)
@@ -133,7 +133,7 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         rows = unit_rows(types)[corpus.tokens[sentences.kept]]
         missing = ~rows.any(axis=1)
         if missing.all():
-            raise InputError(None, None, "none of these words has a vector")
+            raise corpus.error("none of these words has a vector")
         tags = self.symbols_.tags[symbols]
         for tag in np.unique(tags[missing]).tolist():
             own = (tags == tag) & ~missing

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.errors import InputError
 from corpuscle.model import Array
 from corpuscle.normalise.bank import Matches, matches
 from corpuscle.normalise.kernels.context import Candidates, score_candidates
@@ -25,6 +24,7 @@ from corpuscle.normalise.places import Messages, windows_of
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of
+from corpuscle.text.origin import error_about
 from corpuscle.text.vocab import END, START
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def learn_detector(model: Normaliser, sentences: Messages) -> Detector:
         labels.append(np.full(int(kept.sum()), label))
     right = np.concatenate(labels)
     if len(set(right.tolist())) < 2:
-        raise InputError(None, None, "too little text for a detector: nothing in the bank tells words apart")
+        raise error_about(sentences, "too little text for a detector: nothing in the bank tells words apart")
     from scipy.sparse import vstack
 
     machine = LinearSVC(C=1.0, random_state=model.seed).fit(vstack(parts), right)

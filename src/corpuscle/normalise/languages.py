@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from corpuscle.errors import InputError
+from corpuscle.text.origin import error_about
 
 __all__ = ["Languages"]
 
@@ -40,14 +40,15 @@ class Languages:
 
     def __init__(self, texts: Mapping[str, Sequence[str]]):
         if len(texts) < 2:
-            raise InputError(None, None, "languages are told apart from each other: give texts of two at least")
+            reason = "languages are told apart from each other: give texts of two at least"
+            raise error_about(next(iter(texts.values()), None), reason)
         self.names = sorted(texts)
         self.prototypes = np.zeros((len(texts), len(_ORDERS) * _TABLE))
         for row, name in zip(self.prototypes, self.names, strict=True):
             for line in texts[name]:
                 np.add.at(row, _grams(line), 1.0)
             if not row.any():
-                raise InputError(None, None, f"the text of language {name} is empty")
+                raise error_about(texts[name], f"the text of language {name} is empty")
             row /= row.sum()
 
     def __repr__(self) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from corpuscle.errors import InputError
 from corpuscle.normalise.candidates import change_of
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.random import Random
@@ -48,7 +47,7 @@ class Noise:
                     where = 0 if typed == became + meant[len(was) :] else 2 if typed == meant[:kept] + became else 1
                     self.changes.setdefault((where, was), Counter())[became] += 1
         if changed < _FEWEST:
-            raise InputError(None, None, f"only {changed} changed words; at least {_FEWEST} are needed to learn noise")
+            raise gold.error(f"only {changed} changed words; at least {_FEWEST} are needed to learn noise")
         self.rate = changed / words
 
     def __repr__(self) -> str:

@@ -17,13 +17,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank
@@ -60,6 +60,7 @@ from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.normalised import Normalised
+from corpuscle.text.origin import Listed, error_about
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
@@ -218,19 +219,20 @@ class Normaliser(NormaliserSettings, container.Model):
         standard = [] if gold is None else [_lower(" ".join(gold.standard(i)).split()) for i in range(len(gold))]
         written, typed = [*map(_lower, clean)], [*map(_lower, messages)]
         text = [*written, *standard]
-        known = self._words(words, text or typed)
+        source = messages if messages or gold is None else gold
+        known = self._words(words, text or typed, source)
         usable = [message for message in typed if all(w in known or not is_examined(w) for w in message)]
         text = [*filter(None, usable), *text]
         if not any(text):
-            raise InputError(None, None, "no clean text for the language model: give --clean")
+            raise error_about(source, "no clean text for the language model: give --clean")
         self.lexicon_ = _lexicon(known, text, self._phonetics(sounds, gold))
         if self.fit_channel:
-            self._fit_channel(typed, gold)
+            self._fit_channel(typed, gold, source)
         _warn_of_coverage(known, typed or [_lower(sentence) for sentence in (gold.corpus if gold is not None else [])])
         self.lm_ = self.language_model(text)
         self.seen_ = self.after_ = self.before_ = Replacements({})
         self.weights_ = np.stack([DEFAULTS, DEFAULTS])
-        self._learn_bank(parsed, text)
+        self._learn_bank(parsed, Listed(text, getattr(source, "origin", None)))
         if gold is not None:
 
             def without(some: Messages) -> Normaliser:
@@ -276,16 +278,16 @@ class Normaliser(NormaliserSettings, container.Model):
         self.sounds_ = Replacements({} if sounds is None else dict.fromkeys(sounds.items(), 1))
         return Phonetics(self.code_length, sounds or None) if self.phonetic else None
 
-    def _fit_channel(self, typed: Messages, gold: Normalised | None) -> None:
+    def _fit_channel(self, typed: Messages, gold: Normalised | None, source: Any) -> None:
         """Estimate the channel from annotated messages, or from the words of messages that are not in the lexicon."""
         lexicon, pairs = self.lexicon_, None if gold is None else _pairs(gold)
         examples = pair_examples(self, pairs) if pairs is not None else message_examples(self, typed)
         if not examples:
-            raise InputError(None, None, "nothing to fit the channel to: no word of the messages is ill-formed")
+            raise error_about(source, "nothing to fit the channel to: no word of the messages is ill-formed")
         lexicon.channel, _ = fitted_channel(lexicon.channel, examples, lexicon.shapes.letters, lexicon.shapes.vowels)
 
-    def _words(self, words: Iterable[str] | None, text: Messages) -> set[str]:
-        """The words of the lexicon."""
+    def _words(self, words: Iterable[str] | None, text: Messages, source: Any = None) -> set[str]:
+        """The words of the lexicon; ``source``: the data to blame where there are none."""
         if words is None:
             counts = Counter(word for sentence in text for word in sentence if is_examined(word))
             words = [word for word, count in counts.items() if count >= self.min_count]
@@ -293,7 +295,7 @@ class Normaliser(NormaliserSettings, container.Model):
         known = {word for word in known if len(word) > 1 or word in self.letters}
         if not known:
             reason = f"no words: none occurs {self.min_count} times; give a list with --words, or --min-count"
-            raise InputError(None, None, reason)
+            raise error_about(source, reason)
         return known | set(self.also)
 
     def language_model(self, text: Messages) -> NgramModel:
@@ -329,7 +331,7 @@ class Normaliser(NormaliserSettings, container.Model):
         self.seen_ = Replacements.seen(typed, meant, self.never_)
         if sum(self.seen_.counts.values()) < _FEWEST:
             found = sum(self.seen_.counts.values())
-            raise InputError(None, None, f"{found} annotated words; at least {_FEWEST} are needed")
+            raise gold.error(f"{found} annotated words; at least {_FEWEST} are needed")
         if self.combine == "dictionary":
             return
         self.after_, self.before_ = Replacements.beside(self.seen_, typed, meant, EDGES)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, UnfitData
 from corpuscle.text.files import AnyPath
 from corpuscle.text.html import Html
 from corpuscle.text.wording import counted
@@ -38,7 +38,7 @@ def naming(path: AnyPath) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.path is not None:
+        if error.path is not None and not isinstance(error, UnfitData):
             raise
         raise LeftOut(path, None, error.reason) from error
 

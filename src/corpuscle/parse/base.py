@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
 from corpuscle.parse.kernels.training import room_for
@@ -115,7 +115,7 @@ class DependencyParser(container.Model):
                 columns = " and ".join(_COLUMNS[name] for name in lacking)
                 reason = f"the words have no {columns}, which this parser learned from"
                 if needed:
-                    raise InputError(None, None, reason)
+                    raise bank.error(reason)
                 warn(reason)  # a few words may well have none
         return layers_of(bank, self.tag_layers_, self.sources_, self.known_, self.distance)
 
@@ -140,8 +140,8 @@ def check_length(bank: Treebank) -> None:
     """Raise an ``InputError`` if a sentence is too long."""
     longest = int(bank.corpus.lengths.max(initial=0))
     if longest > LONGEST:
-        where = int(np.argmax(bank.corpus.lengths)) + 1
-        raise InputError(None, None, f"sentence {where} has {longest:,} words; at most {LONGEST:,} are parsed")
+        where = int(np.argmax(bank.corpus.lengths))
+        raise bank.error(f"sentence {where + 1} has {longest:,} words; at most {LONGEST:,} are parsed", where)
 
 
 def signature(bank: Treebank, known: WordSources | None = None) -> str:

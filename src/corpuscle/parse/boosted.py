@@ -22,7 +22,6 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.engine.optim.envelope import Line, best_point, envelope
-from corpuscle.errors import InputError
 from corpuscle.parse.base import DependencyParser
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
 from corpuscle.parse.kernels.pairs import Sight
@@ -65,9 +64,7 @@ class BoostedParser(BoostSettings, DependencyParser):
 
     def fit(self, dev: Treebank) -> BoostedParser:
         """Find the weight by which most words of development trees get the right head."""
-        if Treebank.checked(dev).corpus.n_tokens == 0:
-            raise InputError(None, None, "the treebank is empty")
-        dev.check_trees()
+        dev.filled().check_trees()
         self.tuning_items_ = np.unique(np.concatenate([self.tuning_items_, item_hashes(dev.corpus)]))
         heads = dev.heads
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.errors import InputError
 from corpuscle.measure import Result, attachment
 from corpuscle.parse.mst import MstParser
 from corpuscle.random import Random
@@ -41,7 +40,7 @@ def learning_curve(
     """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
     sentences of the one before it, drawn at random."""
     if len(bank) < _LEAST:
-        raise InputError(None, None, f"a learning curve needs at least {_LEAST} sentences, not {len(bank)}")
+        raise bank.error(f"a learning curve needs at least {_LEAST} sentences, not {len(bank)}")
     order = np.argsort(Random(learner.seed, "parse.curve").uniforms(len(bank)), kind="stable")
     sizes = [size for halvings in range(points - 1, -1, -1) if (size := len(bank) >> halvings) >= _LEAST]
     for size in sizes:

@@ -19,7 +19,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.base import LONGEST, DependencyParser, signature
 from corpuscle.parse.decoding import (
@@ -104,10 +104,8 @@ class MstParser(MstSettings, DependencyParser):
     ) -> MstParser:
         """Learn from trees, and from what raw text says of words; development trees choose after how many passes to
         stop, and calibrate confidence."""
-        bank = Treebank.checked(bank)
-        if bank.corpus.n_tokens == 0:
-            raise InputError(None, None, "the treebank is empty")
-        bank.check_trees(single_root=self.single_root)
+        bank.filled().check_trees(single_root=self.single_root)
+        bank.check_lengths(LONGEST)
         if dev is not None:
             dev.check_trees()
         checkpoint = checkpoint or Checkpoint(signature=signature(bank, known))
@@ -174,8 +172,6 @@ class MstParser(MstSettings, DependencyParser):
         weights, delta = np.zeros(size, np.float32), np.zeros(size, np.float32)
         under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step, cost)
         longest = int(np.diff(starts).max())
-        if longest > LONGEST:
-            raise InputError(None, None, f"a sentence of {longest:,} words; parsers learn from at most {LONGEST:,}")
         room = room_for(longest, self.order, N_TAGS, self.trees)
 
         def judge(weights: np.ndarray) -> float:

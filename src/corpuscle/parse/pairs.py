@@ -21,9 +21,9 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.engine.optim.lbfgs import Minimiser
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import DependencyParser, check_length, signature
+from corpuscle.parse.base import LONGEST, DependencyParser, check_length, signature
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, related
 from corpuscle.parse.kernels.pairs import (
     FEATURES,
@@ -136,11 +136,8 @@ class PairParser(PairSettings, DependencyParser):
 
     def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
         """Learn from trees; development trees choose the ratio, unless it was given."""
-        bank = Treebank.checked(bank)
-        if bank.corpus.n_tokens == 0:
-            raise InputError(None, None, "the treebank is empty")
-        bank.check_trees()
-        check_length(bank)
+        bank.filled().check_trees()
+        bank.check_lengths(LONGEST)
         if dev is not None:
             dev.check_trees()
         self.chosen_ = {}
@@ -175,7 +172,7 @@ class PairParser(PairSettings, DependencyParser):
         arcs = int((heads > 0).sum())
         available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
         if not arcs:
-            raise InputError(None, None, "no sentence has two words, so there is no arc to learn from")
+            raise bank.error("no sentence has two words, so there is no arc to learn from")
         sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
         found = room_for_pairs(int(sampling.wanted.sum()))
         at = 0
@@ -233,7 +230,7 @@ class PairParser(PairSettings, DependencyParser):
         layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
         there = tag_layers(bank)
         if layer is not None and layer not in there:
-            raise InputError(None, None, f"the words have no {self.tag_layer.upper()}")
+            raise bank.error(f"the words have no {self.tag_layer.upper()}")
         self.tag_layers_ = (layer or there[0],)
 
     def _tagged(self, bank: Treebank) -> Treebank:

@@ -112,7 +112,7 @@ class Projection(NamedTuple):
         """Raise an ``InputError`` that names the pair unless everything fits; ``path``: of the links."""
         if len(self.source) != len(self.target):
             counts = f"{len(self.source):,} source and {len(self.target):,} target sentences"
-            raise InputError(None, None, f"{counts}: they are no translations of each other")
+            raise self.target.error(f"{counts}: they are no translations of each other")
         if len(self.links) != len(self.source):
             raise InputError(path, None, f"links of {len(self.links):,} sentence pairs; there are {len(self.source):,}")
         lengths = np.column_stack([self.source.corpus.lengths, self.target.corpus.lengths])
@@ -205,7 +205,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
             there = ()
         layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
         if layer is not None and layer not in there:
-            raise InputError(None, None, f"the target words have no {self.tag_layer.upper()}")
+            raise bank.error(f"the target words have no {self.tag_layer.upper()}")
         if self.tag_layer == "auto" and self.classes_ is None and there:
             layer = "tags" if "tags" in there else "xpos"
         self.tag_layers_ = () if layer is None else (layer,)
@@ -254,7 +254,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
         for _, labels, _ in self._labels(usable, threshold):
             available += [np.count_nonzero(labels == NO), np.count_nonzero(labels == YES)]
         if not available[YES]:
-            raise InputError(None, None, _NOTHING)
+            raise usable.data.target.error(_NOTHING)
         sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
         found, at = room_for_pairs(int(sampling.wanted.sum())), 0
         for number, labels, sure in self._labels(usable, threshold):
@@ -289,7 +289,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
             return None
         numbers, bank = self._trees(usable, level)
         if not (bank.heads > 0).any():
-            raise InputError(None, None, _NOTHING)
+            raise usable.data.target.error(_NOTHING)
         self.instances_, self.correction_ = self._instances(bank, self.ratio)
         self._learn(self._sight(bank), self.instances_, checkpoint)
         self.provenance_ |= {"trees": len(bank)}

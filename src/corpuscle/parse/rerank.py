@@ -20,7 +20,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import latent
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
@@ -114,8 +114,7 @@ class Reranker(RerankSettings, container.Model):
         """Learn to choose among the best trees of ``parser`` from the treebank it was learned from; development trees
         are held out beside its folds where a setting is chosen; ``vectors``: of words, for log p; ``lists``: what
         ``jackknife`` returned, for several re-rankers of the same parser."""
-        if Treebank.checked(bank).corpus.n_tokens == 0:
-            raise InputError(None, None, "the treebank is empty")
+        bank.filled()
         if len(bank) < self.folds:
             raise SettingError(f"{self.folds} folds are too many for {len(bank)} sentences")
         if parser.crossing_ and parser.order == 2:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpuscle.errors import InputError
 from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, Layers
 from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
@@ -41,7 +40,7 @@ def tag_layers(bank: Treebank) -> tuple[str, ...]:
     n = max(1, bank.corpus.n_tokens)
     found = tuple(name for name in TAG_LAYERS if np.count_nonzero(getattr(bank, name).ids) >= _USUAL * n)
     if not found:
-        raise InputError(None, None, "the words have no part-of-speech tags, neither UPOS nor XPOS")
+        raise bank.error("the words have no part-of-speech tags, neither UPOS nor XPOS")
     return found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from corpuscle import learning, scale
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, SettingError, UnfitData
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.likelihood import letter_perplexity
 from corpuscle.measure.result import Result
@@ -222,7 +222,9 @@ class Segmenter(SegmentSettings, Model):
             try:
                 known = self._known(corpus, spaces, longest)
             except InputError as error:
-                raise InputError(error.path, error.line and lines + error.line, error.reason) from None
+                if error.path is not None or error.line is None:
+                    raise
+                raise UnfitData(None, lines + error.line, error.reason) from None
             lines += len(corpus)
             yield known
 
@@ -330,7 +332,7 @@ class Segmenter(SegmentSettings, Model):
         longest = self._longest(best, spaces)
         letters, text, starts, gaps = self._known(corpus, spaces, longest)
         if len(text) == 0:
-            raise InputError(None, None, "the text is empty")
+            raise corpus.error("the text is empty")
         sentences = chunks(text, starts, gaps)
         found = list(self.spread(partial(_best, longest=longest), sentences))
         cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))

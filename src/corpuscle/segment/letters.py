@@ -7,13 +7,14 @@ word. Text comes as a corpus of what stands between white space, one line a sent
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import UnfitData, warn
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.origin import error_about
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
 from corpuscle.text.vocab import FIRST, MARKUP, Vocab
@@ -52,13 +53,15 @@ class Letters:
     """Lines of letters.
 
     - ``tokens``: int32 (n,), ids of ``vocab``, which has letters only; ``starts``: int64 (lines + 1,);
-    - ``gaps``: uint8 (n,), FORCED where white space stood before a letter, FORBIDDEN where a joiner did, else 0.
+    - ``gaps``: uint8 (n,), FORCED where white space stood before a letter, FORBIDDEN where a joiner did, else 0;
+    - ``texts``: the texts that have the lines, one after the other.
     """
 
     tokens: np.ndarray
     starts: np.ndarray
     vocab: Vocab
     gaps: np.ndarray
+    texts: tuple[Corpus, ...] = ()
 
     def __len__(self) -> int:
         """The number of lines."""
@@ -68,14 +71,23 @@ class Letters:
         """The lines as a corpus of letters."""
         return Corpus(self.tokens, self.starts, self.vocab)
 
+    def error(self, reason: str, line: int) -> UnfitData:
+        """The error that something is wrong with a line, where it stands in its file."""
+        before = 0
+        for text in self.texts:
+            if line < before + len(text):
+                return error_about(text, reason, line if text.origin is None else line - before)
+            before += len(text)
+        return UnfitData(None, line + 1, reason)
+
     def recode(self, vocab: Vocab) -> np.ndarray:
         """The letters in the ids of another vocabulary, int32 (n,)."""
         return vocab.mapping_from(self.vocab)[self.tokens]
 
 
 def line_of(letters: Letters, place: int) -> int:
-    """The number of the line of a letter, from 1 on."""
-    return int(np.searchsorted(letters.starts, place, "right"))
+    """The number of the line of a letter."""
+    return int(np.searchsorted(letters.starts, place, "right")) - 1
 
 
 def first_letters(starts: np.ndarray) -> np.ndarray:
@@ -94,7 +106,7 @@ def _without(letters: Letters, removed: np.ndarray, mark: int, id: int) -> Lette
     vocab = letters.vocab.subset(np.delete(np.arange(FIRST, len(letters.vocab)), id - FIRST))
     gaps = gaps[kept]
     gaps[first_letters(starts)] = 0
-    return Letters(tokens, starts, vocab, gaps)
+    return Letters(tokens, starts, vocab, gaps, letters.texts)
 
 
 def _literal(corpus: Corpus) -> Corpus:
@@ -104,7 +116,7 @@ def _literal(corpus: Corpus) -> Corpus:
         return corpus
     vocab = Vocab.from_words(dict.fromkeys([*corpus.vocab.strings[FIRST:], *MARKUP]))
     literal = vocab.encode(MARKUP)[np.minimum(corpus.tokens, FIRST - 1)]
-    return Corpus(np.where(reserved, literal, corpus.tokens), corpus.sentence_starts, vocab)
+    return replace(corpus, tokens=np.where(reserved, literal, corpus.tokens), vocab=vocab)
 
 
 def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = None) -> Letters:
@@ -112,17 +124,19 @@ def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = N
 
     ``joiner``: a character that says that there is no boundary where it stands, and is no part of the text.
     """
-    corpus = _literal(Corpus.checked(corpus))
+    spelled = corpus = _literal(corpus)
+    if units != "words":
+        spelled = spell_out(corpus, units)
+    gaps = np.zeros(len(spelled.tokens), np.uint8)
+    letters = Letters(spelled.tokens, spelled.sentence_starts, spelled.vocab, gaps, (corpus,))
     if units == "words":
-        return Letters(corpus.tokens, corpus.sentence_starts, corpus.vocab, np.zeros(len(corpus.tokens), np.uint8))
-    spelled = spell_out(corpus, units)
-    letters = Letters(spelled.tokens, spelled.sentence_starts, spelled.vocab, np.zeros(len(spelled.tokens), np.uint8))
+        return letters
     letters = _without(letters, spelled.tokens == FIRST, FORCED, FIRST)
     escaped = "\\" + SPACE
     if escaped in letters.vocab:  # a real one in the text
         strings = [SPACE if string == escaped else string for string in letters.vocab.strings[FIRST:]]
         plain = Vocab.from_words(strings, letters.vocab.counts[FIRST:])
-        letters = Letters(letters.tokens, letters.starts, plain, letters.gaps)
+        letters = replace(letters, vocab=plain)
     if joiner is not None and (id := letters.vocab.id(joiner)) >= FIRST:
         letters = _without(letters, letters.tokens == id, FORBIDDEN, id)
     return letters
@@ -139,7 +153,7 @@ def joined(several: list[Letters]) -> Letters:
         starts.append(letters.starts[1:] + offset)
         offset += len(letters.tokens)
     gaps = np.concatenate([letters.gaps for letters in several])
-    return Letters(tokens, np.concatenate(starts), vocab, gaps)
+    return Letters(tokens, np.concatenate(starts), vocab, gaps, tuple(text for each in several for text in each.texts))
 
 
 def pieces(letters: Letters, allowed: np.ndarray | None = None) -> np.ndarray:
@@ -161,7 +175,7 @@ def pieces(letters: Letters, allowed: np.ndarray | None = None) -> np.ndarray:
             places = begin + 1 + np.flatnonzero(allowed[begin + 1 : begin + LONGEST_LINE + 1])
             after = places[punctuation[letters.tokens[places - 1]]]
             if len(places) == 0:
-                raise InputError(None, line + 1, f"more than {LONGEST_LINE} letters without a boundary")
+                raise letters.error(f"more than {LONGEST_LINE} letters without a boundary", line)
             begin = int(after[-1] if len(after) else places[-1])
             extra.append(begin)
     warn(f"{len(long)} lines have more than {LONGEST_LINE} letters; they were cut, after punctuation where possible")
@@ -176,7 +190,7 @@ def check_stretches(letters: Letters, gaps: np.ndarray, longest: int) -> None:
     over = np.flatnonzero(np.diff(places) > longest)
     if len(over):
         line = line_of(letters, int(places[over[0]]))
-        raise InputError(None, line, f"a stretch without boundaries that is longer than a word of {longest} letters")
+        raise letters.error(f"a stretch without boundaries that is longer than a word of {longest} letters", line)
 
 
 def segmented_bytes(letters: Letters, cuts: np.ndarray, units: str) -> bytes:

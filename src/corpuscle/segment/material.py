@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.segment.chain import Material
 from corpuscle.segment.letters import (
     FORBIDDEN,
@@ -24,6 +24,7 @@ from corpuscle.segment.letters import (
     typical,
 )
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.origin import error_about
 from corpuscle.text.scripts import character_masks
 from corpuscle.text.vocab import Vocab
 
@@ -66,7 +67,7 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Gi
     parts = [letters_of(corpus, settings.units, settings.joiner) for corpus in (text, gold) if corpus is not None]
     letters = joined(parts) if parts else None
     if letters is None or len(letters.tokens) == 0:
-        raise InputError(None, None, "the training text is empty")
+        raise error_about(gold if text is None else text, "the training text is empty")
     auto_types, auto_length = typical(letters.vocab, letters.tokens)
     types = auto_types if settings.types is None else settings.types
     max_word = settings.max_word or auto_length
@@ -96,7 +97,7 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Gi
         longest = max(longest, int(lengths.max(initial=1)))
         if longest > _LONGEST:
             at = line_of(letters, int(places[:-1][inside][lengths.argmax()]))
-            raise InputError(None, at, f"a given word has {longest} letters; at most {_LONGEST} are possible")
+            raise letters.error(f"a given word has {longest} letters; at most {_LONGEST} are possible", at)
         if longest > max_word:
             over = int((lengths > max_word).sum())
             warn(f"{over} given words are longer than {max_word} letters; such words are kept, but never proposed")

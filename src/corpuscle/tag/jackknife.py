@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.errors import InputError
 from corpuscle.random import folds
 from corpuscle.scale import each
 from corpuscle.tag.tagger import Tagger
@@ -30,7 +29,7 @@ def jackknife(
     """
     n_folds = min(n_folds, len(bank))
     if n_folds < 2:
-        raise InputError(None, None, "one sentence cannot be tagged by a tagger of the others")
+        raise bank.error("one sentence cannot be tagged by a tagger of the others")
     part_of = folds(tagger.seed, "tag.jackknife", len(bank), n_folds)
 
     def tagged(part: int) -> Treebank:

@@ -21,7 +21,6 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.errors import InputError
 from corpuscle.learning import Checkpoint
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
@@ -112,7 +111,7 @@ class Tagger(TaggerSettings, container.Model):
             name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words
         )
         if not self.layers_:
-            raise InputError(None, None, "the words have no tags to learn from: neither UPOS, XPOS nor FEATS")
+            raise bank.error("the words have no tags to learn from: neither UPOS, XPOS nor FEATS")
         strings = _labels_of(bank, self.layers_)
         counted = sorted(Counter(strings).items(), key=lambda item: (-item[1], item[0]))
         self.labels_ = Vocab.from_words([label for label, _ in counted], [count for _, count in counted])

@@ -7,6 +7,7 @@ sentence.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, decode, open_bytes, suffix_of, write_atomically
+from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.plain import read_strings, read_text, write_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
@@ -33,7 +35,7 @@ _SPACE = re.compile(r"[ \t\n\r\v\f]")
 
 
 @dataclass(frozen=True, eq=False)
-class Bitext:
+class Bitext(Sourced):
     """Two corpora; sentence i of ``target`` translates sentence i of ``source``.
 
     >>> bitext = Bitext(Corpus.from_sentences([["a", "b"]]), Corpus.from_sentences([["c"]]))
@@ -79,6 +81,11 @@ class Bitext:
         """Any pairs by index or mask, in that order."""
         return Bitext(self.source.select(pairs), self.target.select(pairs))
 
+    @property
+    def origin(self) -> Origin | None:
+        """Where the pairs came from: that of the source side."""
+        return self.source.origin
+
     def swapped(self) -> Bitext:
         """The other direction."""
         return Bitext(self.target, self.source)
@@ -105,14 +112,17 @@ def read_bitext(
         if len(left) != len(right):
             raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
         return Bitext(left, right)
-    if suffix_of(source).lower() == ".tmx":
+    memory = suffix_of(source).lower() == ".tmx"
+    if memory:
         from corpuscle.text.tmx import read_tmx
 
         sides = read_tmx(source)
     else:
         sides = _split(decode(open_bytes(source), source), source, separator)
     encode = partial(read_strings, unk_token=unk_token, preprocessing=preprocessing)
-    return Bitext(*map(encode, sides, (source_vocab, target_vocab)))
+    origin = Origin.of(source) if memory else Origin((os.fspath(source),), rows=range(len(sides[0])))
+    both = map(encode, sides, (source_vocab, target_vocab))
+    return Bitext(*(dataclasses.replace(side, origin=origin) for side in both))
 
 
 def _check_separator(separator: str) -> None:

@@ -16,6 +16,7 @@ from corpuscle.errors import InputError
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
 from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.origin import Origin
 from corpuscle.text.trees import Trees
 
 __all__ = ["format_brackets", "parse_brackets", "read_brackets", "write_brackets"]
@@ -47,11 +48,15 @@ class _Builder:
         self.ends: list[int] = []
         self.nodes: list[int] = []
         self.lengths: list[int] = []
+        self.lines_of_trees: list[int] = []
+        self.files: list[tuple[str, int]] = []
         self.words = Numbering()
         self.word_parents: list[int] = []
 
     def add(self, text: str, path: AnyPath | None) -> None:
         """Read all trees of a text."""
+        if path is not None:
+            self.files.append((os.fspath(path), len(self.nodes)))
         line, opened = 1, 0
         stack: list[int] = []
         labels, words = self.labels, []
@@ -83,14 +88,14 @@ class _Builder:
                 self.ends[node] = length
                 fresh = 0
                 if not stack:
-                    self._finish(base, length)
+                    self._finish(base, length, opened)
                     base, length = len(labels), 0
             elif token == "\n":
                 if self.lines:
                     if stack:
                         raise InputError(path, line, "unbalanced: the tree is not closed at the end of its line")
                     if not trees_on_line:
-                        self._finish(base, 0)
+                        self._finish(base, 0, line)
                     trees_on_line = 0
                 line += 1
             elif not stack:
@@ -108,15 +113,23 @@ class _Builder:
             raise InputError(path, opened, f"unbalanced: the tree that begins here is not closed ({where})")
         self.words.add(words)
 
-    def _finish(self, base: int, length: int) -> None:
+    def _finish(self, base: int, length: int, line: int) -> None:
         self.nodes.append(len(self.labels) - base)
         self.lengths.append(length)
+        self.lines_of_trees.append(line)
+
+    def _origin(self) -> Origin | None:
+        if not self.files:
+            return None
+        files, firsts = zip(*self.files, strict=True)
+        lines = np.array(self.lines_of_trees, np.int64)
+        return Origin(files, firsts, lines, range(len(lines)))
 
     def trees(self) -> Trees:
         """What has been read."""
         tokens, vocab = self.words.finish()
         return Trees(
-            Corpus(tokens, starts_of(self.lengths), vocab),
+            Corpus(tokens, starts_of(self.lengths), vocab, origin=self._origin()),
             Layer.from_strings(self.labels, missing=""),
             np.array(self.parents, np.int32),
             np.array([self.begins, self.ends], np.int32).T.copy(),

@@ -8,6 +8,7 @@ Indic_Conjunct_Break by the consonants and viramas of the scripts that have it, 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -142,4 +143,4 @@ def spell_out(corpus: Corpus, units: str) -> Corpus:
     vocab.counts = np.bincount(units_of, weights, len(vocab)).astype(np.int64)
     vocab.counts[FIRST] -= (lengths > 0).sum()
     starts = starts_of(np.where(lengths > 0, lengths - 1, 0))
-    return Corpus(tokens, starts, vocab, corpus.document_starts, corpus.labels)
+    return dataclasses.replace(spelled, tokens=tokens, sentence_starts=starts)

@@ -15,6 +15,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.files import AnyPath, read_blocks, write_atomically
 from corpuscle.text.layers import Layer, Numbering, flattened
+from corpuscle.text.origin import Origin
 from corpuscle.text.schemes import Span, spans_of_tags
 
 __all__ = ["DOCUMENT", "Columns", "read_columns", "write_columns"]
@@ -140,6 +141,7 @@ class _Table:
         self.runs = False
         self.numberings = None if names is None else self._start(len(names))
         self.lengths: list[int] = []
+        self.first_lines: list[int] = []
         self._rows: list[list[str]] = []
 
     @staticmethod
@@ -167,6 +169,7 @@ class _Table:
                 raise InputError(self.path, number, f"column {empty} is empty")
             self._rows.append(fields)
         self.lengths.append(len(sentence))
+        self.first_lines.append(sentence[0][0])
         if len(self._rows) > _BATCH:
             self._flush()
 
@@ -182,7 +185,8 @@ class _Table:
         tokens, vocab = word.finish()
         names = [f"column{i}" for i in range(2, len(others) + 1)] + ["label"] if self.names is None else self.names[1:]
         layers = {name: numbering.layer() for name, numbering in zip(names, others, strict=False)}
-        return Corpus(tokens, starts_of(self.lengths), vocab), layers
+        origin = Origin.of(self.path, self.first_lines)
+        return Corpus(tokens, starts_of(self.lengths), vocab, origin=origin), layers
 
 
 def write_columns(columns: Columns, path: AnyPath) -> None:

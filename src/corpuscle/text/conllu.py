@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -19,6 +19,7 @@ from corpuscle.errors import InputError
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath, read_lines, suffix_of, write_atomically
 from corpuscle.text.layers import Layer, Numbering
+from corpuscle.text.origin import Origin
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
 from corpuscle.text.vocab import FIRST
 
@@ -91,6 +92,7 @@ def read_conllu(path: AnyPath) -> Treebank:
         lines.pop()
     numberings = [Numbering() if name == "FORM" else Numbering("_") for name in _COLUMNS[1:]]
     lengths: list[int] = []
+    first_lines = [1]
     comments: list[tuple[str, ...]] = []
     ranges: list[tuple[int, int, int, str]] = []
     empties: list[tuple[int, int, int, str]] = []
@@ -109,6 +111,7 @@ def read_conllu(path: AnyPath) -> Treebank:
             if reason := current.close():
                 raise InputError(path, number, reason)
             lengths.append(current.words)
+            first_lines.append(number + 1)
             comments.append(tuple(current.comments))
             ranges += current.ranges
             empties += current.empties
@@ -135,7 +138,8 @@ def read_conllu(path: AnyPath) -> Treebank:
     columns = dict(zip(_COLUMNS[1:], numberings, strict=True))
     tokens, vocab = columns.pop("FORM").finish()
     documents, labels = _documents(comments)
-    corpus = Corpus(tokens, starts, vocab, documents, labels)
+    origin = replace(Origin.of(path, first_lines[:-1]), word_lines=True)
+    corpus = Corpus(tokens, starts, vocab, documents, labels, origin=origin)
     heads = _heads(path, lines, columns.pop("HEAD"), starts)
     layers = {name: numbering.layer() for name, numbering in zip(LAYERS, columns.values(), strict=True)}
     return Treebank(

@@ -19,6 +19,7 @@ import numpy as np
 
 from corpuscle.errors import SettingError, expect
 from corpuscle.memory import pieces
+from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.vocab import Vocab
 
 __all__ = ["Corpus", "items_of", "renumbered", "starts_of"]
@@ -49,14 +50,15 @@ def renumbered(tokens: np.ndarray, mapping: np.ndarray, out: np.ndarray | None =
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class Corpus(Sourced):
     """Sentences of token ids.
 
     - ``tokens``: int32 (n_tokens,);
     - ``sentence_starts``: int64 (n_sentences + 1,), where each sentence begins, and the end of the last;
     - ``document_starts``: int64 (n_documents + 1,) in sentences, or None where the text has no documents;
     - ``labels``: a name for each document, or None;
-    - ``offsets``: int64 (n_tokens, 2), begin and end of each token in the characters of the raw text, or None.
+    - ``offsets``: int64 (n_tokens, 2), begin and end of each token in the characters of the raw text, or None;
+    - ``origin``: the files it was read from, or None; see ``Origin``.
 
     >>> corpus = Corpus.from_sentences([["a", "b"], [], ["b"]])
     >>> len(corpus), corpus.words(0), len(corpus[1:]), corpus.n_tokens
@@ -69,10 +71,12 @@ class Corpus:
     document_starts: np.ndarray | None = None
     labels: tuple[str, ...] | None = None
     offsets: np.ndarray | None = None
+    origin: Origin | None = None
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sequence[str]], vocab: Vocab | None = None) -> Corpus:
-        """Encode sentences of strings, with a new vocabulary unless one is given."""
+        """Encode sentences of strings, with a new vocabulary unless one is given; the origin of a Corpus stays."""
+        origin = getattr(sentences, "origin", None)
         sentences = list(sentences)
         if any(isinstance(sentence, str) for sentence in sentences):
             raise SettingError("a sentence is a list of words, not a string: read_strings([...]) splits strings")
@@ -80,7 +84,7 @@ class Corpus:
             counts = Counter(word for sentence in sentences for word in sentence)
             vocab = Vocab.from_words(counts.keys(), list(counts.values()))
         tokens = vocab.encode(word for sentence in sentences for word in sentence)
-        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
+        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab, origin=origin)
 
     @classmethod
     def checked(cls, value: Any, **reading: Any) -> Corpus:
@@ -127,6 +131,12 @@ class Corpus:
         """The length of every sentence, int64 (n_sentences,)."""
         return np.diff(self.sentence_starts)
 
+    def filled(self, what: str = "text") -> Corpus:
+        """The corpus itself, unless it has no tokens, which is an error; ``what``: what it is to the one who asks."""
+        if self.n_tokens == 0:
+            raise self.error(f"the {what} is empty")
+        return self
+
     def sentence(self, index: int) -> np.ndarray:
         """The token ids of one sentence (a view)."""
         if not 0 <= index < len(self):
@@ -149,6 +159,7 @@ class Corpus:
         if step != 1:
             raise ValueError("a slice of sentences has step 1; use select() for others")
         last = max(first, last)
+        part = slice(first, last)
         begin, end = self.sentence_starts[first], self.sentence_starts[last]
         documents, labels = None, None
         if self.document_starts is not None:
@@ -163,13 +174,15 @@ class Corpus:
             documents,
             labels,
             None if self.offsets is None else self.offsets[begin:end],
+            None if self.origin is None else self.origin[part],
         )
 
     def select(self, sentences: np.ndarray) -> Corpus:
         """Any sentences by index or mask, in that order; documents are not kept."""
         source, starts = items_of(self.sentence_starts, sentences)
         offsets = None if self.offsets is None else self.offsets[source]
-        return Corpus(self.tokens[source], starts, self.vocab, offsets=offsets)
+        origin = None if self.origin is None else self.origin[sentences]
+        return Corpus(self.tokens[source], starts, self.vocab, offsets=offsets, origin=origin)
 
     def map_tokens(self, mapping: np.ndarray, vocab: Vocab) -> Corpus:
         """Give every token the new id ``mapping[id]`` in another vocabulary."""

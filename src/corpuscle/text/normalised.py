@@ -16,6 +16,7 @@ multilingual lexical normalization", 2021.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from corpuscle.text.columns import Columns, read_columns, write_columns
 from corpuscle.text.corpus import Corpus, items_of
 from corpuscle.text.files import AnyPath, read_lines, suffix_of, write_atomically
 from corpuscle.text.layers import Layer, flattened
+from corpuscle.text.origin import Origin, Sourced
 
 __all__ = ["FLAGS", "Normalised", "read_normalised", "write_normalised"]
 
@@ -36,7 +38,7 @@ FLAGS = ("IV", "OOV", "NO")
 
 
 @dataclass(frozen=True, eq=False)
-class Normalised:
+class Normalised(Sourced):
     """Messages, token by token.
 
     - ``corpus``: as typed, a message a sentence;
@@ -54,10 +56,11 @@ class Normalised:
         typed: Iterable[Sequence[str]],
         meant: Iterable[Sequence[str]],
         notes: Iterable[Sequence[str]] | None = None,
+        origin: Origin | None = None,
     ) -> Normalised:
         """From lists of tokens of the same shape."""
         messages = list(typed)
-        corpus = Corpus.from_sentences(messages)
+        corpus = dataclasses.replace(Corpus.from_sentences(messages), origin=origin)
         said = Layer.unset(corpus.n_tokens, "")
         if notes is not None:
             said = Layer.from_strings(flattened("notes", notes, messages), missing="")
@@ -66,6 +69,11 @@ class Normalised:
     def __len__(self) -> int:
         """The number of messages."""
         return len(self.corpus)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the messages came from: that of their words."""
+        return self.corpus.origin
 
     def select(self, messages: np.ndarray) -> Normalised:
         """Any messages by index or mask, in that order."""
@@ -103,6 +111,7 @@ def read_normalised(path: AnyPath) -> Normalised:
 def _read_json(path: AnyPath) -> Normalised:
     typed: list[list[str]] = []
     meant: list[list[str]] = []
+    lines: list[int] = []
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -121,7 +130,8 @@ def _read_json(path: AnyPath) -> Normalised:
             raise InputError(path, number, "a token is empty")
         typed.append(sides[0])
         meant.append(sides[1])
-    return Normalised.from_messages(typed, meant)
+        lines.append(number)
+    return Normalised.from_messages(typed, meant, origin=Origin.of(path, lines))
 
 
 def write_normalised(messages: Normalised, path: AnyPath) -> None:

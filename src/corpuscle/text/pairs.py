@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath, read_lines
+from corpuscle.text.origin import Listed, Origin
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.xml import read_xml
 
@@ -38,7 +39,7 @@ class ScoredPair(NamedTuple):
 
 def checked_pairs(pairs: Iterable[Any]) -> list[Pair]:
     """The pairs, if that is what they are, or an error that says how to make one."""
-    pairs = list(pairs)
+    pairs = pairs if isinstance(pairs, Listed) else list(pairs)
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[1], str):
             raise SettingError(f"pair {number} is {repr(pair)[:60]}, where Pair(source, (target, ...)) is needed")
@@ -50,18 +51,19 @@ def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pai
 
     The first line that is otherwise is an error; or, where ``wrong`` is given, all of them are added to it.
     """
-    pairs = []
+    pairs, lines = [], []
     for number, fields in read_table(path):
         empty = next((column for column, field in enumerate(fields, 1) if not field.strip()), None)
         if len(fields) >= 2 and empty is None:
             pairs.append(Pair(fields[0], tuple(fields[1:])))
+            lines.append(number)
             continue
         missing = "expected a source and at least one target, separated by tabs"
         error = InputError(path, number, missing if len(fields) < 2 else f"field {empty} is empty")
         if wrong is None:
             raise error
         wrong.append(error)
-    return pairs
+    return Listed(pairs, Origin.of(path, lines))
 
 
 def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
@@ -92,7 +94,7 @@ def read_news(path: AnyPath, results: bool = False) -> list[Pair]:
         if not results and not (targets and all(targets)):
             raise InputError(path, None, f"name {number} (ID {name.get('ID')}) needs a TargetName with text")
         pairs.append(Pair(sources[0], tuple(targets)))
-    return pairs
+    return Listed(pairs, Origin.of(path))
 
 
 _SCORE = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")

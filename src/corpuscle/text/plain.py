@@ -7,6 +7,7 @@ where the caller says so. A literal ``<unk>`` is the unknown symbol, or an ordin
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus, renumbered, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, open_stream, write_atomically
+from corpuscle.text.origin import Origin
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
@@ -77,7 +79,10 @@ def read_text(
                 scanner.feed(data, file, 1 + scanner.n_lines - first)
             files.append((file, scanner.n_lines, in_folder))
     tokens, starts, found = scanner.finish()
-    corpus = _finish(Corpus(tokens, starts, found), vocab, units, unk_token, preprocessing or Preprocessing())
+    firsts = (0, *(after for _, after, _ in files[:-1]))
+    origin = Origin(tuple(name for name, _, _ in files), firsts, rows=range(scanner.n_lines))
+    corpus = Corpus(tokens, starts, found, origin=origin)
+    corpus = _finish(corpus, vocab, units, unk_token, preprocessing or Preprocessing())
     if documents is not None:
         return _by_index(corpus, documents, blank)
     return _by_blank_lines(corpus, files) if blank == "document" else corpus
@@ -123,7 +128,7 @@ def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk_token: str, pre
 def _recode_in_place(corpus: Corpus, mapping: np.ndarray, vocab: Vocab) -> Corpus:
     """Renumber tokens that nobody else has seen yet, without a second copy of them."""
     renumbered(corpus.tokens, mapping, out=corpus.tokens)
-    return Corpus(corpus.tokens, corpus.sentence_starts, vocab)
+    return dataclasses.replace(corpus, vocab=vocab)
 
 
 def _without_markup(corpus: Corpus) -> Corpus:
@@ -160,7 +165,8 @@ def _by_blank_lines(corpus: Corpus, files: list[tuple[str, int, bool]]) -> Corpu
     if labels:
         names = [labels.get(line) or _line_label(files, line) for line in begin_lines.tolist()]
     starts = corpus.sentence_starts[np.append(np.flatnonzero(~blank), len(corpus))]
-    text_only = Corpus(corpus.tokens, starts, corpus.vocab)
+    origin = None if corpus.origin is None else corpus.origin[~blank]
+    text_only = Corpus(corpus.tokens, starts, corpus.vocab, origin=origin)
     return text_only.with_documents(np.append(kept[begin_lines], len(starts) - 1), names)
 
 
@@ -252,9 +258,11 @@ def iter_text(
     for data in _blocks_of_lines(path, lines_per_chunk):
         scanner = Scanner()
         scanner.feed(data, path, first_line)
-        first_line += scanner.n_lines
         tokens, starts, found = scanner.finish()
-        yield _finish(Corpus(tokens, starts, found), vocab, units, unk_token, preprocessing or Preprocessing())
+        origin = Origin((os.fspath(path),), rows=range(first_line - 1, first_line - 1 + scanner.n_lines))
+        first_line += scanner.n_lines
+        corpus = Corpus(tokens, starts, found, origin=origin)
+        yield _finish(corpus, vocab, units, unk_token, preprocessing or Preprocessing())
 
 
 def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[bytes]:

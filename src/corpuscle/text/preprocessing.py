@@ -7,6 +7,7 @@ merges types that have become equal and splits those that have become several wo
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import unicodedata
 from collections.abc import Callable
@@ -104,4 +105,5 @@ def expand_tokens(corpus: Corpus, words: np.ndarray, starts: np.ndarray, vocab: 
         begin, end = ends[first], ends[first + len(chunk)]
         shift = np.repeat(starts[chunk] - ends[first : first + len(chunk)], lengths[chunk])
         tokens[begin:end] = words[shift + np.arange(begin, end)]
-    return Corpus(tokens, ends[corpus.sentence_starts], vocab, corpus.document_starts, corpus.labels)
+    starts = ends[corpus.sentence_starts]
+    return dataclasses.replace(corpus, tokens=tokens, sentence_starts=starts, vocab=vocab, offsets=None)

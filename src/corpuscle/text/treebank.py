@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError, expect
+from corpuscle.errors import InputError, UnfitData, expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
-from corpuscle.text.files import AnyPath
 from corpuscle.text.layers import Layer, Numbering, flattened
+from corpuscle.text.origin import Origin, Sourced
 
 __all__ = ["LAYERS", "Insertions", "Treebank"]
 
@@ -73,7 +73,7 @@ class Insertions:
 
 
 @dataclass(frozen=True, eq=False)
-class Treebank:
+class Treebank(Sourced):
     """Sentences with trees and tags. All layers are as long as ``corpus.tokens``.
 
     - ``corpus``: the word forms; ``# newdoc`` comments are its documents;
@@ -104,9 +104,11 @@ class Treebank:
         *,
         heads: Iterable[Sequence[int]] | None = None,
         comments: Iterable[Sequence[str]] | None = None,
+        origin: Origin | None = None,
         **layers: Iterable[Sequence[str]],
     ) -> Treebank:
-        """From sentences of strings; each layer (a name of ``LAYERS``) is a sequence of the same shape.
+        """From sentences of strings; each layer (a name of ``LAYERS``) is a sequence of the same shape. The
+        origin of a Corpus of sentences stays.
 
         >>> bank = Treebank.from_sentences([["dogs", "bark"]], heads=[[2, 0]], tags=[["NOUN", "VERB"]])
         >>> bank.tags.strings(), bank.lemmas.strings()
@@ -114,11 +116,13 @@ class Treebank:
         """
         if not set(layers) <= set(LAYERS):
             raise TypeError(f"no such layer: {', '.join(sorted(set(layers) - set(LAYERS)))}")
+        origin = origin or getattr(sentences, "origin", None)
         sentences = list(sentences)
         numbering = Numbering()
         numbering.add(word for sentence in sentences for word in sentence)
         tokens, vocab = numbering.finish()
-        corpus = Corpus(tokens, starts_of(len(sentence) for sentence in sentences), vocab)
+        starts, origin = starts_of(len(sentence) for sentence in sentences), origin and origin.by_item()
+        corpus = Corpus(tokens, starts, vocab, origin=origin)
 
         unset = Layer.unset(len(tokens))
         columns = dict.fromkeys(LAYERS, unset)
@@ -148,6 +152,16 @@ class Treebank:
     def __len__(self) -> int:
         """The number of sentences."""
         return len(self.corpus)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the sentences came from: that of their words."""
+        return self.corpus.origin
+
+    def filled(self, what: str = "treebank") -> Treebank:
+        """The treebank itself, unless it has no words, which is an error."""
+        self.corpus.filled(what)
+        return self
 
     def __getitem__(self, sentences: slice) -> Treebank:
         """Some consecutive sentences."""
@@ -231,7 +245,8 @@ class Treebank:
         new_starts = starts_of(lengths.tolist())
         place = np.zeros(root + 1, np.int64)
         place[kept] = np.arange(len(kept)) - np.repeat(new_starts[:-1], lengths) + 1
-        corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab)
+        origin = None if self.origin is None else self.origin[chosen].by_item()
+        corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab, origin=origin)
         nothing = Insertions.build()
         return Treebank(
             corpus,
@@ -270,34 +285,34 @@ class Treebank:
         spaced = [form + ("" if "SpaceAfter=No" in misc.split("|") else " ") for form, misc in forms]
         return "".join(spaced).rstrip(" ")
 
-    def check_trees(self, path: AnyPath | None = None, single_root: bool = False) -> None:
-        """Raise an ``InputError`` that names sentence and token unless every sentence is a tree; ``path``: the file
-        that this treebank was read from, whole, so that the line can be named.
+    def check_trees(self, single_root: bool = False) -> None:
+        """Raise an ``InputError`` that names sentence and token, and their line, unless every sentence is a tree.
 
         A word without a head, heads that run in a circle and (with ``single_root``) a second root are errors.
         """
         starts, heads = self.corpus.sentence_starts, self.heads
         missing = np.flatnonzero(heads < 0)
         if len(missing):
-            raise self._fault(path, missing[0], "has no head")
+            raise self._fault(missing[0], "has no head")
         reach = self._reach()
         lost = np.flatnonzero(reach != len(heads))
         if len(lost):
-            raise self._fault(path, reach[lost[0]], "is its own ancestor: the heads run in a circle")
+            raise self._fault(reach[lost[0]], "is its own ancestor: the heads run in a circle")
         if single_root:
             roots = np.flatnonzero(heads == 0)
             sentence = np.searchsorted(starts, roots, side="right") - 1
             second = np.flatnonzero(sentence[1:] == sentence[:-1])
             if len(second):
-                raise self._fault(path, roots[second[0] + 1], "is a second root")
+                raise self._fault(roots[second[0] + 1], "is a second root")
 
-    def check_lengths(self, most: int, path: AnyPath | None = None) -> None:
-        """Raise an ``InputError`` if a sentence has more than ``most`` words; ``path``: as for ``check_trees``."""
+    def check_lengths(self, most: int) -> None:
+        """Raise ``UnfitData`` if a sentence has more than ``most`` words."""
         lengths = self.corpus.lengths
         long = np.flatnonzero(lengths > most)
         if len(long):
             reason = f"begins a sentence of {lengths[long[0]]:,} words; parsers take at most {most:,}"
-            raise self._fault(path, self.corpus.sentence_starts[long[0]], reason)
+            fault = self._fault(self.corpus.sentence_starts[long[0]], reason)
+            raise UnfitData(fault.path, fault.line, fault.reason)
 
     def sound_trees(self, single_root: bool = False) -> np.ndarray:
         """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
@@ -316,22 +331,18 @@ class Treebank:
             reach = reach[reach]
         return reach[:-1]
 
-    def _fault(self, path: AnyPath | None, token: int, reason: str) -> InputError:
+    def _fault(self, token: int, reason: str) -> InputError:
         sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1
         number = int(token - self.corpus.sentence_starts[sentence]) + 1
         name = self.sentence_id(sentence)
         where = f"sentence {sentence + 1}" + (f" ({name[:80]})" if name else "")
         word = self.corpus.vocab.word(self.corpus.tokens[token])
-        line = None if path is None else self._line(sentence, number)
+        path, line = (None, None) if self.origin is None else self.origin.place(sentence)
+        if line is not None and self.origin is not None and self.origin.word_lines:
+            ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
+            empties = sum(after < number for after, _, _ in self.empties.of(sentence))
+            line += len(self.comments[sentence]) + ranges + empties + number - 1
         return InputError(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
-
-    def _line(self, sentence: int, number: int) -> int:
-        """The line of a word, by its sentence and number, in the file that this whole treebank was read from."""
-        above = sum(len(lines) + 1 for lines in self.comments[:sentence]) + len(self.comments[sentence])
-        inserted = np.searchsorted(self.ranges.sentences, sentence) + np.searchsorted(self.empties.sentences, sentence)
-        ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
-        empties = sum(after < number for after, _, _ in self.empties.of(sentence))
-        return int(above + self.corpus.sentence_starts[sentence] + inserted + ranges + empties + number)
 
 
 def comment_value(comments: Sequence[str], key: str) -> str | None:

@@ -21,6 +21,7 @@ import numpy as np
 from corpuscle.errors import expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer
+from corpuscle.text.origin import Origin, Sourced
 
 __all__ = ["ROOTS", "TRACE", "Trees"]
 
@@ -32,7 +33,7 @@ ROOTS = ("", "TOP", "ROOT", "S1")
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(Sourced):
     """Constituent trees. Positions are relative to the tree: its first node is 0, its first word is 0.
 
     - ``words``: the sentences, int32 tokens and so on;
@@ -58,6 +59,11 @@ class Trees:
     def __len__(self) -> int:
         """The number of trees."""
         return len(self.tree_starts) - 1
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the trees came from: that of their words."""
+        return self.words.origin
 
     @property
     def n_nodes(self) -> int:

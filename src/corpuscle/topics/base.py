@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, perplexity
 from corpuscle.model import Kind, Model
@@ -118,7 +118,7 @@ class TopicModel(TopicSettings, Model, ABC):
         """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
         every sweep of the topics."""
         self.stays_here("a Gibbs chain is sequential by nature")
-        self._learn(Corpus.checked(corpus), checkpoint or Checkpoint(), log)
+        self._learn(corpus, checkpoint or Checkpoint(), log)
         for name in self._FOLLOWS:
             self.__dict__.pop(name, None)
         return self
@@ -132,7 +132,7 @@ class TopicModel(TopicSettings, Model, ABC):
         ``InputError`` if it is too small."""
         lengths = np.diff(document_bounds(corpus))
         if not (lengths > 1).any():
-            raise InputError(None, None, "no document has two words")
+            raise corpus.error("no document has two words")
         if len(lengths) == 1 and self.topics_ > 1:
             warn("the text is a single document; topics are what tells documents apart, and blank lines end them")
         self.items_ = item_hashes(corpus)
@@ -140,7 +140,7 @@ class TopicModel(TopicSettings, Model, ABC):
         self.vocab_, mapping = corpus.vocab.cut(self.min_count)
         corpus = corpus.map_tokens(mapping, self.vocab_)
         if len(np.unique(corpus.tokens)) < 2:
-            raise InputError(None, None, f"fewer than two different words occur {self.min_count} times")
+            raise corpus.error(f"fewer than two different words occur {self.min_count} times")
         return corpus
 
     @abstractmethod

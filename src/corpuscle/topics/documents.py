@@ -6,6 +6,7 @@ or JSON lines, one document each. Whatever the source, the outcome is a ``Corpus
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections import Counter
@@ -18,6 +19,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, read_lines
+from corpuscle.text.origin import Origin
 from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
@@ -63,7 +65,7 @@ def read_documents(
     starts = document_bounds(corpus)
     filled = np.flatnonzero(np.diff(starts) > 0)
     if len(filled) == 0:
-        raise InputError(paths[0], None, "no document has a word")
+        raise corpus.error("no document has a word")
     if len(filled) < len(starts) - 1:
         _report(len(starts) - 1 - len(filled))
         corpus = pick_documents(corpus, filled)
@@ -91,14 +93,21 @@ def _read_json(paths: Sequence[AnyPath], settings: dict[str, Any]) -> Corpus:
     sentences: list[str] = []
     lengths: list[int] = []
     labels: list[str] = []
+    firsts: list[int] = []
+    lines: list[int] = []
     for path in paths:
+        firsts.append(len(sentences))
         for number, line in read_lines(path):
             if line.strip():
                 found, label = _of_json(line, path, number)
                 sentences += found
+                lines += [number] * len(found)
                 lengths.append(len(found))
                 labels.append(label or f"{os.fspath(path)}:{number}")
-    return read_strings(sentences, **settings).with_documents(starts_of(lengths), labels)
+    files, rows = tuple(os.fspath(path) for path in paths), range(len(lines))
+    origin = Origin(files, tuple(firsts), np.array(lines, np.int64), rows)
+    corpus = dataclasses.replace(read_strings(sentences, **settings), origin=origin)
+    return corpus.with_documents(starts_of(lengths), labels)
 
 
 def _of_json(line: str, path: AnyPath, number: int) -> tuple[list[str], str | None]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.align import learner
-from corpuscle.errors import InputError, warn
+from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Kind, Model
 from corpuscle.random import Random
@@ -68,7 +68,7 @@ class Translator(LinkSettings, Model):
         usable = np.flatnonzero(((lengths > 0) & (lengths <= LONGEST)).all(axis=1))
         if len(usable) < FEWEST:
             which = f"sentence pairs of 1 to {LONGEST} words"
-            raise InputError(None, None, f"only {len(usable)} {which}; at least {FEWEST} are needed")
+            raise bitext.error(f"only {len(usable)} {which}; at least {FEWEST} are needed")
         if len(usable) < FEW:
             warn(f"only {len(usable)} sentence pairs: expect a poor draft; ten thousand make a useful one")
         return usable
@@ -83,7 +83,7 @@ class Translator(LinkSettings, Model):
         """Those of the development pairs that have both sides."""
         kept = np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0))
         if not len(kept):
-            raise InputError(None, None, f"the development pairs are empty, and there is nothing to {purpose} on")
+            raise pairs.error(f"the development pairs are empty, and there is nothing to {purpose} on")
         return pairs.select(kept)
 
     def _align(self, bitext: Bitext) -> Alignments:

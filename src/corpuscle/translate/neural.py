@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, require, warn
+from corpuscle.errors import SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind
 from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
@@ -86,7 +86,6 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         are held out: a tenth, at most 500.
         """
         require("torch", extra="neural")
-        bitext = Bitext.checked(bitext)
         usable = self._usable(bitext)
         held = self._held_out(usable, VALIDATION) if dev is None else usable[:0]
         kept = np.setdiff1d(usable, held)
@@ -126,7 +125,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         longest = np.max([[len(pieces) for pieces in side] for side in sides], axis=0)
         kept = np.flatnonzero(longest <= self.max_length)
         if not len(kept):
-            raise InputError(None, None, f"all pairs are longer than {self.max_length} pieces")
+            raise pairs.error(f"all pairs are longer than {self.max_length} pieces")
         if len(kept) < len(pairs):
             warn(f"pairs of more than {self.max_length} pieces are left out: {len(pairs) - len(kept)}")
         return [(sides[0][i], sides[1][i]) for i in kept.tolist()], kept
@@ -167,7 +166,6 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         ``scores``: without them (NaN) a beam of 1 needs no softmax."""
         if shortlist and not self.shortlist_.likely.shape[1]:
             raise SettingError("the model was trained without a shortlist (--shortlist 0)")
-        text = Corpus.checked(text)
         sources = self.subwords_.pieces(text).split()
         if any((source == UNKNOWN).any() for source in sources):
             known = self.vocab_.ids

@@ -18,7 +18,7 @@ import numpy as np
 from corpuscle.align import FEATURES as TABLE_FEATURES
 from corpuscle.align import PhraseTable, build_table, merged_links
 from corpuscle.align.phrases_file import TABLE_ARRAYS, check_table, table_arrays, table_from
-from corpuscle.errors import CorpuscleWarning, InputError, SettingError
+from corpuscle.errors import CorpuscleWarning, SettingError
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Container, Kind, Part
@@ -90,7 +90,6 @@ class PhraseTranslator(PhraseSettings, Translator):
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs, whose phrases
         are learned afterwards (``final_refit``). The aligner sees all pairs at once.
         """
-        bitext = Bitext.checked(bitext)
         usable = self._usable(bitext)
         if dev is not None and not self.tune:
             raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
@@ -121,7 +120,7 @@ class PhraseTranslator(PhraseSettings, Translator):
         linked = merged_links(part, [own.select(pairs) for own in self.alignments_])
         self.table_, _ = build_table(*linked, self.max_phrase)
         if not len(self.table_):
-            raise InputError(None, None, "no words are linked, so there are no phrases")
+            raise bitext.error("no words are linked, so there are no phrases")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few words: their counts may give no discounts
             model = NgramModel(order=self.order, min_count=1, allow_markup=True, workers=self.workers)
@@ -166,7 +165,7 @@ class PhraseTranslator(PhraseSettings, Translator):
         written by a ``transliterator``."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
-        sentences, decoder = list(Corpus.checked(text)), self.decoder
+        sentences, decoder = list(text), self.decoder
         written = self._written(decoder.unknown(sentences), transliterator)
         outputs = decoder.outputs(written)
         with workers(self.workers, self.cluster) as pool:

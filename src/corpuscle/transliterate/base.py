@@ -11,6 +11,7 @@ from typing import NamedTuple
 from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.origin import Listed
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
@@ -85,12 +86,12 @@ class Transliterator(SpellingSettings, Model):
         for training."""
         names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
         count = min(max(1, len(names) // 10), len(names) - 1, len(names) if most is None else most)
-        held = set(Random(seed, "transliterate/held out").shuffled(names)[:count])
-        inside = [self.spelling.normal(pair.source) in held for pair in pairs]
-        return (
-            [pair for pair, out in zip(pairs, inside, strict=True) if not out],
-            [pair for pair, out in zip(pairs, inside, strict=True) if out],
-        )
+        chosen = set(Random(seed, "transliterate/held out").shuffled(names)[:count])
+        inside = [self.spelling.normal(pair.source) in chosen for pair in pairs]
+        origin = getattr(pairs, "origin", None)
+        parts = ([pair for pair, out in zip(pairs, inside, strict=True) if out is held] for held in (False, True))
+        training, held_out = (Listed(part, origin and origin.loose()) for part in parts)
+        return training, held_out
 
 
 def combined(words: Sequence[Sequence[Candidate]], n_best: int, between: str = " ") -> list[Candidate]:
@@ -131,4 +132,5 @@ def reversed_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     for source, targets in pairs:
         for target in targets:
             sources.setdefault(target, {})[source] = None
-    return [Pair(target, tuple(found)) for target, found in sources.items()]
+    origin = getattr(pairs, "origin", None)
+    return Listed((Pair(target, tuple(found)) for target, found in sources.items()), origin and origin.loose())

@@ -13,10 +13,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from corpuscle.engine.optim import likelihood, mert
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.model import ITEMS, Array, Container, Kind, Part
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
+from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
 from corpuscle.text.wording import percent
@@ -60,7 +61,7 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
     def fit(self, phrase: PhraseTransliterator, neural: NeuralTransliterator, dev: Sequence[Pair]) -> Self:
         """Find weights on names that neither model has learned from."""
         if not len(dev):
-            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
+            raise error_about(dev, "the development pairs are empty, and there is nothing to tune on")
         for model in (phrase, neural):
             if (model.units, model.lowercase) != (self.units, self.lowercase):
                 raise SettingError("both models must spell names alike: the same units, and lower case or not")

@@ -16,8 +16,8 @@ from corpuscle.learning import partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Kind
 from corpuscle.text.files import AnyPath, write_atomically
-from corpuscle.text.given import pairs
 from corpuscle.text.pairs import Pair, read_news
+from corpuscle.text.reading import pairs
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.base import Candidate

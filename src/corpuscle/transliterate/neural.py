@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, require, warn
+from corpuscle.errors import SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind, vocab_arrays
 from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
@@ -24,6 +24,7 @@ from corpuscle.neural.examples import guide_of
 from corpuscle.neural.precision import TOLERANCE, Difference
 from corpuscle.settings import learned
 from corpuscle.text.characters import SPACE, clusters
+from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair, checked_pairs
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined, reversed_pairs
@@ -126,7 +127,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def check_development(self, dev: Sequence[Pair]) -> None:
         """An error if nothing can be validated on these pairs."""
         if not len(dev):
-            raise InputError(None, None, "the development pairs are empty, and there is nothing to validate on")
+            raise error_about(dev, "the development pairs are empty, and there is nothing to validate on")
         self._rows(dev)
 
     def fit(
@@ -145,12 +146,12 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         require("torch", extra="neural")
         pairs = checked_pairs(pairs)
         if len(pairs) < FEWEST:
-            raise InputError(None, None, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
+            raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:
             warn(f"only {len(pairs)} pairs: --method phrase learns more from so few")
         if self.whole_names is None:
             self.chosen_["whole_names"] = not words_match(pairs)
-        training, validation = self.divided(pairs, self.seed, VALIDATION) if dev is None else (pairs, list(dev))
+        training, validation = self.divided(pairs, self.seed, VALIDATION) if dev is None else (pairs, dev)
         if not self.hold_out:
             self._check_end(dev)
             training = pairs
@@ -190,7 +191,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         for source, target in dict.fromkeys(self._parts(pairs)):
             left, right = self._letters(source), self._letters(target)
             if not left or not right:
-                raise InputError(None, None, f"the pair {source!r}, {target!r} has an empty side")
+                raise error_about(pairs, f"the pair {source!r}, {target!r} has an empty side")
             if max(len(left), len(right)) <= self.max_length:
                 rows.append((left, right))
             else:
@@ -198,7 +199,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         if long:
             warn(f"pairs of more than {self.max_length} letters are left out: {long}")
         if not rows:
-            raise InputError(None, None, f"all pairs are longer than {self.max_length} letters")
+            raise error_about(pairs, f"all pairs are longer than {self.max_length} letters")
         return rows
 
     @property

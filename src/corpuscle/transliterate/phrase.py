@@ -22,7 +22,7 @@ import numpy as np
 
 from corpuscle.align import PhraseTable
 from corpuscle.align.phrases_file import table_from
-from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
+from corpuscle.errors import CorpuscleWarning, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import NgramModel
 from corpuscle.model import Container, Kind, Part, read
@@ -33,6 +33,7 @@ from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair, checked_pairs
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
@@ -93,7 +94,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         """
         pairs = checked_pairs(pairs)
         if len(pairs) < FEWEST:
-            raise InputError(None, None, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
+            raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:
             warn(f"only {len(pairs)} pairs: expect many errors; a few thousand make a good transliterator")
         if dev is not None:
@@ -122,10 +123,10 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         if not self.tune:
             raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
         if not len(dev):
-            raise InputError(None, None, "the development pairs are empty, and there is nothing to tune on")
+            raise error_about(dev, "the development pairs are empty, and there is nothing to tune on")
         prepared = prepare(dev, self.spelling, "all")
         if not _usable(prepared.words):
-            raise InputError(None, None, f"no development pair can be used: {_reasons(prepared)}")
+            raise error_about(dev, f"no development pair can be used: {_reasons(prepared)}")
 
     def checkpoint(
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, path: str | PathLike[str], resume: bool = False
@@ -143,7 +144,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             for target, weight in zip(word.targets, word.weights, strict=True)
         ]
         if not rows:
-            raise InputError(None, None, f"no pair can be used: {_reasons(prepared)}")
+            raise error_about(pairs, f"no pair can be used: {_reasons(prepared)}")
         bitext = Bitext(
             Corpus.from_sentences([self.spelling.symbols(source) for source, _, _ in rows]),
             Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),

@@ -114,7 +114,7 @@ def _bank(values: Sequence[Value]) -> Any:
     from corpuscle.text import Treebank
 
     sentences = [value["words"] for value in values]
-    layers = {
+    layers: dict[str, Any] = {
         layer: [[word.get(name, "_") for word in words] for words in sentences] for name, layer in _COLUMNS.items()
     }
     heads = [[word.get("head", -1) for word in words] for words in sentences]

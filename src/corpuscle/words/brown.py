@@ -65,7 +65,6 @@ class BrownClasses(BrownSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        text = text if isinstance(text, Forest) else Corpus.checked(text, **self.reading)
         vocab, ids, near, sizes = count_words(text, self)
         checkpoint, facts = checkpoint or Checkpoint(signature=text.signature()), {"n_classes": self.classes}
         self.stays_here("which classes are merged depends on the mergers before")

@@ -58,7 +58,6 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        text = text if isinstance(text, Forest) else Corpus.checked(text, **self.reading)
         vocab, ids, near, sizes = count_words(text, self)
         checkpoint = checkpoint or Checkpoint(signature=text.signature())
         facts = {"n_classes": self.classes, "fold": 3 if self.start == "best" else 1}

@@ -90,7 +90,7 @@ class Forest:
         """Every token hangs on its head. ``words``: what stands for the tokens, see ``words_of``, if not their forms.
 
         A word without a head, or heads that run in a circle, are an ``InputError``."""
-        treebank.check_trees(path)
+        treebank.check_trees()
         starts = treebank.corpus.sentence_starts
         heads = np.repeat(starts[:-1], np.diff(starts)) + treebank.heads - 1
         parents = np.where(treebank.heads > 0, heads, _ROOT).astype(np.int32)

@@ -133,7 +133,6 @@ class HmmClasses(HmmSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        text = text if isinstance(text, Forest) else Corpus.checked(text, **self.reading)
         forest = Forest.of(text, self.structure)
         signature = text.signature() if checkpoint is None else checkpoint.signature
         lengths = forest.corpus.lengths

@@ -99,7 +99,6 @@ class WordVectors(VectorSettings, Model):
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text; ``checkpoint`` keeps unfinished work."""
-        corpus = Corpus.checked(corpus, **self.reading)
         if corpus.n_tokens == 0:
             raise SettingError("there are no words to learn vectors from")
         signature = corpus.signature() if checkpoint is None else checkpoint.signature

@@ -42,7 +42,7 @@ def run(job: Job, settings: Mapping[str, Any]) -> Findings:
     if (bank.heads < 0).all():
         raise LeftOut(path, None, "the words have no heads")
     with naming(path):
-        bank.check_trees(path)
+        bank.check_trees()
         return _learned(job, bank, settings)
 
 
