@@ -62,6 +62,7 @@ class Setting:
     - ``low``, ``high``: the least and the greatest number; ``above``, ``below``: bounds that it may not reach;
     - ``metavar``: what help writes for the value; ``parse``: from the text of the command line to the value;
     - ``runtime``: how the work is done, not what comes of it: neither saved nor compared;
+    - ``flag``: how the command line spells it, such as ``-k``, where that is not ``--name``;
     - ``name``, ``type``, ``items``, ``optional``: from the declaration: type of the value, or of its items if it is a
       tuple, and whether it may be None.
     """
@@ -78,10 +79,16 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     runtime: bool = False
+    flag: str = ""
     name: str = ""
     type: Any = str
     items: bool = False
     optional: bool = False
+
+    @property
+    def option(self) -> str:
+        """How the command line spells it."""
+        return self.flag or option_of(self.name)
 
     def expected(self) -> str:
         """What a right value is, for complaints."""
