@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get
 
 from corpuscle.errors import SettingError
 
-__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting", "size_of"]
+__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting", "size_of", "typed"]
 
 ORIGINS = ("given", "default", "tuned")
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -213,7 +213,7 @@ def learned(*, init: Literal[False] = False) -> Any:
     return _Learned()
 
 
-def _typed(declared: Setting, name: str, annotation: Any) -> Setting:
+def typed(declared: Setting, name: str, annotation: Any) -> Setting:
     """The declaration with its name and what its annotation says."""
     options = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     kinds = [option for option in options if option is not type(None)]
@@ -254,7 +254,7 @@ class Settings:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
         hints = get_type_hints(cls, localns={"ClassVar": ClassVar}) if own else {}
         for name, value in own.items():
-            declared[name] = _typed(value, name, hints[name])
+            declared[name] = typed(value, name, hints[name])
         for name in [name for name, value in vars(cls).items() if isinstance(value, Setting | _Learned)]:
             delattr(cls, name)
         cls.SETTINGS = declared

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.text.wording import percent
+from corpuscle.errors import InputError
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
@@ -77,46 +75,24 @@ def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
-    """How much of a text a model has seen before; a warning if that is more than a little."""
-    from corpuscle.text.overlap import overlap
+    """See ``text.overlap.overlap_shares``."""
+    from corpuscle.text.overlap import overlap_shares
 
-    shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
-    for key, share in shares.items():
-        if share > 0.05:
-            warn(f"{percent(share, 0)} of these sentences were in the {key[8:]} text of {name}")
-    return shares
+    return overlap_shares(model, corpus, name)
 
 
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:
-    """A text with a sentence on each line, or (``--raw``) running text, split into sentences and tokens first."""
-    from corpuscle.text import read_strings, read_text
-    from corpuscle.text.files import read_raw
-    from corpuscle.text.running import prepare
+    """See ``text.inputs.read_input``."""
+    from corpuscle.text.inputs import read_input
 
-    if not raw:
-        return read_text(*paths, **settings)
-    return read_strings([" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))], **settings)
+    return read_input(paths, raw, **settings)
 
 
 def read_bank(path: str, raw: bool = False) -> Treebank:
-    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``--raw``) running
-    text, split into sentences and tokens first, as a treebank without annotation."""
-    from corpuscle.text import Treebank, read_conllu, read_text
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.files import STDIO, read_raw
-    from corpuscle.text.running import prepare
+    """See ``text.inputs.read_bank``."""
+    from corpuscle.text.inputs import read_bank
 
-    if is_treebank(path) or (path == STDIO and not raw):
-        if raw:
-            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
-        return read_conllu(path)
-    if not raw:
-        corpus = read_text(path)
-        return Treebank.from_sentences([corpus.words(i) for i in range(len(corpus)) if corpus.lengths[i]])
-    prepared = prepare(read_raw(path))
-    spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
-    starts = prepared.sentence_starts.tolist()
-    return Treebank.from_sentences(prepared, misc=[spaces[a:b] for a, b in pairwise(starts)])
+    return read_bank(path, raw)
 
 
 def annotated(path: str, raw: bool, tagger: str | None, parser: str | None) -> Treebank:
