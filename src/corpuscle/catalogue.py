@@ -215,6 +215,7 @@ TASKS: dict[str, Task] = dict([
             "diagonal": (*_METRIC, "the same with weights of single features only"),
         },
         kinds={"metric.model": "MetricModel"},
+        verbs=True,
     ),
     _task(
         "topics",

@@ -61,11 +61,6 @@ meaning relations trees.classes triples.tsv --plot boxes.svg
 meaning map trees.classes bank --sentences text.conllu -o map.svg
 meaning senses trees.classes bank text.conllu
 meaning substitutes trees.classes bank text.conllu
-metric train items.tsv -o items.metric
-metric evaluate items.metric test.tsv
-metric neighbours items.metric test.tsv -k 3
-metric apply items.metric test.tsv -o mapped.tsv
-metric show items.metric
 topics train documents -o docs.topics --topics 20
 topics show docs.topics --figure topics.svg
 topics apply docs.topics new-documents -o shares.tsv
