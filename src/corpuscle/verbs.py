@@ -390,7 +390,9 @@ def verb(task: str, example: str, *, name: str = "", **facts: Any) -> Callable[[
         declared: dict[str, Input | Setting] = {}
         for each in inspect.signature(function).parameters.values():
             if isinstance(each.default, Setting):
-                declared[each.name] = typed(each.default, each.name, eval(each.annotation, {"Any": Any}))
+                kind = each.annotation  # a string where the module postpones annotations
+                kind = eval(kind, {"Any": Any}) if isinstance(kind, str) else kind
+                declared[each.name] = typed(each.default, each.name, kind)
             elif isinstance(each.default, Input):
                 declared[each.name] = each.default
         return Verb(task, name or function.__name__.rstrip("_"), function, example, declared, **facts)
