@@ -12,6 +12,7 @@ import pytest
 
 import corpuscle.cli
 from corpuscle.catalogue import COMMANDS, TASKS, Method, find, home_of
+from corpuscle.cli.derive import group_of
 from corpuscle.cli.main import main
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Kind, Model, read_header
@@ -28,7 +29,7 @@ LIGHT = sorted({each.settings.partition(":")[0] for task in TASKS.values() for e
 @pytest.mark.parametrize("name", TASKS)
 def test_everything_that_a_task_names_exists(name):
     task = TASKS[name]
-    package, group = __import__(task.package, fromlist=["__doc__"]), find(f"{task.commands}:group")
+    package, group = __import__(task.package, fromlist=["__doc__"]), group_of(name)
     assert package.__doc__ and group.name == name and group.help == task.help
     assert (ROOT / "docs" / task.page).is_file()
     assert hasattr(package, "warm") == task.kernels
@@ -87,7 +88,7 @@ def test_commands_that_a_summary_lists_exist():
     found = {name: set(match[1].split(", ")) for name, match in listed.items() if match}
     assert {"lm", "topics"} <= found.keys() and "prune" in found["lm"]
     for name, commands in found.items():
-        assert commands <= find(f"{TASKS[name].commands}:group").commands.keys()
+        assert commands <= group_of(name).commands.keys()
 
 
 def test_the_navigation_of_the_documentation_has_every_page():

@@ -32,8 +32,9 @@ class Method:
 class Task:
     """A group of commands.
 
-    - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``commands``: the module with its
-      ``group``; ``page``: in docs/;
+    - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``page``: in docs/;
+    - ``verbs``: the module with its verbs, from which its commands follow; ``commands``: where there is none, the
+      module with the ``group`` of its commands;
     - ``methods``: name -> ``Method``, the default first; ``kinds``: kind of model file -> its class;
     - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it, one or several.
     """
@@ -47,6 +48,7 @@ class Task:
     kinds: Mapping[str, str] = field(default_factory=dict)
     kernels: bool = True
     step: str = ""
+    verbs: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,10 @@ def _task(
     kinds: Mapping[str, str] | None = None,
     kernels: bool = True,
     step: str = "",
+    verbs: bool = False,
 ) -> tuple[str, Task]:
-    """A task and its name, from which its package (unless that is another), its module of commands and its page follow.
+    """A task and its name, from which its package (unless that is another), its module of commands or of verbs and its
+    page follow.
 
     ``methods``: name -> class of settings, class that learns, help; ``kinds``: kind -> class; both in the package.
     """
@@ -81,7 +85,8 @@ def _task(
     }
     homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
     place = " ".join(f"corpuscle.packs.steps.{each}" for each in step.split())
-    return name, Task(help, summary, home, f"corpuscle.cli.{name}", f"{name}.md", ways, homes, kernels, place)
+    commands, declared = ("", f"{home}.verbs") if verbs else (f"corpuscle.cli.{name}", "")
+    return name, Task(help, summary, home, commands, f"{name}.md", ways, homes, kernels, place, declared)
 
 
 _NGRAM = ("NgramSettings", "NgramModel")
@@ -210,6 +215,7 @@ TASKS: dict[str, Task] = dict([
             "diagonal": (*_METRIC, "the same with weights of single features only"),
         },
         kinds={"metric.model": "MetricModel"},
+        verbs=True,
     ),
     _task(
         "topics",
@@ -287,6 +293,7 @@ TASKS: dict[str, Task] = dict([
         methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
         kinds={"tag.crf": "Tagger"},
         step="tagger:TAGGER",
+        verbs=True,
     ),
     _task(
         "disambiguate",

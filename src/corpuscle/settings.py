@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get
 
 from corpuscle.errors import SettingError
 
-__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting", "size_of"]
+__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting", "size_of", "typed"]
 
 ORIGINS = ("given", "default", "tuned")
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -63,6 +63,7 @@ class Setting:
     - ``low``, ``high``: the least and the greatest number; ``above``, ``below``: bounds that it may not reach;
     - ``metavar``: what help writes for the value; ``parse``: from the text of the command line to the value;
     - ``runtime``: how the work is done, not what comes of it: neither saved nor compared;
+    - ``flag``: how the command line spells it, such as ``-k``, where that is not ``--name``;
     - ``name``, ``type``, ``items``, ``optional``: from the declaration: type of the value, or of its items if it is a
       tuple, and whether it may be None.
     """
@@ -79,10 +80,16 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     runtime: bool = False
+    flag: str = ""
     name: str = ""
     type: Any = str
     items: bool = False
     optional: bool = False
+
+    @property
+    def option(self) -> str:
+        """How the command line spells it."""
+        return self.flag or option_of(self.name)
 
     def expected(self) -> str:
         """What a right value is, for complaints."""
@@ -207,7 +214,7 @@ def learned(*, init: Literal[False] = False) -> Any:
     return _Learned()
 
 
-def _typed(declared: Setting, name: str, annotation: Any) -> Setting:
+def typed(declared: Setting, name: str, annotation: Any) -> Setting:
     """The declaration with its name and what its annotation says."""
     options = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     kinds = [option for option in options if option is not type(None)]
@@ -249,7 +256,7 @@ class Settings:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
         hints = get_type_hints(cls, localns={"ClassVar": ClassVar}) if own else {}
         for name, value in own.items():
-            declared[name] = _typed(value, name, hints[name])
+            declared[name] = typed(value, name, hints[name])
         inherited = (vars(base).get("LEARNED", frozenset()) for base in cls.__mro__[1:])
         cls.LEARNED = frozenset(n for n, value in vars(cls).items() if isinstance(value, _Learned)).union(*inherited)
         for name in [name for name, value in vars(cls).items() if isinstance(value, Setting | _Learned)]:

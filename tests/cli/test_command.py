@@ -13,6 +13,7 @@ from click.shell_completion import ShellComplete
 import corpuscle
 from corpuscle.catalogue import COMMANDS, TASKS, find
 from corpuscle.cli import command as making
+from corpuscle.cli.derive import group_of
 from corpuscle.cli.main import _root
 from corpuscle.errors import SettingError
 from corpuscle.model import read_header
@@ -25,15 +26,8 @@ def commands(name):
     """All commands of a task (``TASK ACTION``), or the one command of that name."""
     if name in COMMANDS:
         return {(name,): find(f"{COMMANDS[name].commands}:group").commands[name]}
-    group = find(f"{TASKS[name].commands}:group")
+    group = group_of(name)
     return {(name, action): each for action, each in group.commands.items()}
-
-
-def modules_of(name):
-    """The sources of the commands of a task, or of a command."""
-    group = find(f"{(TASKS | COMMANDS)[name].commands}:group")
-    loaded = [each for module, each in list(sys.modules.items()) if module.startswith("corpuscle.cli.")]
-    return [Path(each.__file__) for each in loaded if getattr(each, "group", None) is group]
 
 
 def decorated(paths):

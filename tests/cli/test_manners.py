@@ -9,9 +9,11 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from corpuscle.catalogue import TASKS
 from corpuscle.cli.examples import _EXAMPLES, examples
 from corpuscle.cli.main import _root, main
 from corpuscle.cli.outputs import Output
+from corpuscle.verbs import verbs_of
 from tests.tiny_models import FOLDER, TEXT
 
 
@@ -37,7 +39,9 @@ def test_every_command_but_the_server_has_json():
 
 def test_every_command_has_examples_and_every_example_parses():
     assert [path for path in COMMANDS if not examples(path)] == []
-    assert sum(len(examples(path)) for path in COMMANDS) == len(_EXAMPLES.strip().splitlines())
+    of_verbs = [each.example for task in TASKS if TASKS[task].verbs for each in verbs_of(task).values()]
+    lines = [line for part in (_EXAMPLES, *of_verbs) for line in part.strip().splitlines()]
+    assert sum(len(examples(path)) for path in COMMANDS) == len(lines)
     for path in COMMANDS:
         for typed, _ in examples(path):
             words = shlex.split(re.sub(r"<\(.*?\)", "FILE", typed).rpartition("corpuscle ")[2].partition(" > ")[0])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import corpuscle
-from corpuscle.catalogue import TASKS, find
+from corpuscle.catalogue import TASKS
+from corpuscle.cli.derive import group_of
 from corpuscle.text import read_strings
 from corpuscle.web.verbs import VERBS, verbs_of
 from tests.web.served import MODELS, answer, client, write_pack
@@ -93,7 +94,7 @@ OTHER_NAMES = {
 
 @pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kinds])
 def test_every_command_that_asks_a_model_is_a_verb(task):
-    commands = set(find(f"{TASKS[task].commands}:group").commands)
+    commands = set(group_of(task).commands)
     asked = commands.difference(LEARN, FILES, INSIDE, MORE.get(task, ()))
     verbs = {name for of, name in VERBS if of == task}
     assert {OTHER_NAMES.get(task, {}).get(name, name) for name in asked} <= verbs

@@ -38,8 +38,9 @@ from corpuscle.text.values import plain
 from corpuscle.text.wording import count, number, seconds
 
 __all__ = [
-    "COUNT", "Figures", "annotation", "argument", "command", "given_of", "option", "output", "plain", "raw", "resume",
-    "task_group", "trainer", "work_of", "written",
+    "CONTEXT", "COUNT", "Command", "Figures", "SettingOption", "annotation", "argument", "command", "completing",
+    "given_of", "last_options", "learner_of", "method_options", "option", "output", "plain", "raw", "resume",
+    "run_shown", "task_group", "trainer", "work_of", "written",
 ]  # fmt: skip
 
 Function = Callable[..., Any]
@@ -50,11 +51,12 @@ COUNT = click.IntRange(1, 10**9)
 
 class Figures(NamedTuple):
     """What a command has to say: plain data for ``--json``, and the text for people (default: ``name: value`` lines;
-    empty: nothing); ``code``: the exit code."""
+    empty: nothing); ``code``: the exit code; ``lists``: its data are the rows of its table, or what it wrote."""
 
     values: Mapping[str, Any]
     text: str | None = None
     code: int = 0
+    lists: bool = False
 
 
 def _told(name: str, value: Any) -> str:
@@ -89,7 +91,7 @@ _WORDS = {"a", "b", "c", "context", "name", "sentence", "word", "words"}
 _FOLDERS = {"folder", "kit", "pack"}
 
 
-def _completing(kind: str, words: Iterable[str] = ()) -> Function:
+def completing(kind: str, words: Iterable[str] = ()) -> Function:
     """What the shell offers: those of the words that begin so, or files (``file``) or folders (``dir``)."""
 
     def complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -106,7 +108,7 @@ def argument(name: str, *, many: bool = False, required: bool = True, default: s
     facts: dict[str, Any] = {"nargs": -1} if many else {} if required else {"default": default}
     words = [each for each, task in TASKS.items() if task.kernels] if name == "task" else ()
     kind = "dir" if name in _FOLDERS else "plain" if name in _WORDS or name == "task" else "file"
-    facts["shell_complete"] = _completing(kind, words)
+    facts["shell_complete"] = completing(kind, words)
     return click.argument(name, metavar=metavar if required else f"[{metavar}]", required=required, **facts)
 
 
@@ -116,9 +118,9 @@ def option(name: str, help: str, *flags: str, words: Iterable[str] = (), **facts
     facts.setdefault("show_default", facts.get("default") not in (None, False) and not facts.get("required"))
     metavar = facts.get("metavar") or ""
     if words or "|" in metavar:
-        facts["shell_complete"] = _completing("plain", words or metavar.split("|"))
+        facts["shell_complete"] = completing("plain", words or metavar.split("|"))
     elif metavar in _FILES:
-        facts["shell_complete"] = _completing("file")
+        facts["shell_complete"] = completing("file")
     return click.option(*(flags or (option_of(name),)), name, help=help, **facts)
 
 
@@ -161,7 +163,7 @@ class SettingOption(click.Option):
 
     def __init__(self, setting: Setting, declared: Mapping[str, Setting]):
         self.setting, self.declared = setting, declared
-        flag = option_of(setting.name)
+        flag = setting.option
         facts: dict[str, Any] = {"help": setting.help, "default": None}
         if setting.type is bool:
             switchable = any(each.default is not False for each in (setting, *declared.values()))
@@ -178,13 +180,13 @@ class SettingOption(click.Option):
 
     def value(self, given: Any, setting: Setting) -> Any:
         """What the user gave, as a value of the setting."""
-        named = replace(setting, name=option_of(setting.name))  # complaints speak of the option
+        named = replace(setting, name=setting.option)  # complaints speak of the option
         return named.checked(given if setting.type is bool else named.parsed(given))
 
 
 def _row(setting: Setting) -> tuple[str, str]:
     """A line of help about a setting."""
-    name = option_of(setting.name)
+    name = setting.option
     if setting.type is bool and setting.default is not False:
         name += f"/{option_of('no_' + setting.name)}"
     default = setting.default_text()
@@ -237,23 +239,28 @@ _MOST = click.Option(
 _JSON = ("as_json", "Print one JSON object as the last line.", "--json")
 
 
-def _run(function: Function, /, *, lists: bool = False, **parameters: Any) -> None:
+def last_options(as_json: bool = True) -> list[click.Option]:
+    """The options that end the help of every command."""
+    return [*([_switch(*_JSON)] if as_json else []), _MOST, _switch(*_QUIET)]
+
+
+def run_shown(function: Function, /, *, lists: bool | None = None, **parameters: Any) -> None:
     """Check the outputs of a command, call it, show what it returns and name what it wrote; ``lists``: with ``--json``
-    it shows the rows of its table, or what it wrote."""
+    it shows the rows of its table, or what it wrote (None: its figures say whether)."""
     context = click.get_current_context()
     check_outputs(context.command.params, context.params)
     progress.quiet(parameters.pop("quiet"))
     accept(parameters.pop("max_bytes"))
     as_json = parameters.pop("as_json", False)
     captured: AbstractContextManager[list[Any]] = nullcontext([])
-    if lists and as_json:
+    if as_json and lists is not False:
         from corpuscle.text.tables import capturing
 
         captured = capturing()
     with noting() as notes, captured as tables:
         result: Figures = function(**parameters) or Figures({}, "")
     written = written_by(context.command.params, context.params, notes)
-    if lists:
+    if lists or result.lists:
         rows = {"rows": [row for table in tables for row in table]} if tables else {}
         result = result._replace(values={**result.values, **rows, "written": [asdict(each) for each in written]})
     _show(result, as_json)
@@ -295,7 +302,7 @@ def _make(
     as_json: bool,
 ) -> Command:
     params = list(reversed(getattr(function, "__click_params__", [])))
-    params += [*settings, *([_switch(*_JSON)] if as_json else []), _MOST, _switch(*_QUIET)]
+    params += [*settings, *last_options(as_json)]
     made = Command(name, params=params, callback=callback, help=function.__doc__, context_settings=CONTEXT)
     group.add_command(made)
     return made
@@ -321,7 +328,7 @@ def command(
         @click.pass_context
         def callback(context: click.Context, /, **parameters: Any) -> None:
             _take_shared(context, parameters)
-            _run(function, lists=not figures, **parameters)
+            run_shown(function, lists=not figures, **parameters)
 
         label = name or function.__name__.rstrip("_").replace("_", "-")
         _make(group, label, function, callback, map(_declared, shared), as_json)
@@ -348,30 +355,14 @@ def trainer(
     methods = {each: TASKS[group.name or ""].methods[each] for each in only or TASKS[group.name or ""].methods}
 
     def decorate(function: Function) -> Function:
-        options, sections = _options(methods)
-        method = click.Option(
-            ["--method", "method"],
-            type=click.Choice(list(methods)),
-            help="How to learn; " + "; ".join(f"{name}: {each.help}" for name, each in methods.items()) + ".",
-            metavar="|".join(methods),
-            default=next(iter(methods)),
-            show_default=True,
-        )
+        options, sections = method_options(methods)
 
         @click.pass_context
-        def callback(context: click.Context, /, method: str, **parameters: Any) -> None:
-            given = {
-                each.name: (each, parameters.pop(each.name))
-                for each in options
-                if each.name and context.get_parameter_source(each.name) is click.core.ParameterSource.COMMANDLINE
-            }
-            for each in options:
-                parameters.pop(each.name or "", None)
-            if choose is not None and context.get_parameter_source("method") is click.core.ParameterSource.DEFAULT:
-                method = choose({name: value for name, (_, value) in given.items()}) or method
-            _run(partial(_train, function, method, _learner(methods, method, given)), **parameters)
+        def callback(context: click.Context, /, **parameters: Any) -> None:
+            method, learner = learner_of(context, methods, parameters, choose)
+            run_shown(partial(_train, function, method, learner), lists=False, **parameters)
 
-        made = _make(group, name, function, callback, [method, *options], True)
+        made = _make(group, name, function, callback, options, True)
         made.sections = sections
         return function
 
@@ -384,14 +375,24 @@ def _train(function: Function, method: str, learner: Any, /, **parameters: Any) 
     return figures._replace(values={"method": method, **figures.values})
 
 
-def _options(methods: Mapping[str, Method]) -> tuple[list[SettingOption], list[tuple[str, list[tuple[str, str]]]]]:
-    """An option for each setting of the methods, and the sections of help with those that not all methods share."""
+def method_options(methods: Mapping[str, Method]) -> tuple[list[click.Option], list[tuple[str, list[tuple[str, str]]]]]:
+    """``--method``, an option for each setting of the methods, and the sections of help with those settings that not
+    all methods share."""
     declared: dict[str, dict[str, Setting]] = {}
     for method, each in methods.items():
         for name, setting in find(each.settings).SETTINGS.items():
             if name != "method":
                 declared.setdefault(name, {})[method] = setting
-    options: list[SettingOption] = []
+    options: list[click.Option] = [
+        click.Option(
+            ["--method", "method"],
+            type=click.Choice(list(methods)),
+            help="How to learn; " + "; ".join(f"{name}: {each.help}" for name, each in methods.items()) + ".",
+            metavar="|".join(methods),
+            default=next(iter(methods)),
+            show_default=True,
+        )
+    ]
     sections: dict[str, list[tuple[str, str]]] = {}
     for by_method in declared.values():
         setting = next(iter(by_method.values()))
@@ -402,6 +403,27 @@ def _options(methods: Mapping[str, Method]) -> tuple[list[SettingOption], list[t
                 names = ", ".join(method for method, other in by_method.items() if other == record)
                 sections.setdefault(f"Only with --method {names}", []).append(_row(record))
     return options, list(sections.items())
+
+
+def learner_of(
+    context: click.Context,
+    methods: Mapping[str, Method],
+    parameters: dict[str, Any],
+    choose: Callable[[Mapping[str, str]], str] | None = None,
+) -> tuple[str, Any]:
+    """The method of a training and a new learner with the settings that were given, which are taken out of the
+    parameters; ``choose``: see ``trainer``."""
+    names = {name for each in methods.values() for name in find(each.settings).SETTINGS}
+    method, source = parameters.pop("method"), click.core.ParameterSource
+    given = {}
+    for option in context.command.params:
+        if isinstance(option, SettingOption) and option.name in names and option.name in parameters:
+            value = parameters.pop(option.name)
+            if context.get_parameter_source(option.name) is source.COMMANDLINE:
+                given[option.name] = option, value
+    if choose is not None and context.get_parameter_source("method") is source.DEFAULT:
+        method = choose({name: value for name, (_, value) in given.items()}) or method
+    return method, _learner(methods, method, given)
 
 
 def _learner(methods: Mapping[str, Method], method: str, given: Mapping[str, tuple[SettingOption, Any]]) -> Any:

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.cli.command import work_of
-from corpuscle.errors import InputError, warn
-from corpuscle.text.wording import percent
+from corpuscle.errors import InputError
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
@@ -54,14 +53,10 @@ def table_text(heading: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def warn_of_overlap(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
-    """How much of a text a model has seen before; a warning if that is more than a little."""
-    from corpuscle.text.overlap import overlap
+    """See ``text.overlap.overlap_shares``."""
+    from corpuscle.text.overlap import overlap_shares
 
-    shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
-    for key, share in shares.items():
-        if share > 0.05:
-            warn(f"{percent(share, 0)} of these sentences were in the {key[8:]} text of {name}")
-    return shares
+    return overlap_shares(model, corpus, name)
 
 
 def read_input(paths: Sequence[str], raw: bool = False, **settings: Any) -> Corpus:

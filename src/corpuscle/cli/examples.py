@@ -1,7 +1,11 @@
 """Examples for the help of every command, a line each: what to type, and after ``#`` what it is for, where the command
-itself does not say so. A test parses all of them, and knows which commands have none."""
+itself does not say so. Those of verbs stand with them. A test parses all of them, and knows which commands have
+none."""
 
 from __future__ import annotations
+
+from corpuscle.catalogue import TASKS
+from corpuscle.verbs import verbs_of
 
 __all__ = ["examples"]
 
@@ -57,11 +61,6 @@ meaning relations trees.classes triples.tsv --plot boxes.svg
 meaning map trees.classes bank --sentences text.conllu -o map.svg
 meaning senses trees.classes bank text.conllu
 meaning substitutes trees.classes bank text.conllu
-metric train items.tsv -o items.metric
-metric evaluate items.metric test.tsv
-metric neighbours items.metric test.tsv -k 3
-metric apply items.metric test.tsv -o mapped.tsv
-metric show items.metric
 topics train documents -o docs.topics --topics 20
 topics show docs.topics --figure topics.svg
 topics apply docs.topics new-documents -o shares.tsv
@@ -94,10 +93,6 @@ translate evaluate new.tgt --model draft.translate --source new.src
 translate weights draft.translate
 translate attention neural.translate "a short sentence" -o where.svg
 translate export draft.translate -o phrases.txt
-tag train train.conllu -o words.tagger
-tag apply words.tagger text.txt -o text.conllu
-tag evaluate gold.conllu --model words.tagger
-tag jackknife train.conllu -o train.tagged.conllu
 disambiguate train train.conllu -o words.ranker
 disambiguate apply words.ranker text.conllu --nbest 2
 disambiguate evaluate gold.conllu --model words.ranker
@@ -159,8 +154,12 @@ warm lm
 
 def examples(path: str) -> list[tuple[str, str]]:
     """The examples of a command, such as ``lm train``: what to type, and what it is for."""
+    task, _, action = path.partition(" ")
+    lines = _EXAMPLES
+    if task in TASKS and TASKS[task].verbs:
+        lines = verbs_of(task)[action.replace("-", "_")].example
     found = []
-    for line in _EXAMPLES.strip().splitlines():
+    for line in lines.strip().splitlines():
         typed, _, purpose = line.partition("  # ")
         piped = "| corpuscle " in typed
         if (typed.partition("| corpuscle ")[2] if piped else typed).startswith(path + " "):

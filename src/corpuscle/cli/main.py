@@ -40,7 +40,9 @@ class _Root(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The group of a task, or a command."""
         if cmd_name in TASKS:
-            return find(f"{TASKS[cmd_name].commands}:group")
+            from corpuscle.cli.derive import group_of
+
+            return group_of(cmd_name)
         if cmd_name in COMMANDS:
             return find(f"{COMMANDS[cmd_name].commands}:group").commands[cmd_name]
         return None

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
     from corpuscle.metric.evaluation import Evaluation, evaluate, k_means_agreement
     from corpuscle.metric.items import Items, read_documents, read_items
     from corpuscle.metric.model import MetricModel
-    from corpuscle.metric.warming import warm
+    from corpuscle.metric.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

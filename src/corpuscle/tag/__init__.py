@@ -15,6 +15,6 @@ if TYPE_CHECKING:
     from corpuscle.tag.jackknife import jackknife
     from corpuscle.tag.lemmas import apply_rule, lemma_rule
     from corpuscle.tag.tagger import TAGGED, Tagger, Tagging
-    from corpuscle.tag.warming import warm
+    from corpuscle.tag.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -7,15 +7,19 @@ how a vocabulary numbers them. Words that a vocabulary lacks all look alike, so 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from corpuscle.compiled import frozen
+from corpuscle.errors import warn
 from corpuscle.hashing import string_hashes
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.kernels.fingerprints import hash_sentences
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.wording import percent
 
-__all__ = ["item_hashes", "overlap", "seen"]
+__all__ = ["item_hashes", "overlap", "overlap_shares", "seen"]
 
 def _type_hashes(vocab: Vocab) -> np.ndarray:
     """A hash for each id, uint64 (len(vocab),); the reserved ids have no string and hash as themselves."""
@@ -43,3 +47,12 @@ def overlap(hashes: np.ndarray, corpus: Corpus) -> float:
     """The share of the non-empty sentences of a corpus that are among the hashed ones; 0 if there are none."""
     total = np.count_nonzero(corpus.lengths)
     return np.count_nonzero(seen(hashes, corpus)) / total if total else 0.0
+
+
+def overlap_shares(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
+    """How much of a text a model has seen before; a warning, with the model's name, if that is more than a little."""
+    shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
+    for key, share in shares.items():
+        if share > 0.05:
+            warn(f"{percent(share, 0)} of these sentences were in the {key[8:]} text of {name}")
+    return shares

@@ -1,0 +1,155 @@
+"""What a metric can do: learn from items that belong together, be compared with plain distances, find neighbours, map
+items, show its directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corpuscle.errors import SettingError
+from corpuscle.settings import Setting
+from corpuscle.text.wording import number
+from corpuscle.verbs import SEED, Answer, Input, Learned, Shown, Table, a_model, path, setting, trains, verb
+
+if TYPE_CHECKING:
+    from corpuscle.metric import Items, MetricModel
+
+__all__ = ["apply", "evaluate", "items_of", "neighbours", "show", "train", "warm"]
+
+_MOST = 10**9
+
+
+def items_of(
+    value: Any, model: Any, declared: Input, *, groups: str = "labels", documents: str | None = None
+) -> Items:
+    """Items of a table, or the sentences of a text by its documents."""
+    from corpuscle.metric import read_documents, read_items
+
+    if documents is not None and groups != "documents":
+        raise SettingError("--documents means nothing without --groups documents")
+    if not isinstance(value, str) and not hasattr(value, "__fspath__"):
+        return value
+    return read_documents(value, documents) if groups == "documents" else read_items(value)
+
+
+def _items(help: str = "", **facts: Any) -> Any:
+    return Input("corpuscle.metric.verbs:items_of", help, **facts)
+
+
+def _grouped() -> Any:
+    """Items that belong together by labels, or by documents."""
+    about = "Items belong together by their labels, or are the sentences of a text by its documents."
+    which = "Which lines make up which document (with --groups documents)."
+    return _items(
+        options={
+            "groups": Setting("labels", about, choices=("labels", "documents"), name="groups"),
+            "documents": path(which, metavar="TSV", option=True),
+        }
+    )
+
+
+@trains("metric", "metric train items.tsv -o items.metric")
+def train(model: MetricModel, items: Items = _grouped()) -> Learned:
+    """Learn from a table: a label, then a text or numbers; items of one label belong together."""
+    model.fit(items)
+    figures = {
+        **model.provenance_,
+        "dimensions": model.solution_.map.shape[-1],
+        "directions": len(model.solution_.map),
+        "distance": model.distance_,
+    }
+    return Learned(model, figures)
+
+
+@verb("metric", "metric evaluate items.metric test.tsv")
+def evaluate(
+    model: MetricModel = a_model("metric"),
+    items: Items = _grouped(),
+    *,
+    starts: int = setting("Also K-means from so many random starts.", default=0, low=0, high=10_000, shown="0"),
+    draws: int = setting("Draws of the bootstrap.", default=1000, low=1, high=_MOST),
+    seed: int = SEED,
+) -> Shown:
+    """Retrieval (and K-means) with the metric, beside Euclidean distance and cosine of the same features."""
+    from corpuscle.metric import evaluate as evaluate_metric
+    from corpuscle.metric import k_means_agreement
+    from corpuscle.metric.evaluation import spaces
+
+    found = evaluate_metric(model, items, draws=draws, seed=seed)
+    values: dict[str, Any] = found.results["metric"].to_json()
+    values["baselines"] = {name: one.to_json() for name, one in found.results.items() if name != "metric"}
+    values["gains"] = {name: one.to_json() for name, one in found.gains.items()}
+    lines = [f"{name}: {', '.join(map(str, one.rows()))}" for name, one in found.results.items()]
+    lines += [f"beside {name}: {one.text()}" for name, one in found.gains.items()]
+    if starts:
+        values["k_means"] = {
+            name: dict(zip(("rand", "balanced"), k_means_agreement(each, items.labels, starts, seed), strict=True))
+            for name, each in spaces(model, items).items()
+        }
+        lines += [
+            f"K-means, {name}: Rand index {number(one['rand'])}, balanced {number(one['balanced'])}"
+            for name, one in values["k_means"].items()
+        ]
+    return Answer(values, "\n".join(lines))
+
+
+@verb("metric", "metric neighbours items.metric test.tsv -k 3", out="-")
+def neighbours(
+    model: MetricModel = a_model("metric"),
+    items: Items = _items(),
+    *,
+    k: int = setting("How many neighbours.", default=10, low=1, high=_MOST, flag="-k"),
+    among: Items | None = _items(
+        "Look for neighbours among these items instead.", metavar="ITEMS", option=True, default=None
+    ),
+) -> Table:
+    """The nearest neighbours of each item: query, rank, item, distance, and whether their labels agree."""
+    found, distances = model.neighbours(items.content, k, None if among is None else among.content)
+    labels = (items if among is None else among).labels
+    rows = (
+        (query, rank, int(item), float(distance), "yes" if labels[item] == items.labels[query] else "no")
+        for query in range(len(found))
+        for rank, (item, distance) in enumerate(zip(found[query], distances[query], strict=True), 1)
+    )
+    return Table(("query", "rank", "item", "distance", "correct"), rows)
+
+
+@verb("metric", "metric apply items.metric test.tsv -o mapped.tsv", out="-")
+def apply(model: MetricModel = a_model("metric"), items: Items = _items()) -> Table:
+    """Map items: a table of labels and numbers whose Euclidean distances are the metric."""
+    mapped = model.transform(items.content).tolist()
+    return Table((), ((label, *row) for label, row in zip(items.labels, mapped, strict=True)), number=".9g")
+
+
+@verb("metric", "metric show items.metric")
+def show(
+    model: MetricModel = a_model("metric"),
+    *,
+    directions: int = setting("How many directions.", default=10, low=1, high=_MOST, flag="-n"),
+    k: int = setting("How many features of each.", default=10, low=1, high=_MOST, flag="-k"),
+) -> Shown:
+    """The features that weigh most in the first directions of the map."""
+    values = model.solution_.values
+    top = [model.top_features(each, k) for each in range(min(directions, len(values)))]
+    rows = [
+        {
+            "direction": each,
+            "value": float(values[each]),
+            "features": [{"feature": name, "weight": weight} for name, weight in features],
+        }
+        for each, features in enumerate(top)
+    ]
+    names = [" ".join(name for name, _ in features) for features in top]
+    lines = [f"{n:>4} {number(values[n]):>10}  {each}" for n, each in enumerate(names)]
+    return Answer({"distance": model.distance_, "directions": rows}, "\n".join(lines))
+
+
+def warm() -> None:
+    """Compile the kernels of this task by running them on a few tiny texts."""
+    from corpuscle.metric import Items, MetricModel
+    from corpuscle.metric import evaluate as evaluate_metric
+    from corpuscle.text import warm as warm_text
+
+    warm_text()
+    items = Items(["a b", "a c", "d b", "d e f"], ["1", "1", "2", "2"])
+    model = MetricModel(min_count=1, length=2, dimensions=2, method="distortion", workers=1).fit(*items)
+    evaluate_metric(model, items)

@@ -1,0 +1,148 @@
+"""What a tagger can do: learn, tag, be compared with gold tags, tag a treebank as new text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from corpuscle.errors import InputError
+from corpuscle.verbs import (
+    SEED,
+    Answer,
+    Keep,
+    Learned,
+    Shown,
+    Table,
+    a_model,
+    evaluates,
+    setting,
+    trains,
+    treebank,
+    verb,
+)
+from corpuscle.words.verbs import word_features
+
+if TYPE_CHECKING:
+    from corpuscle.tag import Tagger
+    from corpuscle.text import Treebank
+    from corpuscle.words import WordSources
+
+__all__ = ["apply", "evaluate", "jackknife", "train", "warm"]
+
+_EMPTY = "the treebank is empty"
+
+
+@trains("tag", "tag train train.conllu -o words.tagger")
+def train(
+    model: Tagger,
+    bank: Treebank = treebank(metavar="TREEBANK", empty=_EMPTY),
+    *,
+    dev: Treebank | None = treebank(
+        "Stop after the pass that tags these sentences best.", metavar="CONLLU", option=True, empty=_EMPTY
+    ),
+    sources: WordSources = word_features(),
+    keep: Keep,
+) -> Learned:
+    """Learn a tagger from the UPOS, XPOS, FEATS and lemmas of a treebank (CoNLL-U), whichever it has."""
+    model.fit(bank, dev, sources=sources, checkpoint=keep.checkpoint(model, bank))
+    figures: dict[str, Any] = {
+        **model.provenance_,
+        "layers": list(model.layers_),
+        "tuned": sorted(model.chosen_),
+        "passes": model.chosen_.get("passes", model.passes),
+        "wrong": float(model.history_[-1, 0]),
+    }
+    if dev is not None:
+        figures["right_dev"] = float(model.history_[:, 1].max())
+    return Learned(
+        model,
+        figures,
+        f"{figures['labels']:,} labels of {', '.join(model.layers_)}, {figures['lemma_rules']:,} rules for lemmas, "
+        f"{figures['sentences']:,} sentences",
+    )
+
+
+@verb("tag", "tag apply words.tagger text.txt -o text.conllu", out="-", work=True)
+def apply(
+    model: Tagger = a_model("tag"),
+    input: Treebank = treebank(default="-", raw=True),
+    *,
+    confidence: bool = setting("Write how likely each label is into MISC (TagConfidence=).", default=False),
+) -> Treebank:
+    """Tag a text, one sentence of words a line, or a CoNLL-U file (.conllu, stdin), whose tags are replaced; writes
+    CoNLL-U."""
+    return model.annotate(input, confidence=confidence)
+
+
+@verb("tag", "tag jackknife train.conllu -o train.tagged.conllu", out="-", work=True)
+def jackknife(
+    bank: Treebank = treebank(metavar="TREEBANK", empty=_EMPTY),
+    *,
+    folds: int = setting("Into how many parts the sentences are divided.", default=10, low=1, high=10**9),
+    work: Mapping[str, Any],
+) -> Treebank:
+    """Write a treebank with tags as new text would have them: each part is tagged by a tagger of the other parts."""
+    from corpuscle.tag import Tagger
+    from corpuscle.tag import jackknife as jackknifed
+
+    return jackknifed(Tagger(**work), bank, folds)
+
+
+@evaluates(
+    "tag",
+    "tag evaluate gold.conllu --model words.tagger",
+    apply=apply,
+    hides=("tags", "xpos", "features", "lemmas"),
+    instead="a file of tags",
+    work=True,
+)
+def evaluate(
+    gold: Treebank = treebank(empty=_EMPTY),
+    found: Treebank = treebank(default=None, empty=_EMPTY),
+    *,
+    model: Tagger | None = a_model("tag", help="Tag the words of the gold file with this model first.", option=True),
+    training: Treebank | None = treebank(
+        "Tell words that this treebank has from unknown ones.",
+        metavar="CONLLU",
+        option=True,
+        empty=_EMPTY,
+        without={"model": "which knows its words"},
+    ),
+    by: str | None = setting("Also by tag.", default=None, choices=("tag",)),
+    seed: int = SEED,
+) -> Shown:
+    """The accuracy of each layer, of all of them and of sentences, of known and unknown words, with 95 % intervals."""
+    import numpy as np
+
+    from corpuscle.measure import tagging, tagging_by_tag
+
+    known = None if model is None else model.known(gold)
+    if training is not None:
+        words = training.corpus.vocab
+        known = np.array([form in words for form in gold.corpus.vocab.strings])[gold.corpus.tokens]
+    try:
+        result = tagging(gold, found, known, seed=seed)
+    except ValueError as error:
+        raise InputError(None, None, str(error)) from None
+    if by is None:
+        return result
+    rows = tagging_by_tag(gold, found)
+    columns = ("tag", "words", "precision", "recall", "F1", "most often taken for")
+    table = Table(columns, [row.values() for row in rows])
+    return Answer({**result.to_json(), "by_tag": rows}, f"{result.text()}\n{table.text()}")
+
+
+def warm() -> None:
+    """Compile every kernel of this task by learning from a few words and tagging them."""
+    import os
+    import tempfile
+
+    from corpuscle.tag import Tagger
+    from corpuscle.text import Treebank
+
+    bank = Treebank.from_sentences([["a", "b", "a"], ["b", "a"]], tags=[["A", "B", "B"], ["B", "A"]])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model")
+        with (keep := Keep(path)).stack:
+            train(Tagger(passes=1, hash_bits=10), bank, keep=keep).model.save(path)
+        apply(path, bank, confidence=True)
