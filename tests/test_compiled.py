@@ -219,3 +219,24 @@ def test_a_numba_that_is_not_known_compiles_the_plain_way(tmp_path):
     assert report["misses"]
     again = json.loads(run(REPORT, "corpuscle.lm", CORPUSCLE_CACHE=str(tmp_path), CORPUSCLE_PLAIN_NUMBA="1"))
     assert again["misses"] == {} and again["hits"] > 0
+
+
+TWICE = {
+    "corpuscle.align.kernels.fertility._prepare": "sentences of 16 and of 32 bits",
+    "corpuscle.engine.dp.cky._put": "stacks of 32 and of 64 bits",
+    "corpuscle.engine.dp.spanning.best_tree": "all arcs of a chart, and those of a shorter sentence",
+    "corpuscle.text.kernels.scan._find": "the text, which is mapped, and the table's own bytes",
+    "corpuscle.text.kernels.scan._key": "the text, which is mapped, and the table's own bytes",
+}
+"""The kernels that one run needs for two types of arrays."""
+
+
+def test_learning_from_a_kit_compiles_no_kernel_twice(tmp_path):
+    sizes = ["--sentences", "300", "--pairs", "120", "--names", "80", "--notes", "12", "--messages", "30"]
+    run("-m", "corpuscle", "samples", "write", tmp_path / "kit", "--seed", "1", *sizes)
+    arguments = "learn", tmp_path / "kit", "-o", tmp_path / "pack", "--quiet", "--workers", "1"
+    report = json.loads(
+        run("-m", "tests.compile_report", *arguments, CORPUSCLE_CACHE=str(tmp_path / "cache")).splitlines()[-1]
+    )
+    assert report["code"] == 0 and report["kernels"] > 200
+    assert set(report["again"]) <= set(TWICE) and max(report["again"].values()) == 2

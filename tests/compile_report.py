@@ -1,0 +1,42 @@
+"""Run a command in an empty cache, in this process alone, and report, as JSON, what was compiled for several signatures.
+
+    CORPUSCLE_CACHE=empty python -m tests.compile_report learn kit -o pack
+"""
+
+import json
+import sys
+from collections import Counter
+
+from corpuscle import compiled  # noqa: F401  (before Numba: it sets the cache)
+from corpuscle.cli.main import main
+from corpuscle.packs import run as packs_run
+
+from numba.core import event  # isort: skip
+
+
+class Listed(event.Listener):
+    """How often each kernel of ours is compiled; the two that a factory makes (sum, max) are two."""
+
+    def __init__(self):
+        self.kernels = Counter()
+
+    def on_start(self, event):
+        dispatcher = event.data["dispatcher"]
+        if dispatcher.py_func.__module__.startswith("corpuscle."):
+            self.kernels[f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}", id(dispatcher)] += 1
+
+    def on_end(self, event):
+        pass
+
+
+def report(arguments: list[str]) -> dict[str, object]:
+    listed = Listed()
+    event.register("numba:compile", listed)
+    packs_run.is_cold = lambda package: False  # nothing compiles ahead, in another process
+    code = main(arguments)
+    again = {name: count for (name, _), count in sorted(listed.kernels.items()) if count > 1}
+    return {"code": code, "kernels": len(listed.kernels), "compilations": listed.kernels.total(), "again": again}
+
+
+if __name__ == "__main__":
+    print(json.dumps(report(sys.argv[1:])))
