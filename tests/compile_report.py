@@ -1,4 +1,4 @@
-"""Run a command in an empty cache, in this process alone, and report, as JSON, what was compiled for several signatures.
+"""Run a command in an empty cache, in this process alone, and report, as JSON, which kernels were compiled twice.
 
     CORPUSCLE_CACHE=empty python -m tests.compile_report learn kit -o pack
 """
